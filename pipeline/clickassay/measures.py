@@ -13,6 +13,7 @@ The module has every name of the catalogue, and the other names of ir_measures a
 from dataclasses import dataclass
 from typing import Any
 
+from clickassay.core.errors import SettingsError
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import (
     MEASURES,
@@ -95,9 +96,13 @@ def describe(name: str) -> str:
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes
-    if name in names():
-        return Name(name)
-    raise AttributeError(f"no measure {name}; measures.names() lists them")
+    if name.startswith("__"):  # what Python asks a module for
+        raise AttributeError(name)
+    try:
+        parse_measure(name)
+    except SettingsError as error:
+        raise AttributeError(f"no measure {name}; measures.names() lists them: {error}") from None
+    return Name(name)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
 """A pattern store that grows file by file holds the same table as one run over the whole log."""
 
+import json
 import random
 import shutil
 import signal
@@ -15,6 +16,7 @@ from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.errors import InputError, StoreError
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
+from clickassay.inputs.sources.fingerprint import ends_digest
 from clickassay.jobs.patterns import log_to_patterns, stored_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.logs.batches import windows as log_windows
@@ -119,6 +121,58 @@ def test_a_flipped_byte_is_found(log, tmp_path):
         ]
         file.write_bytes(content)
     assert PatternStore(tmp_path / "store").damage() == []
+
+
+def padded(log, folder):
+    """Return both halves of a log, whose searches have 4 MB of text that nobody reads in their middle."""
+    rows = pl.read_parquet(log / "searches.parquet").with_columns(notes=pl.lit("x" * 1000))
+    rows.write_parquet(folder / "searches.parquet", compression="uncompressed", use_pyarrow=True,
+                       pyarrow_options={"use_dictionary": False})  # fmt: skip
+    return folder / "searches.parquet", log / "clicks.parquet"
+
+
+def change_the_middle(file):
+    content = bytearray(file.read_bytes())
+    assert len(content) > 4_000_000
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def test_a_file_that_is_changed_in_its_middle_is_named_and_its_copy_is_read(log, tmp_path):
+    searches, clicks = padded(log, tmp_path)
+    store, copy = tmp_path / "store", tmp_path / "copy.parquet"
+    grow_store(str(searches), str(clicks), store, SETTINGS)
+    shutil.copy(searches, copy)  # another time of change
+    assert grow_store(str(copy), str(clicks), store, SETTINGS).known_files == 2
+    change_the_middle(searches)
+    with pytest.raises(InputError, match=r"searches\.parquet has changed since it went into"):
+        grow_store(str(searches), str(clicks), store, SETTINGS)
+    searches.rename(copy)
+    with pytest.raises(InputError, match=r"copy\.parquet comes too late"):  # so it is not taken for known
+        grow_store(str(copy), str(clicks), store, SETTINGS)
+
+
+def test_a_store_with_older_digests_knows_its_files_and_what_has_their_ends_is_compared(log, tmp_path):
+    searches, clicks = padded(log, tmp_path)
+    store = tmp_path / "store"
+    grow_store(str(searches), str(clicks), store, SETTINGS)
+    record = store / "000001" / "batch.json"
+    info = json.loads(record.read_text())
+    for files in info["files"].values():
+        for file in files:
+            file["sha256"] = ends_digest(Path(file["path"])).removeprefix("ends:")
+            del file["digest"]
+    record.write_text(json.dumps(info))
+    assert grow_store(str(searches), str(clicks), store, SETTINGS).known_files == 2
+    other = Path(shutil.copy(searches, tmp_path / "other.parquet"))
+    assert grow_store(str(other), str(clicks), store, SETTINGS).known_files == 2
+    change_the_middle(other)
+    with pytest.raises(InputError, match=r"other\.parquet comes too late"):
+        grow_store(str(other), str(clicks), store, SETTINGS)
+    searches.unlink()
+    with pytest.raises(InputError, match=r"other\.parquet has the size and the ends of .*searches\.parquet"):
+        grow_store(str(other), str(clicks), store, SETTINGS)
+    assert len(PatternStore(store).batches()) == 1
 
 
 def test_forgetting_the_first_batches_keeps_their_files_known(log, tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -200,6 +201,16 @@ def test_judgments_of_another_run_are_refused(run, log, tmp_path):
         frame.write_parquet(tmp_path / "given.parquet")
         judged = tmp_path / "given.parquet"
         assert "not those that" in tiny.refusal("audit", run, "--judgments", judged, "--quiet"), name
+
+
+def test_judgments_of_other_names_are_a_finding_with_one_name_of_each_side(run, log, tmp_path):
+    every = pl.read_parquet(log / "log" / "judgments.parquet")
+    for column in ("url", "query"):
+        file = tmp_path / f"{column}.parquet"
+        every.with_columns(pl.col(column) + "~odd").write_parquet(file)
+        ended = tiny.inside("audit", str(run), "--judgments", str(file), "--quiet")
+        assert (ended.code, ended.out) == (1, ""), ended
+        assert re.search(r"no result of .* has a grade: judgments have '.*~odd', the run has '", ended.err)
 
 
 def test_conventions_differ_on_results_without_a_judgment_where_the_run_filled_them(zero, log):

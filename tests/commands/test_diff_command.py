@@ -173,7 +173,7 @@ def test_texts_of_a_run_cannot_act_on_the_terminal_or_the_layout(whole, tmp_path
             "names": [HOSTILE],
             "files": HOSTILE,
             "bytes": None,
-            "sha256": [HOSTILE],
+            "digest": [HOSTILE],
         }
 
     other = changed_info(whole, tmp_path / "other", change)

@@ -360,7 +360,6 @@ GOOD = "q1 Q0 a 1 2.0 tag\n"
     ("name", "text", "words"),
     [
         ("run.txt", f"{GOOD}q1 Q0 b\n", ("run.txt, line 2", "query Q0 doc rank score tag")),
-        ("run.txt", "r1 Q0 a 1 2.0 tag\n", ("no query in common", "'r1'", "'q1'")),
         ("run.txt", "", ("has no line",)),
         ("qrels.txt", "q1 0 a good\n", ("whole grade",)),
         ("qrels.txt", "q1 0 a\n", ("query 0 doc grade",)),
@@ -371,6 +370,34 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_line(files, tmp_path, name
     file.write_text(text, encoding="utf-8")
     said = refused(*((files[0], file) if name == "run.txt" else (file, files[1])))
     assert [word for word in words if word not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("r1 Q0 a 1 2.0 tag\n", "no query in common: judgments have 'q1', the run has 'r1'"),
+        ("q1 Q0 Sa 1 2.0 tag\n", "no result of run.txt has a grade: judgments have 'a', the run has 'Sa'"),
+    ],
+)
+def test_nothing_in_common_is_a_finding_and_no_number(files, tmp_path, line, words):
+    run = tmp_path / "run.txt"
+    run.write_text(line, encoding="utf-8")
+    ended = tiny.inside("evaluate", str(files[0]), str(run))
+    assert (ended.code, ended.out) == (1, "")
+    assert words in ended.err
+
+
+def test_judgments_of_subtopics_are_named_as_such_and_their_maximum_is_offered(tmp_path):
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    qrels.write_text("1 1 a 1\n1 2 a 0\n1 1 b 0\n1 2 b 2\n", encoding="utf-8")
+    run.write_text("1 Q0 b 1 2.0 r\n1 Q0 a 2 1.0 r\n", encoding="utf-8")
+    said = refused(qrels, run)
+    assert "column 2 (1, 2) looks like a subtopic" in said
+    assert "--conflicts max" in said
+    found = tiny.inside("evaluate", str(qrels), str(run), "-m", "CG", "--conflicts", "max", "--json")
+    assert json.loads(found.out)["means"][0]["mean"] == 3
+    qrels.write_text("1 0 a 1\n1 0 a 0\n", encoding="utf-8")
+    assert "looks like a subtopic" not in refused(qrels, run)
 
 
 @pytest.mark.parametrize(

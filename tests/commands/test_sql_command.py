@@ -148,7 +148,7 @@ def test_two_logs_have_two_digests_and_one_log_has_one(left, tmp_path):
     other = tiny.write_log(tmp_path / "other", clicks=tiny.clicks().head(-1))
     run_on_duckdb(of_log(other, tmp_path / "third", "--depth", 3))
     digests = [
-        read_patterns(place).info["inputs"]["clicks"]["sha256"]
+        read_patterns(place).info["inputs"]["clicks"]["digest"]
         for place in (folder, tmp_path / "again", tmp_path / "third")
     ]
     assert digests[0] == digests[1] != digests[2]

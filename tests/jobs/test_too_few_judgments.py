@@ -132,7 +132,17 @@ def test_a_rule_for_unjudged_results_that_gives_correlations_is_no_finding(tmp_p
     )
 
 
-def test_of_several_judges_the_first_is_named(tmp_path):
+def test_of_several_judges_the_one_with_most_sessions_is_named(tmp_path):
+    judged = [{"query": "hi fi", "url": url, "grade": 1, "judge": "bob"} for url in "xy"]
+    _, lines = ended(tmp_path, [*judged, *(row | {"judge": "ann"} for row in SOME[1:])], "--depth", "2")
+    assert (
+        lines[2]
+        == "  depth 2, judge bob: of 4 sessions, 3 show a result without a grade and 1 is judged in full"
+    )
+    assert lines[3] == "To judge first, for the most sessions a label at depth 2, judge bob:"
+
+
+def test_of_several_judges_without_a_session_the_first_is_named(tmp_path):
     judged = [*(row | {"judge": "ann"} for row in SOME), *(row | {"judge": "bob"} for row in SOME[:1])]
     _, lines = ended(tmp_path, judged, "--depth", "3")
     assert lines[2].startswith("  depth 3, judge ann: of 4 sessions,")

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from clickassay.core.errors import ClickassayError, Interrupted
+from clickassay.core.errors import ClickassayError, Interrupted, NothingInCommonError
 from clickassay.core.escape import terminal
 from clickassay.core.text import without_secrets
 
@@ -49,6 +49,8 @@ def run_command(command: Callable[[], object]) -> int:
             raise
         message = _message(error)
         code = _report_fault() if message is None else _complain(message)
+        if isinstance(error, NothingInCommonError):
+            code = ExitCode.FINDING
         _drop_what_cannot_be_written()
         return code
     return ExitCode.FINE

@@ -16,6 +16,14 @@ class InputError(ClickassayError):
     """An input file is missing, unreadable, or lacks what method 2 asks of it."""
 
 
+class NothingInCommonError(InputError):
+    """Two inputs that belong together share no name: a finding about them, exit code 1."""
+
+
+class NothingInCommonWarning(UserWarning):
+    """The same, where a value can be given all the same."""
+
+
 class RejectedRowsError(InputError):
     """More rows of an input are unusable than may be."""
 

@@ -89,8 +89,13 @@ def csv(value: object) -> str:
         return str(value)
     if not isinstance(value, str) and isinstance(value, (bool, list, Mapping)):
         return _quoted(json(value))
+    return _quoted(defused(value))
+
+
+def defused(value: object) -> str:
+    """Return a text as a cell of CSV has it, before quotes: with an apostrophe before what is a formula."""
     text = plain_text(value)
-    return _quoted(f"'{text}" if text.startswith(_FORMULA_STARTS) else text)
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 def _quoted(text: str) -> str:

@@ -91,6 +91,7 @@ CHECKS = (
     Check("unshown_results", Severity.CAUTION, "share of judged results in no list", 0.99),
     Check("one_grade", Severity.FINDING, "different grades in the judgments", 2, "below"),
     Check("top_grade_unused", Severity.CAUTION, "highest grade seen over the scale's highest", 1, "below"),
+    Check("bottom_grade_unused", Severity.CAUTION, "lowest grade seen, where several are", 0),
     Check("reversed_grades", Severity.FINDING, "correlation of the first grade with clicks", 0, "below"),
 )  # fmt: skip
 """All checks, in the order of reports."""

@@ -21,9 +21,11 @@ def judgment_checks(grades: pl.Series, max_grade: int) -> Iterator[Measured]:
     max_grade
         The highest grade of the scale.
     """
+    seen = grades.unique().sort().to_list()
+    if len(seen) > 1:
+        yield _bottom(seen, max_grade)
     if len(grades) < _FEW_JUDGMENTS:
         return
-    seen = grades.unique().sort().to_list()
     yield Measured(
         "one_grade", len(seen),
         f"Every judgment has the grade {seen[0]}: no metric can tell results apart by it.",
@@ -34,6 +36,19 @@ def judgment_checks(grades: pl.Series, max_grade: int) -> Iterator[Measured]:
         f"The grades seen are {listed(map(str, seen))}; the scale goes up to {max_grade}. ERR takes its "
         "chance of satisfaction from the highest grade of the scale.",
         f"If {seen[-1]} is the best grade, set --max-grade {seen[-1]}.",
+    )  # fmt: skip
+
+
+def _bottom(seen: Sequence[int], max_grade: int) -> Measured:
+    """Measure whether the lowest grade is used: two judgments show that a scale may begin at 1."""
+    lowest = seen[0]
+    values = range(lowest, max_grade + 1)
+    scale, numbers = ",".join(map(str, values)), ",".join(f"{one}={one - lowest}" for one in values)
+    return Measured(
+        "bottom_grade_unused", lowest,
+        f"The grades seen are {listed(map(str, seen))}; the scale begins at 0, the only grade without gain.",
+        f"If {lowest} is the worst grade, set --scale {scale}, or write grades from 0 by `import judgments "
+        f"--grade-map {numbers}`.",
     )  # fmt: skip
 
 

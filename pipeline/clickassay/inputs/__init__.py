@@ -1,9 +1,10 @@
 """Files of users as canonical tables (method 2).
 
-- ``paths``, ``files``: what a path is; the files behind an input.
+- ``paths``, ``files``: what a path is; formats of files.
+- ``sources``: the files behind an input, found, opened and identified.
+- ``text``: the front door of text files.
 - ``columns``: the columns of canonical tables; ``arrow`` writes them.
-- ``tables``, ``types``: canonical tables as lazy frames, typed and checked.
-- ``unread``: values of text files that could not be read.
+- ``tables``, ``types``, ``integers``: canonical tables as lazy frames, typed and checked.
 - ``normalise``: normal forms of queries and URLs.
 - ``trec``: TREC runs and qrels.
 - ``detect``: the layout of a file, by its first lines.

@@ -4,7 +4,6 @@ docs/reference/inspect.md has the table of layouts. A guess is made from at most
 else is read.
 """
 
-import gzip
 import json
 import re
 import shlex
@@ -16,14 +15,13 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.inputs import columns
+from clickassay.inputs.text.lines import head
 
 _HEAD_BYTES = 1 << 18
 _LINES = 50
 _SHOWN_LINES = 3
 _SHOWN_SIGNS = 100
-_GZIP, _PARQUET, _XML = b"\x1f\x8b", b"PAR1", "<"
-_MARK = b"\xef\xbb\xbf"
-"""The byte order mark of UTF-8."""
+_PARQUET, _XML = b"PAR1", "<"
 
 
 @dataclass(frozen=True)
@@ -133,23 +131,15 @@ def _recognised(file: Path, layout: Layout, head: tuple[str, ...]) -> Recognised
 
 
 def _head(file: Path) -> bytes:
-    try:
-        with file.open("rb") as stream:
-            raw = stream.read(_HEAD_BYTES)
-        if raw.startswith(_GZIP):
-            with gzip.open(file) as unpacked:
-                raw = unpacked.read(_HEAD_BYTES)
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot read {file}: {reason}; expected a file of a log or of judgments") from error
-    if not raw.removeprefix(_MARK).strip():
+    raw = head(file, _HEAD_BYTES)
+    if not raw.strip():
         raise InputError(f"{file} is empty; expected a log or judgments")
     return raw
 
 
 def _whole_lines(raw: bytes) -> list[str]:
     """Return the first lines that are not blank and end inside the head; bytes of any encoding are taken."""
-    text = raw.removeprefix(_MARK).decode("utf-8", errors="replace")
+    text = raw.decode("utf-8", errors="replace")
     lines = text.splitlines()
     whole = lines[:-1] if len(raw) == _HEAD_BYTES and len(lines) > 1 else lines
     return [line for line in whole if line.strip()][:_LINES]

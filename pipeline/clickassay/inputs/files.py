@@ -1,16 +1,11 @@
-"""The files behind an input: listed, their format recognised, fingerprinted."""
+"""The files behind an input: their format recognised; messages for broken ones."""
 
-import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from glob import glob, has_magic
 from pathlib import Path
 
 import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.core.text import first_line
-from clickassay.inputs.paths import is_text, is_uri
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv",
@@ -18,64 +13,22 @@ FORMATS = {
 }  # fmt: skip
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What reading a broken file raises; Polars panics at a page that it considers impossible."""
-_FINGERPRINT_BYTES = 1 << 20
 _LONGEST_EXCERPT = 80
 
 
-@dataclass(frozen=True)
-class FileFingerprint:
-    """Identity of a file, wherever it lies: its size, and a digest of size, head and tail."""
+def refuse_pipe(file: Path) -> None:
+    """Refuse what is neither a file nor a folder.
 
-    name: str
-    path: str
-    bytes: int
-    sha256: str
-
-
-def input_fingerprint(files: Sequence[FileFingerprint]) -> dict[str, object]:
-    """Return the identity of an input in whatever order of files: some names, number, bytes, one digest."""
-    names = sorted(file.name for file in files)[:3]
-    digest = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
-    size = sum(file.bytes for file in files)
-    return {"names": names, "files": len(files), "bytes": size, "sha256": digest}
-
-
-def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
-    """List the data files behind a path, sorted; hidden files and those that start with _ are ignored."""
-    place = Path(path)
-    if is_uri(str(path)) and not place.exists():
-        raise InputError(f"{what}: {path} lies where only Spark reaches; add --engine spark, or copy it here")
-    if place.is_file():
-        _check_names_are_text(what, [place])
-        return (place,)
-    if place.is_dir():
-        found = [file for file in place.rglob("*") if _is_data(file, place)]
-    elif has_magic(str(path)):
-        matches = [Path(match) for match in glob(str(path), recursive=True)]  # noqa: PTH207 - it may be absolute
-        found = [file for match in matches for file in (match.rglob("*") if match.is_dir() else [match])]
-        found = [file for file in found if _is_data(file, Path(file.anchor))]
-    else:
-        raise InputError(f"{what}: {path} does not exist; give a file, a folder or a glob")
-    if not found:
-        known = ", ".join(FORMATS)
-        raise InputError(f"{what}: no data file in {path}; expected files that end in {known}")
-    _check_names_are_text(what, found)
-    return tuple(sorted(set(found)))
-
-
-def _check_names_are_text(what: str, files: Sequence[Path]) -> None:
-    for file in files:
-        if not is_text(file):
-            raise InputError(f"{what}: the name of {file} is not UTF-8; rename it")
-
-
-def _is_data(file: Path, root: Path) -> bool:
-    parts = file.relative_to(root).parts if file.is_relative_to(root) else file.parts
-    return (
-        file.is_file()
-        and not any(part.startswith(("_", ".")) for part in parts[-2:])
-        and bool(format_of(file))
-    )
+    Raises
+    ------
+    InputError
+        For a pipe or a terminal: a file is recognised, read and fingerprinted, each from its beginning.
+    """
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise InputError(
+            f"{file} is a pipe, which can be read only once; write it to a file first "
+            "(such as: zcat log.gz > log.tsv) and give that"
+        )
 
 
 def format_of(file: Path) -> str | None:
@@ -111,21 +64,13 @@ def format_by_content(what: str, file: Path) -> str:
 
 def unreadable_file(what: str, file: Path, error: BaseException) -> InputError:
     """Return the error that names a file which cannot be read."""
-    return InputError(
-        f"{what}: cannot read {file}: {first_line(error)}; is it complete (and text in UTF-8)? Write it again"
-    )
+    found = f"{what}: cannot read {file}: {first_line(error)}"
+    if "InvalidNumber" in str(error):
+        return InputError(f"{found}; is it of more than 128 bits? Then write such ids as text")
+    return InputError(f"{found}; is it complete (and text in UTF-8)? Write it again")
 
 
 def malformed(file: object, line: int, found: str, *, expected: str) -> InputError:
     """Return the error for a line that is not in the layout."""
     excerpt = found if len(found) <= _LONGEST_EXCERPT else found[:_LONGEST_EXCERPT] + "…"
     return InputError(f"{file}, line {line}: found {excerpt!r}, expected {expected}; fix or remove the line")
-
-
-def head_and_tail(file: Path) -> bytes:
-    """Return the size of a file, its first and its last bytes, which identify it."""
-    size = file.stat().st_size
-    with file.open("rb") as stream:
-        head = stream.read(_FINGERPRINT_BYTES)
-        stream.seek(max(len(head), size - _FINGERPRINT_BYTES))
-        return size.to_bytes(8, "big") + head + stream.read()

@@ -1,13 +1,9 @@
 """Canonical input tables (method 2) as lazy Polars frames: found, typed and checked by schema."""
 
-import hashlib
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from glob import escape
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 import polars as pl
 
@@ -17,19 +13,14 @@ from clickassay.core.text import sentence
 from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import (
     READ_ERRORS,
-    FileFingerprint,
-    find_files,
-    format_by_content,
-    format_of,
-    head_and_tail,
-    input_fingerprint,
     unreadable_file,
 )
+from clickassay.inputs.sources.fingerprint import FileFingerprint, file_fingerprint, input_fingerprint
+from clickassay.inputs.sources.parts import Part, parts_of
+from clickassay.inputs.sources.unread import first_unread
+from clickassay.inputs.sources.values import check_values
+from clickassay.inputs.sources.walk import Found, find_files
 from clickassay.inputs.types import EXPECTED, converted
-from clickassay.inputs.unread import first_unread
-
-_INFERRED_ROWS = 10_000
-_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
@@ -50,6 +41,8 @@ class Input:
         Gives the same rows of one file: all, or those from an offset on, so many.
     parts
         The files by format and schema, and their rows as they were written.
+    found
+        What lies behind the path, and what was left out of it.
     """
 
     what: str
@@ -57,17 +50,17 @@ class Input:
     columns: frozenset[str]
     frame: pl.LazyFrame
     opened: Callable[..., pl.LazyFrame]
-    parts: tuple["Part", ...] = ()
+    parts: tuple[Part, ...] = ()
+    found: Found | None = None
 
     def fingerprint(self) -> dict[str, object]:
         """Return the identity of the input: number of files and bytes, and one digest."""
         return input_fingerprint([self.file_fingerprint(file) for file in self.files])
 
-    def file_fingerprint(self, file: Path) -> "FileFingerprint":
-        """Return the fingerprint of a file: its size, and a digest of size, head and tail."""
+    def file_fingerprint(self, file: Path) -> FileFingerprint:
+        """Return the fingerprint of a file, which is read whole."""
         try:
-            digest = hashlib.sha256(head_and_tail(file)).hexdigest()
-            return FileFingerprint(file.name, str(file.resolve()), file.stat().st_size, digest)
+            return file_fingerprint(file)
         except OSError as error:
             raise unreadable_file(self.what, file, error) from error
 
@@ -91,84 +84,23 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
     InputError
         If nothing is there, a file cannot be opened, or a column is missing or mistyped.
     """
-    files = find_files(what, path)
-    parts = list(_parts(what, files, Path(path)))
+    found = find_files(what, path)
+    parts = list(parts_of(what, found))
     _check_same_columns(what, parts, {want.name for want in wanted})
-    frames = [_canonical(what, part, wanted, keep_others=keep_others) for part in parts]
-    columns = frozenset(parts[0].schema.names()) if parts else frozenset()
+    wide = frozenset[str]().union(*(part.wide for part in parts))
 
-    part_of = {file: part for part in parts for file in part.files}
+    selected = [(part, _columns(what, part, wanted, wide, keep_others=keep_others)) for part in parts]
+    for part in parts:
+        check_values(what, part, wanted, keep_others=keep_others)
+    frames = [part.frame.select(columns) for part, columns in selected]
+    part_of = {file: one for one in selected for file in one[0].files}
 
     def opened(file: Path, rows: tuple[int, int] | None = None) -> pl.LazyFrame:
-        part = part_of[file]
-        return _canonical(what, _of_one_file(part, file, rows), wanted, keep_others=keep_others)
+        part, columns = part_of[file]
+        return part.rows_of([file], rows).select(columns)
 
-    return Input(what, files, columns, _stacked(what, frames, files), opened, tuple(parts))
-
-
-@dataclass(frozen=True)
-class Part:
-    """Files of one format and schema under one set of Hive partition values."""
-
-    files: tuple[Path, ...]
-    format: str
-    schema: pl.Schema
-    partition: tuple[tuple[str, str | None], ...]
-    frame: pl.LazyFrame
-
-
-_Like = tuple[str, tuple[tuple[str, pl.DataType], ...], tuple[tuple[str, str | None], ...]]
-"""Format, schema and partition values, which all files of a part share."""
-
-
-def _parts(what: str, files: Sequence[Path], root: Path) -> Iterator[Part]:
-    groups: defaultdict[_Like, list[Path]] = defaultdict(list)
-    for file in files:
-        format_ = format_of(file) or format_by_content(what, file)
-        groups[format_, tuple(_schema(what, file, format_).items()), _partition(file, root)].append(file)
-    for (format_, schema, partition), members in groups.items():
-        frame = _with_partition(_scan(members, format_), partition)
-        full = pl.Schema(dict(schema) | {name: pl.String() for name, _ in partition})
-        yield Part(tuple(members), format_, full, partition, frame)
-
-
-def _of_one_file(part: Part, file: Path, rows: tuple[int, int] | None) -> Part:
-    frame = _scan([file], part.format)
-    if rows is not None:
-        frame = frame.slice(*rows)
-    return replace(part, files=(file,), frame=_with_partition(frame, part.partition))
-
-
-def _with_partition(frame: pl.LazyFrame, partition: tuple[tuple[str, str | None], ...]) -> pl.LazyFrame:
-    return frame.with_columns(pl.lit(value, dtype=pl.String).alias(name) for name, value in partition)
-
-
-def _partition(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
-    folders = file.relative_to(root).parts[:-1] if file.is_relative_to(root) else file.parts[:-1]
-    pairs = [folder.split("=", 1) for folder in folders if "=" in folder]
-    return tuple((name, None if value == _NULL_PARTITION else unquote(value)) for name, value in pairs)
-
-
-def _schema(what: str, file: Path, format_: str) -> pl.Schema:
-    try:
-        if file.stat().st_size == 0:
-            raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
-        return _scan([file], format_).collect_schema()
-    except READ_ERRORS as error:
-        raise unreadable_file(what, file, error) from error
-
-
-def _scan(files: Sequence[Path], format_: str) -> pl.LazyFrame:
-    members = list(files)
-    if format_ == "parquet":
-        return pl.scan_parquet(members, glob=False, hive_partitioning=False)
-    if format_ == "json":
-        # scan_ndjson reads every path as a pattern; the others have an option
-        return pl.scan_ndjson(
-            [Path(escape(str(file))) for file in members], infer_schema_length=_INFERRED_ROWS
-        )
-    separator = "\t" if format_ == "tsv" else ","
-    return pl.scan_csv(members, separator=separator, infer_schema=False, glob=False)
+    columns = frozenset(parts[0].schema.names())
+    return Input(what, found.files, columns, _stacked(what, frames, found.files), opened, tuple(parts), found)
 
 
 def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> None:
@@ -182,12 +114,15 @@ def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> No
             )
 
 
-def _canonical(what: str, part: Part, wanted: Sequence[Wanted], *, keep_others: bool) -> pl.LazyFrame:
+def _columns(
+    what: str, part: Part, wanted: Sequence[Wanted], wide: frozenset[str], *, keep_others: bool
+) -> list[pl.Expr]:
+    """Return the canonical columns of a part; ids are text where those of other parts are `wide`."""
     _check_columns(what, part, wanted)
-    columns = [_column(what, part, want) for want in wanted]
+    columns = [_column(what, part, want, wide) for want in wanted]
     if keep_others:
         columns += [pl.col(name) for name in part.schema if name not in {want.name for want in wanted}]
-    return part.frame.select(columns)
+    return columns
 
 
 def _check_columns(what: str, part: Part, wanted: Sequence[Wanted]) -> None:
@@ -200,18 +135,22 @@ def _check_columns(what: str, part: Part, wanted: Sequence[Wanted]) -> None:
     raise InputError(f"{what}: {names} missing in {part.files[0]}; it has: {', '.join(part.schema)}{advice}")
 
 
-def _column(what: str, part: Part, want: Wanted) -> pl.Expr:
+def _column(what: str, part: Part, want: Wanted, wide: frozenset[str]) -> pl.Expr:
     if want.name not in part.schema:
         absent = pl.lit(want.absent, dtype=pl.Int64 if want.kind == "integer" else pl.String)
         return absent.alias(want.name)
     dtype = part.schema[want.name]
     from_text = part.format in ("csv", "tsv", "json") or want.name in dict(part.partition)
-    canonical = converted(pl.col(want.name), dtype, want.kind, from_text=from_text)
+    # cells and names alike may have blanks around them
+    column = pl.col(want.name).str.strip_chars() if part.format in ("csv", "tsv") else pl.col(want.name)
+    canonical = converted(column, dtype, want.kind, from_text=from_text)
     if canonical is None:
         raise InputError(
             f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {EXPECTED[want.kind]}; "
             f"write it so, or name another column {want.name} (the columns are {', '.join(part.schema)})"
         )
+    if want.kind == "id" and want.name in wide:
+        canonical = canonical.cast(pl.String)
     return canonical.alias(want.name)
 
 
@@ -241,7 +180,7 @@ def unreadable(tables: Sequence[Input]) -> InputError | None:
 
 
 def _read_through(table: Input, file: Path) -> None:
-    rows = _scan([file], format_of(file) or "parquet")
+    rows = next(part for part in table.parts if file in part.files).written_in([file])
     needed = table.frame.collect_schema().names()
     rows.select(pl.col(name) for name in rows.collect_schema() if name in needed).sink_batches(
         lambda _rows: None

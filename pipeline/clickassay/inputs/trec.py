@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from clickassay.core.errors import InputError
 from clickassay.core.records import Floats
 from clickassay.inputs.files import malformed
+from clickassay.inputs.text.lines import check_lines
 
 Sizes = NDArray[np.int64]
 Source = str | Path | Mapping[str, Mapping[str, float]] | Any
@@ -19,6 +20,7 @@ Source = str | Path | Mapping[str, Mapping[str, float]] | Any
 
 _QRELS = {"query": pl.String, "doc": pl.String, "grade": pl.Int16}
 _RUN = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
+_RANKED_RUN = {**_RUN, "rank": pl.Float64}
 _NAMES = {
     "query": ("query", "query_id", "qid", "topic"),
     "doc": ("doc", "doc_id", "docno", "docid", "url"),
@@ -34,13 +36,19 @@ _FIELD = r"[^\x00\t-\r ]+"  # as isspace of C, so that an id may hold a no-break
 _QRELS_LINE, _RUN_LINE = "query 0 doc grade", "query Q0 doc rank score tag"
 
 
-def read_qrels(source: Source) -> pl.DataFrame:
+def read_qrels(
+    source: Source, *, conflicts: str = "error", counts: MutableMapping[str, int] | None = None
+) -> pl.DataFrame:
     """Return judgments: query, doc (text), grade (-99..30); below 0 = pooled, but not judged.
 
     Parameters
     ----------
     source
         A TREC qrels file (``query 0 doc grade``), a frame or a dict.
+    conflicts
+        What a result judged more than once gets: ``error``, or a grade by a rule of the setting `conflicts`.
+    counts
+        ``judged_again`` is set to the judgments that such a rule takes no row of its own for.
 
     Raises
     ------
@@ -49,29 +57,75 @@ def read_qrels(source: Source) -> pl.DataFrame:
     """
     frame = _read(source, "qrels", _QRELS_LINE, ("query", "doc", "grade"))
     grades = _whole_grades(frame, source)
-    _refuse_repeats(grades, source, "judged", "keep one of the judgments")
+    if conflicts != "error":
+        kept = grades.group_by("query", "doc", maintain_order=True).agg(
+            grade=_RULES[conflicts].cast(pl.Int16)
+        )
+        if counts is not None:
+            counts["judged_again"] = grades.height - kept.height
+        return kept
+    of_subtopics = subtopics(frame) if "text" in frame.columns else None
+    remedy = of_subtopics or "keep one of the judgments, or choose a rule: --conflicts max"
+    _refuse_repeats(grades, source, "judged", remedy)
     return grades
 
 
-def read_run(source: Source) -> pl.DataFrame:
+_SUM, _NUMBER = pl.col("grade").cast(pl.Int64).sum(), pl.len().cast(pl.Int64)
+_RULES = {
+    "max": pl.col("grade").max(),
+    "mean-rounded": (2 * _SUM + _NUMBER) // (2 * _NUMBER),
+    "latest": pl.col("grade").last(),
+}
+"""Grade of a result judged more than once, by the setting `conflicts`; halves go up."""
+
+
+def subtopics(rows: pl.DataFrame) -> str | None:
+    """Say that the second column of lines of qrels looks like a subtopic, as diversity judgments have it.
+
+    Parameters
+    ----------
+    rows
+        As `qrels_lines` gives them.
+
+    Returns
+    -------
+    A sentence with what to do; None unless results judged more than once differ in that column.
+    """
+    pair = pl.struct("query", "doc")
+    repeated = rows.filter(pair.is_duplicated())
+    second = repeated.with_columns(second=pl.col("text").str.extract_all(_FIELD).list.get(1))
+    values = second["second"].unique().sort()
+    if len(values) < 2 or second.select("query", "doc", "second").is_duplicated().any():
+        return None
+    shown = ", ".join(values[:3]) + (", …" if len(values) > 3 else "")
+    return (
+        f"column 2 ({shown}) looks like a subtopic, as diversity judgments have it: "
+        "--conflicts max takes the highest grade of each result"
+    )
+
+
+def read_run(source: Source, *, ranks: bool = False) -> pl.DataFrame:
     """Return a run as columns query, doc (text), score (finite number), one row per query and doc.
 
     Parameters
     ----------
     source
         A TREC run file (``query Q0 doc rank score tag``; the score decides, as in trec_eval), a frame with a
-        score or a rank, or a dict.
+        score or a rank, a dict ``{query: {doc: score}}``, or of lists ``{query: [doc, ...]}``, best first.
+    ranks
+        Whether to add the column rank (number), null where the source has none beside the score.
 
     Raises
     ------
     InputError
         If a line, a column or a score is not what it must be, or a query has a doc twice.
     """
-    frame = _read(source, "run", _RUN_LINE, ("query", "doc", "score"))
+    frame = _read(source, "run", _RUN_LINE, tuple(_RANKED_RUN if ranks else _RUN))
     scores = frame.with_columns(score=_number(frame, "score").cast(pl.Float64, strict=False))
     _refuse(scores, frame, pl.col("score").is_null() | ~pl.col("score").is_finite(), "score", source)
     _refuse_repeats(scores, source, "retrieved", "keep one of the rows")
-    return scores.select(pl.col(name).cast(kind) for name, kind in _RUN.items())
+    form = _RANKED_RUN if ranks else _RUN
+    return scores.select(pl.col(name).cast(kind, strict=name != "rank") for name, kind in form.items())
 
 
 def qrels_lines(
@@ -201,17 +255,30 @@ def _read(source: Source, what: str, layout: str, names: tuple[str, ...]) -> pl.
     return _of_frame(source, what, names)
 
 
+def is_list(values: object) -> bool:
+    """Return whether this is a ranking as a list of documents, best first."""
+    return isinstance(values, list | tuple | np.ndarray | pl.Series)
+
+
 def _of_dict(source: Mapping[Any, Any], what: str, names: tuple[str, ...]) -> pl.DataFrame:
     queries: list[str] = []
     docs: list[str] = []
     numbers: list[Any] = []
     for query, values in source.items():
-        if not isinstance(values, Mapping):
-            raise InputError(f"{what}: {query!r} has {values!r}, expected a dict {{query: {{doc: number}}}}")
-        queries += [str(query)] * len(values)
-        docs += map(str, values)
-        numbers += values.values()
-    return pl.DataFrame({names[0]: queries, names[1]: docs, names[2]: _as_series(numbers)}, strict=False)
+        if isinstance(values, Mapping):
+            shown, given = list(values), list(values.values())
+        elif what == "run" and is_list(values):
+            shown, given = list(values), list(range(0, -len(values), -1))
+        else:
+            lists = " or a list [doc, ...], best first" if what == "run" else ""
+            raise InputError(
+                f"{what}: {query!r} has {values!r:.80}, expected a dict {{query: {{doc: number}}}}{lists}"
+            )
+        queries += [str(query)] * len(shown)
+        docs += map(str, shown)
+        numbers += given
+    columns = {names[0]: queries, names[1]: docs, names[2]: _as_series(numbers)}
+    return pl.DataFrame(columns | {name: [None] * len(docs) for name in names[3:]}, strict=False)
 
 
 def _as_series(numbers: list[Any]) -> pl.Series:
@@ -234,6 +301,8 @@ def _of_frame(source: Any, what: str, names: tuple[str, ...]) -> pl.DataFrame:  
 
 def _column(frame: pl.DataFrame, what: str, name: str) -> pl.Expr:
     found = next((column for column in _NAMES[name] if column in frame.columns), None)
+    if name == "rank" and not (found and any(column in frame.columns for column in _NAMES["score"])):
+        return pl.lit(None).alias("rank")
     if found is not None:
         return (pl.col(found).cast(pl.String) if name in ("query", "doc") else pl.col(found)).alias(name)
     rank = next((column for column in _NAMES["rank"] if column in frame.columns), None)
@@ -272,6 +341,7 @@ def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, names: Seque
 def _lines(file: Path, what: str) -> pl.DataFrame:
     if file.is_dir():
         raise InputError(f"{what}: {file} is a folder, expected a file; name one in it")
+    check_lines(what, file)
     # the byte order mark of UTF-8 is no text; in trec_eval it becomes part of the first name
     unmarked = pl.when(line=1).then(pl.col("text").str.strip_prefix("\ufeff")).otherwise("text")
     try:
@@ -329,6 +399,6 @@ def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: str)
     row = frame.filter(pl.struct("query", "doc").is_duplicated()).row(0, named=True)
     where = source if isinstance(source, str | Path) else "the table"
     raise InputError(
-        f"{where}: {row['doc']!r} is {done} twice for query {row['query']!r}; {remedy}, "
-        "since a measure counts it once"
+        f"{where}: {row['doc']!r} is {done} twice for query {row['query']!r}, and a measure counts "
+        f"it once; {remedy}"
     )

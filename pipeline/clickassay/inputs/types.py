@@ -4,6 +4,8 @@ from typing import Literal
 
 import polars as pl
 
+from clickassay.inputs.integers import as_digits, as_id, as_number, is_whole, number_in_text
+
 Kind = Literal["id", "text", "time", "texts", "integer", "any"]
 EXPECTED = {
     "id": "integers or text",
@@ -56,26 +58,19 @@ _OF_NULLS = {"id": pl.Int64(), "time": pl.Int64(), "integer": pl.Int64(), "texts
 
 
 def _integer(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
-    if is_text:
-        return column.str.strip_chars().str.to_integer(strict=False)
-    return _signed(column, dtype)
+    return number_in_text(column) if is_text else _signed(column, dtype)
 
 
 def _signed(column: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
-    """Return whole numbers as Int64; unsigned ones beyond its range, which mean nothing, as its largest."""
-    if not dtype.is_integer():
-        return None
-    most = pl.lit(2**63 - 1, dtype=pl.UInt64)
-    return (column.clip(upper_bound=most) if dtype == pl.UInt64 else column).cast(pl.Int64)
+    return as_number(column, dtype) if is_whole(dtype) else None
 
 
 def _id_or_text(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, text_only: bool) -> pl.Expr | None:
     if is_text:
         return column.cast(pl.String)
-    if not dtype.is_integer():
+    if not is_whole(dtype):
         return None
-    # 64 unsigned bits do not fit a signed integer: such ids are kept as text
-    return column.cast(pl.String if text_only or dtype == pl.UInt64 else pl.Int64)
+    return as_digits(column, dtype) if text_only else as_id(column, dtype)
 
 
 def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
@@ -109,7 +104,8 @@ def _texts(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | N
         return pl.when(column.str.contains(_JSON_ARRAY)).then(column).str.json_decode(pl.List(pl.String))
     if not isinstance(dtype, (pl.List, pl.Array)):
         return None
-    inner = dtype.inner
-    if not (isinstance(inner, (pl.String, pl.Categorical, pl.Enum, pl.Null)) or inner.is_integer()):
+    inner: pl.DataType = dtype.inner  # type: ignore[assignment] # of a schema: never a class
+    is_integer = is_whole(inner) and not inner.is_float()
+    if not (isinstance(inner, (pl.String, pl.Categorical, pl.Enum, pl.Null)) or is_integer):
         return None
     return column if dtype == pl.List(pl.String) else column.cast(pl.List(pl.String))

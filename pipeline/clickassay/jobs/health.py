@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import ClickassayError
-from clickassay.core.records import Integers
+from clickassay.core.records import Integers, largest_samples
 from clickassay.core.settings import Settings
 from clickassay.health.checks import HealthCheck, Measured, checks_with, compared
 from clickassay.health.examples import click_examples
@@ -158,7 +158,7 @@ def _order_check(correlations: pl.DataFrame, labels: str, click_metric: str) -> 
     rows = rows.filter(pl.col("n_queries") >= _FEW_QUERIES)
     if rows.is_empty():
         return []
-    row = rows.sort("n_sessions", descending=True, maintain_order=True).row(0, named=True)
+    row = largest_samples(rows)[0].rows(rows).row(0, named=True)
     return list(order_check(row["correlation"], row["ci_low"], row["ci_high"], labels))
 
 

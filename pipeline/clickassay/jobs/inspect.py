@@ -23,7 +23,7 @@ from clickassay.judgments.prepare import Judgments, judged_queries, prepare_judg
 from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.logs.arrays.job import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
-from clickassay.logs.steps import END_MS, FIRST_MS
+from clickassay.logs.steps import FIRST_MS, end_of_times
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import LogLists, log_lists
 from clickassay.patterns.places import Place, place_of
@@ -154,7 +154,7 @@ def inspect_log(
     with files_named(*tables.values()):
         facts = tuple(_table_facts(table, paths[table.what]) for table in tables.values())
         searches = tables.get("searches")
-        log = None if searches is None else _log_facts(searches)
+        log = None if searches is None else _log_facts(searches, end_of_times(settings))
     clicks = tables.get("clicks")
     if searches is None or clicks is None or not count:
         return Inspection(facts, run_of(paths, settings), log)
@@ -227,8 +227,8 @@ def _table_facts(table: Input, path: str) -> TableFacts:
     return TableFacts(table.what, path, len(table.files), size, int(rows), columns)
 
 
-def _log_facts(searches: Input) -> LogFacts:
-    time = pl.col("timestamp").filter(pl.col("timestamp").is_between(FIRST_MS, END_MS, closed="left"))
+def _log_facts(searches: Input, end_ms: int) -> LogFacts:
+    time = pl.col("timestamp").filter(pl.col("timestamp").is_between(FIRST_MS, end_ms, closed="left"))
     found = searches.frame.select(
         pl.len().alias("searches"),
         pl.col("user_id").drop_nulls().n_unique().alias("users"),
@@ -289,7 +289,7 @@ def _wrong(
     """Return the checks that fire, findings first."""
     examples = examples_in(log, table, settings)
     usable = log.searches.frame.drop_nulls("user_id").filter(
-        pl.col("timestamp").is_between(FIRST_MS, END_MS, closed="left")
+        pl.col("timestamp").is_between(FIRST_MS, end_of_times(settings), closed="left")
     )
     of_time = time_checks(usable, settings.idle_ms)
     return fired(health_table(whole_health(table, lists, judgments, settings, examples, of_time)))

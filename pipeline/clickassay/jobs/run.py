@@ -175,6 +175,7 @@ def _info(
     if queries is not None:
         inputs["queries"] = read_input("queries", queries, QUERIES, keep_others=True).fingerprint()
     log_settings = {name: table.info["settings"][name] for name in LOG_SETTINGS}
+    log_settings["clock"] = table.info["settings"].get("clock")  # a script has none
     return {
         "layout": LAYOUT,
         "settings": {**plain_settings(settings), **log_settings},

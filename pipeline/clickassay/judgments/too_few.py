@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import largest_samples
 from clickassay.core.settings import Settings
 from clickassay.core.text import count, listed, percent, plural, visible
 from clickassay.judgments.prepare import Judgments
@@ -60,7 +61,7 @@ def without_judgments(
     graded
         Judgments of its queries.
     frames
-        Tables of the run; `funnel` and `next_judgments` are read.
+        Tables of the run; `statistics`, `funnel` and `next_judgments` are read.
     is_misread
         Whether something is wrong with the log or the judgments: then it would mislead to say what to judge.
 
@@ -73,14 +74,14 @@ def without_judgments(
         return ()
     if shown.is_empty():
         return (f"{_FINDING}: no session is kept; the funnel in report.md says where they went.",)
-    judge = (
-        f", judge {visible(graded.judges[0])}" if len(graded.judges) > 1 else ""
-    )  # the first stands for all
+    judge = next((sample.judge for sample in largest_samples(frames["statistics"])), EVERY)
+    words = f", judge {visible(judge)}" if len(graded.judges) > 1 else ""
+    why = _why(shown, settings, frames, judge, words)
     if is_misread:
-        return (*_why(shown, settings, frames, judge), *_clicks_alone(lists, max(settings.depth)), *_MEND)
-    proposed = _first_to_judge(frames["next_judgments"], judge)
+        return (*why, *_clicks_alone(lists, max(settings.depth)), *_MEND)
+    proposed = _first_to_judge(frames["next_judgments"].filter(judge=judge), words)
     return (
-        *_why(shown, settings, frames, judge),
+        *why,
         *proposed,
         *_clicks_alone(lists, max(settings.depth)),
         *_remedies(shown, graded, settings, has_proposed=bool(proposed)),
@@ -96,7 +97,7 @@ def _shown(lists: LogLists, graded: Judgments, deepest: int) -> pl.DataFrame:
 
 
 def _why(
-    shown: pl.DataFrame, settings: Settings, frames: Mapping[str, pl.DataFrame], judge: str
+    shown: pl.DataFrame, settings: Settings, frames: Mapping[str, pl.DataFrame], judge: str, words: str
 ) -> list[str]:
     every, judged = _weight(shown), _weight(shown.filter(pl.col("judges").is_not_null()))
     deepest = max(settings.depth)
@@ -105,13 +106,12 @@ def _why(
         f"{percent(judged / every)} of the results shown have a grade: {count(judged)} of "
         f"{count(every)}, in the first {deepest} of the list of each session.",
     ]
-    of_sessions = frames["funnel"].filter(pl.col("source") == "sessions")
+    of_sessions = frames["funnel"].filter(source="sessions", judge=judge)
     for depth in settings.depth[:3]:
         own = of_sessions.filter(pl.col("depth") == depth)
-        own = own.filter(pl.col("judge") == pl.col("judge").min()).group_by("step").agg(pl.col("rows").sum())
-        rows = dict(own.iter_rows())
+        rows = dict(own.group_by("step").agg(pl.col("rows").sum()).iter_rows())
         parts = [plural(rows[step], *words) for step, words in _STEPS.items() if rows.get(step)]
-        lines.append(f"  depth {depth}{judge}: of {plural(sum(rows.values()), 'session')}, {listed(parts)}")
+        lines.append(f"  depth {depth}{words}: of {plural(sum(rows.values()), 'session')}, {listed(parts)}")
     return lines
 
 
@@ -127,10 +127,10 @@ def _weight(results: pl.DataFrame) -> int:
     return int(results["sessions"].sum())
 
 
-def _first_to_judge(proposed: pl.DataFrame, judge: str) -> list[str]:
+def _first_to_judge(proposed: pl.DataFrame, words: str) -> list[str]:
     depth = int(proposed["depth"].min() or 0)  # type: ignore[arg-type]
     own = proposed.filter(pl.col("goal") == "coverage", pl.col("depth") == depth)
-    own = own.filter(pl.col("judge") == pl.col("judge").min()).sort("rank", "market").head(MAX_QUERIES)
+    own = own.sort("rank", "market").head(MAX_QUERIES)
     if own.is_empty():
         return []
     rows = [
@@ -138,7 +138,7 @@ def _first_to_judge(proposed: pl.DataFrame, judge: str) -> list[str]:
         f" (completes {plural(row['sessions'], 'session')})"
         for row in own.iter_rows(named=True)
     ]
-    return [f"To judge first, for the most sessions a label at depth {depth}{judge}:", *rows]
+    return [f"To judge first, for the most sessions a label at depth {depth}{words}:", *rows]
 
 
 def _urls(urls: Sequence[str]) -> str:

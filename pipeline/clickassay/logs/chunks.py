@@ -61,15 +61,25 @@ def _read_days(rows: pl.LazyFrame, first_ms: int | None, last_ms: int | None) ->
 
 def row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None, int | None]]:
     """Yield offset and rows of row groups, and their times (ms) by the footer; or of a whole file of text."""
-    if not is_parquet(file):
+    footer, offset = footer_of(file), 0
+    if footer is None:
         yield 0, int(table.opened(file).select(pl.len()).collect().item()), None, None
         return
-    footer, offset = pq.read_metadata(file), 0
     per_ms = _units_per_ms(footer)
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
         yield (offset, group.num_rows, *_footer_range(group, per_ms))
         offset += group.num_rows
+
+
+def footer_of(file: Path) -> pq.FileMetaData | None:
+    """Return the footer of a Parquet file; None for text, and for 128-bit integers, unknown to PyArrow."""
+    if not is_parquet(file):
+        return None
+    try:
+        return pq.read_metadata(file)
+    except pa.ArrowNotImplementedError:
+        return None
 
 
 def _units_per_ms(footer: pq.FileMetaData) -> float:

@@ -12,16 +12,18 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.core.text import utc_text
-from clickassay.inputs.files import FileFingerprint
+from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.logs.batches.cutting import cut_chunks
+from clickassay.logs.batches.lone_search import refuse_lone_last
 from clickassay.logs.batches.windows import Window
 from clickassay.logs.chunks import Chunk
 from clickassay.logs.log import H, Log
-from clickassay.logs.steps import END_MS, FIRST_MS
+from clickassay.logs.steps import END_MS, FIRST_MS, end_of_times
 from clickassay.logs.used_ids import NewIds, refuse_used
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.store.files import undo_runs
+from clickassay.patterns.store.known_files import KnownFiles
 from clickassay.patterns.store.store import PatternStore
 
 Fingerprints = Mapping[str, FileFingerprint]
@@ -61,7 +63,8 @@ def store_settings(settings: Settings, log: Log[H]) -> dict[str, Any]:
         "normalise_urls": settings.normalise_urls,
         "folds": settings.folds,
         "clicks_by": "url" if log.by_url else "position",
-        "search_ids": "integers" if log.searches.has_number_ids else "text",
+        "search_ids": "integers" if log.searches.has_numbers("search_id") else "text",
+        "user_ids": "integers" if log.searches.has_numbers("user_id") else "text",
     }
 
 
@@ -94,19 +97,17 @@ def _new_files(
     store: PatternStore, what: str, files: Fingerprints, again: list[FileFingerprint]
 ) -> list[str]:
     """Return the files to read: those of an interrupted run, and those that the store does not know."""
-    by_path = {file.path: file for file in store.files(what)}
-    by_content = {file.sha256: file for file in by_path.values()}
-    unfinished = {file.sha256 for file in again}
+    known = KnownFiles(what, store.files(what))
     new: list[str] = []
-    found: set[str] = set()
+    found: list[FileFingerprint] = []
     for file, fingerprint in files.items():
-        before = by_path.get(fingerprint.path)
-        if before is not None and before.sha256 != fingerprint.sha256:
+        before, same = known.at(fingerprint.path), known.like(fingerprint)
+        if before is not None and same != before:
             raise InputError(_changed(store, what, file, before))
-        if fingerprint.sha256 in unfinished or fingerprint.sha256 not in by_content:
+        if same is None or same in again:
             new.append(file)
-            found.add(fingerprint.sha256)
-    missing = [file.path for file in again if file.sha256 not in found]
+            found.extend([] if same is None else [same])
+    missing = [file.path for file in again if file not in found]
     if missing:
         raise InputError(
             f"{what}: the last run into {store.folder} was interrupted and {missing[0]} is needed "
@@ -133,7 +134,10 @@ def _windows(
     last: StoredBatch | None,
     settings: Settings,
 ) -> tuple[Window, ...]:
-    chunks = {what: half.chunks(FIRST_MS, END_MS) for what, half in log.halves.items()}
+    end_ms = end_of_times(settings)
+    chunks = {what: half.chunks(FIRST_MS, end_ms) for what, half in log.halves.items()}
+    if not settings.allow_gap:
+        refuse_lone_last(log, chunks["searches"], end_ms)
     if last is None:
         return cut_chunks(chunks["searches"], chunks["clicks"], settings)
     read = {what: {file.path for file in again[what]} for what in chunks}

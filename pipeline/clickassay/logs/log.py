@@ -9,9 +9,9 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.columns import CLICKED
-from clickassay.inputs.files import FileFingerprint
+from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.tables import Input
-from clickassay.logs.chunks import Chunk, chunks_of
+from clickassay.logs.chunks import Chunk, chunks_of, scan_chunks
 
 
 class Half(Protocol):
@@ -35,9 +35,8 @@ class Half(Protocol):
         """Names of the columns that are really there."""
         ...
 
-    @property
-    def has_number_ids(self) -> bool:
-        """Whether search ids are whole numbers, or else text."""
+    def has_numbers(self, ids: str) -> bool:
+        """Return whether the ids of a column are whole numbers, or else text."""
         ...
 
     def with_text_ids(self) -> Self:
@@ -54,6 +53,10 @@ class Half(Protocol):
 
     def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
         """Return its chunks, with the range of their times within first_ms to end_ms."""
+        ...
+
+    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+        """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
         ...
 
 
@@ -89,7 +92,7 @@ def joined_log(searches: H, clicks: H) -> Log[H]:
     if not CLICKED & clicks.columns:
         has = ", ".join(sorted(clicks.columns))
         raise InputError(f"clicks: neither column url nor column position in {clicks.source}; it has: {has}")
-    if searches.has_number_ids == clicks.has_number_ids:
+    if searches.has_numbers("search_id") == clicks.has_numbers("search_id"):
         return Log(searches, clicks)
     return Log(searches.with_text_ids(), clicks.with_text_ids())
 
@@ -103,10 +106,9 @@ class LocalHalf(Input):
         """The first file."""
         return str(self.files[0])
 
-    @property
-    def has_number_ids(self) -> bool:
-        """Whether search ids are whole numbers, or else text."""
-        return self.frame.collect_schema()["search_id"].is_integer()
+    def has_numbers(self, ids: str) -> bool:
+        """Return whether the ids of a column are whole numbers, or else text."""
+        return self.frame.collect_schema()[ids].is_integer()
 
     def with_text_ids(self) -> Self:
         """Return the half with search ids as text."""
@@ -118,7 +120,7 @@ class LocalHalf(Input):
         )
 
     def fingerprints(self) -> dict[str, FileFingerprint]:
-        """Return a fingerprint of each file: its size, and a digest of size, head and tail."""
+        """Return a fingerprint of each file, which is read whole."""
         return {str(file): self.file_fingerprint(file) for file in self.files}
 
     def only(self, files: Sequence[str]) -> Self:
@@ -132,6 +134,11 @@ class LocalHalf(Input):
     def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
         """Return row groups, or whole files of text."""
         return chunks_of(self, first_ms, end_ms)
+
+    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+        """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
+        rows = scan_chunks(self, (chunk,)).select("timestamp", "search_id")
+        return rows.filter(pl.col("timestamp") < end_ms).top_k(2, by="timestamp").collect().rows()
 
 
 def local_half(table: Input) -> LocalHalf:

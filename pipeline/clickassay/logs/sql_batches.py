@@ -42,7 +42,7 @@ class SqlBatchProcessor(Generic[H, R]):
         self._sessioniser = SqlSessioniser(
             self.engine, self.settings, by_url=plan.log.by_url, judged_queries=self.judged_queries
         )
-        self._has_number_ids = plan.log.searches.has_number_ids
+        self._has_number_ids = plan.log.searches.has_numbers("search_id")
         searches, clicks = self.rows_of(plan.log.searches), self.rows_of(plan.log.clicks)
         self._carried = (
             self.engine.put(_file(before, "carry_searches"), searches),

@@ -19,6 +19,15 @@ END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one insi
 NEVER_MS = 2 * END_MS
 """The watermark after the last batch of a log that has ended: no row can come any more."""
 
+
+def end_of_times(settings: Settings) -> int:
+    """Return the first time, in milliseconds since 1970 UTC, that is too late for a row of a log.
+
+    It is the end of the year 2100, or that of the day after the run's clock.
+    """
+    return min(END_MS, settings.latest_ms + 1)
+
+
 Property = Literal["only_judged", "is_open", "has_number_ids"]
 """Properties of a run: only lists of queries with judgments are kept; the pattern table is that of sessions
 that may still grow; search ids are whole numbers."""
@@ -249,7 +258,7 @@ def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
     """
     return {
         "first_ms": FIRST_MS,
-        "end_ms": END_MS,
+        "end_ms": end_of_times(settings),
         "idle_ms": settings.idle_ms,
         "per_query": settings.idle_scope == "query",
         "depth": settings.stored_depth,

@@ -151,10 +151,15 @@ OTHER_NAMES = {
     "SetP": "P",
     "SetR": "R",
     "SetF": "F",
+    "F1": "F",
+    "hit_rate": "Success",
+    "HitRate": "Success",
 }
 """Names that other tools have for a measure. There grade 1 is relevant, and so it is here without a `rel`."""
 
 _SEPARATOR = re.compile(r"[\s,;]+(?![^(]*\))")
+_DOTTED = re.compile(r"([A-Za-z](?:\w*[A-Za-z])?)\.(\d[\d.]*(?:,\d[\d.]*)*)")
+"""A name with its cuts as options of trec_eval have them: ``ndcg_cut.10,20``."""
 
 
 def parse_measures(text: str) -> tuple[Measure, ...]:
@@ -165,10 +170,16 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
     SettingsError
         If one is unknown or spelled wrongly, or there is none.
     """
-    names = [name for name in _SEPARATOR.split(text.strip()) if name]
+    spelled = _DOTTED.sub(_with_each_cut, text.strip()) if "." in text else text.strip()
+    names = [name for name in _SEPARATOR.split(spelled) if name]
     if not names:
         raise SettingsError("no measure is named; give some, as in -m 'nDCG@10 ERR@10 AP(rel=2)'")
     return tuple(dict.fromkeys(parse_measure(name) for name in names))
+
+
+def _with_each_cut(dotted: re.Match[str]) -> str:
+    """Return ``ndcg_cut_10 ndcg_cut_20`` of ``ndcg_cut.10,20``."""
+    return " ".join(f"{dotted[1]}_{cut}" for cut in dotted[2].split(","))
 
 
 def parse_measure(text: str) -> Measure:
@@ -273,8 +284,9 @@ def without_aliases(text: str, metrics: tuple[Metric, ...]) -> str:
         raise SettingsError(
             f"metric {text!r} is a name of another measure in trec_eval: {_OTHERS_OF_TREC[text]}"
         )
+    underscored = _DOTTED.sub(r"\1_\2", text, count=1)
     for pattern, name in TREC:
-        match = re.fullmatch(pattern, text, re.IGNORECASE)
+        match = re.fullmatch(pattern, underscored, re.IGNORECASE)
         if match is not None:
             return name(*match.groups() or ("",))
     first = _FIRST.match(text)

@@ -187,8 +187,8 @@ def _check_sum(source: str, read: int, counted: int) -> None:
 
 
 _HINTS = {
-    "time out of range": " Times must be timestamps or milliseconds since 1970, from 1990 to 2100; "
-    "are these seconds or microseconds?",
+    "time out of range": " Times must be timestamps or milliseconds since 1970, from 1990 to 2100, and at "
+    "most a day after the clock of this machine (or --clock); are these seconds or microseconds?",
     "position below 1": " Positions count from 1: add 1 to those of a log that counts from 0.",
 }
 

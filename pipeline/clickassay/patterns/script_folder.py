@@ -14,6 +14,7 @@ import polars as pl
 from clickassay.core.contracts.form import ContractError, DataType
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import EngineError, PatternError
+from clickassay.inputs.sources.fingerprint import TABLES
 from clickassay.patterns.counts import COUNT_FORMS, count_batch
 from clickassay.patterns.funnel import LogFunnel, orphan_click_rows
 from clickassay.patterns.health import LogCounts
@@ -165,7 +166,7 @@ def _counted(counts: Counts, patterns: pl.DataFrame, depth: int) -> tuple[pl.Dat
 def _info(settings: Mapping[str, Any], counts: Counts, tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
     """Return the `info` of the table: settings, inputs, versions; only the other engine saw the files."""
     digest = _digest(counts, tables)
-    unknown = {"files": _UNKNOWN, "bytes": _UNKNOWN, "sha256": digest}
+    unknown = {"files": _UNKNOWN, "bytes": _UNKNOWN, "digest": f"{TABLES}:{digest}"}
     log_settings = ("idle_minutes", "idle_scope", "normalise_urls", "folds")
     return {
         "stored_depth": settings["stored_depth"],

@@ -2,7 +2,7 @@
 
 - ``model``, ``cells``: frozen records of tables, figures and sections, before they are drawn.
 - ``verdict``: the headline and the main findings, as data and as sentences.
-- ``samples``, ``brief``: which samples a report shows, what of a section is in view.
+- ``brief``: what of a section is in view.
 - ``caveats``, ``glossary``: what these do not show, terms.
 - ``sections``, ``charts``, ``published``: parts of the page, pictures, published results of other logs.
 - ``build``, ``writers``: the files: HTML, Markdown, CSV, LaTeX.

@@ -44,7 +44,7 @@ from clickassay.report.sections.overview import (
 from clickassay.report.sections.users.cascade_effects import cascade_effects_section
 from clickassay.report.sections.users.examination import examination_section
 from clickassay.report.verdict.claims import Findings, draw_findings
-from clickassay.report.verdict.decision import Decision, decide
+from clickassay.report.verdict.decision import Decision, decide_run
 from clickassay.report.verdict.sentences import Finding, third_finding, write_findings
 from clickassay.report.verdict.summary import SUMMARY_FILE, summary
 from clickassay.report.writers.csv import csv_text
@@ -60,8 +60,8 @@ class Report:
 
     Attributes
     ----------
-    title, reason
-        The decision, and why.
+    title, scope, reason
+        The decision, which part of the log it is about, and why.
     overview
         The picture of the first screen, if there is anything to show.
     scale
@@ -87,6 +87,7 @@ class Report:
     """
 
     title: str
+    scope: str
     reason: str
     overview: tuple[Figure, ...]
     scale: tuple[str, ...]
@@ -123,11 +124,11 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     ranking = claims.correlation.ranking
     wrong = fired(run.frames["health"])
     current = current_metric(run)
-    decision = decide(claims.verdict, wrong, current)
+    decision = decide_run(run, claims, wrong, current)
     picture = overview(run, ranking, current) if ranking.competitors else None
     means = mean_levels(run, ranking)
     return Report(
-        decision.sentence, decision.lead, overview_figure(ranking, picture),
+        decision.sentence, decision.scope, decision.lead, overview_figure(ranking, picture),
         tuple(scale_sentences(run, ranking)), levels_table(run, means), facts(run),
         write_findings(claims), caveats(run),
         _main_sections(run, claims, is_well=not wrong), _record_sections(run, is_well=not wrong),
@@ -242,7 +243,8 @@ def write_summaries(report: Report, health: Sequence[Mapping[str, Any]], folder:
     ranking = report.claims.correlation.ranking
     write_text(folder / "summary.md", summary_markdown(report.decision, ranking, report.facts))
     if report.picture is not None:
-        (folder / "summary.png").write_bytes(report.picture.image(report.title, report.reason))
+        picture = report.picture.image(report.title, f"{report.scope} {report.reason}")
+        (folder / "summary.png").write_bytes(picture)
 
 
 def write_table_files(folder: Path, tables: Iterable[Table]) -> None:

@@ -16,20 +16,22 @@ from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import ReportError
 from clickassay.core.privacy import MIN_USERS, QueryLabels, number_rare_classes
-from clickassay.core.records import SampleKey
+from clickassay.core.records import SampleKey, largest_samples
 from clickassay.core.settings import Settings
 from clickassay.core.text import listed, visible
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.report.cells import Estimate, Row, caution_remarks, missing_value_remarks, not_computed
-from clickassay.report.samples import headline_sample, shown_samples
 
 OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
 """Splits whose classes are not values of an attribute that the user gave, but for yes and no."""
 
 ROWS_SHOWN = 120
 """Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
+
+SAMPLES_SHOWN = 8
+"""Samples that the page draws; the CSV files hold all of them."""
 
 COMPETING = ("correlations", "comparisons", "differences", "difference_comparisons")
 """Tables in which baselines compete with the other metrics."""
@@ -284,11 +286,13 @@ class Run:
         return self.grade_label(int(self.settings.get("success_grade", 2)))
 
     def grade_label(self, grade: int) -> str:
-        """Return the scale's label of a grade, or ``grade 2`` where the scale has none."""
+        """Return the scale's label of a grade, or ``grade 2`` where the scale has none of its own."""
         scale: Sequence[str] = self.settings.get("scale") or ()
         if len(scale) != int(self.settings.get("max_grade", len(scale) - 1)) + 1:
             scale = ()  # the labels of another scale than that of --max-grade
-        return visible(scale[grade]) if 0 <= grade < len(scale) else f"grade {grade}"
+        labels = [visible(label) for label in scale]  # cut: two long ones may look alike
+        is_known = 0 <= grade < len(labels) and labels.count(labels[grade]) == 1
+        return labels[grade] if is_known else f"grade {grade}"
 
 
 def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
@@ -311,14 +315,16 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
     settings = MappingProxyType(dict(info.get("settings") or {}))
     min_users = int(settings.get("min_users", MIN_USERS))
     frames["correlations"] = number_rare_classes(frames["correlations"], OWN_SPLITS, min_users)
-    headline = headline_sample(frames["statistics"])
+    statistics = frames["statistics"]
+    kept = largest_samples(statistics.filter(pl.col("n_sessions") > 0))
+    headline, shown = kept[:1], largest_samples(statistics)[:SAMPLES_SHOWN]
     return Run(
         MappingProxyType(frames),
         MappingProxyType(of_baselines),
         info,
-        headline,
-        shown_samples(frames["statistics"], headline),
-        frames["statistics"].height,
+        next(iter(headline), None),
+        (*headline, *sorted(set(shown) - set(headline))),
+        statistics.height,
         QueryLabels(frames["queries"], min_users),
         settings,
     )

@@ -23,6 +23,7 @@ from clickassay.core.records import (
     Sample,
     SampleChoice,
     SampleKey,
+    largest_samples,
 )
 from clickassay.core.settings import Settings
 from clickassay.core.text import first_line
@@ -129,7 +130,7 @@ class FinishedRun:
     def key(self, wanted: SampleChoice = ANY_SAMPLE) -> SampleKey:
         """Choose a sample that has judged configurations.
 
-        Where `wanted` is open: the smallest depth, the market with most sessions, the first judge.
+        What `wanted` leaves open is that of the largest such sample: see `largest_samples`.
         """
         kept = self.table(STATISTICS).filter(pl.col("n_sessions") > 0)
         found = wanted.rows(kept)
@@ -139,12 +140,7 @@ class FinishedRun:
                 f"{self.folder} has no judged configurations of {wanted.label or 'any kind'}; it has: "
                 f"{has or 'none'}"
             )
-        first = found.filter(pl.col("depth") == pl.col("depth").min())
-        # as the report's headline: a market counts with the judge who has most of its sessions
-        order = ["n_sessions", "n_all_sessions", "market", "judge"]
-        by_market = first.with_columns(pl.max("n_sessions", "n_all_sessions").over("market"))
-        ordered = by_market.sort(order, descending=[True, True, False, False])
-        return SampleKey(*ordered.select(SAMPLE_COLUMNS).row(0))
+        return largest_samples(found)[0]
 
     def configurations(self, key: SampleKey) -> pl.DataFrame:
         """Return the judged configurations of a sample, by query and id."""

@@ -5,8 +5,10 @@ network, extensions and settings is off.
 """
 
 import math
+import os
+import re
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -71,6 +73,10 @@ def _files() -> dict[str, str]:
     return {name: f"{folder}/{name}" for folder in folders for name in sql_names(folder)}
 
 
+_MEMORY = {"memory_limit": "50%"}
+"""Of this machine's, for the question of a command: an answer too large ends it, and not the machine."""
+
+
 def ask(run: Path, sql: str) -> pl.DataFrame:
     """Run one SELECT on the tables of a run (``contracts.run.RUN_TABLES``).
 
@@ -92,10 +98,53 @@ def ask(run: Path, sql: str) -> pl.DataFrame:
         one valid statement that returns rows.
     """
     file = _database(run)
-    with _explained(), closing(_open(file)) as connection:
-        _check_tables(connection, file)
-        statement = _only_statement(connection.extract_statements(sql))
-        return frame_of(connection.sql(statement))
+    with _explained(), closing(_open(file, _MEMORY)) as connection:
+        return frame_of(_answer(connection, file, sql))
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, file: Path, sql: str) -> duckdb.DuckDBPyRelation:
+    _check_tables(connection, file)
+    return connection.sql(_only_statement(connection.extract_statements(sql)))
+
+
+MOST_ROWS = 100_000
+"""Rows of an answer on a page; a program that takes more holds up all pages while they are handed over."""
+
+
+class PageQuestions:
+    """The questions of one page, one at a time: the page's end interrupts the one that is being answered.
+
+    All pages together take a quarter of the memory, and leave a core to draw pages with.
+    """
+
+    def __init__(self) -> None:
+        self._running: duckdb.DuckDBPyConnection | None = None
+
+    def ask(self, run: Path, sql: str) -> pl.DataFrame:
+        """Answer as `ask` does, with at most `MOST_ROWS` rows.
+
+        Raises
+        ------
+        QueryError
+            As `ask` does, or if the page has gone.
+        """
+        file = _database(run)
+        limits = {"memory_limit": "25%", "threads": str(max(1, (os.cpu_count() or 1) - 1))}
+        try:
+            with _explained(), closing(_open(file, limits)) as connection:
+                self._running = connection
+                return frame_of(_answer(connection, file, sql).limit(MOST_ROWS))
+        except KeyboardInterrupt:
+            raise QueryError("the question was interrupted: its page was closed") from None
+        finally:
+            self._running = None
+
+    def interrupt(self) -> None:
+        """End the question that is being answered, if there is one; from any thread."""
+        running = self._running
+        if running is not None:
+            with suppress(duckdb.Error):  # it may end by itself meanwhile
+                running.interrupt()
 
 
 _PLAIN = {
@@ -108,14 +157,58 @@ def frame_of(rows: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     """Return rows as a frame.
 
     Numbers and texts are handed over one by one: to import PyArrow and NumPy, by which all else comes, takes
-    longer than to answer most questions.
+    longer than to answer most questions. Times that Python has no type for (infinity, the year 20000, lengths
+    in months) are texts, with all others of their column.
     """
     types = [str(kind) for kind in rows.types]
     if len(set(rows.columns)) == len(rows.columns) and all(kind in _PLAIN for kind in types):
         columns = {name: _PLAIN[kind] for name, kind in zip(rows.columns, types, strict=True)}
         return pl.DataFrame(rows.fetchall(), columns, orient="row")
+    odd = [name for name, kind in zip(rows.columns, types, strict=True) if _NOT_IN_ARROW.search(kind)]
+    found = _with_texts(rows, odd)
+    beyond = [column.name for column in found if not _fits_python(column)]
+    return _with_texts(rows, [*odd, *beyond]) if beyond else found
+
+
+def _with_texts(rows: duckdb.DuckDBPyRelation, names: list[str]) -> pl.DataFrame:
+    """Return rows with these columns as texts."""
+    if not names:
+        return _frame(rows)
+    columns = [(name, duckdb.ColumnExpression(name)) for name in rows.columns]
+    return _frame(
+        rows.select(*(one.cast("VARCHAR").alias(name) if name in names else one for name, one in columns))
+    )
+
+
+def _frame(rows: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     found: pl.DataFrame = rows.pl()
     return found
+
+
+_NOT_IN_ARROW = re.compile(r"INTERVAL|TIMESTAMP_S\b")
+"""Types that Polars cannot take, or takes with another value for infinity."""
+
+_DAY = 86_400
+_FIRST, _LAST = -719_162 * _DAY, 2_932_897 * _DAY - 1  # seconds from 1970 to the years 1 and 9999
+_INFINITY = 2**63 - 1
+
+
+def _fits_python(column: pl.Series) -> bool:
+    """Return whether Python has values for all times of a column, also those in lists and structs."""
+    kind = column.dtype
+    if isinstance(kind, pl.List | pl.Array):
+        return _fits_python(column.explode())
+    if isinstance(kind, pl.Struct):
+        return all(map(_fits_python, column.struct.unnest()))
+    if not isinstance(kind, pl.Date | pl.Datetime):
+        return True
+    number = column.to_physical()
+    if isinstance(kind, pl.Datetime):
+        is_finite = number.is_between(-_INFINITY, _INFINITY, closed="none").all()
+        number = number // {"ms": 10**3, "us": 10**6, "ns": 10**9}[kind.time_unit]
+    else:
+        is_finite, number = True, number.cast(pl.Int64) * _DAY
+    return bool(is_finite and number.is_between(_FIRST, _LAST).all())
 
 
 def _database(run: Path) -> Path:
@@ -125,7 +218,7 @@ def _database(run: Path) -> Path:
     return file.resolve()
 
 
-def _open(file: Path) -> duckdb.DuckDBPyConnection:
+def _open(file: Path, limits: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
     config: dict[str, Any] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
@@ -133,6 +226,7 @@ def _open(file: Path) -> duckdb.DuckDBPyConnection:
         "lock_configuration": True,
         "python_enable_replacements": False,  # names in SQL never mean variables of this process
         "temp_directory": "",  # spilling would write into the run folder
+        **limits,
     }
     return duckdb.connect(str(file), read_only=True, config=config)
 

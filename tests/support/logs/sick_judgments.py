@@ -130,6 +130,11 @@ SICK_JUDGMENTS = {
         unchanged, with_grades(pl.col("grade").clip(0, 2)), {"top_grade_unused": "caution"},
         ("The grades seen are 0, 1 and 2; the scale goes up to 4", "set --max-grade 2"),
     ),
+    "the lowest grade is not used": (
+        unchanged, with_grades(pl.col("grade").clip(1, 4)), {"bottom_grade_unused": "caution"},
+        ("The grades seen are 1, 2, 3 and 4; the scale begins at 0", "set --scale 1,2,3,4, or",
+         "--grade-map 1=0,2=1,3=2,4=3"),
+    ),
     "deep pools": (
         unchanged, more_results(120), {"unshown_results": "caution"}, ("99.2 % of the judged results",),
     ),

@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 Row = dict[str, Any]
@@ -122,19 +123,21 @@ def idle_ms(settings: Settings) -> int:
     return round(minutes * 60_000)
 
 
-def time_fault(time: int | None) -> str | None:
-    """Return why a timestamp cannot be used, or None."""
+def time_fault(time: int | None, settings: Settings) -> str | None:
+    """Return why a timestamp cannot be used, or None; a day after the clock (UTC) is the latest."""
     if time is None:
         return "null timestamp"
-    return None if FIRST_MS <= time < END_MS else "time out of range"
+    since = datetime.fromisoformat(settings.get("clock", "2100-12-31")) - datetime(1970, 1, 1)  # noqa: DTZ001
+    latest = since // timedelta(milliseconds=1) + 24 * 3_600_000
+    return None if FIRST_MS <= time < END_MS and time <= latest else "time out of range"
 
 
-def search_fault(row: Row) -> str | None:
+def search_fault(row: Row, settings: Settings) -> str | None:
     """Return the first reason for which a search cannot be used, or None."""
     for name in ("search_id", "user_id", "query"):
         if row[name] is None:
             return f"null {name}"
-    if fault := time_fault(row["timestamp"]) or results_fault(row["results"]):
+    if fault := time_fault(row["timestamp"], settings) or results_fault(row["results"]):
         return fault
     for name in ("market", "page"):
         if name in row and row[name] is None:
@@ -163,7 +166,7 @@ def read_searches(rows: list[Row], settings: Settings, funnel: Funnel) -> list[S
     delivered: dict[tuple[Any, Any, int], list[Search]] = defaultdict(list)
     for row in rows:
         count(funnel, "searches", "read", "")
-        if fault := search_fault(row):
+        if fault := search_fault(row, settings):
             count(funnel, "searches", "rejected", fault)
             continue
         search = to_search(row, settings)
@@ -175,11 +178,11 @@ def read_searches(rows: list[Row], settings: Settings, funnel: Funnel) -> list[S
     return kept
 
 
-def click_fault(row: Row, target: str, ambiguous: set[Any]) -> str | None:
+def click_fault(row: Row, target: str, ambiguous: set[Any], settings: Settings) -> str | None:
     """Return the first reason for which a click cannot be used, or None; `target` is url or position."""
     if row["search_id"] is None:
         return "null search_id"
-    if fault := time_fault(row["timestamp"]):
+    if fault := time_fault(row["timestamp"], settings):
         return fault
     if row[target] is None:
         return f"null {target}"
@@ -203,7 +206,7 @@ def attach_clicks(rows: list[Row], searches: list[Search], settings: Settings, f
     target = "url" if has_column(rows, "url") else "position"
     for row in rows:
         count(funnel, "clicks", "read", "")
-        if fault := click_fault(row, target, ambiguous):
+        if fault := click_fault(row, target, ambiguous, settings):
             count(funnel, "clicks", "rejected", fault)
         elif row["search_id"] not in by_id:
             count(funnel, "clicks", "unmatched", "no usable search")

@@ -27,7 +27,7 @@ def hostile_info():
         notes=[HOSTILE],
         skipped_attributes=[HOSTILE],
         versions={HOSTILE: HOSTILE},
-        inputs={HOSTILE: {"names": [f"{HOSTILE}\udcff"], "files": 1, "bytes": 1, "sha256": HOSTILE}},
+        inputs={HOSTILE: {"names": [f"{HOSTILE}\udcff"], "files": 1, "bytes": 1, "digest": HOSTILE}},
         has_navigational=False,
     )
     info["settings"]["scale"] = ["bad", "fair", f"{{{{x}}}} {HOSTILE}", "excellent", "perfect"]

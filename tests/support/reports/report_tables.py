@@ -139,6 +139,7 @@ def run_tables(
     statistics, kept, n_all = [], {}, {}
     for market, depth, judge in itertools.product(markets, depths, judges):
         size = n_queries if market == markets[0] else n_queries // 2
+        size = size if judge == judges[0] else size * 7 // 8  # the first judge has judged most
         for name, more in sample_tables(seed, market, depth, judge, size, attribute).items():
             rows.setdefault(name, []).extend(more)
         key = (market, depth, judge)
@@ -239,7 +240,7 @@ def run_info(**changes):
             "published": None,
         },
         "inputs": {
-            name: {"names": [f"{name}.parquet"], "files": 1, "bytes": 1_234_567, "sha256": SHA}
+            name: {"names": [f"{name}.parquet"], "files": 1, "bytes": 1_234_567, "digest": f"sha256:{SHA}"}
             for name in ("searches", "clicks", "judgments", "queries")
         },
         "versions": {"clickassay": "0.1.0", "polars": "2.1.0", "duckdb": "2.0.0"},

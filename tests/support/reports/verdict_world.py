@@ -13,8 +13,12 @@ SURE, UNSURE = 0.001, 0.4
 
 
 def statistics(*samples):
-    """Rows of (market, depth, judge, kept sessions)."""
-    return frame_of("statistics", [(*key, 4, 9, kept, 1000, kept / 1000) for *key, kept in samples])
+    """Rows of (market, depth, judge, kept sessions), of 4 queries unless a fifth number says otherwise."""
+    rows = [
+        (*key, queries, 9, kept, 1000, kept / 1000)
+        for *key, kept, queries in (one if len(one) == 5 else (*one, 4) for one in samples)
+    ]
+    return frame_of("statistics", rows)
 
 
 def correlations(values, click="MeanRR", key=KEY, p=SURE, nulls=None):

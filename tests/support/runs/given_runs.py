@@ -55,7 +55,7 @@ def made(folder, rows=None, **settings):
 
 
 def fingerprint(files, size, name="part.parquet"):
-    return {"names": [name], "files": files, "bytes": size, "sha256": f"{size:064x}"}
+    return {"names": [name], "files": files, "bytes": size, "digest": f"sha256:{size:064x}"}
 
 
 def changed_table(run, folder, name, change):

@@ -1,11 +1,13 @@
 """Logs in many shapes read as the same canonical rows."""
 
+import json
+
 import polars as pl
 import pytest
 
 from clickassay.core.text import first_line
-from clickassay.inputs.columns import CLICKS, QUERIES, SEARCHES
-from clickassay.inputs.files import find_files
+from clickassay.inputs.columns import CLICKS, JUDGMENTS, QUERIES, SEARCHES
+from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.tables import read_input
 
 NOON_MS = 1_235_995_200_250  # date -u -d '2009-03-02 12:00:00.25' +%s%3N
@@ -60,7 +62,7 @@ def test_hidden_files_and_those_that_start_with_an_underscore_are_passed_by(tmp_
         (tmp_path / name).write_text("x")
     (tmp_path / "_temporary").mkdir()
     (tmp_path / "_temporary" / "e.parquet").write_text("x")
-    assert [file.name for file in find_files("searches", tmp_path)] == ["a.parquet", "d.PQ"]
+    assert [file.name for file in find_files("searches", tmp_path).files] == ["a.parquet", "d.PQ"]
 
 
 def test_a_glob_finds_files_and_folders(tmp_path):
@@ -68,7 +70,7 @@ def test_a_glob_finds_files_and_folders(tmp_path):
         (tmp_path / day).mkdir()
         (tmp_path / day / "a.csv").write_text("x")
     (tmp_path / "day3.csv").write_text("x")
-    found = find_files("searches", str(tmp_path / "day*"))
+    found = find_files("searches", str(tmp_path / "day*")).files
     assert [file.relative_to(tmp_path).as_posix() for file in found] == [
         "day1/a.csv",
         "day2/a.csv",
@@ -105,20 +107,7 @@ def test_a_fingerprint_names_the_content_and_not_the_place(tmp_path):
     assert one == same
     assert (one["names"], one["files"], one["bytes"]) == (["searches.parquet"], 1, first.stat().st_size)
     other = read_input("searches", parquet(tmp_path, query=["R"]), SEARCHES).fingerprint()
-    assert other["sha256"] != one["sha256"]
-
-
-def test_a_fingerprint_sees_the_head_and_the_tail_of_a_large_file(tmp_path):
-    file = tmp_path / "clicks.csv"
-    text = bytearray(b"search_id,timestamp,url\n" + b"1,1235995200250,a\n" * 200_000)
-    digests = []
-    for place in (None, 30, -3):
-        changed = bytearray(text)
-        if place is not None:
-            changed[place : place + 1] = b"7"
-        file.write_bytes(changed)
-        digests.append(read_input("clicks", file, CLICKS).fingerprint()["sha256"])
-    assert len(set(digests)) == 3
+    assert other["digest"] != one["digest"]
 
 
 @pytest.mark.parametrize(
@@ -127,3 +116,36 @@ def test_a_fingerprint_sees_the_head_and_the_tail_of_a_large_file(tmp_path):
 )
 def test_the_first_line_of_an_error_is_told(error, line):
     assert first_line(error) == line
+
+
+LATE = {
+    "market": (SEARCHES, {"market": "north"}, "north"),
+    "page": (SEARCHES, {"page": 2}, 2),
+    "url": (CLICKS, {"url": "a"}, "a"),
+    "position": (CLICKS, {"position": 3}, 3),
+    "judge": (JUDGMENTS, {"judge": "ann"}, "ann"),
+    "navigational": (QUERIES, {"navigational": True}, True),
+}
+
+
+@pytest.mark.parametrize("column", LATE)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_column_of_json_lines_is_read_in_whichever_row_it_first_appears(tmp_path, column, first):
+    wanted, late, value = LATE[column]
+    row = {
+        "search_id": 1,
+        "user_id": 2,
+        "query": "q",
+        "timestamp": 5,
+        "results": ["a"],
+        "url": "a",
+        "grade": 1,
+    }
+    common = {name: one for name, one in row.items() if name in {want.name for want in wanted} - {column}}
+    rows = [common] * 12_000 + [common | late]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in (rows[::-1] if first else rows)))
+    table = read_input("queries", file, wanted, keep_others=wanted is QUERIES)
+    found = table.frame.select(column).collect()[column]
+    assert column in table.columns
+    assert (found.null_count(), found.drop_nulls().to_list()) == (12_000, [value])

@@ -21,7 +21,7 @@ def read(folder, what, wanted, columns):
 
 def test_ids_are_text_in_both_halves_if_they_are_in_one(tmp_path):
     log = checked_log(read(tmp_path, "searches", SEARCHES, SEARCH), read(tmp_path, "clicks", CLICKS, CLICK))
-    assert not log.searches.has_number_ids
+    assert not log.searches.has_numbers("search_id")
     ids = [half.frame.collect()["search_id"].to_list() for half in log.halves.values()]
     assert ids == [["1"], ["1"]]
     (file,) = log.searches.files

@@ -3,13 +3,14 @@
 import ir_measures
 import pytest
 
+from clickassay import measures
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import BASELINES, METRICS, report_measures
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.editorial import EDITORIAL, EDITORIAL_METRICS
-from clickassay.metrics.names import MEASURES, parse, parse_measure
+from clickassay.metrics.names import MEASURES, parse, parse_measure, parse_measures
 
 
 def test_the_declared_metrics_are_those_of_the_method_in_its_order():
@@ -119,8 +120,10 @@ def test_measures_of_the_same_metric_with_other_parameters_differ():
         (("map", "MAP", "Map"), "AP(rel=1)"),
         (("MRR", "mrr", "recip_rank"), "RR(rel=1)"),
         (("MAP(rel=2)@5", "map(rel=2)@5", "AP(rel=2)@5"), "AP(rel=2)@5"),
-        (("ndcg_cut_5", "NDCG_CUT_5", "nDCG(dcg='log2')@5"), "nDCG(dcg='log2')@5"),
+        (("ndcg_cut_5", "ndcg_cut.5", "NDCG_CUT_5", "nDCG(dcg='log2')@5"), "nDCG(dcg='log2')@5"),
         (("Bpref", "bpref"), "Bpref"),
+        (("F1@5", "f1@5", "F(rel=1)@5"), "F(rel=1)@5"),
+        (("hit_rate@5", "HitRate@5", "success_5", "success.5"), "Success(rel=1)@5"),
     ],
 )
 def test_a_name_means_one_thing_in_any_case_in_a_run_and_in_evaluate(names, meaning):
@@ -143,3 +146,18 @@ def test_a_name_that_is_another_measure_in_trec_eval_is_refused_with_both(name):
 def test_no_two_names_of_the_catalogue_differ_by_case_alone():
     names = [metric.name.lower() for metric in {*METRICS, *MEASURES}]
     assert len(set(names)) == len(names)
+
+
+def test_several_cuts_after_a_name_are_measures_of_their_own_as_options_of_trec_eval_have_them():
+    found = parse_measures("P.5,10 ndcg_cut.10,20, map AP(rel=2)@5")
+    assert [str(one) for one in found] == [
+        "P(rel=1)@5", "P(rel=1)@10", "nDCG(dcg='log2')@10", "nDCG(dcg='log2')@20", "AP(rel=1)", "AP(rel=2)@5",
+    ]  # fmt: skip
+
+
+def test_python_has_every_name_that_text_has():
+    assert str(measures.map @ 5) == "AP(rel=1)@5"
+    assert str(measures.ndcg_cut_10) == "nDCG(dcg='log2')@10"
+    assert str(measures.f1 @ 10) == "F(rel=1)@10"
+    with pytest.raises(AttributeError, match=r"no measure ndcg; .* another measure in trec_eval"):
+        measures.ndcg  # noqa: B018

@@ -239,7 +239,7 @@ def test_the_table_of_means_has_what_was_found_and_no_end_that_is_not_there(tabl
 
 def test_facts_say_what_is_measured_where_on_how_much_and_how_sound(tables):
     known = dict(facts(run_with(tables)))
-    assert list(known) == ["Clicks measured by", "Part of the log", "Data", "Health"]
+    assert list(known) == ["Clicks measured by", "Data", "Health"]
     assert known["Clicks measured by"].startswith("MeanRR. Mean of ")
     assert "of the sessions at market m1, depth 5, judge editor" in known["Data"]
 

@@ -7,10 +7,9 @@ from clickassay.core.contracts.form import ContractError
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
 from clickassay.report.caveats import caveats
-from clickassay.report.model import read_run
-from clickassay.report.samples import SAMPLES_SHOWN
+from clickassay.report.model import SAMPLES_SHOWN, read_run
 from clickassay.report.verdict.claims import draw_findings
-from clickassay.report.verdict.sentences import first_finding, part_of_log, write_findings
+from clickassay.report.verdict.sentences import first_finding, scope_text, write_findings
 from support.reports.report_tables import (
     empty_tables,
     nothing_kept_tables,
@@ -64,20 +63,24 @@ def test_without_a_caution_no_finding_has_one():
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        ([("a", 10, "x", 900), ("a", 5, "x", 20), ("b", 5, "x", 30)], ("b", 5, "x")),
+        ([("a", 10, "x", 90), ("a", 5, "x", 92), ("b", 5, "x", 300)], ("b", 5, "x")),
         ([("a", 5, "x", 0), ("a", 10, "x", 9), ("b", 10, "x", 8)], ("a", 10, "x")),
-        ([("b", 5, "z", 30), ("b", 5, "y", 10), ("a", 5, "y", 30)], ("a", 5, "y")),
-        ([("b", 5, "z", 30), ("b", 5, "y", 10)], ("b", 5, "y")),
+        ([("b", 5, "human", 30), ("b", 5, "llm", 90), ("a", 5, "human", 80)], ("b", 5, "llm")),
+        ([("b", 10, "z", 30), ("b", 5, "z", 30), ("a", 10, "y", 30)], ("b", 5, "z")),
+        ([("b", 5, "z", 30, 9), ("a", 5, "y", 30)], ("b", 5, "z")),
+        ([("b", 5, "z", 30), ("b", 5, "y", 30), ("a", 5, "z", 30)], ("a", 5, "z")),
     ],
 )
-def test_the_headline_sample_has_the_smallest_depth_then_most_sessions_then_the_first_judge(rows, expected):
+def test_the_headline_has_most_sessions_then_the_smaller_depth_more_queries_and_the_first_name(
+    rows, expected
+):
     run = run_of(statistics=statistics(*rows))
     assert run.headline == SampleKey(*expected)
     assert run.shown[0] == run.headline
 
 
 def test_the_page_shows_a_limited_number_of_samples_with_the_headline_first():
-    rows = [(f"m{n:02}", depth, "j", 100 * depth - n) for n in range(20) for depth in (5, 10)]
+    rows = [(f"m{n:02}", depth, "j", 900 - 10 * depth - n) for n in range(20) for depth in (5, 10)]
     run = run_of(statistics=statistics(*rows))
     assert (len(run.shown), run.n_samples) == (SAMPLES_SHOWN, 40)
     assert run.shown[0] == SampleKey("m00", 5, "j")
@@ -104,14 +107,15 @@ def test_a_run_of_one_configuration_gives_its_reason():
     assert "at most 12 have a grade" in texts[2]
 
 
-def test_the_part_of_the_log_says_which_numbers_are_the_headline_and_why():
+def test_the_scope_says_which_sample_is_the_headline_and_what_other_judges_decide():
     run = read_run(run_tables(), run_info())
-    assert part_of_log(run) == (
-        "Market m1, depth 5, judge editor (the market with the most sessions kept, the smallest depth and "
-        "the first judge)"
+    assert scope_text(run, {}) == "At market m1, depth 5, judge editor, where most sessions are kept."
+    assert scope_text(run_of(), {}) == "At market m, depth 5, judge j."
+    assert scope_text(run_of(), {"a": "Use AP", "b": "Keep ERR", "c": "Use AP"}) == (
+        "At market m, depth 5, judge j. By judges a and c the decision would be: \u201cUse AP\u201d. "
+        "By judge b the decision would be: \u201cKeep ERR\u201d."
     )
-    assert part_of_log(run_of()) == "Market m, depth 5, judge j"
-    assert part_of_log(read_run(nothing_kept_tables(), run_info())) == ""
+    assert scope_text(read_run(nothing_kept_tables(), run_info()), {}) == ""
 
 
 def test_caveats_name_validity_position_bias_coverage_and_ss():

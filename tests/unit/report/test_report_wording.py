@@ -40,13 +40,13 @@ def report(request):
     return build_report(tables(), info())
 
 
-LABELS = ("Part of the log", "Health")
+LABELS = ("Health",)
 """Facts that are no sentences."""
 
 
 def sentences(report):
     """All sentences of a report, in view and folded."""
-    yield from (report.reason, report.rule, *report.caveats, *report.scale)
+    yield from (*filter(None, [report.scope]), report.reason, report.rule, *report.caveats, *report.scale)
     yield from (text for name, text in report.facts if name not in LABELS)
     yield from (text for finding in report.findings for text in (finding.text, *finding.sentences))
     yield from (figure.alt for figure in report.overview)

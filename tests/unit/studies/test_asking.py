@@ -1,7 +1,8 @@
 """Asking a run: what a question may do, and how an answer is written out."""
 
 import sqlite3
-from datetime import datetime
+import threading
+from datetime import date, datetime
 from decimal import Decimal
 
 import duckdb
@@ -11,7 +12,8 @@ import pytest
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import QueryError
 from clickassay.core.escape import terminal
-from clickassay.studies.questions import ask, cells, frame_of, question
+from clickassay.core.tables import as_csv
+from clickassay.studies.questions import MOST_ROWS, PageQuestions, ask, cells, frame_of, question
 from support.reports.harmful import HARMS
 from support.runs.tiny_run import tables, write_run
 
@@ -72,7 +74,6 @@ def test_one_statement_that_returns_rows_is_answered(folder, sql):
         ("SELECT * FROM nowhere", "nowhere"),
         ("SELECT $market", "market"),
         ("SELECT CAST(query AS INTEGER) FROM configurations", "Could not convert string"),
-        ("SELECT INTERVAL 3 DAYS", "interval"),
     ],
 )
 def test_anything_else_is_refused_in_one_line(folder, sql, complaint):
@@ -122,6 +123,61 @@ def test_a_run_that_the_same_program_holds_open_is_refused_in_one_line(folder):
     with opened, pytest.raises(QueryError, match="cannot be answered"):
         ask(folder, "SELECT 1")
     assert ask(folder, "SELECT 1 AS n").rows() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "answer"),
+    [
+        ("SELECT timestamp 'infinity' AS t, 1 AS n", ("infinity", 1)),
+        ("SELECT date '-infinity' AS t", ("-infinity",)),
+        ("SELECT timestamptz 'infinity' AS t", ("infinity",)),
+        ("SELECT timestamp_ns '-infinity' AS a, timestamp_s 'infinity' AS b", ("-infinity", "infinity")),
+        ("SELECT timestamp '20000-01-01' AS \"a year\"", ("20000-01-01 00:00:00",)),
+        ("SELECT [timestamp 'infinity'] AS t", ("[infinity]",)),
+        ("SELECT interval '3 months' AS t", ("3 months",)),
+        ("SELECT timestamp '2026-11-21 12:30:00' AS t", (datetime(2026, 11, 21, 12, 30),)),
+        ("SELECT {'a': date '9999-12-31'} AS t", ({"a": date(9999, 12, 31)},)),
+    ],
+)
+def test_times_that_python_has_no_type_for_are_answers(folder, sql, answer):
+    found = ask(folder, sql)
+    assert found.row(0) == answer
+    assert all(as_csv(found).splitlines())
+    assert cells(found)
+
+
+def test_a_question_of_a_page_ends_with_the_page_and_leaves_the_next_one_alone(folder):
+    page, said = PageQuestions(), []
+    page.interrupt()  # nothing is asked: nothing happens
+
+    def asked():
+        try:
+            page.ask(folder, "SELECT count(*) AS n FROM range(10000000) a, range(10000000) b")
+        except QueryError as error:
+            said.append(str(error))
+
+    asking = threading.Thread(target=asked)
+    asking.start()
+    while asking.is_alive():
+        page.interrupt()
+        asking.join(0.05)
+    assert said == ["the question was interrupted: its page was closed"]
+    assert page.ask(folder, "SELECT 1 AS n").rows() == [(1,)]
+
+
+def test_a_page_gets_the_first_rows_of_a_long_answer_in_their_order(folder):
+    found = PageQuestions().ask(folder, "SELECT range AS n FROM range(1000000) ORDER BY n DESC")
+    assert found["n"].to_list() == list(range(999_999, 999_999 - MOST_ROWS, -1))
+    assert PageQuestions().ask(folder, "SHOW TABLES").height == len(RUN_TABLES)
+
+
+def test_questions_of_a_command_and_of_all_pages_take_a_half_and_a_quarter_of_the_memory(folder):
+    asked = "SELECT current_setting('memory_limit') AS gib"
+    half, quarter = (
+        float(found["gib"].item().removesuffix(" GiB"))
+        for found in (ask(folder, asked), PageQuestions().ask(folder, asked))
+    )
+    assert half / quarter == pytest.approx(2, rel=0.05)
 
 
 def test_a_missing_run_says_what_was_expected(tmp_path):

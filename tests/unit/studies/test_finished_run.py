@@ -14,7 +14,7 @@ from support.runs.sample_run import SAMPLE, copied_run
 INFO = {"inputs": {}, "layout": LAYOUT, "settings": {}, "versions": {}}
 
 
-def test_a_sample_is_chosen_by_depth_then_sessions():
+def test_the_largest_sample_that_fits_a_choice_is_taken():
     run = FinishedRun(SAMPLE)
     assert run.key() == SampleKey("north", 5, "all")
     assert run.key(SampleChoice(market="south", depth=10)) == SampleKey("south", 10, "all")

@@ -104,7 +104,8 @@ def evaluate(
     ],
     metrics: MetricOptions,
     settings: Annotated[
-        Settings, settings_of("max_grade", "persistence", "seed", relevant_grade=1, success_grade=0)
+        Settings,
+        settings_of("max_grade", "conflicts", "persistence", "seed", relevant_grade=1, success_grade=0),
     ],
     form: NumbersFormat,
     output: TablesOut,
@@ -125,6 +126,7 @@ def evaluate(
     options = EvaluationOptions(
         " ".join(metrics.metric or [METRICS]), metrics.rel, settings.max_grade, settings.persistence,
         metrics.average_over, metrics.bounds, metrics.known, metrics.expected, settings.seed,
+        settings.conflicts,
     )  # fmt: skip
     if output.out is not None:
         check_place(output.out, qrels, rankings, force=output.force)

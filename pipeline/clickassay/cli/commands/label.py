@@ -12,7 +12,7 @@ from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings, load_settings
-from clickassay.core.text import visible
+from clickassay.core.text import plural, visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,8 +90,8 @@ class NextForRun:
     goal: Annotated[
         Literal["coverage", "interval"], typer.Option(help="With --run: raise coverage, or narrow intervals.")
     ] = "coverage"
-    market: Annotated[str | None, typer.Option(help="With --run. [default: the first]")] = None
-    judge: Annotated[str | None, typer.Option(help="With --run. [default: the first]")] = None
+    market: Annotated[str | None, typer.Option(help="With --run. [default: that of the report]")] = None
+    judge: Annotated[str | None, typer.Option(help="With --run. [default: that of the report]")] = None
 
 
 def plan(
@@ -318,6 +318,10 @@ def _show_estimate(made: "LabelPlan", found: "PlanEstimate") -> None:
         else made.options.measure
     )
     at = "" if made.options.depth is None else f" at depth {made.options.depth}"
+    say(
+        f"{plural(found.labels, 'label')}: {found.labels_of_plan:,} of {len(made.documents):,} documents of "
+        f"the plan have one, and {found.to_label_labelled:,} of {found.to_label:,} to label."
+    )
     if found.in_part:
         say(f"Warning: {len(found.in_part):,} queries are labelled in part, as {found.in_part[0]!r:.80}.")
     if found.first_missing is not None:

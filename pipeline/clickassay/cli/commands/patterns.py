@@ -59,7 +59,9 @@ def patterns(
     place: Place,
     settings: Annotated[
         Settings,
-        settings_of(*LOG_SETTINGS, *BATCH_SETTINGS, "late_minutes", *MACHINE_SETTINGS, *SPARK_SETTINGS),
+        settings_of(
+            *(*LOG_SETTINGS, *BATCH_SETTINGS, "late_minutes", "allow_gap", *MACHINE_SETTINGS, *SPARK_SETTINGS)
+        ),
     ],
     judgments: Annotated[
         str | None, typer.Option(help="With --only-judged: a file, folder or glob of judgments."), HERE

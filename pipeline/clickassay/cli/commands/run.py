@@ -142,7 +142,8 @@ def _show_decision(finished: "RunSummary") -> None:
     if finished.undecided:
         say(*finished.undecided)
         return
-    say(f"{decision['sentence']}.", " ".join(filter(None, (decision["reason"], decision["caution"]))))
+    reason = " ".join(filter(None, (decision["reason"], decision["caution"])))
+    say(f"{decision['sentence']}.", *filter(None, (decision["scope"], reason)))
     if correlation["numbers"]:
         _show_ranking(correlation)
 

@@ -5,6 +5,7 @@ settings and the messages of errors all follow from the fields of `Settings`.
 """
 
 import re
+from datetime import UTC, datetime
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -13,6 +14,7 @@ MAX_DEPTH = 62
 """A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
 
 _COMMA = r","
+_DAY_MS = 86_400_000
 LISTS = {
     "depth": _COMMA,
     "scale": _COMMA,
@@ -101,6 +103,21 @@ class Settings(BaseModel):
         ge=0,
         le=7 * 24 * 60,
         metavar="MINUTES",
+    )
+    allow_gap: bool = _setting(
+        "Log",
+        False,
+        "With a store: take files whose last search comes more than a day after the one before it.",
+        details="One wrong clock would close the store for all that comes before it.",
+    )
+    clock: str | None = _setting(
+        "Log",
+        None,
+        "The time of the run, such as 2026-06-30T04:00; rows of more than a day after it are rejected.",
+        unset="now",
+        metavar="TIME",
+        details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
+        "repeated on another day.",
     )
     folds: int = _setting(
         "Log",
@@ -277,6 +294,11 @@ class Settings(BaseModel):
         return round(self.late_minutes * 60_000)
 
     @property
+    def latest_ms(self) -> int:
+        """Latest time, in milliseconds since 1970 UTC, that a row may have: a day after the clock."""
+        return round(datetime.fromisoformat(str(self.clock)).timestamp() * 1000) + _DAY_MS
+
+    @property
     def memory_limit_bytes(self) -> int | None:
         """Memory limit in bytes; None if there is none."""
         if self.memory_limit is None:
@@ -289,6 +311,22 @@ class Settings(BaseModel):
     def stored_depth(self) -> int:
         """Depth of the stored pattern table: the deepest that is asked for."""
         return max(self.depth)
+
+    @field_validator("clock")
+    @classmethod
+    def _clock_is_a_time(cls, clock: str | None) -> str | None:
+        if clock is None:
+            return None
+        try:
+            return _utc(datetime.fromisoformat(clock))
+        except (ValueError, OverflowError) as error:
+            raise ValueError("must be a time such as 2026-06-30 or 2026-06-30T04:00:00+02:00") from error
+
+    @model_validator(mode="after")
+    def _clock_is_now(self) -> Self:
+        if self.clock is None:  # not as if it were given: messages repeat what a user gave
+            self.__dict__["clock"] = _utc(datetime.now(UTC))
+        return self
 
     @field_validator("depth")
     @classmethod
@@ -374,6 +412,12 @@ class Settings(BaseModel):
                     f"{name} {getattr(self, name)} is above max_grade {self.max_grade}; choose one up to it"
                 )
         return self
+
+
+def _utc(time: datetime) -> str:
+    """Return a time as text in UTC, to the second; without a zone it is UTC."""
+    zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return zoned.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def _items(given: object, between: str) -> list[object]:

@@ -7,7 +7,6 @@ docs/reference/formats.md describes what each of them maps, drops and assumes, a
 """
 
 import hashlib
-import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,12 +20,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clickassay.core.errors import InputError
 from clickassay.core.output import new_folder, write_json
-from clickassay.core.progress import Event, Progress
+from clickassay.core.progress import Progress
 from clickassay.inputs import columns
 from clickassay.inputs.arrow import arrow_schema
-from clickassay.inputs.files import malformed
+from clickassay.inputs.text.lines import lines as lines  # for importers, beside the rest
 
 BASE_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 """Logs that give times without a date are put on this day."""
@@ -38,8 +36,6 @@ SEARCHES, JUDGMENTS = arrow_schema(columns.SEARCHES), arrow_schema(columns.JUDGM
 CLICKS = arrow_schema(columns.CLICKS, "url")
 
 _BATCH_ROWS = 100_000
-_LINES_PER_REPORT = 100_000
-_GZIP = b"\x1f\x8b"
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")  # at most 18 digits: fits 64 bits
 
 
@@ -81,49 +77,6 @@ class Imported:
 def whole_number(text: str) -> int | None:
     """Return the non-negative integer of at most 18 digits that `text` spells, or None."""
     return int(text) if _WHOLE_NUMBER.fullmatch(text) else None
-
-
-def lines(
-    file: Path, *, progress: Progress, encoding: str = "utf-8", hint: str = ""
-) -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, line without its end) of a text file, reporting progress.
-
-    Parameters
-    ----------
-    encoding
-        One whose line ends are those of ASCII, as UTF-8 and GB18030.
-    hint
-        Appended to the error message for a line that is not in this encoding.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, unreadable, compressed or not in this encoding.
-    """
-    done = 0
-    try:
-        with file.open("rb") as stream:
-            size = max(1, os.fstat(stream.fileno()).st_size)
-            for number, raw in enumerate(stream, 1):
-                done += len(raw)
-                if number % _LINES_PER_REPORT == 0:
-                    progress(Event(f"reading {file.name}", min(1.0, done / size)))
-                try:
-                    text = raw.decode(encoding)
-                except UnicodeDecodeError as error:
-                    raise _undecodable(file, number, raw, encoding.upper() + " text" + hint) from error
-                yield number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"cannot read {file}: {reason}; expected a text file") from error
-
-
-def _undecodable(file: Path, number: int, raw: bytes, expected: str) -> InputError:
-    if number == 1 and raw.startswith(_GZIP):
-        return InputError(
-            f"{file} is compressed with gzip; expected {expected}: decompress it first (gunzip)"
-        )
-    return malformed(file, number, repr(raw[:20]), expected=expected)
 
 
 @dataclass(frozen=True)

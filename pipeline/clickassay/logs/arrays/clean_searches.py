@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clickassay.logs.arrays.columns import Searches, as_arrow, nulls_in, numbers_in
 from clickassay.logs.arrays.numbers import Flags, Rows, among, changes, distinct
-from clickassay.logs.steps import END_MS, FIRST_MS
+from clickassay.logs.steps import FIRST_MS
 from clickassay.patterns.sums import order_of
 
 if TYPE_CHECKING:
@@ -26,8 +26,11 @@ SEARCH_FAULTS = (
 """Reasons for which a search is unusable; the first that applies counts."""
 
 
-def faults_of_searches(rows: pl.DataFrame) -> Codes | None:
-    """Return for each search 0 if it is usable, else the place of the reason from 1; None if all are."""
+def faults_of_searches(rows: pl.DataFrame, end_ms: int) -> Codes | None:
+    """Return for each search 0 if it is usable, else the place of the reason from 1; None if all are.
+
+    Times from `end_ms` on are too late.
+    """
     times = rows["timestamp"]
     lists = [as_arrow(chunk) for chunk in rows["results"].get_chunks()]
     found = {
@@ -35,7 +38,7 @@ def faults_of_searches(rows: pl.DataFrame) -> Codes | None:
         "null user_id": nulls(rows["user_id"]),
         "null query": nulls(rows["query"]),
         "null timestamp": nulls(times),
-        "time out of range": out_of_range(times),
+        "time out of range": out_of_range(times, end_ms),
         "null results": nulls(rows["results"]),
         "empty results": _all_or_none([np.diff(_ends(chunk)) == 0 for chunk in lists]),
         "null in results": _all_or_none([_holds_null(chunk) for chunk in lists]),
@@ -96,12 +99,12 @@ def nulls(values: pl.Series) -> Flags | None:
     return np.concatenate([nulls_in(as_arrow(chunk)) for chunk in values.get_chunks()])
 
 
-def out_of_range(times: pl.Series) -> Flags | None:
-    """Return which times lie outside 1990 to 2100; None if none does."""
+def out_of_range(times: pl.Series, end_ms: int) -> Flags | None:
+    """Return which times lie before 1990 or not before `end_ms`; None if none does."""
     numbers = numbers_in(times, FIRST_MS)
-    if not len(numbers) or (numbers.min() >= FIRST_MS and numbers.max() < END_MS):
+    if not len(numbers) or (numbers.min() >= FIRST_MS and numbers.max() < end_ms):
         return None
-    found: Flags = (numbers < FIRST_MS) | (numbers >= END_MS)
+    found: Flags = (numbers < FIRST_MS) | (numbers >= end_ms)
     return found
 
 

@@ -44,10 +44,12 @@ class ClickReader:
         The URLs that lists show.
     by_url
         Whether clicks name a URL, or else a position.
+    end_ms
+        The first time that is too late for a click.
     """
 
-    def __init__(self, urls: Urls, *, by_url: bool) -> None:
-        self._urls, self._by_url = urls, by_url
+    def __init__(self, urls: Urls, *, by_url: bool, end_ms: int) -> None:
+        self._urls, self._by_url, self._end_ms = urls, by_url, end_ms
 
     def read(
         self,
@@ -84,7 +86,7 @@ class ClickReader:
         found = {
             "null search_id": nulls(rows["search_id"]),
             "null timestamp": nulls(rows["timestamp"]),
-            "time out of range": out_of_range(rows["timestamp"]),
+            "time out of range": out_of_range(rows["timestamp"], self._end_ms),
         }
         if self._by_url:
             found["null url"] = nulls(rows["url"])

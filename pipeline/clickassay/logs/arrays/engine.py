@@ -26,6 +26,7 @@ from clickassay.logs.arrays.search_ids import AmbiguousIds
 from clickassay.logs.arrays.sessions import Sessions, sessions
 from clickassay.logs.arrays.shown import Lists, Queries, Shown
 from clickassay.logs.arrays.visits import Limits, Visits, visits
+from clickassay.logs.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import Pieces, StagedTable
@@ -77,10 +78,11 @@ class ArraySessioniser:
         self._settings, self._by_url, self._ids = settings, by_url, ids
         urls = Urls(normalise=settings.normalise_urls)
         self.shown = Shown(Queries(judged_queries), Lists(settings.stored_depth), urls)
+        end_ms = end_of_times(settings)
         self._searches = SearchReader(
-            self.shown, folds=settings.folds, only_judged=judged_queries is not None
+            self.shown, folds=settings.folds, only_judged=judged_queries is not None, end_ms=end_ms
         )
-        self._clicks = ClickReader(urls, by_url=by_url)
+        self._clicks = ClickReader(urls, by_url=by_url, end_ms=end_ms)
         self.carry_over: CarryOver | None = None
         self._keeps_ids, self.new_ids = keeps_ids, pl.Series("id", [], dtype=pl.Int64)
         self._new_searches: dict[str, Any] = {}

@@ -16,7 +16,7 @@ from clickassay.logs.batches.cutting import plan_windows, warn_if_unsorted
 from clickassay.logs.batches.windows import Window, scan_window
 from clickassay.logs.grow import Plan
 from clickassay.logs.log import LocalHalf, Log
-from clickassay.logs.steps import NEVER_MS
+from clickassay.logs.steps import NEVER_MS, end_of_times
 from clickassay.patterns.funnel import check_log, orphan_click_rows
 from clickassay.patterns.memory import give_back
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
@@ -73,7 +73,10 @@ def counted_pattern_table(
     warn_if_unsorted(windows, settings, progress)
     searches = log.searches.frame
     sessioniser = ArraySessioniser(
-        settings, by_url=log.by_url, ids=ambiguous_ids(searches), judged_queries=judged_queries
+        settings,
+        by_url=log.by_url,
+        ids=ambiguous_ids(searches, end_ms=end_of_times(settings)),
+        judged_queries=judged_queries,
     )
     for number in range(len(windows)):
         later = windows[number + 1].start_ms if number + 1 < len(windows) else None
@@ -159,7 +162,7 @@ class ArrayBatchProcessor:
         """Find ambiguous search ids of a plan, and take up the open visits of the store."""
         known = [] if before is None else before.frame("ambiguous")["search_id"].to_list()
         carried = None if before is None else before.frame("carry_searches")
-        ids = ambiguous_ids(plan.log.searches.frame, known, carried)
+        ids = ambiguous_ids(plan.log.searches.frame, known, carried, end_ms=end_of_times(self._settings))
         self._ambiguous = pl.concat([ids.found, pl.Series(known, dtype=ids.found.dtype)]).unique().sort()
         self._sessioniser = ArraySessioniser(
             self._settings,

@@ -31,9 +31,12 @@ class SearchReader:
         Folds of users.
     only_judged
         Whether queries without judgments are left out.
+    end_ms
+        The first time that is too late for a search.
     """
 
-    def __init__(self, shown: Shown, *, folds: int, only_judged: bool) -> None:
+    def __init__(self, shown: Shown, *, folds: int, only_judged: bool, end_ms: int) -> None:
+        self._end_ms = end_ms
         self._shown, self._buckets, self._only_judged = shown, 64 * folds, only_judged
         self._rejected_ids: list[pl.Series] = []
 
@@ -58,7 +61,7 @@ class SearchReader:
         wanted = rows.select(*schema.names(), *self._keys(schema))
         chunks = wanted.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=False)
         for chunk in itertools.chain([wanted.clear().collect()], chunks):
-            codes = faults_of_searches(chunk)
+            codes = faults_of_searches(chunk, self._end_ms)
             faults += count_faults(codes, SEARCH_FAULTS)
             if codes is not None:
                 self._rejected_ids.append(chunk["search_id"].gather(np.flatnonzero(codes)))

@@ -38,7 +38,11 @@ class AmbiguousIds:
 
 
 def ambiguous_ids(
-    searches: pl.LazyFrame, before: Sequence[object] = (), carried: pl.DataFrame | None = None
+    searches: pl.LazyFrame,
+    before: Sequence[object] = (),
+    carried: pl.DataFrame | None = None,
+    *,
+    end_ms: int,
 ) -> AmbiguousIds:
     """Find the ambiguous ids of a log, which a batch alone cannot know.
 
@@ -50,6 +54,8 @@ def ambiguous_ids(
         Ids that were found ambiguous in earlier parts of the log.
     carried
         Searches of earlier parts that may be delivered again.
+    end_ms
+        The first time that is too late for a search.
 
     Raises
     ------
@@ -61,7 +67,7 @@ def ambiguous_ids(
         again = _with_ids(searches.select("search_id"), _fingerprints(carried["search_id"]))
         repeated = np.union1d(repeated, _fingerprints(again["search_id"]))
         searches = pl.concat([searches, carried.lazy()])
-    found = _used_by_several(searches, repeated)
+    found = _used_by_several(searches, repeated, end_ms)
     known = pl.concat([found, pl.Series("search_id", before, dtype=found.dtype)]).unique()
     return AmbiguousIds(found, np.sort(_fingerprints(known)), repeated)
 
@@ -114,14 +120,14 @@ def _ascending(ids: pl.LazyFrame) -> bool:
     return in_order and all(last < first for (_, last), (first, _) in pairwise(ranges))
 
 
-def _used_by_several(searches: pl.LazyFrame, repeated: Rows) -> pl.Series:
+def _used_by_several(searches: pl.LazyFrame, repeated: Rows, end_ms: int) -> pl.Series:
     """Return those of the repeated ids whose usable searches differ in user or time, sorted."""
     named = ("search_id", "user_id", "timestamp")
     rows = _with_ids(searches.select(named), repeated).unique()
     _check_fingerprints(rows["search_id"])
     differing = rows.filter(pl.col("search_id").is_duplicated())["search_id"].unique()
     whole = _with_ids(searches, _fingerprints(differing))
-    faults = faults_of_searches(whole)
+    faults = faults_of_searches(whole, end_ms)
     usable = whole if faults is None else whole.filter(pl.Series(faults == 0))
     searched = usable.select(named).unique()
     return searched.filter(pl.col("search_id").is_duplicated())["search_id"].unique().sort()

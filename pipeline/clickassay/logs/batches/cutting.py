@@ -7,7 +7,7 @@ from clickassay.logs.batches.estimate import memory_for, order_warning, rows_wit
 from clickassay.logs.batches.windows import Window, chunk_starts, cut_log, file_starts, midnights
 from clickassay.logs.chunks import Chunk
 from clickassay.logs.log import H, Log
-from clickassay.logs.steps import END_MS, FIRST_MS
+from clickassay.logs.steps import FIRST_MS, end_of_times
 
 BATCH_ROWS = 1_500_000
 """Searches of a batch unless set; larger ones save little time."""
@@ -17,7 +17,8 @@ LEAST_ROWS = 100_000
 
 def plan_windows(log: Log[H], settings: Settings) -> tuple[Window, ...]:
     """Cut a log into windows of time as `settings.batch` says: one for a batch."""
-    shown, clicked = log.searches.chunks(FIRST_MS, END_MS), log.clicks.chunks(FIRST_MS, END_MS)
+    end_ms = end_of_times(settings)
+    shown, clicked = log.searches.chunks(FIRST_MS, end_ms), log.clicks.chunks(FIRST_MS, end_ms)
     return cut_chunks(shown, clicked, settings)
 
 

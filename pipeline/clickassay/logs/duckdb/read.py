@@ -12,7 +12,6 @@ from glob import has_magic
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as pq
 from duckdb import (
     CoalesceOperator,
     ColumnExpression,
@@ -23,11 +22,10 @@ from duckdb import (
 )
 
 from clickassay.inputs.columns import CANONICAL, Wanted
-from clickassay.inputs.files import is_parquet
-from clickassay.inputs.tables import Part
+from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.types import from_folder
 from clickassay.logs.batches.windows import Window, window_spans
-from clickassay.logs.chunks import Chunk, row_groups
+from clickassay.logs.chunks import Chunk, footer_of, row_groups
 from clickassay.logs.duckdb.engine import DuckDBEngine
 from clickassay.logs.log import LocalHalf
 
@@ -185,6 +183,5 @@ def _in_window(start: int | None, end: int | None, untimed: bool) -> Expression:
 
 def _rows_of_file(file: str, chunks: Sequence[Chunk]) -> int:
     """Return all rows of a file: of row groups outside the window too."""
-    if is_parquet(Path(file)):
-        return int(pq.read_metadata(file).num_rows)
-    return sum(chunk.rows for chunk in chunks if chunk.file == file)
+    footer = footer_of(Path(file))
+    return int(footer.num_rows) if footer else sum(chunk.rows for chunk in chunks if chunk.file == file)

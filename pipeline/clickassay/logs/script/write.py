@@ -14,6 +14,7 @@ from clickassay.core.sqlfiles import sql_text
 from clickassay.logs.engine import Value
 from clickassay.logs.script.dialects import Dialect, Sql, dialect, folder, source
 from clickassay.logs.steps import (
+    END_MS,
     FORM_SESSIONS,
     FUNNEL,
     FUNNEL_OF_SESSIONS,
@@ -133,7 +134,8 @@ def _harmless(comment: str) -> str:
 def record_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> ScriptRecorder:
     """Record all steps of a log, as one batch that no other follows."""
     recorder = ScriptRecorder(engine)
-    values = step_values(settings, by_url=by_url) | {"watermark_ms": NEVER_MS}
+    # a script runs on many days: it knows the year 2100, but no clock
+    values = step_values(settings, by_url=by_url) | {"watermark_ms": NEVER_MS, "end_ms": END_MS}
     run_steps(recorder, (*READ_LOG, *FORM_SESSIONS, *PATTERNS), values)
     for name, step in _results().items():
         recorder.keep(name, step.file)

@@ -15,8 +15,8 @@ from clickassay.core.output import SETTINGS_FILE
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.columns import CLICKS, SEARCHES
-from clickassay.inputs.files import find_files
 from clickassay.inputs.paths import is_uri, without_patterns
+from clickassay.inputs.sources.walk import find_files
 from clickassay.logs.log import Log, joined_log
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder
@@ -93,7 +93,7 @@ def bytes_here(searches: str | Path, clicks: str | Path) -> int | None:
     found = [find_files(what, source) for what, source in halves.items() if lies_here(source)]
     if len(found) < len(halves):
         return None
-    return sum(file.stat().st_size for files in found for file in files)
+    return sum(file.stat().st_size for one in found for file in one.files)
 
 
 def _free(place: SparkFolder, uri: str) -> SparkFolder:

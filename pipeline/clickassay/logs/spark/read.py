@@ -16,21 +16,28 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.columns import Wanted
-from clickassay.inputs.files import FORMATS, FileFingerprint
+from clickassay.inputs.files import FORMATS
+from clickassay.inputs.integers import exact_below
 from clickassay.inputs.paths import is_uri, without_patterns
-from clickassay.inputs.tables import Input, Part, read_input
+from clickassay.inputs.sources.fingerprint import FileFingerprint
+from clickassay.inputs.sources.parts import Part
+from clickassay.inputs.sources.values import no_whole_number
+from clickassay.inputs.tables import Input, read_input
 from clickassay.inputs.types import EXPECTED, Kind, from_folder
 from clickassay.logs.chunks import Chunk
 from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import text_error, translate_error
 from clickassay.logs.spark.remote import RemoteFiles
+from clickassay.logs.spark.uris import parquet_at
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _TABLE = re.compile(r"[\w$-]+(\.[\w$-]+){0,3}|`[^`]+`(\.`[^`]+`)*")
 _UNSIGNED = "decimal(20,0)"
+_FLOATS = {"double": exact_below(pl.Float64()), "float": exact_below(pl.Float32())}
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
+_DIGITS_OF_BIGINT = 18
 
 
 @dataclass(frozen=True)
@@ -60,10 +67,9 @@ class SparkHalf:
     opened: Callable[[Sequence[str], tuple[int, int] | None], "DataFrame"]
     listing: LocalHalf | RemoteFiles
 
-    @property
-    def has_number_ids(self) -> bool:
-        """Whether search ids are whole numbers, or else text."""
-        return dict(self.frame.dtypes)["search_id"] == "bigint"
+    def has_numbers(self, ids: str) -> bool:
+        """Return whether the ids of a column are whole numbers, or else text."""
+        return dict(self.frame.dtypes)[ids] == "bigint"
 
     def with_text_ids(self) -> Self:
         """Return the half with search ids as text."""
@@ -88,6 +94,10 @@ class SparkHalf:
     def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
         """Return row groups of files that lie here, else whole files."""
         return self.listing.chunks(first_ms, end_ms)
+
+    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+        """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
+        return self.listing.last_searches(chunk, end_ms)
 
 
 def _with_text_ids(rows: "DataFrame") -> "DataFrame":
@@ -119,7 +129,7 @@ def read_for_spark(
     """
     text = str(source)
     if is_uri(text):
-        return _read_whole(what, text, wanted, lambda: session.read.parquet(text))
+        return _read_whole(what, text, wanted, lambda: parquet_at(session, what, text, wanted))
     if not lies_here(text):
         return _read_whole(what, text, wanted, lambda: session.table(text))
     return _read_local(session, local_half(read_input(what, source, wanted)), text, wanted, staging)
@@ -167,6 +177,7 @@ def _read_whole(
     try:
         raw = read()
         rows = _canonical(what, source, raw, wanted)
+        _check_floats(what, source, raw, wanted)
         time = _column(what, source, dict(raw.dtypes), Wanted("timestamp", "time"), None)
     except InputError:
         raise
@@ -174,6 +185,21 @@ def _read_whole(
         raise InputError(f"{what}: {translate_error(error)}") from text_error(error)
     files = RemoteFiles(what, source, raw, time)
     return SparkHalf(what, source, frozenset(raw.columns), rows, opened, files)
+
+
+def _check_floats(what: str, source: str, raw: "DataFrame", wanted: Sequence[Wanted]) -> None:
+    """Refuse floats that are no whole numbers where these are meant."""
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    for want in wanted:
+        dtype = dict(raw.dtypes).get(want.name, "")
+        if dtype not in _FLOATS or want.kind in ("any", "texts"):
+            continue
+        value = F.col(want.name)
+        is_exact = (F.abs(value) < _FLOATS[dtype]) & (F.floor(value) == value)
+        odd = raw.select(value).where(value.isNotNull() & ~is_exact).limit(1).collect()
+        if odd:
+            raise no_whole_number(what, source, want, (dtype, _FLOATS[dtype]), odd[0][0], raw.columns)
 
 
 def _read_part(
@@ -184,7 +210,7 @@ def _read_part(
     staging: Callable[[str], str],
     rows: tuple[int, int] | None,
 ) -> "DataFrame":
-    if part.format != "parquet":
+    if part.format != "parquet" or any(_is_foreign(part.schema.get(want.name)) for want in wanted):
         return _written_first(session, local, part, staging)
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
@@ -193,7 +219,16 @@ def _read_part(
     if rows is not None:
         place = F.col("_metadata.row_index")
         read = read.where((place >= rows[0]) & (place < rows[0] + rows[1]))
-    return _canonical(local.what, str(part.files[0]), read, wanted, part=part)
+    canonical = _canonical(local.what, str(part.files[0]), read, wanted, part=part)
+    types = local.frame.collect_schema()  # whole numbers of one file are text where those of another are wide
+    as_text = [want.name for want in wanted if want.kind == "id" and types[want.name] == pl.String]
+    return canonical.withColumns({name: canonical[name].cast("string") for name in as_text})
+
+
+def _is_foreign(dtype: pl.DataType | None) -> bool:
+    """Return whether Parquet has a type in a form that Spark does not read."""
+    inner = dtype.inner if isinstance(dtype, (pl.List, pl.Array)) else dtype
+    return inner in (pl.Int128, pl.UInt128, pl.Float16)
 
 
 def _written_first(
@@ -203,8 +238,8 @@ def _written_first(
     folder = Path(unquote(urlparse(place).path)) if place.startswith("file:") else None
     if folder is None:
         raise InputError(
-            f"{local.what}: {part.files[0]} is no Parquet, and --spark-staging is not on this machine; "
-            "write it as Parquet first"
+            f"{local.what}: Spark does not read {part.files[0]} as it is, and --spark-staging is not on this "
+            "machine; write it as Parquet with integers of 64 bits, or text, first"
         )
     folder.mkdir(parents=True)
     rows = pl.concat([local.opened(file) for file in part.files])
@@ -236,7 +271,7 @@ def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: P
             raise InputError(f"{what}: column {want.name} is missing in {source}; it has: {has}")
         return F.lit(want.absent).cast(_TYPES[want.kind])
     known = part.schema.get(want.name) if part else None
-    if isinstance(known, pl.Null):
+    if isinstance(known, pl.Null) or types[want.name] == "void":
         return F.lit(None).cast(_TYPES[want.kind])
     found = _converted(F.col(want.name), types[want.name], want.kind, _nanoseconds(known))
     if found is None:
@@ -261,27 +296,39 @@ def _nanoseconds(known: pl.DataType | None) -> bool:
 def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "Column | None":
     """Bring a column to the canonical type of its kind; None if its type cannot hold it."""
     if kind == "texts":
-        inner = re.fullmatch(r"array<(\w+(?:\(20,0\))?)>", dtype)
-        fits = inner is not None and inner[1] in ("string", "void", _UNSIGNED, *_WHOLE)
+        inner = re.fullmatch(r"array<(\w+(?:\(\d+,0\))?)>", dtype)
+        fits = inner is not None and (inner[1] in ("string", "void", *_WHOLE) or _digits(inner[1]))
         return column.cast("array<string>") if fits else None
     if kind == "time":
         return _time(column, dtype, nanoseconds)
     if kind == "integer":
         return _signed(column, dtype)
-    # 64 unsigned bits do not fit a signed integer: such ids are kept as text
-    if dtype in ("string", _UNSIGNED) or dtype.startswith(("varchar", "char")):
+    if dtype == "string" or dtype.startswith(("varchar", "char")):
         return column.cast("string")
-    return column.cast("string" if kind == "text" else "bigint") if dtype in _WHOLE else None
+    if not _is_whole(dtype):
+        return None
+    whole = column if _digits(dtype) else column.cast("bigint")
+    return whole.cast("string" if kind == "text" or _digits(dtype) > _DIGITS_OF_BIGINT else "bigint")
+
+
+def _digits(dtype: str) -> int:
+    """Return the digits of a decimal without places; 0 for other types."""
+    found = re.fullmatch(r"decimal\((\d+),0\)", dtype)
+    return int(found[1]) if found else 0
+
+
+def _is_whole(dtype: str) -> bool:
+    return dtype in _WHOLE or dtype in _FLOATS or _digits(dtype) > 0
 
 
 def _signed(column: "Column", dtype: str) -> "Column | None":
-    """Return whole numbers as 64 signed bits; unsigned ones beyond their range as the largest of them."""
+    """Return whole numbers as 64 signed bits; those beyond their range as the nearest of them."""
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
-    if dtype == _UNSIGNED:
-        most = F.lit(2**63 - 1)
-        return F.when(column > most, most).otherwise(column.cast("bigint"))
-    return column.cast("bigint") if dtype in _WHOLE else None
+    if _digits(dtype) > _DIGITS_OF_BIGINT:
+        least, most = F.lit(-(2**63)), F.lit(2**63 - 1)
+        return F.when(column > most, most).when(column < least, least).otherwise(column.cast("bigint"))
+    return column.cast("bigint") if _is_whole(dtype) else None
 
 
 def _time(column: "Column", dtype: str, nanoseconds: bool) -> "Column | None":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from clickassay.core.errors import InputError
 from clickassay.core.text import without_secrets
-from clickassay.inputs.files import FileFingerprint
+from clickassay.inputs.sources.fingerprint import LISTING, FileFingerprint
 from clickassay.logs.chunks import DAY_MS, MANY_DAYS, Chunk
 from clickassay.logs.spark.errors import text_error
 
@@ -47,7 +47,7 @@ class RemoteFiles:
         files = sorted(self._sizes())
         digest = hashlib.sha256(repr(files).encode()).hexdigest()
         size = sum(size for _, size in files)
-        return {"names": [self.source], "files": len(files), "bytes": size, "sha256": digest}
+        return {"names": [self.source], "files": len(files), "bytes": size, "digest": f"{LISTING}:{digest}"}
 
     def _sizes(self) -> list[tuple[str, int]]:
         """Return path and bytes of every file; a table may hide its bytes: then 0."""
@@ -102,6 +102,16 @@ class RemoteFiles:
             if self._is_meant(str(file))
         )
 
+    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+        """Return time and id of the last two searches of a file before `end_ms`, the last first."""
+        from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
+
+        timed = self.raw.where(F.col("_metadata.file_path") == chunk.file).select(
+            self.time.alias("timestamp"), "search_id"
+        )
+        rows = timed.where(F.col("timestamp") < end_ms).orderBy(F.col("timestamp").desc()).limit(2)
+        return [(int(time), id_) for time, id_ in rows.collect()]
+
     def _is_meant(self, path: str) -> bool:
         return self.names is None or path in self.names
 
@@ -109,7 +119,7 @@ class RemoteFiles:
 def _fingerprint(path: str, size: int, modified: str) -> FileFingerprint:
     path = without_secrets(path)  # a store keeps it
     digest = hashlib.sha256(f"{path}\n{size}\n{modified}".encode()).hexdigest()
-    return FileFingerprint(path.rpartition("/")[2], path, size, digest)
+    return FileFingerprint(path.rpartition("/")[2], path, size, f"{LISTING}:{digest}")
 
 
 def _chunk(path: str, rows: int, times: object) -> Chunk:

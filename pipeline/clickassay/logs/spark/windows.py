@@ -5,11 +5,8 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
-
-from clickassay.inputs.files import is_parquet
 from clickassay.logs.batches.windows import Window, window_spans
-from clickassay.logs.chunks import Chunk
+from clickassay.logs.chunks import Chunk, footer_of
 from clickassay.logs.log import LocalHalf
 from clickassay.logs.spark.read import SparkHalf
 
@@ -21,9 +18,8 @@ def window_rows(half: SparkHalf, chunks: Sequence[Chunk], window: Window) -> "Da
     """Return the rows of a window in canonical types; files that lie wholly in it are read together."""
 
     def rows_of_file(file: str) -> int:
-        if isinstance(half.listing, LocalHalf) and is_parquet(Path(file)):
-            return int(pq.read_metadata(file).num_rows)
-        return sum(chunk.rows for chunk in chunks if chunk.file == file)
+        footer = footer_of(Path(file)) if isinstance(half.listing, LocalHalf) else None
+        return int(footer.num_rows) if footer else sum(chunk.rows for chunk in chunks if chunk.file == file)
 
     frames = []
     for span in window_spans(chunks, window, rows_of_file):

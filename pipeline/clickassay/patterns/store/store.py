@@ -22,7 +22,7 @@ import polars as pl
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import StoreError
 from clickassay.core.tables import write_table
-from clickassay.inputs.files import FileFingerprint, input_fingerprint
+from clickassay.inputs.sources.fingerprint import FileFingerprint, input_fingerprint
 from clickassay.patterns.folder import JUDGED_FILE
 from clickassay.patterns.funnel import orphan_click_rows
 from clickassay.patterns.places import STORE_FILE
@@ -101,7 +101,7 @@ class PatternStore:
                 "are of other queries; use the same judgments, or another --store"
             )
         for name, value in settings.items():
-            if store.settings.get(name) != value:
+            if store.settings.get(name, value) != value:
                 raise StoreError(
                     f"store {folder} was made with {name} = {store.settings.get(name)}, not {value}; "
                     "use the same setting, or another --store"
@@ -215,7 +215,7 @@ class PatternStore:
     def run_files(self, run: int, what: str) -> list[FileFingerprint]:
         """Return the files of ``searches`` or ``clicks`` that one run read, or was to read."""
         of_run = [batch for batch in self._every_batch() if batch.info["run"] == run]
-        return [FileFingerprint(**file) for batch in of_run for file in batch.info["files"][what]]
+        return [FileFingerprint.recorded(file) for batch in of_run for file in batch.info["files"][what]]
 
     def forget_from(self, number: int) -> int:
         """Undo batches from `number` on: their files are new again. Returns how many.
@@ -287,7 +287,7 @@ def _rows_digest(frame: pl.DataFrame) -> str:
 
 
 def _files(batches: Sequence[StoredBatch], what: str) -> list[FileFingerprint]:
-    found = [FileFingerprint(**file) for batch in batches for file in batch.info["files"][what]]
+    found = [FileFingerprint.recorded(file) for batch in batches for file in batch.info["files"][what]]
     known = {file.path: file for file in found}
     return [known[path] for path in sorted(known)]
 

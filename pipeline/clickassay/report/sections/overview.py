@@ -17,7 +17,6 @@ from clickassay.report.model import Figure, Run, Table
 from clickassay.report.sections.log.data import data_line
 from clickassay.report.sections.log.health import health_line
 from clickassay.report.verdict.ranking import ALPHA, Competitor, Ranking
-from clickassay.report.verdict.sentences import part_of_log
 from clickassay.report.verdict.words import BASELINE_MEANINGS, spoken
 
 LEGEND = {
@@ -106,7 +105,6 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
     clicks = " ".join(filter(None, (f"{run.click}.", meanings.get(run.click))))
     return (
         ("Clicks measured by", clicks),
-        ("Part of the log", part_of_log(run)),
         ("Data", data_line(run)),
         health,
     )

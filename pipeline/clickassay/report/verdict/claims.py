@@ -1,14 +1,15 @@
 """The verdict and the findings as data, drawn from the tests of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import polars as pl
 
+from clickassay.core.records import SampleKey
 from clickassay.core.text import count, plural
 from clickassay.report.model import Run
-from clickassay.report.verdict.depends import Dependence, by_click, dependence_on_clicks, dependences
+from clickassay.report.verdict.depends import Dependence, by_click, dependence_on_clicks, dependences, varied
 from clickassay.report.verdict.influence import (
     chance_shares,
     depends_mostly,
@@ -143,12 +144,15 @@ class Findings:
         two rankings.
     depends
         Whether that depends on the click metric or the sample.
+    other_judges
+        The verdict with each other judge, at the headline's market and depth.
     """
 
     verdict: Verdict
     correlation: Claim
     differences: Claim
     depends: DependsClaim
+    other_judges: Mapping[str, Verdict] = field(default_factory=dict)
 
 
 def draw_findings(run: Run) -> Findings:
@@ -159,14 +163,21 @@ def draw_findings(run: Run) -> Findings:
     share = influential_share(influence_rows(run, first.best)) if first.competitors else None
     few = share is not None and depends_mostly(share, chance_shares(run))
     headline = Claim(first, influential_share=share, depends_on_few=few)
-    others = (Claim(rank(run, run.headline, click)) for click in run.counted[1:])
     ranked = rank_differences(run, run.headline)
     return Findings(
-        Verdict((headline, *others)),
+        Verdict((headline, *_claims(run, run.headline, run.counted[1:]))),
         headline,
         Claim(ranked, _sign_agreement(run, ranked)),
         _depends(run, first),
+        {
+            sample.judge: Verdict(_claims(run, sample, run.counted))
+            for sample in varied(run, run.headline, "judge")[1:]
+        },
     )
+
+
+def _claims(run: Run, sample: SampleKey, clicks: Sequence[str]) -> tuple[Claim, ...]:
+    return tuple(Claim(rank(run, sample, click)) for click in clicks)
 
 
 def _nothing_kept(run: Run) -> Findings:

@@ -1,16 +1,17 @@
 """What to do, in a sentence: the verdict, turned towards the metric that is in use."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from clickassay.core.text import capital, count, listed, number
 from clickassay.correlation.jackknife import HEAVY_TAIL
 from clickassay.health.checks import HealthCheck
 from clickassay.report.cells import caution_reason
-from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, Verdict
+from clickassay.report.model import Run
+from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, Findings, Verdict
 from clickassay.report.verdict.ranking import Ranking
-from clickassay.report.verdict.sentences import claim_title, verdict_sentence
+from clickassay.report.verdict.sentences import claim_title, scope_text, verdict_sentence
 from clickassay.report.verdict.words import (
     MOST_NAMES,
     all_spoken,
@@ -52,6 +53,11 @@ class Decision:
         The metric in use; None if it was not named.
     caution
         Why its tests may find too many differences, as a sentence; None if there is no sign of that.
+    scope
+        Which market, depth and judge it is about, and what other judges would decide, if not the same; ''
+        where no session was kept.
+    other_judges
+        The sentence of each other judge whose decision is another.
     """
 
     kind: Kind
@@ -60,11 +66,27 @@ class Decision:
     subject: str | None = None
     current: str | None = None
     caution: str | None = None
+    scope: str = ""
+    other_judges: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def lead(self) -> str:
         """The reason, and the caution if there is one."""
         return " ".join(filter(None, (self.reason, self.caution)))
+
+
+def decide_run(
+    run: Run, found: Findings, health: Sequence[HealthCheck], current: str | None = None
+) -> Decision:
+    """Return the decision of a run by its headline sample, and what it would be by another judge."""
+    own = decide(found.verdict, health, current)
+    others = {judge: decide(verdict, health, current) for judge, verdict in found.other_judges.items()}
+    differ = {
+        judge: one.sentence
+        for judge, one in others.items()
+        if (one.kind, one.subject) != (own.kind, own.subject)
+    }
+    return replace(own, scope=scope_text(run, differ), other_judges=differ)
 
 
 def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None = None) -> Decision:

@@ -79,13 +79,13 @@ def dependences(run: Run, clicks: Sequence[str]) -> tuple[Dependence, ...]:
         return ()
     found = [dependence_on_clicks([rank(run, run.headline, click) for click in clicks])]
     for column in SAMPLE_COLUMNS:
-        samples = _varied(run, run.headline, column)
+        samples = varied(run, run.headline, column)
         choices = (_choice(run, sample, column) for sample in samples)
         found.append(Dependence(column, tuple(choices)))
     return tuple(one for one in found if len(one.choices) > 1)
 
 
-def _varied(run: Run, headline: SampleKey, column: str) -> list[SampleKey]:
+def varied(run: Run, headline: SampleKey, column: str) -> list[SampleKey]:
     """Return the samples that differ from the headline one in this column at most; that one first."""
     rows = run.frames["statistics"].filter(pl.col("n_sessions") > 0)
     same = {name: value for name, value in headline.columns.items() if name != column}

@@ -1,10 +1,10 @@
 """Claims as sentences: the headline and the three findings."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from clickassay.core.text import MISSING, capital, count, listed, number, percent, sentence, signed
+from clickassay.core.text import MISSING, capital, count, listed, number, percent, sentence, signed, visible
 from clickassay.report.model import Run
 from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Findings, Verdict
 from clickassay.report.verdict.depends import Dependence
@@ -317,15 +317,20 @@ def _counted(claim: DependsClaim) -> str:
     )
 
 
-def part_of_log(run: Run) -> str:
-    """Return which sample the headline numbers are for, and why this one; '' where there is none."""
+def scope_text(run: Run, by_other_judges: Mapping[str, str]) -> str:
+    """Return which sample the headline numbers are for, and what would be decided by other judges.
+
+    Parameters
+    ----------
+    by_other_judges
+        The decision of each judge who decides otherwise, without a full stop.
+    """
     if run.headline is None:
         return ""
-    several = {
-        "market": "the market with the most sessions kept",
-        "depth": "the smallest depth",
-        "judge": "the first judge",
-    }
-    why = [text for name, text in several.items() if run.frames["statistics"][name].n_unique() > 1]
-    because = f" ({listed(why)})" if why else ""
-    return f"{capital(run.headline.label)}{because}"
+    why = ", where most sessions are kept" if run.n_samples > 1 else ""
+    texts = [f"At {run.headline.label}{why}."]
+    for text in dict.fromkeys(by_other_judges.values()):
+        judges = [visible(judge) for judge, other in by_other_judges.items() if other == text]
+        noun = "judge" if len(judges) == 1 else "judges"
+        texts.append(f"By {noun} {listed(judges)} the decision would be: \u201c{text}\u201d.")
+    return " ".join(texts)

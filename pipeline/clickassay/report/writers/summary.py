@@ -14,7 +14,8 @@ MOST = 12
 
 def summary_markdown(decision: Decision, ranking: Ranking, facts: Sequence[tuple[str, str]]) -> str:
     """Return decision, reason, ranking and the size of the data; those among the best are bold."""
-    lines = [f"**{markdown(decision.sentence)}.** {markdown(decision.lead)}".rstrip(), ""]
+    lead = " ".join(filter(None, (decision.scope, decision.lead)))
+    lines = [f"**{markdown(decision.sentence)}.** {markdown(lead)}".rstrip(), ""]
     if ranking.competitors:
         lines += [f"Correlation with {markdown(ranking.click)}: {_values(ranking)}.", ""]
     lines += [f"- {markdown(name)}: {markdown(text)}" for name, text in facts]

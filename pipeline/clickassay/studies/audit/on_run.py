@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from clickassay.core.errors import ReportError
+from clickassay.core.errors import NothingInCommonError, ReportError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
 from clickassay.core.settings import Settings
+from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import collected, read_input
 from clickassay.judgments.prepare import Judgments, prepare_judgments
@@ -132,6 +133,8 @@ class _GradedLists:
         grades = np.append(own["grade"].to_numpy().astype(np.int64), NO_GRADE)  # row -1: no judgment
         judged = grades[rows]
         there = judged != NO_GRADE
+        if not there.any():
+            raise _nothing_in_common(run, path, lists, judgments)
         if (judged != graded.grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
             raise _other_judgments(run.folder)
         pool = judged_pool(lists, own.group_by(*on, "grade").len(), settings.max_grade)
@@ -142,6 +145,21 @@ def _graded(path: str, lists: pl.DataFrame, settings: Settings) -> Judgments:
     read = read_input("judgments", path, JUDGMENTS)
     queries = lists.select("market", "query").unique()
     return prepare_judgments(collected(read), queries, settings, by_market="market" in read.columns)
+
+
+def _nothing_in_common(
+    run: FinishedRun, path: str, lists: pl.DataFrame, judgments: Judgments
+) -> NothingInCommonError:
+    """Return an error with one name of each side; where they meet, it is the judge that does not."""
+    key, theirs = judgments.query_key, judgments.grades
+    if theirs.is_empty():  # no query is in both: they are named as they were read
+        rows = collected(read_input("judgments", path, JUDGMENTS))
+        theirs = rows.select("market", "query", "url").drop_nulls()
+    ours = lists.explode("results").select(*key, text="results")
+    apart = names_apart(
+        Side("the run has", ours), Side("judgments have", theirs.select(*key, text="url")), key
+    )
+    return NothingInCommonError(f"{path}: no result of {run.folder} has a grade: {apart}; give its judgments")
 
 
 def _other_judgments(folder: Path) -> ReportError:

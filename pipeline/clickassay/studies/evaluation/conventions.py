@@ -6,6 +6,7 @@ from typing import Any
 from clickassay.core.settings import Settings
 from clickassay.metrics.definition import Measure, given_arguments
 from clickassay.studies.evaluation.evaluate import AverageOver, Evaluation
+from clickassay.studies.evaluation.joins import overlap
 
 TIES = "falling score, then falling document name as bytes; the rank column is ignored, as in trec_eval"
 INTERVALS = "95 %, Student's t over the queries, kept within the range of the measure"
@@ -55,6 +56,7 @@ def conventions(found: Evaluation, *, average_over: AverageOver) -> tuple[Conven
         *_scale_above_grades(found),
         ("Order of results", TIES),
         ("Queries averaged", _QUERIES[average_over]),
+        ("In common", overlap(found.runs)),
         ("Intervals", INTERVALS),
         *((("Comparisons", tests),) if pairs else ()),
     )

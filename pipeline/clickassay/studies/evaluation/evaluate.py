@@ -4,25 +4,49 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
+from warnings import warn
 
 import numpy as np
 import polars as pl
 
-from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.errors import (
+    InputError,
+    NothingInCommonError,
+    NothingInCommonWarning,
+    SettingsError,
+)
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings, load_settings
-from clickassay.inputs.trec import Source, plain_dict, read_numbers, read_pairs, read_qrels, read_run
+from clickassay.core.text import listed
+from clickassay.inputs.trec import (
+    Source,
+    is_list,
+    plain_dict,
+    read_numbers,
+    read_pairs,
+    read_qrels,
+    read_run,
+)
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse_measure, parse_measures, spell_out
 from clickassay.studies.evaluation.bounds.extremes import measure_bounds
 from clickassay.studies.evaluation.compare import comparison_table, mean_with_interval
 from clickassay.studies.evaluation.forms import COMPARISONS, MEANS, PER_QUERY, RUNS, in_form
+from clickassay.studies.evaluation.joins import (
+    check_queries,
+    contradictions,
+    documents_apart,
+    judged_again,
+    precision_caution,
+    refuse_different_queries,
+)
 from clickassay.studies.evaluation.lists import Lists, lists_of_dicts, ranked_lists
 from clickassay.studies.evaluation.values import measure_values
 
 _Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 AverageOver = Literal["judged", "both"]
+Conflicts = Literal["error", "max", "mean-rounded", "latest"]
 Measures = str | Measure | Iterable[object]
 
 DEFAULT_MEASURES = "nDCG@10 ERR@10 AP RR P@10"
@@ -40,6 +64,8 @@ class Evaluation:
         By run: its ranked lists with their grades.
     runs, means, per_query, comparisons
         Polars frames in the forms of `studies.evaluation.forms`.
+    cautions
+        Sentences on what contradicts itself in the inputs, or is read otherwise by other tools.
     """
 
     measures: tuple[Measure, ...]
@@ -48,6 +74,7 @@ class Evaluation:
     means: pl.DataFrame
     per_query: pl.DataFrame
     comparisons: pl.DataFrame
+    cautions: tuple[str, ...] = ()
 
     @property
     def frames(self) -> dict[str, pl.DataFrame]:
@@ -88,6 +115,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     known: Source | None = None,
     expected: Source | None = None,
     seed: int = 0,
+    conflicts: Conflicts = "error",
+    strict: bool = False,
     progress: Progress = silent,
 ) -> Evaluation:
     """Evaluate runs against judgments.
@@ -98,7 +127,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         Judgments: a TREC file, a Polars or pandas frame with columns query, doc, grade, or a dict
         ``{query: {doc: grade}}``.
     runs
-        A run (a TREC file, a frame with columns query, doc, score, or a dict), or a dict of them by name.
+        A run (a TREC file, a frame with columns query, doc, score, a dict ``{query: {doc: score}}``, or
+        ``{query: [doc, ...]}``, best first), or a dict of them by name.
     measures
         Names in the grammar of ir_measures, or of trec_eval: ``"nDCG@10 ERR@10 AP(rel=2)"``; or a list of
         them, of `clickassay.measures` or text.
@@ -119,14 +149,29 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         expect (query, number), for RelativeRecall and RecallEffort.
     seed
         Seed of the randomisation test.
+    conflicts
+        Rule for a document that is judged more than once for a query: ``error``, ``max``, ``mean-rounded``
+        or ``latest``.
+    strict
+        Whether a run is refused if none of its results is named in the judgments; else there is a warning.
 
     Raises
     ------
     InputError, SettingsError, JudgmentError
         If an input, a name or a grade is not what it must be.
+    NothingInCommonError
+        If a run and the judgments share no query; with `strict`, also if they share no document of a query.
+
+    Warns
+    -----
+    NothingInCommonWarning
+        Without `strict`: if a run and the judgments share no document of a query.
     """
-    if average_over not in get_args(AverageOver):
-        raise SettingsError(f"average_over is {average_over!r}, expected 'judged' or 'both'")
+    for name, given, known_values in (
+        ("average_over", average_over, get_args(AverageOver)), ("conflicts", conflicts, get_args(Conflicts)),
+    ):  # fmt: skip
+        if given not in known_values:
+            raise SettingsError(f"{name} is {given!r}, expected {listed(map(repr, known_values), 'or')}")
     settings = _settings(rel, max_grade, persistence)
     parsed = tuple(dict.fromkeys(spell_out(measure, settings) for measure in _parse(measures)))
     users = _UserKnowledge(
@@ -134,12 +179,17 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     )
     options = _Options(parsed, settings, average_over, bounds, users)
     progress(Event("reading judgments and runs"))
-    grades, given = _read(qrels, _by_name(runs), users)
-    parts = {}
-    for place, (name, run) in enumerate(given.items()):
-        progress(Event(f"evaluating {name}", place / len(given)))
-        parts[name] = _RunValues.of(run, grades, options)
-    _refuse_different_queries(parts)
+    sources, counts = _by_name(runs), dict[str, int]()
+    grades, found = _read(qrels, sources, users, (conflicts, counts))
+    parts, cautions = {}, list(judged_again(counts, conflicts))
+    for place, (name, run) in enumerate(found.items()):
+        progress(Event(f"evaluating {name}", place / len(found)))
+        file = _file_name(sources[name]) or name
+        parts[name] = _RunValues.of((file, run), grades, options)
+        cautions += _finding(parts[name].apart, strict=strict)
+        cautions += contradictions(file, run)
+        cautions += precision_caution(file, parts[name].lists, parsed, settings)
+    refuse_different_queries({name: part.lists.queries for name, part in parts.items()})
     values = {name: part.values for name, part in parts.items()}
     names = tuple(map(str, parsed))
     return Evaluation(
@@ -149,6 +199,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         pl.concat([part.means(name, parsed) for name, part in parts.items()]),
         pl.concat([part.per_query(name, names) for name, part in parts.items()]),
         in_form(COMPARISONS, comparison_table(names, values, seed=seed)),
+        tuple(cautions),
     )
 
 
@@ -167,18 +218,25 @@ def _parse(measures: Measures) -> tuple[Measure, ...]:
 
 
 def _by_name(runs: Source | Mapping[str, Source]) -> dict[str, Source]:
-    """Return runs by name; a dict ``{query: {doc: score}}`` is a run, others hold runs."""
+    """Return runs by name: a dict of scores or lists by query is a run, another holds runs."""
     if isinstance(runs, Mapping):
         if not runs:
             raise InputError("no run is given; give a run, or a dict of runs by name")
         first = next(iter(runs.values()))
-        if not isinstance(first, Mapping) or any(isinstance(one, Mapping) for one in first.values()):
+        is_run = is_list(first) or (
+            isinstance(first, Mapping)
+            and not any(isinstance(one, Mapping) or is_list(one) for one in first.values())
+        )
+        if not is_run:
             return dict(runs)
     return {_name(runs): runs}
 
 
 def _read(
-    qrels: Source, runs: Mapping[str, Source], users: "_UserKnowledge"
+    qrels: Source,
+    runs: Mapping[str, Source],
+    users: "_UserKnowledge",
+    judged_again: tuple[str, dict[str, int]],
 ) -> tuple[_Grades, Mapping[str, _Grades]]:
     """Return judgments and runs as dicts where all are, which spares making tables, else as tables."""
     plain = plain_dict(qrels, int)
@@ -190,11 +248,25 @@ def _read(
         and None not in plain_runs.values()
     ):
         return plain, {name: run for name, run in plain_runs.items() if run is not None}
-    return read_qrels(qrels), {name: read_run(run) for name, run in runs.items()}
+    rule, counts = judged_again
+    grades = read_qrels(qrels, conflicts=rule, counts=counts)
+    return grades, {name: read_run(run, ranks=True) for name, run in runs.items()}
 
 
 def _name(run: Source) -> str:
     return Path(run).stem if isinstance(run, str | Path) else "run"
+
+
+def _file_name(run: Source) -> str | None:
+    return Path(run).name if isinstance(run, str | Path) else None
+
+
+def _finding(apart: tuple[str, ...], *, strict: bool) -> tuple[str, ...]:
+    for sentence in apart:
+        if strict:
+            raise NothingInCommonError(sentence)
+        warn(sentence, NothingInCommonWarning, stacklevel=3)
+    return apart
 
 
 @dataclass(frozen=True)
@@ -223,14 +295,16 @@ class _RunValues:
     missing: int
     unjudged: int
     judged: int
+    apart: tuple[str, ...]
 
     @classmethod
-    def of(cls, run: _Grades, grades: _Grades, options: _Options) -> "_RunValues":
+    def of(cls, named: tuple[str, _Grades], grades: _Grades, options: _Options) -> "_RunValues":
+        name, run = named
         judged, there = _queries(grades), _queries(run)
-        if not judged & there:
-            raise InputError(_no_query_in_both(judged, there))
+        check_queries(name, there, judged)
         taken = judged if options.average_over == "judged" else judged & there
         lists = _ranked(run, grades, tuple(sorted(taken)))
+        apart = tuple(documents_apart(named, grades, lists))
         if isinstance(run, pl.DataFrame) and isinstance(grades, pl.DataFrame):
             lists = _with_user_knowledge(lists, run, grades, options)
         low = high = None
@@ -240,7 +314,8 @@ class _RunValues:
         values = np.column_stack(
             [measure_values(measure, lists, options.settings) for measure in options.measures]
         )
-        return cls(lists, values, low, high, len(judged - there), len(there - judged), len(judged))
+        missing, alone = len(judged - there), len(there - judged)
+        return cls(lists, values, low, high, missing, alone, len(judged), apart)
 
     def run_row(self, name: str) -> pl.DataFrame:
         row = {
@@ -284,18 +359,6 @@ class _RunValues:
         }
 
 
-def _no_query_in_both(judged: set[str], there: set[str]) -> str:
-    return (
-        f"the run and the judgments have no query in common: judgments have {_first_names(judged)}, the run "
-        f"has {_first_names(there)}; give files that use the same query ids"
-    )
-
-
-def _first_names(names: set[str]) -> str:
-    shown = ", ".join(map(repr, sorted(names)[:3])) or "none"
-    return f"{shown}{', …' if len(names) > 3 else ''}"
-
-
 def _queries(table: _Grades) -> set[str]:
     return set(table["query"].unique()) if isinstance(table, pl.DataFrame) else set(table)
 
@@ -326,14 +389,3 @@ def _with_user_knowledge(lists: Lists, run: pl.DataFrame, grades: pl.DataFrame, 
         }
         lists = replace(lists, known=known, known_relevant=counted)
     return lists
-
-
-def _refuse_different_queries(parts: Mapping[str, _RunValues]) -> None:
-    """Refuse to compare runs over different queries, which average_over = both can give."""
-    (first, one), *others = parts.items()
-    for name, part in others:
-        if part.lists.queries != one.lists.queries:
-            raise InputError(
-                f"runs {first} and {name} answer different queries ({len(one.lists.queries)} and "
-                f"{len(part.lists.queries)} judged ones); average over all judged queries"
-            )

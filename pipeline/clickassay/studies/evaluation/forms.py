@@ -6,8 +6,8 @@ from clickassay.core.contracts.form import Column, Table
 
 _RUN = Column("run", pl.String, "name of the run (TREC's word for a file of rankings)")
 _PAIR = (
-    Column("run", pl.String, "the first run"),
-    Column("other", pl.String, "the run it is compared with"),
+    Column("baseline", pl.String, "the first run"),
+    Column("run", pl.String, "the run that is compared with it"),
 )
 _QUERY = Column("query", pl.String, "name of the query")
 _MEASURE = Column("measure", pl.String, "the measure, all its parameters spelled out")
@@ -52,17 +52,17 @@ COMPARISONS = Table(
     (
         *_PAIR,
         _MEASURE,
-        Column("difference", pl.Float64, "mean of the other run - mean of the first"),
+        Column("difference", pl.Float64, "mean of the run - mean of the baseline"),
         _LOW,
         _HIGH,
         Column("p_value", pl.Float64, "paired t test; null where the differences do not vary"),
         Column("p_randomised", pl.Float64, "paired randomisation test"),
         Column("p_holm", pl.Float64, "p_value corrected for all rows of the table"),
-        Column("better", pl.Int64, "queries where the other run has the larger value"),
+        Column("better", pl.Int64, "queries where the run has the larger value"),
         Column("worse", pl.Int64, "queries where it has the smaller value"),
         Column("equal", pl.Int64, "queries where both have the same"),
     ),
-    key=("run", "other", "measure"),
+    key=("baseline", "run", "measure"),
 )
 RUNS = Table(
     "runs",
@@ -111,9 +111,9 @@ R_PRECISIONS = Table(
     (
         *_PAIR,
         _QUERY,
-        Column("difference", pl.Float64, "R-precision of the other run - that of the first"),
+        Column("difference", pl.Float64, "R-precision of the run - R-precision of the baseline"),
     ),
-    key=("run", "other", "query"),
+    key=("baseline", "run", "query"),
 )
 EVALUATION_TABLES = (RUNS, MEANS, PER_QUERY, COMPARISONS, RECALL_PRECISION, GAIN_CURVES, R_PRECISIONS)
 

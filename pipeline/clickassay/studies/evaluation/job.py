@@ -23,7 +23,7 @@ from clickassay.metrics.ranked import RECALLS
 from clickassay.report.model import Table
 from clickassay.studies.evaluation.conventions import Convention, conventions
 from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
-from clickassay.studies.evaluation.evaluate import AverageOver, Evaluation, evaluate
+from clickassay.studies.evaluation.evaluate import AverageOver, Conflicts, Evaluation, evaluate
 from clickassay.studies.evaluation.forms import (
     EVALUATION_TABLES,
     GAIN_CURVES,
@@ -33,7 +33,7 @@ from clickassay.studies.evaluation.forms import (
 )
 from clickassay.studies.evaluation.report.sections import evaluation_tables
 
-_OF_SCALE = "top_grade_unused"
+_OF_SCALE = ("top_grade_unused", "bottom_grade_unused")
 SHALLOWEST, DEEPEST = 10, 100
 """Least and largest depth of the curves of gain; between them they are as deep as the measures are cut."""
 
@@ -46,7 +46,7 @@ class EvaluationOptions:
     ----------
     measures
         Names with blanks between them.
-    rel, max_grade, persistence, average_over, bounds, known, expected, seed
+    rel, max_grade, persistence, average_over, bounds, known, expected, seed, conflicts
         The parameters of `studies.evaluation.evaluate`.
     """
 
@@ -59,6 +59,7 @@ class EvaluationOptions:
     known: Path | None = None
     expected: Path | None = None
     seed: int = 0
+    conflicts: Conflicts = "error"
 
 
 @dataclass(frozen=True)
@@ -89,23 +90,26 @@ def evaluate_files(
     ------
     InputError, SettingsError, JudgmentError
         If a file, a name or a grade is not what it must be.
+    NothingInCommonError
+        If a run and the judgments share no query, or no document of a query.
     """
     given = {name: value for name, value in vars(options).items() if name != "measures"}
     measures = parse_measures(options.measures)
-    found = evaluate(qrels, run_names(runs), measures, progress=progress, **given)
-    texts = (*conventions(found, average_over=options.average_over), *_cautions(found))
-    return EvaluationResult(found, texts, options)
+    found = evaluate(qrels, run_names(runs), measures, strict=True, progress=progress, **given)
+    cautions = " ".join((*_scale_cautions(found), *found.cautions))
+    texts = conventions(found, average_over=options.average_over)
+    return EvaluationResult(found, (*texts, *((("Caution", cautions),) if cautions else ())), options)
 
 
-def _cautions(found: Evaluation) -> Iterator[Convention]:
-    """Yield what is wrong with the scale, where a measure is told its highest grade."""
+def _scale_cautions(found: Evaluation) -> Iterator[str]:
+    """Yield what is wrong with the scale, where a measure is told its ends."""
     arguments = [dict(one.arguments) for one in found.measures]
     tops = [int(str(one["max_rel"])) for one in arguments if "max_rel" in one and "gains" not in one]
     counts = next(iter(found.lists.values())).pool.sum(axis=0)
     grades = pl.Series(np.repeat(np.arange(len(counts)), counts))
     for one in compared(judgment_checks(grades, max(tops, default=1)), BY_NAME):
-        if tops and one.check == _OF_SCALE and one.fires:
-            yield "Caution", one.text
+        if tops and one.check in _OF_SCALE and one.fires:
+            yield one.text
 
 
 def run_names(runs: Sequence[Path]) -> dict[str, Path]:
@@ -291,7 +295,7 @@ def _r_precisions(found: Evaluation, rel: int) -> pl.DataFrame:
         return R_PRECISIONS.empty()
     (first, one), (other, two) = found.lists.items()
     frame = pl.DataFrame({"query": one.queries, "difference": r_precision_differences(one, two, rel=rel)})
-    return in_form(R_PRECISIONS, frame.with_columns(run=pl.lit(first), other=pl.lit(other)))
+    return in_form(R_PRECISIONS, frame.with_columns(baseline=pl.lit(first), run=pl.lit(other)))
 
 
 def _info(found: EvaluationResult, inputs: Mapping[str, Path], command: str) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Ranked lists with their grades: a run joined with judgments, as arrays."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.core.records import Floats
 from clickassay.inputs.trec import Sizes, ranking
 
 Grades = NDArray[np.int16]
@@ -34,6 +35,8 @@ class Lists:
         (Q + 1,) first row of each list; a query without results has none.
     pool
         (Q, g_max + 1) number of judged results of the query by grade.
+    single
+        The same lists where scores are read in single precision; None if their grades are the same.
     known, known_relevant, expected
         (rows,) whether the user knew the result; by lowest relevant grade, (Q,) relevant results that the
         user knew; (Q,) relevant results that the user expects. None where the input was not given.
@@ -43,6 +46,7 @@ class Lists:
     grades: Grades
     starts: Sizes
     pool: Sizes
+    single: "SinglePrecision | None" = None
     known: NDArray[np.bool_] | None = None
     known_relevant: dict[int, Sizes] | None = None
     expected: Sizes | None = None
@@ -62,7 +66,7 @@ class Lists:
         kept = self.grades >= 0
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
         known = None if self.known is None else self.known[kept]
-        return replace(self, grades=self.grades[kept], starts=starts, known=known)
+        return replace(self, grades=self.grades[kept], starts=starts, known=known, single=None)
 
     def with_unjudged(self, grade: int) -> "Lists":
         """Return the lists with this grade for results that have none; the pool stays."""
@@ -120,6 +124,25 @@ def _block_end(lengths: Sizes, first: int, *, exact: bool) -> int:
 
 
 @dataclass(frozen=True)
+class SinglePrecision:
+    """Lists whose order is another one where scores are read in single precision, as older tools do.
+
+    Attributes
+    ----------
+    grades
+        (rows,) grades in that order.
+    lists
+        How many lists have other grades at some rank.
+    scores
+        Two scores of one list that differ, and are equal there.
+    """
+
+    grades: Grades
+    lists: int
+    scores: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class Block:
     """Lists of n queries side by side.
 
@@ -172,9 +195,9 @@ def ranked_lists(
     if not found["q"].is_sorted():
         found = found.sort("q", maintain_order=True)
     starts = _starts(np.bincount(found["q"].to_numpy(), minlength=len(queries)))
-    order = ranking(found["score"].to_numpy(), starts, found["doc"].to_list)
     pool = _pool(graded["q"].to_numpy(), graded["grade"].to_numpy(), len(queries), max_grade)
-    return Lists(queries, found["grade"].to_numpy()[order], starts, pool)
+    ordered = _ordered(found["grade"].to_numpy(), found["score"].to_numpy(), starts, found["doc"].to_list)
+    return Lists(queries, ordered[0], starts, pool, ordered[1])
 
 
 def lists_of_dicts(
@@ -195,11 +218,32 @@ def lists_of_dicts(
     score = np.fromiter(chain.from_iterable(one.values() for one in shown), np.float64, starts[-1])
     found = (map(grades.get, docs, repeat(NO_GRADE)) for docs, grades in zip(shown, judged, strict=True))
     grade = np.fromiter(chain.from_iterable(found), np.int16, starts[-1])
-    order = ranking(score, starts, lambda: list(chain.from_iterable(shown)))
     sizes = np.array(list(map(len, judged)), dtype=np.int64)
     graded = np.fromiter(chain.from_iterable(one.values() for one in judged), np.int64, sizes.sum())
     pool = _pool(np.repeat(np.arange(len(queries)), sizes), graded, len(queries), max_grade)
-    return Lists(queries, grade[order], starts, pool)
+    ordered = _ordered(grade, score, starts, lambda: list(chain.from_iterable(shown)))
+    return Lists(queries, ordered[0], starts, pool, ordered[1])
+
+
+def _ordered(
+    grade: Grades, score: Floats, starts: Sizes, docs: Callable[[], list[str]]
+) -> tuple[Grades, SinglePrecision | None]:
+    """Return the grades in the order of `ranking`, and what single precision of the scores would change."""
+    order = ranking(score, starts, docs)
+    grades, exact = grade[order], score[order]
+    with np.errstate(over="ignore"):
+        single = exact.astype(np.float32)
+    of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    tied = (single[1:] == single[:-1]) & (exact[1:] != exact[:-1]) & (of[1:] == of[:-1])
+    if not tied.any():
+        return grades, None
+    with np.errstate(over="ignore"):
+        other = grade[ranking(score.astype(np.float32).astype(np.float64), starts, docs)]
+    changed = np.unique(of[other != grades])
+    if not len(changed):
+        return grades, None
+    place = np.flatnonzero(tied & (of[1:] == changed[0]))[0]
+    return grades, SinglePrecision(other, len(changed), (float(exact[place]), float(exact[place + 1])))
 
 
 def _starts(counts: Sizes) -> Sizes:

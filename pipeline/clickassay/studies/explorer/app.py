@@ -27,7 +27,7 @@ with app.setup:
     from clickassay.studies.explorer import panels as pieces
     from clickassay.studies.explorer import read as reading
     from clickassay.studies.explorer.classes import splits_of
-    from clickassay.studies.questions import ask, questions
+    from clickassay.studies.questions import MOST_ROWS, questions
 
     Shown = Any  # what cells hand to each other: widgets, and what belongs to a choice
     TYPES = {"csv": "text/csv", "json": "application/json", "svg": "image/svg+xml", "png": "image/png"}
@@ -307,8 +307,9 @@ def sql_editor(question: Shown) -> tuple[Shown, ...]:
 @app.cell
 def sql_asked(editor: Shown, go: Shown, run: Shown) -> tuple[Shown, ...]:
     mo.stop(not go.value)
+    _questions = reading.questions_of_request(mo.app_meta().request)
     try:
-        answer, refused = ask(run.finished.folder, editor.value), ""
+        answer, refused = _questions.ask(run.finished.folder, editor.value), ""
     except ClickassayError as _error:
         answer, refused = None, str(_error)
     return answer, refused
@@ -321,7 +322,9 @@ def sql_answer(answer: Shown, refused: Shown) -> None:
         "csv": ("CSV", lambda: as_csv(answer).encode()),
         "json": ("JSON", lambda: as_json(answer).encode()),
     }
-    mo.vstack([mo.Html(markup.frame_table(answer, f"{answer.height:,} rows")), downloads("answer", _files)])
+    _cut = f"the first {MOST_ROWS:,} rows; clickassay query has all" if answer.height == MOST_ROWS else ""
+    _said = _cut or f"{answer.height:,} rows"
+    mo.vstack([mo.Html(markup.frame_table(answer, _said)), downloads("answer", _files)])
 
 
 if __name__ == "__main__":

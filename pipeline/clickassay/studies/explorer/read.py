@@ -9,10 +9,11 @@ import polars as pl
 
 from clickassay.core.errors import ReportError
 from clickassay.core.privacy import MIN_USERS, QueryLabels
-from clickassay.core.records import SAMPLE_COLUMNS, Integers, SampleKey
+from clickassay.core.records import Integers, SampleKey, largest_samples
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.null_success import null_success
 from clickassay.studies.finished_run import FinishedRun, editorial_names
+from clickassay.studies.questions import PageQuestions
 
 NEEDED = ("statistics", "configurations", "patterns", "correlations")
 """Tables without which there is no page."""
@@ -27,8 +28,7 @@ class Run:
     finished
         The run.
     keys
-        Every market, depth and judge with judged configurations, in the order of the run; empty if there is
-        none.
+        Every market, depth and judge with judged configurations, the headline first; empty if there is none.
     editorial_names
         Its editorial metrics, in the order of the run.
     labels
@@ -83,8 +83,7 @@ def open_run(folder: Path, min_users: int = MIN_USERS) -> Run:
         If it is no run folder, or a file of it is broken.
     """
     run = FinishedRun(folder)
-    kept = run.collect(run.scan("statistics").filter(pl.col("n_sessions") > 0).select(SAMPLE_COLUMNS))
-    keys = tuple(SampleKey(*row) for row in kept.sort(SAMPLE_COLUMNS).iter_rows())
+    keys = largest_samples(run.collect(run.scan("statistics").filter(pl.col("n_sessions") > 0)))
     for name in NEEDED:
         run.columns(name)
     run.settings  # noqa: B018 - broken ones are found now, not by the page
@@ -95,6 +94,12 @@ def open_run(folder: Path, min_users: int = MIN_USERS) -> Run:
 def run_of_request(request: Any) -> Run:  # noqa: ANN401 - marimo's, which is an extra
     """Open the run folder that the server has set for a request (`server.guard_requests`)."""
     return open_run(Path(request.meta["run"]), int(request.meta["min_users"]))
+
+
+def questions_of_request(request: Any) -> PageQuestions:  # noqa: ANN401 - marimo's, which is an extra
+    """Return the questions of the page that the server has set for a request."""
+    questions: PageQuestions = request.meta["questions"]
+    return questions
 
 
 def _users(run: FinishedRun) -> pl.DataFrame | None:

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clickassay.core.errors import SettingsError
+from clickassay.studies.questions import PageQuestions
 
 LOOPBACK = "127.0.0.1"
 
@@ -128,12 +129,15 @@ def _listen(port: int | None) -> socket.socket:
     return listening
 
 
-def guard_requests(app: _App, run: Path, min_users: int) -> _App:
+def guard_requests(
+    app: _App, run: Path, min_users: int, *, questions: Callable[[], PageQuestions] = PageQuestions
+) -> _App:
     """Pass on only requests that this page makes to its own address.
 
     Requests under another host name that resolves to 127.0.0.1 (DNS rebinding) and requests of pages of
     another origin, also of another port of this machine, get 403. Answers have a content security policy that
-    stops the browser from sending requests to any other address.
+    stops the browser from sending requests to any other address. A page is a web socket: its questions end
+    with it.
     """
     about = {"run": str(run.resolve()), "min_users": min_users}
 
@@ -143,9 +147,24 @@ def guard_requests(app: _App, run: Path, min_users: int) -> _App:
         elif not _is_ours(dict(scope["headers"])):
             await _refuse(scope, send)
         else:
-            await app({**scope, "meta": about}, receive, _with_headers(scope["path"], send))
+            of_page = questions()
+            meta = {**about, "questions": of_page}
+            heard = _until_closed(receive, of_page.interrupt)
+            await app({**scope, "meta": meta}, heard, _with_headers(scope["path"], send))
 
     return guard
+
+
+def _until_closed(receive: _Receive, closed: Callable[[], None]) -> _Receive:
+    """Pass on messages, and call `closed` when the web socket's other end has gone."""
+
+    async def heard() -> _Message:
+        message = await receive()
+        if message["type"] == "websocket.disconnect":
+            closed()
+        return message
+
+    return heard
 
 
 def _is_ours(headers: dict[bytes, bytes]) -> bool:

@@ -37,6 +37,10 @@ class PlanEstimate:
         Query of the first draw that lacks a label; None if all draws are labelled.
     in_part
         Queries of which some documents are labelled and some are not.
+    labels, labels_of_plan
+        Number of labels, and of documents of the plan that have one.
+    to_label, to_label_labelled
+        Number of documents on the sheet, and how many of them have a label.
     """
 
     estimate: Estimate | None
@@ -46,6 +50,10 @@ class PlanEstimate:
     waiting: int
     first_missing: str | None
     in_part: tuple[str, ...]
+    labels: int
+    labels_of_plan: int
+    to_label: int
+    to_label_labelled: int
 
 
 def estimate_plan(plan: LabelPlan, judgments: Path, settings: Settings) -> PlanEstimate:
@@ -57,9 +65,13 @@ def estimate_plan(plan: LabelPlan, judgments: Path, settings: Settings) -> PlanE
     Raises
     ------
     ActiveError
-        If fewer than two draws are labelled, or all labelled draws have the same value.
+        If fewer than two draws are labelled, all labelled draws have the same value, or the sheet has another
+        document at the number of a label.
+    NothingInCommonError
+        If no label is of a document of the plan.
     """
-    grades = read_judgments(judgments, plan.queries.select("query"), settings, sheet=plan.to_label)
+    sheet = plan.to_label
+    grades, labels = read_judgments(judgments, plan.documents, settings, sheet=sheet)
     joined = plan.documents.join(grades, on=KEY, how="left", maintain_order="left")
     values = _values(plan, joined["grade"].fill_null(-1).to_numpy().astype(np.int64))
     of_draws = plan.draws.join(
@@ -82,6 +94,10 @@ def estimate_plan(plan: LabelPlan, judgments: Path, settings: Settings) -> PlanE
         waiting=int(labelled[upto:].sum()),
         first_missing=None if upto == len(value) else str(of_draws["query"][upto]),
         in_part=_in_part(joined),
+        labels=labels,
+        labels_of_plan=joined["grade"].count(),
+        to_label=sheet.height,
+        to_label_labelled=sheet.join(grades, on=KEY, how="semi").height,
     )
 
 

@@ -1,14 +1,18 @@
 """Reads the inputs of a labelling plan: rankings, probabilities of grades, costs, frequencies."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from clickassay.core.errors import ActiveError, InputError
+from clickassay.core.errors import ActiveError, InputError, NothingInCommonError
+from clickassay.core.escape import defused
 from clickassay.core.settings import Settings
+from clickassay.core.text import count, plural
+from clickassay.health.overlap import Side, names_apart, rank_findings
 from clickassay.inputs.columns import JUDGMENTS, Wanted
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.normalise import normalise_query, normalise_url
@@ -89,7 +93,9 @@ def read_pool(sources: Sources, settings: Settings, *, depth: int | None) -> Lab
     InputError, JudgmentError
         If a file cannot be read, or a grade is off the scale.
     """
-    listed = [_ranking(path, number, depth) for number, path in enumerate(sources.rankings, start=1)]
+    read = [_ranking(path, number, depth) for number, path in enumerate(sources.rankings, start=1)]
+    listed = [ranking for ranking, _ in read]
+    _check_share_queries(listed)
     documents = (
         listed[0] if len(listed) == 1 else listed[0].join(listed[1], on=KEY, how="full", coalesce=True)
     )
@@ -105,12 +111,14 @@ def read_pool(sources: Sources, settings: Settings, *, depth: int | None) -> Lab
         costs=_costs(sources, documents, queries),
         weights=_weights(sources, queries),
     )
-    return LabellingInputs(pool, documents, tuple(_notes(documents, len(listed))))
+    notes = chain(*(contradictions for _, contradictions in read), _notes(documents, len(listed)))
+    return LabellingInputs(pool, documents, tuple(notes))
 
 
-def _ranking(path: Path, number: int, depth: int | None) -> pl.DataFrame:
-    """Return (query, url, rank_n), ranks from 1 without gaps, best first; cut to the depth."""
-    rows = _trec_run(path) if path.is_file() and path.suffix not in FORMATS else _table(path)
+def _ranking(path: Path, number: int, depth: int | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return (query, url, rank_n), ranks from 1 without gaps, best first, cut to the depth; and notes."""
+    is_run = path.is_file() and path.suffix not in FORMATS
+    rows, notes = _trec_run(path) if is_run else _table(path)
     again = rows.filter(pl.struct(KEY).is_duplicated())
     if again.height:
         query, url = again.select(KEY).row(0)
@@ -123,21 +131,50 @@ def _ranking(path: Path, number: int, depth: int | None) -> pl.DataFrame:
     if ranked.is_empty():
         raise ActiveError(f"{path}: no ranking in it; give rows query, url, rank")
     kept = ranked if depth is None else ranked.filter(pl.col(f"rank_{number}") <= depth)
-    return kept.select(*KEY, f"rank_{number}")
+    return kept.select(*KEY, f"rank_{number}"), notes
 
 
-def _table(path: Path) -> pl.DataFrame:
-    rows = collected(read_input("ranking", path, RANKING)).select(*KEY, "rank")
+def _table(path: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Read a ranking as a table, ordered by rank; a column score is compared with it."""
+    given = collected(read_input("ranking", path, RANKING, keep_others=True))
+    rows = given.select(*KEY, "rank")
     nulls = [name for name in rows.columns if rows[name].has_nulls()]
     if nulls:
         raise InputError(f"ranking {path}: null in {', '.join(nulls)}; remove or correct these rows")
-    return rows.with_columns(_QUERY, _URL)
+    scores = pl.col("score").cast(pl.Float64, strict=False)
+    scored = given.with_columns(scores).drop_nulls("score") if "score" in given.columns else rows.clear()
+    found = rank_findings(path.name, scored, decides="rank") if scored.height else ()
+    return rows.with_columns(_QUERY, _URL), tuple(found)
 
 
-def _trec_run(path: Path) -> pl.DataFrame:
-    """Read a run file, ordered by score as in trec_eval; its ranks are ignored."""
-    run = ranked(read_run(path))
-    return run.select("query", url="doc", rank=pl.int_range(pl.len())).with_columns(_QUERY, _URL)
+def _trec_run(path: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Read a run file, ordered by score as in trec_eval; its ranks are compared with that."""
+    run = read_run(path, ranks=True)
+    rows = ranked(run).select("query", url="doc", rank=pl.int_range(pl.len())).with_columns(_QUERY, _URL)
+    return rows, tuple(rank_findings(path.name, run, decides="score"))
+
+
+def _check_share_queries(listed: Sequence[pl.DataFrame]) -> None:
+    first, *others = listed
+    for other in others:
+        _check_common("the second ranking", "the first ranking has", other.select("query"), first)
+
+
+def _check_common(what: str, others_have: str, given: pl.DataFrame, documents: pl.DataFrame) -> None:
+    """Refuse a table (query, and url where it has documents) that shares no row with another one.
+
+    Raises
+    ------
+    NothingInCommonError
+        With one name of each side.
+    """
+    on = [name for name in KEY if name in given.columns]
+    if given.is_empty() or given.join(documents, on=on, how="semi").height:
+        return
+    ours, theirs = (rows.select(*on[:-1], text=on[-1]) for rows in (given, documents))
+    apart = names_apart(Side("it has", ours), Side(others_have, theirs), tuple(on[:-1]))
+    noun = "document" if len(on) > 1 else "query"
+    raise NothingInCommonError(f"{what} shares no {noun} with the others: {apart}; give the same names")
 
 
 def _with_numbers(rows: pl.DataFrame, names: Sequence[str], what: str) -> pl.DataFrame:
@@ -176,6 +213,7 @@ def _probabilities(sources: Sources, documents: pl.DataFrame, settings: Settings
             f"grade 0..{size - 1}, or a column score and --judgments"
         )
     rows = _with_numbers(rows, names, f"relevance {sources.relevance}")
+    _check_common(f"relevance {sources.relevance}", "rankings have", rows.select(KEY), documents)
     joined = documents.select(KEY).join(rows, on=KEY, how="left", maintain_order="left")
     unknown = joined.filter(pl.any_horizontal(pl.col(names).is_null()))
     if unknown.height:
@@ -195,7 +233,7 @@ def _calibrate(rows: pl.DataFrame, sources: Sources, settings: Settings) -> pl.D
             "make probabilities of them; give --judgments"
         )
     rows = _with_numbers(rows, ["score"], f"relevance {sources.relevance}")
-    graded = read_judgments(sources.judgments, rows.select("query").unique(), settings)
+    graded, _ = read_judgments(sources.judgments, rows.select(KEY), settings)
     known = rows.join(graded, on=KEY)
     model = fit_ordered_logit(
         known["score"].to_numpy(),
@@ -207,20 +245,55 @@ def _calibrate(rows: pl.DataFrame, sources: Sources, settings: Settings) -> pl.D
 
 
 def read_judgments(
-    path: Path, queries: pl.DataFrame, settings: Settings, *, sheet: pl.DataFrame | None = None
-) -> pl.DataFrame:
-    """Return (query, url, grade) of the judgments of these queries, each once; ungraded rows are dropped.
+    path: Path, documents: pl.DataFrame, settings: Settings, *, sheet: pl.DataFrame | None = None
+) -> tuple[pl.DataFrame, int]:
+    """Return (query, url, grade) of the judgments of the documents' queries, each once, and the graded rows.
 
-    Rows with a column `number` are joined with the `sheet` that they were made from by it: in a CSV file,
-    texts that a spreadsheet would take for formulas have been changed.
+    Rows with a column `number` get the texts that the `sheet` has at it: in a CSV file, texts that a
+    spreadsheet would take for formulas have been changed.
+
+    Raises
+    ------
+    ActiveError
+        If the sheet has another document at the number of a row: the row is of another sheet.
     """
     table = read_input("judgments", path, JUDGMENTS, keep_others=True)
     rows = collected(table).drop_nulls("grade").with_columns(judge=pl.lit("all"), market=pl.lit("all"))
     if sheet is not None and "number" in rows.columns:
-        numbers = pl.col("number").cast(pl.Int64, strict=False)
-        rows = rows.drop(KEY).with_columns(numbers).join(sheet, on="number")
-    log_queries = queries.select(pl.lit("all").alias("market"), "query")
-    return prepare_judgments(rows, log_queries, settings, by_market=False).grades.select(*KEY, "grade")
+        rows = _with_texts_of_sheet(rows, sheet, path)
+    if rows.height:
+        _check_common(f"judgments {path}", "documents have", rows.select(_QUERY, _URL), documents)
+    log_queries = documents.select(pl.lit("all").alias("market"), "query").unique()
+    grades = prepare_judgments(rows, log_queries, settings, by_market=False).grades
+    return grades.select(*KEY, "grade"), rows.height
+
+
+def _with_texts_of_sheet(rows: pl.DataFrame, sheet: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """Return rows with the texts that the sheet has at their number; others keep their own."""
+    numbers = pl.col("number").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    written = sheet.select("number", *(pl.col(name).alias(f"sheet_{name}") for name in KEY))
+    joined = rows.with_columns(numbers).join(written, on="number", how="left", maintain_order="left")
+    known = joined.filter(pl.col("sheet_query").is_not_null())
+    apart = known.filter([not _is_same_row(row) for row in known.iter_rows(named=True)])
+    if apart.height:
+        row = apart.row(0, named=True)
+        raise ActiveError(
+            f"judgments {path}: {count(apart.height)} of {plural(known.height, 'numbered row')} "
+            f"{'names' if apart.height == 1 else 'name'} another document than this plan's sheet: number "
+            f"{row['number']} is {row['url']!r:.120} of query {row['query']!r:.80}, on the sheet "
+            f"{row['sheet_url']!r:.120} of {row['sheet_query']!r:.80}; give the sheet of this plan, or leave "
+            "the column number out: then rows are joined by query and url"
+        )
+    return joined.with_columns(pl.coalesce(f"sheet_{name}", name).alias(name) for name in KEY)
+
+
+def _is_same_row(row: dict[str, object]) -> bool:
+    """Return whether a row names the document of the sheet, in its words or as a spreadsheet writes them."""
+    return all(
+        row[name] is None or normalise(str(row[name])) in {normalise(text), normalise(defused(text))}
+        for name, normalise in (("query", normalise_query), ("url", normalise_url))
+        for text in [str(row[f"sheet_{name}"])]
+    )
 
 
 def _costs(sources: Sources, documents: pl.DataFrame, queries: pl.Series) -> np.ndarray:
@@ -238,6 +311,7 @@ def _costs(sources: Sources, documents: pl.DataFrame, queries: pl.Series) -> np.
         if "url" not in table.columns:
             return _of_queries(rows.select(_QUERY, "cost"), queries, f"costs {sources.costs}")
         given = rows.select(_QUERY, _URL, "cost").unique(KEY, keep="first", maintain_order=True)
+        _check_common(f"costs {sources.costs}", "rankings have", given.select(KEY), documents)
         each = documents.select(KEY).join(given, on=KEY, how="left", maintain_order="left")
     wrong = each.filter(~(pl.col("cost") > 0).fill_null(value=False))
     if wrong.height:
@@ -250,6 +324,7 @@ def _costs(sources: Sources, documents: pl.DataFrame, queries: pl.Series) -> np.
 
 
 def _of_queries(rows: pl.DataFrame, queries: pl.Series, what: str) -> np.ndarray:
+    _check_common(what, "rankings have", rows.select("query"), queries.to_frame("query"))
     known = rows.unique("query", keep="first", maintain_order=True)
     joined = queries.to_frame("query").join(known, on="query", how="left", maintain_order="left")
     if joined["cost"].has_nulls():
@@ -271,14 +346,26 @@ def _weights(sources: Sources, queries: pl.Series) -> np.ndarray | None:
     return _of_queries(summed, queries, f"frequencies {sources.frequencies}")
 
 
-def _notes(documents: pl.DataFrame, rankings: int) -> Sequence[str]:
+def _notes(documents: pl.DataFrame, rankings: int) -> Iterator[str]:
+    """Yield the overlap of two rankings: queries and documents in both."""
     if rankings == 1:
-        return ()
-    both = documents.group_by("query").agg(pl.col("rank_1", "rank_2").count())
+        return
+    listed = documents.with_columns(both=pl.all_horizontal(pl.col("rank_1", "rank_2").is_not_null()))
+    both = listed.group_by("query").agg(pl.col("rank_1", "rank_2").count(), pl.col("both").sum())
     alone = both.filter((pl.col("rank_1") == 0) | (pl.col("rank_2") == 0))
-    if alone.is_empty():
-        return ()
-    return (
-        f"{alone.height:,} of {both.height:,} queries are in one ranking only, the first "
-        f"{alone.sort('query')['query'][0]!r:.80}: in the other their performance is 0.",
+    yield (
+        f"Both rankings have {count(both.height - alone.height)} of "
+        f"{plural(both.height, 'query', 'queries')} and {count(int(listed['both'].sum()))} of "
+        f"{plural(listed.height, 'document')}."
     )
+    if not listed["both"].any():
+        first, second = (listed.drop_nulls(name).select("query", text="url") for name in ("rank_1", "rank_2"))
+        apart = names_apart(
+            Side("the second has", second), Side("of the same queries, the first has", first), ("query",)
+        )
+        yield f"No document is in both rankings: {apart}. Are their names alike?"
+    if alone.height:
+        yield (
+            f"{alone.height:,} of {both.height:,} queries are in one ranking only, the first "
+            f"{alone.sort('query')['query'][0]!r:.80}: in the other their performance is 0."
+        )

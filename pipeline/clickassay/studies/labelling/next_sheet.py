@@ -7,9 +7,10 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
+from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.errors import ActiveError
 from clickassay.core.output import SETTINGS_FILE, published_folder, write_json
-from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
+from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, largest_samples
 from clickassay.core.tables import write_table, writing_tables
 from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.labelling.plan_folder import TO_LABEL, write_sheet
@@ -52,11 +53,13 @@ def propose_judgments(
         If there is no such run, or it is broken.
     """
     check_budget(budget)
-    own = wanted.rows(FinishedRun(run).table(NEXT_JUDGMENTS).filter(goal=goal))
+    finished = FinishedRun(run)
+    own = wanted.rows(finished.table(NEXT_JUDGMENTS).filter(goal=goal))
     if own.is_empty():
         where = f" of {wanted.label}" if wanted.label else ""
         raise ActiveError(f"{run} proposes nothing to judge for {goal}{where}")
-    key = SampleKey(*own.sort("depth", "market", "judge").select(SAMPLE_COLUMNS).row(0))
+    statistics = finished.table(STATISTICS).join(own, on=SAMPLE_COLUMNS, how="semi")
+    key = largest_samples(statistics)[0]
     rows = key.rows(own).sort("rank")
     paid = rows.filter(pl.col("labels_so_far") <= budget)
     if paid.is_empty():

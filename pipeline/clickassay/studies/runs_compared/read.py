@@ -12,6 +12,7 @@ from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIF
 from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.text import plural
+from clickassay.inputs.sources.fingerprint import recorded_digest
 from clickassay.studies.finished_run import FinishedRun, broken
 
 SAME, CHANGED, ONLY_A, ONLY_B = "same", "changed", "only in A", "only in B"
@@ -101,7 +102,7 @@ def entries(a: FinishedRun, b: FinishedRun) -> tuple[Entry, ...]:
     """
     of_both = (
         (INPUT, a.info["inputs"], b.info["inputs"]),
-        (SETTING, a.info["settings"], b.info["settings"]),
+        (SETTING, _asked(a.info), _asked(b.info)),
         (VERSION, a.info["versions"], b.info["versions"]),
         (OTHER, _chosen(a.info), _chosen(b.info)),
     )
@@ -111,6 +112,11 @@ def entries(a: FinishedRun, b: FinishedRun) -> tuple[Entry, ...]:
         for name in sorted({*of_a, *of_b}, key=_in_order)
     ]
     return tuple(entry for entry in every if entry.kind == INPUT or entry.status != SAME)
+
+
+def _asked(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run but for its clock, which no two runs share."""
+    return {name: value for name, value in info["settings"].items() if name != "clock"}
 
 
 def _chosen(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,7 +141,7 @@ def _entry(kind: str, name: str, of_a: Mapping[str, Any], of_b: Mapping[str, Any
 def _identity(kind: str, value: object) -> str:
     """Return a text that is equal for equal values; a file with another name is the same input."""
     if kind == INPUT and isinstance(value, dict):
-        value = {key: part for key, part in value.items() if key != "names"}
+        value = [value.get("files"), value.get("bytes"), recorded_digest(value)]
     return json.dumps(value, sort_keys=True)
 
 
@@ -145,7 +151,8 @@ def _words(kind: str, value: object) -> str:
     names = value.get("names")
     some = ", ".join(dict.fromkeys(str(name) for name in names)) if isinstance(names, list) else ""
     files, size = (_count(value.get(name), name[:-1]) for name in ("files", "bytes"))
-    return f"{some}: {files}, {size}, sha256 {str(value.get('sha256'))[:_HANDLE]}"
+    kind, _, digest = str(recorded_digest(value)).partition(":")
+    return f"{some}: {files}, {size}, {kind} {digest[:_HANDLE]}"
 
 
 def _count(value: object, noun: str) -> str:

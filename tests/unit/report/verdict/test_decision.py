@@ -9,7 +9,7 @@ from clickassay.core.text import MINUS
 from clickassay.correlation.jackknife import HEAVY_TAIL
 from clickassay.health.checks import BY_NAME, HealthCheck
 from clickassay.report.verdict.claims import draw_findings
-from clickassay.report.verdict.decision import Decision, Kind, decide
+from clickassay.report.verdict.decision import Decision, Kind, decide, decide_run
 from support.reports.verdict_world import UNSURE, correlations, pairs, run_of, statistics
 
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "MeanGrade": 0.25, "MeanGrade@1": 0.38, "P@1": 0.33}
@@ -47,6 +47,42 @@ def by_two_clicks(first, second, values=VALUES):
 def check(name, sentence, remedy="Repair it."):
     known = BY_NAME[name]
     return HealthCheck(name, str(known.severity), 0.5, known.threshold, sentence, remedy)
+
+
+# ---- several judges -------------------------------------------------------------------------------
+
+
+def by_judges(best, kept):
+    """The decision of a run where each judge has a best metric, and so many sessions kept."""
+    keys = {judge: {"market": "m", "depth": 5, "judge": judge} for judge in best}
+    run = run_of(
+        statistics=statistics(*(("m", 5, judge, sessions) for judge, sessions in kept.items())),
+        correlations=[correlations({**VALUES, best[judge]: 0.5}, key=key) for judge, key in keys.items()],
+        comparisons=[
+            pairs({**VALUES, best[judge]: 0.5}, above(best[judge], VALUES), key=key)
+            for judge, key in keys.items()
+        ],
+    )
+    return decide_run(run, draw_findings(run), ())
+
+
+@pytest.mark.parametrize("model", ["llm", "gpt"])
+def test_the_decision_is_by_the_judge_with_most_sessions_whatever_the_names(model):
+    found = by_judges({"human": "DCG", model: "ERR"}, {"human": 110, model: 600})
+    assert found.subject == "ERR"
+    other = "Use DCG: it predicts clicks significantly better than all others"
+    assert found.other_judges == {"human": other}
+    assert found.scope == (
+        f"At market m, depth 5, judge {model}, where most sessions are kept. "
+        f"By judge human the decision would be: \u201c{other}\u201d."
+    )
+
+
+def test_judges_who_decide_the_same_are_not_spoken_of():
+    found = by_judges({"ann": "ERR", "bob": "ERR"}, {"ann": 110, "bob": 110})
+    assert (found.other_judges, found.scope) == (
+        {}, "At market m, depth 5, judge ann, where most sessions are kept.",
+    )  # fmt: skip
 
 
 # ---- the log is at fault, or cannot decide --------------------------------------------------------

@@ -68,7 +68,7 @@ def test_it_is_short_and_says_what_the_page_says(reports, made, name):
     assert "None" not in text
 
 
-@pytest.mark.parametrize("facts", [(("Part of the log", HOSTILE),), ((HOSTILE, "x"),)])
+@pytest.mark.parametrize("facts", [(("Data", HOSTILE),), ((HOSTILE, "x"),)])
 def test_hostile_names_are_text(facts):
     text = text_of(run_of(correlations=correlations(VALUES)), facts)
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)

@@ -6,13 +6,20 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from clickassay import evaluate, measures
-from clickassay.core.errors import InputError, JudgmentError, SettingsError
+from clickassay.core.errors import (
+    InputError,
+    JudgmentError,
+    NothingInCommonError,
+    NothingInCommonWarning,
+    SettingsError,
+)
 from clickassay.measures import AP, ERR, NDCG, RBP, RR, P, nDCG
 from clickassay.metrics.names import MEASURES, parse_measure
 from clickassay.studies.evaluation.job import EvaluationOptions, evaluate_files
@@ -170,7 +177,7 @@ def test_intervals_and_tests_are_those_of_scipy_and_holm_those_of_statsmodels():
         ends = stats.t.interval(0.95, len(of) - 1, loc=of.mean(), scale=stats.sem(of))
         assert (row["ci_low"], row["ci_high"]) == pytest.approx(np.clip(ends, 0, 1).tolist())
     for row in found.comparisons.iter_rows(named=True):
-        pair = values[row["other"], row["measure"]], values[row["run"], row["measure"]]
+        pair = values[row["run"], row["measure"]], values[row["baseline"], row["measure"]]
         test = stats.ttest_rel(*pair)
         assert row["p_value"] == pytest.approx(test.pvalue)
         ends = test.confidence_interval()
@@ -260,7 +267,7 @@ def test_what_cannot_be_evaluated_is_refused_in_one_line(qrels, run, asked, erro
     [
         ({"average_over": "some"}, SettingsError, "expected 'judged' or 'both'"),
         ({"runs": {}}, InputError, "no run is given"),
-        ({"runs": {"q8": {}}}, InputError, "the run has none"),
+        ({"runs": {"q8": {}}}, InputError, "the run has nothing"),
         ({"expected": {"q1": "many"}}, InputError, "many"),
         ({"expected": {"q1": -1}}, InputError, "a number of 0 or more"),
         ({"expected": {"q1": math.nan}}, InputError, "a number of 0 or more"),
@@ -297,3 +304,107 @@ def test_a_highest_grade_that_is_not_seen_is_said_where_a_measure_is_told_the_sc
     if says:
         assert cautions[0].startswith("The grades seen are 0, 1 and 2; the scale goes up to 4.")
         assert "set --max-grade 2" in cautions[0]
+
+
+# ---- rankings as lists, and what tables say twice ----------------------------------------------
+
+
+def test_a_list_is_a_ranking_alone_and_by_the_name_of_its_run():
+    scored = {"q1": {"b": 3.0, "a": 2.0, "c": 1.0}, "q2": {"a": 1.0}}
+    listed = {"q1": ["b", "a", "c"], "q2": ("a",), "q3": []}
+    asked = "nDCG@3 AP RR"
+    expected = evaluate(QRELS, scored, asked).per_query
+    assert evaluate(QRELS, listed, asked).per_query.equals(expected)
+    two = evaluate(QRELS, {"old": listed, "new": {"q1": np.array(["a", "b"])}}, asked)
+    assert two.per_query.filter(run="old")["value"].equals(expected["value"])
+    assert two.means.filter(run="new", measure="RR(rel=1)")["mean"].item() == pytest.approx(1 / 3)
+    with pytest.raises(InputError, match="'a' is retrieved twice for query 'q1'"):
+        evaluate(QRELS, {"q1": ["a", "b", "a"]}, asked)
+
+
+def test_tables_name_the_first_run_baseline_and_the_one_compared_with_it_run():
+    better, worse = {"q1": ["a", "b"], "q2": ["a"]}, {"q1": ["b", "a"], "q2": ["a"]}
+    found = evaluate(QRELS, {"old": worse, "new": better}, RR).comparisons
+    row = found.row(0, named=True)
+    assert (row["baseline"], row["run"], row["better"], row["worse"]) == ("old", "new", 1, 0)
+    assert row["difference"] == pytest.approx((1 - 1 / 2) / 3)
+    assert found.columns[:3] == ["baseline", "run", "measure"]
+
+
+def test_a_run_without_a_judged_document_is_a_finding_with_one_name_of_each_side():
+    shown = {"q1": {"S-a": 2.0, "S-b": 1.0}}
+    with pytest.warns(
+        NothingInCommonWarning,
+        match="no result of run has a grade: judgments have 'a', the run has 'S-a' .query 'q1'.",
+    ):
+        found = evaluate(QRELS, shown, "Judged@2")
+    assert found["Judged@2"] == 0
+    assert found.cautions[0].startswith("no result of run has a grade")
+    for run in (shown, as_polars(shown, "score")):
+        with pytest.raises(NothingInCommonError, match="no result of run has a grade"):
+            evaluate(QRELS, run, "AP", strict=True)
+
+
+def test_the_form_that_would_bring_names_together_is_named():
+    with pytest.raises(
+        NothingInCommonError, match="judgments have 'q1', the run has 'Q1'; they differ in case"
+    ):
+        evaluate({"q1": {"a": 1}}, {"Q1": {"a": 1.0}}, "AP")
+
+
+RANKED = [("q1", "a", 1, 9.0), ("q1", "b", 2, 5.0), ("q1", "c", 3, 5.0), ("q2", "a", 1, 1.0)]
+
+
+def ranked_run(rows):
+    return pl.DataFrame(rows, ["query", "doc", "rank", "score"], orient="row")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (RANKED, ()),
+        ([(q, doc, 7, score) for q, doc, _, score in RANKED], ()),
+        ([(q, doc, 10 - rank, score) for q, doc, rank, score in RANKED],
+         ("In 1 of 1 list of run ranks run against scores (query 'q1': 5 at rank 8, 9 at rank 9); "
+          "the score decides.",)),
+        ([*RANKED[:3], ("q1", "d", 4, 6.0)],
+         ("In 1 of 1 list of run ranks and scores disagree in part (query 'q1': 5 at rank 3, 6 at rank 4); "
+          "the score decides.",)),
+        ([(q, doc, rank, 0.0) for q, doc, rank, _ in RANKED],
+         ("In 1 of 1 list of run all scores are equal and ranks are not; the score decides.",)),
+    ],
+)  # fmt: skip
+def test_ranks_that_contradict_scores_are_said_with_counts(rows, said):
+    assert evaluate(QRELS, ranked_run(rows), "AP").cautions == said
+
+
+def test_scores_that_single_precision_ties_are_said_with_the_value_that_they_give_there():
+    judged = {"1": {"a": 0, "b": 1, "c": 0}}
+    for run in (
+        {"1": {"a": 0.30000001192, "b": 0.3}},
+        as_polars({"1": {"a": 0.30000001192, "b": 0.3}}, "score"),
+    ):
+        found = evaluate(judged, run, "RR")
+        assert found["RR"] == 0.5
+        assert "0.30000001192 and 0.3" in found.cautions[0]
+        assert "RR(rel=1) 1.0000 in place of 0.5000" in found.cautions[0]
+    theirs = pytrec_eval.RelevanceEvaluator(judged, {"recip_rank"}).evaluate(
+        {"1": {"a": 0.30000001192, "b": 0.3}}
+    )
+    assert theirs["1"]["recip_rank"] == 1.0  # what the caution says
+    assert (
+        evaluate(judged, {"1": {"b": 0.30000001192, "a": 0.3}}, "RR").cautions == ()
+    )  # the order is the same
+    assert evaluate(judged, {"1": {"a": 1e300, "b": 1e301}}, "RR").cautions == ()
+
+
+@pytest.mark.parametrize(("rule", "values"), [("max", (2, 2)), ("latest", (0, 2)), ("mean-rounded", (1, 1))])
+def test_documents_judged_twice_get_a_grade_by_a_rule_and_are_counted(rule, values):
+    rows = [("1", "a", 2), ("1", "a", 0), ("1", "b", 0), ("1", "b", 2), ("1", "b", 0), ("1", "b", 2)]
+    judged = pl.DataFrame(rows, ["query", "doc", "grade"], orient="row")
+    with pytest.raises(InputError, match="'a' is judged twice"):
+        evaluate(judged, {"1": ["a"]}, "CG")
+    for doc, value in zip("ab", values, strict=True):
+        found = evaluate(judged, {"1": [doc]}, "CG", conflicts=rule)
+        assert found["CG"] == value
+        assert found.cautions[0].startswith("4 judgments of documents that have one already")

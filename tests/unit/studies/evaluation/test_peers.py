@@ -10,7 +10,7 @@ import rankkit
 from rankkit.data import Run
 from sklearn.metrics import dcg_score, ndcg_score
 
-from clickassay import evaluate
+from clickassay import evaluate, measures
 from clickassay.metrics.names import parse_measure
 
 QUERIES = 1_000
@@ -67,6 +67,19 @@ def test_pytrec_eval_gives_the_same(world, level):
     for name, spelled in names.items():
         for query, value in found[spelled].items():
             assert value == pytest.approx(theirs[query][name], abs=1e-9), (name, query)
+
+
+def test_names_of_other_tools_have_their_values(world):
+    qrels, run = world
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut", "P", "recall", "success"}).evaluate(
+        run
+    )
+    found = ours(world, measures.map, "hit_rate@10", "F1@10", "ndcg_cut.10", average_over="both")
+    for query, values in theirs.items():
+        precision, recall = values["P_10"], values["recall_10"]
+        f1 = 2 * precision * recall / (precision + recall) if precision else 0.0
+        wanted = (values["map"], values["success_10"], f1, values["ndcg_cut_10"])
+        assert [one[query] for one in found.values()] == pytest.approx(wanted, abs=1e-9)
 
 
 def at_level(name, level):

@@ -148,8 +148,13 @@ def test_queries_in_one_ranking_only_are_noted(world, tmp_path):
     first = pl.read_parquet(world / "first.parquet").filter(pl.col("query") != "q 7")
     first.write_parquet(tmp_path / "first.parquet")
     inputs = read_pool(Sources((tmp_path / "first.parquet", world / "second.parquet")), SCALE, depth=3)
-    assert inputs.notes == (
-        "1 of 120 queries are in one ranking only, the first 'q 7': in the other their performance is 0.",
+    both, alone = inputs.notes
+    shared = inputs.documents.drop_nulls().height
+    assert (
+        both == f"Both rankings have 119 of 120 queries and {shared} of {inputs.documents.height} documents."
+    )
+    assert alone == (
+        "1 of 120 queries are in one ranking only, the first 'q 7': in the other their performance is 0."
     )
     assert len(inputs.pool.queries) == 120
 
@@ -353,3 +358,86 @@ def test_labels_off_the_scale_are_refused_with_their_row(world, tmp_path, grade,
     said = refused("estimate", tmp_path / "plan", "--judgments", tmp_path / "odd.csv")
     assert message in said
     assert said.count("\n") == 1
+
+
+# ---- tables that do not belong together -------------------------------------------------------
+
+
+def found_apart(*arguments):
+    """Run a command that finds that its inputs share no name; return what it says."""
+    ended = tiny.inside(*map(str, arguments))
+    assert (ended.code, ended.out) == (1, ""), ended
+    return ended.err
+
+
+def filled(sheet, file):
+    """Write rows with grades of all kinds; return their file."""
+    sheet.with_row_index("row").with_columns(grade=pl.col("row") % 5).drop("row").write_csv(file)
+    return file
+
+
+def test_the_sheet_of_another_plan_is_refused_with_counts_and_taken_by_its_texts_without_numbers(
+    world, tmp_path
+):
+    planned(world, tmp_path / "one", "--seed", "1")
+    planned(world, tmp_path / "other", "--seed", "2")
+    mine, sheet = (pl.read_parquet(tmp_path / name / "to_label.parquet") for name in ("one", "other"))
+    file = filled(sheet, tmp_path / "other.csv")
+    numbers = min(mine.height, sheet.height)
+    apart = sum(mine.row(number)[1:] != sheet.row(number)[1:] for number in range(numbers))
+    said = refused("estimate", tmp_path / "one", "--judgments", file)
+    assert (
+        f"{apart} of {numbers} numbered rows name another document than this plan's sheet: number 1 is"
+        in said
+    )
+    assert "leave the column number out" in said
+    both = pl.concat([mine, sheet]).unique(["query", "url"], maintain_order=True).drop("number")
+    said = estimated(tmp_path / "one", filled(both, file))
+    assert f"{both.height} labels: " in said
+    assert f"and {mine.height} of {mine.height} to label." in said
+
+
+def test_numbers_that_another_program_wrote_as_fractions_are_numbers(world, tmp_path):
+    planned(world, tmp_path / "plan")
+    sheet = pl.read_parquet(tmp_path / "plan" / "to_label.parquet")
+    file = filled(sheet.with_columns(pl.col("number").cast(pl.Float64)), tmp_path / "floats.csv")
+    assert f"and {sheet.height} of {sheet.height} to label." in estimated(tmp_path / "plan", file)
+
+
+def test_labels_of_other_documents_are_a_finding_with_one_name_of_each_side(world, tmp_path):
+    planned(world, tmp_path / "plan")
+    (tmp_path / "odd.csv").write_text("query,url,grade\nq 1,U1-0,2\n")
+    said = found_apart("estimate", tmp_path / "plan", "--judgments", tmp_path / "odd.csv")
+    assert "shares no document with the others: documents have 'u1/0', it has 'U1-0' (query 'q 1')" in said
+    (tmp_path / "odd.csv").write_text("query,url,grade\nQ-1,u1/0,2\n")
+    said = found_apart("estimate", tmp_path / "plan", "--judgments", tmp_path / "odd.csv")
+    assert "it has 'q-1'" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "words"),
+    [
+        (("--ranking",), "query,url,rank\np 1,u1/0,1\n", "the second ranking shares no query"),
+        (("--relevance",), "query,url,p0,p1,p2,p3,p4\nq 1,x,1,0,0,0,0\n", "shares no document"),
+        (("--cost",), "query,url,cost\nq 1,x,1\n", "shares no document"),
+        (("--cost",), "query,cost\nQ1,1\n", "shares no query"),
+        (("--frequency",), "query,sessions\nQ1,1\n", "shares no query"),
+    ],
+)
+def test_inputs_of_a_plan_that_share_no_name_are_a_finding(world, tmp_path, options, text, words):
+    file = tmp_path / "odd.csv"
+    file.write_text(text)
+    plan = ("plan", "--ranking", world / "first.parquet", "--budget", 9, "--out", tmp_path / "p")
+    assert words in found_apart(*plan, *options, file)
+    assert not (tmp_path / "p").exists()
+
+
+def test_rankings_whose_ranks_contradict_their_scores_are_noted(tmp_path):
+    (tmp_path / "r.run").write_text("q Q0 a 1 0.1 x\nq Q0 b 2 0.9 x\nr Q0 a 1 0.9 x\nr Q0 b 2 0.1 x\n")
+    (tmp_path / "r.csv").write_text("query,url,rank,score\nq,a,1,7\nq,b,2,7\n")
+    for name, said in (
+        ("r.run", "In 1 of 2 lists of r.run ranks run against scores (query 'q': 0.1 at rank 1, "
+         "0.9 at rank 2); the score decides."),
+        ("r.csv", "In 1 of 1 list of r.csv all scores are equal and ranks are not; the rank decides."),
+    ):  # fmt: skip
+        assert read_pool(Sources((tmp_path / name,)), SCALE, depth=None).notes == (said,)

@@ -102,7 +102,7 @@ def test_nothing_beyond_noise_is_the_title_of_runs_that_are_the_same():
 def test_settings_and_inputs_that_differ_stand_in_a_table(whole, tmp_path):
     def change(info):
         info["settings"]["persistence"] = 0.9
-        info["inputs"]["judgments"]["sha256"] = "f" * 64
+        info["inputs"]["judgments"]["digest"] = "sha256:" + "f" * 64
 
     other = changed_info(whole, tmp_path / "other", change)
     asked = sections(build_comparison(compare_runs(whole, other), ""))["asked"]
@@ -194,7 +194,7 @@ def test_texts_of_runs_are_text_on_the_page(tmp_path):
     def change(info):
         for place, harm in enumerate(HARMS):
             info["settings"][f"{place} {harm}"] = harm
-            info["inputs"][f"{place} {harm}"] = {"names": [harm], "files": 1, "bytes": 1, "sha256": harm}
+            info["inputs"][f"{place} {harm}"] = {"names": [harm], "files": 1, "bytes": 1, "digest": harm}
 
     lower = changed_table(a, tmp_path / "lower", "correlations", lambda rows: rows.with_columns(
         pl.col("correlation", "ci_low", "ci_high") - 0.3

@@ -106,7 +106,7 @@ def entries_after(whole, tmp_path, change):
 def test_an_input_is_the_same_by_its_content_and_not_by_its_name(whole, tmp_path):
     def change(info):
         info["inputs"]["searches"] = fingerprint(1, 1000, "renamed.parquet")
-        info["inputs"]["judgments"]["sha256"] = "f" * 64
+        info["inputs"]["judgments"]["digest"] = "sha256:" + "f" * 64
         info["inputs"]["queries"] = fingerprint(3, 7) | {"names": ["part.parquet"] * 3}
 
     found, diff = entries_after(whole, tmp_path, change)

@@ -21,7 +21,7 @@ from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import lines
 from clickassay.inputs.tables import collected, read_input
-from clickassay.inputs.trec import qrels_lines
+from clickassay.inputs.trec import qrels_lines, subtopics
 
 FINAL = "final"
 """The rater of a column ``final_rating``: the grade on which the raters agreed in the end."""
@@ -340,6 +340,7 @@ def _qrels(
     file: Path, reading: ReadOptions, counts: dict[str, int], progress: Progress
 ) -> Iterator[_FoundRating]:
     rows = qrels_lines(file, reading.lines(file, progress), counts)
+    counts["qrels_of_subtopics"] += rows.height if subtopics(rows) else 0
     for number, topic, document, grade in rows.select("line", "query", "doc", "grade").iter_rows():
         yield f"{file}, line {number}", topic, document, grade, None
 

@@ -37,7 +37,13 @@ _NOT_JUDGED = "-1"
 _USUAL_TOP = 4
 _COUNTS = (
     *("files", "blank_lines", "ratings_read", "ratings_blank", "queries_unrated"),
-    *("qrels_not_judged", "qrels_below_0", "topics_not_in_file", "ratings_of_topics_not_in_file"),
+    *(
+        "qrels_not_judged",
+        "qrels_below_0",
+        "qrels_of_subtopics",
+        "topics_not_in_file",
+        "ratings_of_topics_not_in_file",
+    ),
     *("raters", "ratings_left_aside", "results_rated_by_several", "results_raters_differ"),
     *("judgments", "queries", "judgments_repeated", "judgments_conflicting"),
 )
@@ -289,5 +295,10 @@ def _notes(
         yield "Grades of qrels below 0: -1 (not judged) was dropped, -2 and less (spam) became 0."
     if counts["topics_not_in_file"]:
         yield "Some topics are not in the query map: their queries are called unmapped:<topic>."
-    if counts["judgments_conflicting"]:
+    if counts["qrels_of_subtopics"]:
+        yield (
+            "Column 2 of the qrels looks like a subtopic, as diversity judgments have it: give a run "
+            "--conflicts max, which takes the highest grade of each result."
+        )
+    elif counts["judgments_conflicting"]:
         yield "Some results have two grades of one judge: choose a rule (--conflicts) for the run."

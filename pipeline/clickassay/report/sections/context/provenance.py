@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clickassay.core.text import sentence, visible
+from clickassay.inputs.sources.fingerprint import recorded_digest
 from clickassay.report.cells import Cell, Row
 from clickassay.report.model import Run, Section, Table
 
@@ -127,7 +128,7 @@ def _inputs(run: Run) -> Table:
         "inputs",
         "Inputs",
         "Input",
-        ("First three files", "Number of files", "Bytes", "Digest of sizes, beginnings and ends"),
+        ("First three files", "Number of files", "Bytes", "Digest"),
         rows,
         for_papers=False,
     )
@@ -137,7 +138,7 @@ def _input_cells(entry: object) -> tuple[Cell, ...]:
     known: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"names": entry}
     numbers = (known.get(name) for name in ("files", "bytes"))
     whole = (value if isinstance(value, int) else None for value in numbers)
-    return (_text(known.get("names")), *whole, _text(known.get("sha256")))
+    return (_text(known.get("names")), *whole, _text(recorded_digest(known)))
 
 
 def _text(value: object) -> str:

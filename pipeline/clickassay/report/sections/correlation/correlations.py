@@ -7,7 +7,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
-from clickassay.core.text import capital, listed, number
+from clickassay.core.text import capital, number
 from clickassay.report.cells import Estimate, Row, not_computed
 from clickassay.report.charts.marks import heat_map
 from clickassay.report.model import Figure, Run, Section, Table, by_pair, noise_corrected, other_samples_table
@@ -23,6 +23,7 @@ NOISE_CORRECTED_NOTE = (
     "are estimates of what the same configurations would show with infinitely many sessions. As estimates, "
     "they may be above 1."
 )
+_BINARY = ("AP", "RR")
 _VARIANT = re.compile(r"^(AP|RR)\(rel=(\d+)\)$")
 
 
@@ -118,45 +119,33 @@ def _correlations_reading(run: Run) -> tuple[str, ...]:
 
 
 def good_section(run: Run) -> Section:
-    """Table 3: AP and RR with the grade below `relevant_grade` counted as not relevant or as relevant."""
-    title = "Does the relevance threshold matter?"
-    pairs = _variants(run.frames["correlations"]["editorial_metric"].unique().to_list())
-    data = run.frames["correlations"].filter(
-        pl.col("editorial_metric").is_in([name for pair in pairs for name in pair]), split=EVERY
-    )
-    label = run.grade_label(int(run.settings.get("relevant_grade", 3)) - 1)
-    heads = tuple(head for _ in pairs for head in (f"{label} not relevant", f"{label} relevant"))
-    table_title = f"Table 3. AP and RR with “{label}” counted as not relevant or as relevant"
-    spanners = tuple((pair[0], 2 * at, 2) for at, pair in enumerate(pairs))
+    """Table 3: AP and RR, by the lowest grade that counts as relevant."""
+    families = _families(run.editorial)
+    names = tuple(name for family in families for name in family)
+    data = run.frames["correlations"].filter(pl.col("editorial_metric").is_in(names), split=EVERY)
+    table_title = "Table 3. AP and RR by the lowest grade that counts as relevant"
     own = Table(
         "table3_good",
         table_title + run.title_suffix(*run.headline_samples),
         "Click metric",
-        heads,
-        _good_rows(run, run.headline_samples, pairs),
-        spanners,
+        names,
+        _good_rows(run, run.headline_samples, names),
         data=data,
     )
     rest = Table(
-        "table3_samples",
-        table_title,
-        "Click metric",
-        heads,
-        _good_rows(run, run.other_samples, pairs),
-        spanners,
+        "table3_samples", table_title, "Click metric", names, _good_rows(run, run.other_samples, names)
     )
     return Section(
         "good",
-        title,
-        (_good_reading(run, pairs, label),),
+        "Does the relevance threshold matter?",
+        (_good_reading(run, families),),
         tables=(own,),
         folded=other_samples_table(rest),
         fold_words="Other samples",
     )
 
 
-def _good_rows(run: Run, samples: Sequence[SampleKey], pairs: Sequence[tuple[str, str]]) -> tuple[Row, ...]:
-    names = [name for pair in pairs for name in pair]
+def _good_rows(run: Run, samples: Sequence[SampleKey], names: Sequence[str]) -> tuple[Row, ...]:
     return tuple(
         Row(
             run.group_heading(sample),
@@ -169,26 +158,29 @@ def _good_rows(run: Run, samples: Sequence[SampleKey], pairs: Sequence[tuple[str
     )
 
 
-def _variants(editorial: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of a binary metric and its variant with another relevance threshold, as present."""
-    found = [(match[1], name) for name in sorted(editorial) if (match := _VARIANT.match(name))]
-    return tuple((base, variant) for base, variant in found if base in editorial)
+def _families(editorial: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return AP and RR, each with its variants of another relevance threshold, the lowest last."""
+    matches = filter(None, map(_VARIANT.match, editorial))
+    variants = sorted((match[1], -int(match[2]), match[0]) for match in matches)
+    families = ((base, *(name for other, _, name in variants if other == base)) for base in _BINARY)
+    return tuple(family for family in families if len(family) > 1)
 
 
-def _good_reading(run: Run, pairs: Sequence[tuple[str, str]], label: str) -> str:
-    if not pairs:
+def _good_reading(run: Run, families: Sequence[tuple[str, ...]]) -> str:
+    if not families:
         return (
-            "There is nothing to show: the run has no variant of AP or RR with a lower relevance threshold."
+            "There is nothing to show: the run has no variant of AP or RR with another relevance threshold."
         )
     found = {} if run.headline is None else by_pair(run.correlations(run.headline))
-    changes = []
-    for base, variant in pairs:
-        before, after = (found.get((run.click, name), not_computed()).value for name in (base, variant))
-        if before is not None and after is not None:
-            changes.append(f"{base} from {number(before)} to {number(after)}")
+    values = [
+        [(name, found.get((run.click, name), not_computed()).value) for name in each] for each in families
+    ]
+    known = [[f"{name} {number(value)}" for name, value in each if value is not None] for each in values]
+    changes = [", ".join(texts) for texts in known if len(texts) > 1]
     if not changes or run.headline is None:
         return f"There is nothing to compare: AP and RR have no correlation with {run.click}."
+    relevant = run.grade_label(int(run.settings.get("relevant_grade", 3)))
     return (
-        f"Counting “{label}” as relevant changes the correlation with {run.click} at "
-        f"{run.headline.label}: {listed(changes)}."
+        f"Correlation with {run.click} at {run.headline.label}, by the lowest grade that counts as relevant: "
+        f"{'; '.join(changes)}. AP and RR without a threshold take “{relevant}”."
     )

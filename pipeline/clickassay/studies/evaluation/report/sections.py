@@ -81,7 +81,7 @@ def _comparison_row(row: Mapping[str, Any]) -> Row:
     tests = [_p_value(row[name], reason) for name in ("p_value", "p_randomised", "p_holm")]
     counts = [row[name] for name in ("better", "worse", "equal")]
     cells = (_fixed(row["difference"], "no query"), *ends, *tests, *counts)
-    return Row(f"{row['other']} {MINUS} {row['run']}", row["measure"], cells)
+    return Row(f"{row['run']} {MINUS} {row['baseline']}", row["measure"], cells)
 
 
 def per_query_table(frame: pl.DataFrame) -> Table:
@@ -236,7 +236,7 @@ def difference_figure(frame: pl.DataFrame) -> Figure:
     half = MOST_BARS // 2
     drawn = rows if len(rows) <= MOST_BARS else [*rows[:half], *rows[-half:]]
     up, down = (sum(sign * value > 0 for _, value in rows) for sign in (1, -1))
-    other, first = (visible(frame[name][0]) for name in ("other", "run"))
+    other, first = (visible(frame[name][0]) for name in ("run", "baseline"))
     alt = (
         f"R-precision of {other} is higher for {plural(up, 'query', 'queries')}, that of {first} for {down}."
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
 from clickassay.core.errors import ReportError, SettingsError
-from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
+from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey, largest_samples
 from clickassay.correlation.jackknife import MIN_QUERIES
 from clickassay.health.checks import OK, fired
 from clickassay.studies.finished_run import FinishedRun
@@ -60,8 +60,7 @@ def _sample(run: FinishedRun, rule: Limit | NotWorse, choice: SampleChoice) -> S
     rows = wanted.rows(run.table(STATISTICS))
     if rows.is_empty() or rows["n_sessions"].sum():
         return run.key(wanted)
-    first = rows.sort("depth", "n_all_sessions", "market", "judge", descending=[False, True, False, False])
-    return SampleKey(*first.select(SAMPLE_COLUMNS).row(0))
+    return largest_samples(rows)[0]
 
 
 # ---- health -------------------------------------------------------------------------------------------

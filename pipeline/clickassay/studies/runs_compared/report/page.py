@@ -1,14 +1,13 @@
 """The page of a comparison of two runs: built, and written as HTML and Markdown."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.errors import ReportError
+from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.escape import html
 from clickassay.core.output import (
     SETTINGS_FILE,
@@ -20,7 +19,7 @@ from clickassay.core.output import (
     write_json,
 )
 from clickassay.core.provenance import versions
-from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
+from clickassay.core.records import SAMPLE_COLUMNS, SampleKey, largest_samples
 from clickassay.core.text import visible
 from clickassay.report.build import write_table_files
 from clickassay.report.model import Section, Table
@@ -102,10 +101,9 @@ def _samples(numbers: pl.DataFrame) -> tuple[SampleKey, ...]:
 
 
 def _headline(found: RunComparison, keys: Sequence[SampleKey]) -> tuple[SampleKey, str]:
-    """Return the sample and click metric that pictures show: those of run B's headline, if compared."""
+    """Return the sample and click metric that pictures show: the largest in run B of those compared."""
     run = FinishedRun(found.b)
-    with suppress(ReportError):  # nothing is judged
-        keys = [key for key in (run.key(),) if key in keys] or keys
+    keys = [key for key in largest_samples(run.table(STATISTICS)) if key in keys] or keys
     known = found.numbers["click_metric"].drop_nulls().unique().sort().to_list()
     clicks = [name for name in run.settings.click_metric if name in known] or known
     return (*keys, SampleKey(EVERY, 1, EVERY))[0], (*clicks, "")[0]

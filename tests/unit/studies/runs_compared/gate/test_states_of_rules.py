@@ -179,7 +179,7 @@ def test_the_sample_by_default_is_that_of_the_headline_with_several_judges(tmp_p
     run = copied_run(tmp_path / "run", statistics=statistics)
     key = FinishedRun(run).key()
     frames = {file.stem: pl.read_parquet(file) for file in run.glob("*.parquet")}
-    assert key == read_run(frames, {}).headline == SampleKey("m", 5, "ann")
+    assert key == read_run(frames, {}).headline == SampleKey("m", 5, "bob")
 
 
 # ---- health -----------------------------------------------------------------------------------

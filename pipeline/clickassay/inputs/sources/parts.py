@@ -1,0 +1,82 @@
+"""The files of an input by format and schema, with what their folders spell out."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.inputs.files import format_by_content, format_of
+from clickassay.inputs.integers import is_wide
+from clickassay.inputs.sources.partitions import Partition, partition_of
+from clickassay.inputs.sources.scan import scan, schema_of
+from clickassay.inputs.sources.walk import Found
+
+_Like = tuple[str, tuple[tuple[str, pl.DataType], ...], Partition]
+"""Format, schema and partition values, which all files of a part share."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Files of one format and schema under one set of Hive partition values.
+
+    Attributes
+    ----------
+    files, format
+        The files, and their format.
+    written
+        Columns and types as the files have them; integers of JSON lines beyond 64 bits are texts.
+    wide
+        Columns of whole numbers whose type reaches beyond 64 signed bits.
+    partition
+        What the folders spell out; it stands in place of a column of the files.
+    """
+
+    files: tuple[Path, ...]
+    format: str
+    written: pl.Schema
+    wide: frozenset[str]
+    partition: Partition
+
+    @property
+    def schema(self) -> pl.Schema:
+        """Columns and types of the files, and of what their folders spell out."""
+        return pl.Schema(dict(self.written) | {name: pl.String() for name, _ in self.partition})
+
+    @property
+    def frame(self) -> pl.LazyFrame:
+        """Rows as they were written, with the partition."""
+        return self.rows_of(self.files)
+
+    def rows_of(self, files: Sequence[Path], rows: tuple[int, int] | None = None) -> pl.LazyFrame:
+        """Return the rows of some files, or of one from an offset on, so many, with the partition."""
+        frame = self.written_in(files)
+        return (frame if rows is None else frame.slice(*rows)).with_columns(
+            pl.lit(value, dtype=pl.String).alias(name) for name, value in self.partition
+        )
+
+    def written_in(self, files: Sequence[Path]) -> pl.LazyFrame:
+        """Return the rows of some files as they were written, without the partition."""
+        return scan(files, self.format, self.written)
+
+
+def parts_of(what: str, found: Found) -> Iterator[Part]:
+    """Yield the parts of an input.
+
+    Raises
+    ------
+    InputError
+        If a file is empty, cannot be read or is of no known format.
+    """
+    groups: defaultdict[_Like, list[Path]] = defaultdict(list)
+    for file in found.files:
+        format_ = format_of(file) or format_by_content(what, file)
+        schema = tuple(schema_of(what, file, format_).items())
+        groups[format_, schema, partition_of(file, found.root)].append(file)
+    for (format_, schema, partition), members in groups.items():
+        wide = frozenset(name for name, dtype in schema if is_wide(dtype))
+        # Polars reads 128 signed bits of JSON lines as a number, all others as a text
+        as_text = wide if format_ == "json" else frozenset()
+        written = {name: pl.String() if name in as_text else dtype for name, dtype in schema}
+        yield Part(tuple(members), format_, pl.Schema(written), wide, partition)

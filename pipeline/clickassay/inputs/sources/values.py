@@ -1,0 +1,99 @@
+"""Values that types do not vouch for: floats that stand for whole numbers, columns that folders repeat."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.errors import InputError
+from clickassay.core.text import visible
+from clickassay.inputs.columns import Wanted
+from clickassay.inputs.files import READ_ERRORS, unreadable_file
+from clickassay.inputs.integers import exact_below, odd_float
+from clickassay.inputs.sources.parts import Part
+from clickassay.inputs.types import EXPECTED, converted, from_folder
+
+
+def check_values(what: str, part: Part, wanted: Sequence[Wanted], *, keep_others: bool) -> None:
+    """Refuse floats that are no whole numbers where these are meant, and folders that a column contradicts.
+
+    Raises
+    ------
+    InputError
+        If a file has such a value.
+    """
+    known = {want.name: want for want in wanted}
+    floats = [name for name, want in known.items() if want.kind != "any" and _is_float(part, name)]
+    repeated = [
+        (name, value)
+        for name, value in part.partition
+        if name in part.written and (keep_others or name in known)
+    ]
+    found = [odd_float(pl.col(name), part.written[name]).alias(f"float {name}") for name in floats]
+    found += [_other(part, name, value, known.get(name)).alias(f"folder {name}") for name, value in repeated]
+    for file, row in _firsts(what, part, found):
+        for name in floats:
+            if (value := row[f"float {name}"]) is not None:
+                raise no_whole_number(
+                    what, file, known[name], _floats(part.written[name]), value, list(part.schema)
+                )
+        for name, value in repeated:
+            if row[f"folder {name}"] is not None:
+                raise contradiction(what, file, name, value, row[f"folder {name}"])
+
+
+def _floats(dtype: pl.DataType) -> tuple[str, int]:
+    return str(dtype), exact_below(dtype)
+
+
+def _is_float(part: Part, name: str) -> bool:
+    return name in part.written and part.written[name].is_float() and name not in dict(part.partition)
+
+
+def _firsts(what: str, part: Part, found: list[pl.Expr]) -> Iterator[tuple[Path, dict[str, object]]]:
+    for file in part.files if found else ():
+        try:
+            yield file, part.written_in([file]).select(found).collect().row(0, named=True)
+        except READ_ERRORS as error:
+            raise unreadable_file(what, file, error) from error
+
+
+def _other(part: Part, name: str, value: str | None, want: Wanted | None) -> pl.Expr:
+    """Return the first value of a column that is not that of the folder, as text; null if there is none."""
+    dtype, from_text = part.written[name], part.format != "parquet"
+    own = None if want is None else converted(pl.col(name), dtype, want.kind, from_text=from_text)
+    if want is None or own is None:
+        spelled = pl.lit(value, dtype=pl.String)
+        spelled = spelled.cast(dtype, strict=False) if dtype.is_numeric() else spelled
+        own = pl.col(name)
+    else:
+        spelled = pl.lit(from_folder(value, want.kind))
+    texts = own.cast(pl.String)
+    return texts.fill_null("null").filter(texts.ne_missing(spelled.cast(pl.String))).first()
+
+
+def no_whole_number(
+    what: str, file: object, want: Wanted, floats: tuple[str, int], value: object, columns: Sequence[str]
+) -> InputError:
+    """Return the error for a float where whole numbers or text are meant.
+
+    Parameters
+    ----------
+    floats
+        The name of its type, and the bound below which whole numbers are exact in it.
+    """
+    dtype, bound = floats
+    return InputError(
+        f"{what}: column {want.name} of {file} is {dtype}; expected {EXPECTED[want.kind]}, or whole numbers "
+        f"below {bound:,}, but it has {value}; pandas makes floats of integers beside a null: "
+        f'write it with astype("Int64"), or as text, or name another column {want.name} (the columns are '
+        f"{', '.join(columns)})"
+    )
+
+
+def contradiction(what: str, file: object, name: str, value: str | None, other: object) -> InputError:
+    """Return the error for a column whose value is not the one that its folder spells out."""
+    return InputError(
+        f"{what}: by its folder, {file} is of {name} “{visible(value or 'null')}”, but its column {name} has "
+        f"“{visible(other)}”; rename the folder, or the column"
+    )

@@ -1,0 +1,241 @@
+"""The files of an input: one walk for every reader, which says what it leaves out and why.
+
+Links are followed, each folder and file is taken once, and a folder that cannot be listed is refused: what
+lies in it would be missing without a word.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from glob import has_magic
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+
+from clickassay.core.errors import InputError
+from clickassay.core.text import plural
+from clickassay.inputs.files import FORMATS, format_of, refuse_pipe
+from clickassay.inputs.paths import is_text, is_uri
+from clickassay.inputs.sources.lakes import check_no_lake, check_no_lake_above
+
+_COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip", ".br", ".snappy")
+_HIDDEN, _LINK, _SPECIAL, _BARE = "hidden", "link seen before", "neither file nor folder", "without ending"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What lies behind a path: the files to read, and those left out.
+
+    Attributes
+    ----------
+    root
+        The folder from which on names of folders count as partitions: the given one, or the last before the
+        first wildcard.
+    files
+        The files to read, sorted.
+    left_out
+        How many files, or hidden folders, were left out by reason: an ending, `hidden`, `link seen before`.
+    """
+
+    root: Path
+    files: tuple[Path, ...]
+    left_out: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def folders(self) -> int:
+        """Number of folders that the files lie in."""
+        return len({file.parent for file in self.files})
+
+    def __str__(self) -> str:
+        found = f"{plural(len(self.files), 'file')} in {plural(self.folders, 'folder')}"
+        return found + _said(self.left_out)
+
+
+def _said(left_out: Sequence[tuple[str, int]]) -> str:
+    return "; left out: " + ", ".join(f"{number:,} ({why})" for why, number in left_out) if left_out else ""
+
+
+def find_files(what: str, path: str | Path) -> Found:
+    """List the data files behind a path.
+
+    Parameters
+    ----------
+    what
+        Name of the input, for messages.
+    path
+        A file, which may have any name; a folder; or a glob, which also matches folders. Below a folder or
+        the first wildcard, names that start with . or _ are hidden.
+
+    Raises
+    ------
+    InputError
+        If there is none, a folder cannot be listed, a link leads nowhere, or a folder is a table of a lake.
+    """
+    place = Path(path)
+    if is_uri(str(path)) and not place.exists():
+        raise InputError(f"{what}: {path} lies where only Spark reaches; add --engine spark, or copy it here")
+    walk = _Walk(what)
+    root, starts = _starts(what, place, walk)
+    files = [place] if starts is None else walk.files_of(starts)
+    left_out = tuple(sorted(Counter(walk.left_out.values()).items(), key=lambda one: (-one[1], one[0])))
+    if not files:
+        known = ", ".join(FORMATS)
+        raise InputError(
+            f"{what}: no data file in {path}{_said(left_out)}; expected files that end in {known}"
+        )
+    for file in files:
+        if not is_text(file):
+            raise InputError(f"{what}: the name of {file} is not UTF-8; rename it")
+    return Found(root, tuple(sorted(files)), left_out)
+
+
+def _starts(what: str, place: Path, walk: "_Walk") -> tuple[Path, Iterator[Path] | None]:
+    """Return the root of a path, and the files and folders that it names; None for a single file."""
+    if place.is_file():
+        check_no_lake_above(what, place)
+        return place.parent, None
+    if place.is_dir():
+        check_no_lake_above(what, place)
+        return place, iter([place])
+    refuse_pipe(place)
+    first = next((number for number, part in enumerate(place.parts) if has_magic(part)), None)
+    if first is None:
+        raise InputError(f"{what}: {place} does not exist; give a file, a folder or a glob")
+    root = Path(*place.parts[:first])
+    if not root.is_dir():
+        raise InputError(f"{what}: {root} of {place} does not exist; give a file, a folder or a glob")
+    check_no_lake_above(what, root)
+    return root, walk.matches(root, place.parts[first:])
+
+
+def files_below(what: str, folder: Path) -> list[Path]:
+    """Return all files below a folder, whatever their endings, but hidden ones; sorted."""
+    return sorted(_Walk(what, any_ending=True).files_of([folder]))
+
+
+class _Walk:
+    """Lists folders, each once, and remembers what it leaves out and why.
+
+    Parameters
+    ----------
+    what
+        Name of the input, for messages.
+    any_ending
+        Whether files are taken whatever their ending.
+    """
+
+    def __init__(self, what: str, *, any_ending: bool = False) -> None:
+        self.left_out: dict[Path, str] = {}
+        self._what = what
+        self._any_ending = any_ending
+
+    def files_of(self, starts: Iterator[Path] | Sequence[Path]) -> list[Path]:
+        """Return the files among some places, and below those that are folders; links come last."""
+        places = dict.fromkeys(starts)
+        folders = [place for place in places if self._is_folder(place)]
+        alone = [place for place in places if place not in set(folders)]
+        candidates = dict.fromkeys(alone)
+        for _, entries in self._below(folders):
+            candidates |= dict.fromkeys(entry for entry in entries if not self._is_folder(entry))
+        files = [file for file in candidates if self._is_data(file)]
+        links = [file for file in files if file.is_symlink()]
+        return self._once([file for file in files if not file.is_symlink()], links)
+
+    def matches(self, folder: Path, patterns: Sequence[str]) -> Iterator[Path]:
+        """Yield the places below a folder that match the parts of a glob."""
+        if not patterns:
+            yield folder
+            return
+        head, rest = patterns[0], patterns[1:]
+        if head == "**":
+            below = [(folder, [])] if not rest else self._below([folder])
+            for place, _ in below:
+                yield from self.matches(place, rest)
+            return
+        for entry in self._list(folder):
+            if fnmatchcase(entry.name, head) if has_magic(head) else entry.name == head:
+                if self._is_hidden(entry):
+                    continue
+                if not rest or self._is_folder(entry):
+                    yield from self.matches(entry, rest)
+
+    def _below(self, folders: Sequence[Path]) -> Iterator[tuple[Path, list[Path]]]:
+        """Yield folders and those below, with what is visible in each; what links lead to comes last."""
+        seen: set[tuple[int, int]] = set()
+        own = deque(folder for folder in folders if not folder.is_symlink())
+        links = deque(folder for folder in folders if folder.is_symlink())
+        while own or links:
+            folder = own.popleft() if own else links.popleft()
+            if (identity := _identity(folder)) in seen:
+                if folder.is_symlink():
+                    self.left_out[folder] = _LINK
+                continue
+            seen.add(identity)
+            if folder.is_symlink():
+                check_no_lake_above(self._what, folder)
+            visible = [entry for entry in self._list(folder) if not self._is_hidden(entry)]
+            for entry in visible:
+                if self._is_folder(entry):
+                    (links if entry.is_symlink() else own).append(entry)
+            yield folder, visible
+
+    def _list(self, folder: Path) -> list[Path]:
+        try:
+            names = sorted(entry.name for entry in folder.iterdir())
+        except OSError as error:
+            raise self._lost("cannot list", folder, error) from error
+        check_no_lake(self._what, folder, names)
+        return [folder / name for name in names]
+
+    def _is_hidden(self, entry: Path) -> bool:
+        if entry.name.startswith((".", "_")):
+            self.left_out[entry] = _HIDDEN
+            return True
+        return False
+
+    def _mode(self, place: Path) -> int:
+        try:
+            return place.stat().st_mode
+        except OSError as error:
+            raise self._lost(
+                "cannot follow the link" if place.is_symlink() else "cannot look at", place, error
+            ) from error
+
+    def _is_folder(self, place: Path) -> bool:
+        return S_ISDIR(self._mode(place))
+
+    def _is_data(self, file: Path) -> bool:
+        if not S_ISREG(self._mode(file)):
+            self.left_out[file] = _SPECIAL
+        elif self._any_ending or format_of(file) is not None:
+            return True
+        else:
+            self.left_out[file] = _ending(file)
+        return False
+
+    def _once(self, files: list[Path], links: list[Path]) -> list[Path]:
+        """Return files, and the links to others; two links to one file are that file once."""
+        seen = {_identity(file) for file in files} if links else set()
+        for link in links:
+            if (identity := _identity(link)) in seen:
+                self.left_out[link] = _LINK
+            else:
+                seen.add(identity)
+                files.append(link)
+        return files
+
+    def _lost(self, cannot: str, place: Path, error: OSError) -> InputError:
+        found = f"{self._what}: {cannot} {place}: {error.strerror}"
+        return InputError(f"{found}; its rows would be missing: mend it, or take it away")
+
+
+def _identity(place: Path) -> tuple[int, int]:
+    status = place.stat()
+    return status.st_dev, status.st_ino
+
+
+def _ending(file: Path) -> str:
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if not suffixes:
+        return _BARE
+    return "".join(suffixes[-2:]) if suffixes[-1] in _COMPRESSED else suffixes[-1]

@@ -1,0 +1,194 @@
+"""The front door of text files: whatever compresses them, with or without a byte order mark, line by line.
+
+UTF-16, pipes and endless lines are refused, each with what to do.
+"""
+
+import gzip
+import io
+import os
+import shlex
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+
+from clickassay.core.errors import InputError
+from clickassay.core.progress import Event, Progress, silent
+from clickassay.core.text import first_line
+from clickassay.inputs.files import malformed, refuse_pipe
+
+LONGEST_LINE = 1 << 28
+"""Most bytes of a line: judgments may be one line of JSON, and a small archive may hold an endless line."""
+
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_LINES_PER_REPORT = 100_000
+_FIRST_LINES = 10_000
+"""Lines that are looked at before an engine reads a file."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A text file that is being read.
+
+    Attributes
+    ----------
+    stream
+        Its bytes, unpacked.
+    share
+        Returns the share of the file that was read, 0..1.
+    """
+
+    stream: IO[bytes]
+    share: Callable[[], float]
+
+
+@contextmanager
+def opened(file: Path, expected: str = "a text file") -> Iterator[Opened]:
+    """Open a text file, plain or compressed with gzip or zstd, whatever its name.
+
+    Raises
+    ------
+    InputError
+        If it is missing, a pipe or unreadable, or what compresses it is damaged.
+    """
+    refuse_pipe(file)
+    try:
+        with file.open("rb") as raw:
+            size = max(1, os.fstat(raw.fileno()).st_size)
+            yield Opened(_unpacked(raw), lambda: min(1.0, raw.tell() / size))
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise InputError(f"cannot read {file}: {reason}; expected {expected}") from error
+
+
+def _unpacked(raw: io.BufferedReader) -> IO[bytes]:
+    first = raw.peek(4)
+    if first.startswith(_GZIP):
+        return io.BufferedReader(gzip.GzipFile(fileobj=raw))
+    if first.startswith(_ZSTD):
+        return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw), "zstd"))
+    return raw
+
+
+def is_packed(file: Path) -> bool:
+    """Return whether a file is compressed with gzip or zstd."""
+    with file.open("rb") as stream:
+        return stream.read(4).startswith((_GZIP, _ZSTD))
+
+
+def head(file: Path, size: int, expected: str = "a log or judgments") -> bytes:
+    """Return the first `size` bytes of a text file, unpacked, without a byte order mark.
+
+    Raises
+    ------
+    InputError
+        As `opened`; or if it is in UTF-16.
+    """
+    with opened(file, expected) as source:
+        raw = source.stream.read(size)
+    refuse_utf16(file, raw)
+    return raw.removeprefix(_MARK)
+
+
+def refuse_utf16(file: Path, raw: bytes) -> None:
+    """Refuse text whose first bytes are those of UTF-16, with the command that writes it in UTF-8.
+
+    Raises
+    ------
+    InputError
+        If it begins with the mark of UTF-16, or every other byte of its beginning is 0.
+    """
+    if raw.startswith(_UTF16_MARKS):
+        name, sign = "utf-16", "byte order mark"
+    elif len(raw) >= 8 and raw[:8].replace(b"\0", b"") in (raw[0:8:2], raw[1:8:2]):
+        name, sign = ("utf-16le" if raw[1] == 0 else "utf-16be"), "every other byte is 0"
+    else:
+        return
+    given = shlex.quote(str(file))
+    raise InputError(
+        f"{file} is in UTF-16 ({sign}), expected UTF-8; write it so: "
+        f"iconv -f {name} -t utf-8 {given} > {shlex.quote(f'utf8-{file.name}')}"
+    )
+
+
+def lines(
+    file: Path, *, progress: Progress = silent, encoding: str = "utf-8", hint: str = ""
+) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line without its end) of a text file, reporting progress.
+
+    Parameters
+    ----------
+    encoding
+        One whose line ends are those of ASCII, as UTF-8 and GB18030.
+    hint
+        Appended to the error message for a line that is not in this encoding.
+
+    Raises
+    ------
+    InputError
+        As `opened`; if a line is not in this encoding, or longer than `LONGEST_LINE` bytes.
+    """
+    with opened(file) as source:
+        for number, raw in _bounded(file, source.stream):
+            if number == 1:
+                refuse_utf16(file, raw)
+            if number % _LINES_PER_REPORT == 0:
+                progress(Event(f"reading {file.name}", source.share()))
+            try:
+                text = raw.decode(encoding)
+            except UnicodeDecodeError as error:
+                expected = encoding.upper() + " text" + hint
+                raise malformed(file, number, repr(raw[:20]), expected=expected) from error
+            yield number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
+
+
+def _bounded(file: Path, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
+        if len(raw) > LONGEST_LINE:
+            raise malformed(file, number, repr(raw[:20]), expected=f"lines of at most {LONGEST_LINE:,} bytes")
+        yield number, raw
+
+
+def check_table(what: str, file: Path, format_: str) -> None:
+    """Look at the beginning of a table in CSV or JSON lines before an engine infers its columns.
+
+    Raises
+    ------
+    InputError
+        As `check_lines`; or if it is one JSON array.
+    """
+    first = check_lines(what, file)
+    if format_ == "json" and first.lstrip().startswith(b"["):
+        given, other = shlex.quote(str(file)), shlex.quote(f"{file.name.split('.')[0]}.jsonl")
+        raise InputError(
+            f"{what}: {file} is one JSON array, expected an object a line; write it so: "
+            f"jq -c '.[]' {given} > {other}"
+        )
+
+
+def check_lines(what: str, file: Path) -> bytes:
+    """Look at the beginning of a text file before an engine reads it; return its first bytes.
+
+    Raises
+    ------
+    InputError
+        If it is a pipe, in UTF-16, or has a line beyond `LONGEST_LINE`, which would end the process; the message
+        begins with `what`.
+    """
+    try:
+        first = head(file, 64)
+        if is_packed(file) or file.stat().st_size > LONGEST_LINE:
+            with opened(file) as source:
+                for _ in islice(_bounded(file, source.stream), _FIRST_LINES):
+                    pass
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from error
+    return first

@@ -1,0 +1,107 @@
+"""Spark finds, types and refuses inputs as the other engines do, here and behind URIs."""
+
+import json
+
+import polars as pl
+import pytest
+
+from clickassay.core.errors import InputError
+from clickassay.inputs.columns import CLICKS, SEARCHES
+from clickassay.inputs.sources.lakes import MARKS
+from clickassay.inputs.tables import collected, read_input
+from clickassay.logs.spark.read import read_for_spark
+from support.logs import tiny
+
+pytest.importorskip("pyspark")
+
+
+def searches_at(spark, uri):
+    half = read_for_spark(spark, "searches", uri, SEARCHES, staging=lambda name: f"unused-{name}")
+    return [row.asDict() for row in half.frame.orderBy("search_id").collect()]
+
+
+def test_ids_of_every_width_are_read_as_on_the_default_engine(spark, tmp_path):
+    kinds = (pl.Int32, pl.UInt64, pl.Decimal(38, 0), pl.Int128, pl.Float64, pl.UInt128)
+    shown, clicked = tiny.searches().with_row_index("n"), tiny.clicks()
+    for half in ("searches", "clicks"):
+        (tmp_path / half).mkdir()
+    for number, kind in enumerate(kinds):
+        rows = shown.filter(pl.col("n") % len(kinds) == number).drop("n")
+        ids = rows.with_columns(pl.col("search_id").cast(kind), pl.col("user_id").cast(kind))
+        ids.write_parquet(tmp_path / "searches" / f"{number}.parquet")
+    rows = clicked.head(9).with_columns(pl.col("timestamp").dt.epoch("ms")).to_dicts()
+    rows.append({"search_id": 2**127, "timestamp": tiny.NOON_MS, "url": "a"})
+    (tmp_path / "clicks" / "1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    clicked.tail(-9).with_columns(pl.col("search_id").cast(pl.Decimal(20, 0))).write_parquet(
+        tmp_path / "clicks" / "2.parquet"
+    )
+    ids = {"searches": [str(one) for one in shown["search_id"]],
+           "clicks": [str(one) for one in [*clicked["search_id"], 2**127]]}  # fmt: skip
+    folders = iter(range(100))
+    for what, wanted in (("searches", SEARCHES), ("clicks", CLICKS)):
+        place = tmp_path / what
+        half = read_for_spark(spark, what, place, wanted, lambda _: f"file://{tmp_path}/{next(folders)}")
+        found = [row["search_id"] for row in half.frame.select("search_id").collect()]
+        assert sorted(found) == sorted(ids[what])
+        assert sorted(collected(read_input(what, place, wanted))["search_id"]) == sorted(found)
+
+
+def test_whole_floats_and_decimals_behind_a_uri_are_ids(spark, tmp_path):
+    rows = tiny.searches().head(2)
+    for dtype, ids in ((pl.Float64, [1, 2]), (pl.Decimal(18, 0), [1, 2]), (pl.Decimal(38, 0), ["1", "2"])):
+        rows.with_columns(pl.col("search_id").cast(dtype)).write_parquet(tmp_path / "s.parquet")
+        found = searches_at(spark, f"file://{tmp_path}/s.parquet")
+        assert [row["search_id"] for row in found] == ids
+
+
+@pytest.mark.parametrize("value", [1.5, 2.0**53, float("nan")])
+def test_other_floats_behind_a_uri_are_refused(spark, tmp_path, value):
+    odd = tiny.searches().with_columns(pl.lit(value).alias("user_id"))
+    odd.write_parquet(tmp_path / "s.parquet")
+    with pytest.raises(InputError, match=r"column user_id of .* is double; expected .* pandas .*Int64"):
+        searches_at(spark, f"file://{tmp_path}/s.parquet")
+
+
+@pytest.mark.parametrize("kind", MARKS)
+@pytest.mark.parametrize("given", ["lake/some table", "lake", "lake/some table/*.parquet", "*/some table",
+                                   "lake/some table/part-0.parquet", "{lake,other}"])  # fmt: skip
+def test_a_table_of_a_lake_behind_a_uri_is_refused(spark, tmp_path, kind, given):
+    folder, file = MARKS[kind]
+    table = tmp_path / "lake" / "some table"
+    (table / folder).mkdir(parents=True)
+    (table / folder / file.replace("*", "1")).write_text("{}")
+    tiny.searches().write_parquet(table / "part-0.parquet")
+    with pytest.raises(InputError, match=rf"/lake/some table is a table of {kind} \(it has {folder}\)"):
+        searches_at(spark, f"file://{tmp_path}/{given}")
+
+
+@pytest.mark.parametrize("given", ["", "/*", "/market=*/*.parquet", "/*=*", "/market=u+a/part.parquet"])
+def test_folders_behind_a_uri_are_columns_from_the_first_wildcard_on(spark, tmp_path, given):
+    root = tmp_path / "market=test"
+    place = root / "market=u+a"
+    place.mkdir(parents=True)
+    tiny.searches().head(1).write_parquet(place / "part.parquet")
+    market = "all" if given.endswith("/part.parquet") else "u+a"
+    assert [row["market"] for row in searches_at(spark, f"file://{root}{given}")] == [market]
+
+
+@pytest.mark.parametrize(
+    ("folder", "market", "is_refused"),
+    [
+        ("uk", "us", True), ("uk", None, True), ("a+b c%2520", "a+b c%20", False),
+        ("__HIVE_DEFAULT_PARTITION__", None, False), ("__HIVE_DEFAULT_PARTITION__", "us", True),
+    ],
+)  # fmt: skip
+def test_a_folder_behind_a_uri_that_contradicts_a_column_is_refused(
+    spark, tmp_path, folder, market, is_refused
+):
+    place = tmp_path / "market=test" / f"market={folder}"
+    place.mkdir(parents=True)
+    rows = tiny.searches().head(1).with_columns(pl.lit(market, pl.String).alias("market"))
+    rows.write_parquet(place / "part.parquet")
+    uri = f"file://{tmp_path}/market=test"
+    if is_refused:
+        with pytest.raises(InputError, match=r"by its folder, .*but its column market has"):
+            searches_at(spark, uri)
+    else:
+        assert [row["market"] for row in searches_at(spark, uri)] == [market]

@@ -1,0 +1,118 @@
+"""Text files have one front door: what compresses or marks them is no matter, what cannot be read is said."""
+
+import gzip
+import os
+import shlex
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from clickassay.core.errors import InputError
+from clickassay.inputs.columns import JUDGMENTS
+from clickassay.inputs.detect import recognise
+from clickassay.inputs.tables import collected, read_input
+from clickassay.inputs.text import lines as door
+from clickassay.inputs.text.lines import lines
+from clickassay.inputs.trec import read_qrels, read_run
+
+TEXT = "1 0 a 1\n1 0 é 2\n"
+
+
+def zstd(text: bytes) -> bytes:
+    return pa.Codec("zstd").compress(text, asbytes=True)
+
+
+PACKED = {
+    "plain": bytes,
+    "gzip": gzip.compress,
+    "gzip in two parts": lambda text: gzip.compress(text[:5]) + gzip.compress(text[5:]),
+    "zstd": zstd,
+    "zstd in two parts": lambda text: zstd(text[:5]) + zstd(text[5:]),
+}
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["no mark", "a mark"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize("packed", PACKED)
+def test_compression_and_byte_order_marks_and_line_ends_are_no_matter(tmp_path, packed, end, mark):
+    file = tmp_path / "a name that says nothing"
+    file.write_bytes(PACKED[packed]((mark + TEXT.replace("\n", end)).encode()))
+    assert list(lines(file)) == [(1, "1 0 a 1"), (2, "1 0 é 2")]
+    assert read_qrels(file).rows() == [("1", "a", 1), ("1", "é", 2)]
+    assert recognise(file).layout.name == "qrels"
+
+
+def read_lines(file):
+    return list(lines(file))
+
+
+def read_table(file):
+    return collected(read_input("judgments", file, JUDGMENTS))
+
+
+READERS = [read_lines, recognise, read_qrels, read_run]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("read", [*READERS, read_table])
+def test_utf_16_is_named_with_the_command_that_helps(tmp_path, read, encoding):
+    file = tmp_path / "it's.csv"
+    file.write_bytes("query,url,grade\nq,a,1\n".encode(encoding))
+    with pytest.raises(InputError, match="is in UTF-16") as caught:
+        read(file)
+    command = str(caught.value).split("write it so: ")[1]
+    words = shlex.split(command)
+    assert (words[0], words[3:6]) == ("iconv", ["-t", "utf-8", str(file)])
+    assert file.read_bytes().decode(words[2]) == "query,url,grade\nq,a,1\n"
+
+
+@pytest.mark.parametrize("read", [*READERS, read_table])
+def test_a_pipe_is_called_one(tmp_path, read):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(
+        InputError, match=r"pipe\.csv is a pipe, which can be read only once; write it to a file"
+    ):
+        read(tmp_path / "pipe.csv")
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl"])
+@pytest.mark.parametrize("read", [read_lines, read_qrels, read_run, read_table])
+@pytest.mark.parametrize("packed", ["gzip", "zstd"])
+def test_an_endless_line_in_a_small_archive_is_refused_before_an_engine_meets_it(
+    tmp_path, monkeypatch, packed, read, name
+):
+    monkeypatch.setattr(door, "LONGEST_LINE", 10_000)
+    (tmp_path / name).write_bytes(PACKED[packed](b"query,url,grade\n" + b"x" * 100_000))
+    with pytest.raises(InputError, match=r"line 2: found .*, expected lines of at most 10,000 bytes"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("read", [read_lines, read_qrels, recognise])
+@pytest.mark.parametrize("packed", ["gzip", "zstd"])
+def test_an_archive_that_breaks_off_is_refused_in_one_line(tmp_path, read, packed):
+    whole = PACKED[packed](os.urandom(30_000).hex().encode())
+    (tmp_path / "x.txt").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"cannot read .*x\.txt") as caught:
+        read(tmp_path / "x.txt")
+    assert "\n" not in str(caught.value)
+
+
+def test_one_array_of_json_is_named_with_the_command_that_helps(tmp_path):
+    (tmp_path / "x.json").write_text('[\n{"query": "q", "url": "a", "grade": 1}]')
+    with pytest.raises(
+        InputError, match=r"one JSON array, expected an object a line; write it so: jq -c '\.\[\]'"
+    ):
+        read_table(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
+def test_blanks_around_names_and_cells_of_a_table_are_no_part_of_them(tmp_path, name):
+    text = (
+        "query, url ,\tgrade\nlamp, p1 , 3\n lamp,p2,0\n"
+        if name == "x.csv"
+        else "query\t url\tgrade \nlamp\t p1\t3\nlamp\tp2\t0 "
+    )
+    (tmp_path / name).write_text(text)
+    found = read_table(tmp_path / name).select("query", "url", pl.col("grade").str.strip_chars())
+    assert found.rows() == [("lamp", "p1", "3"), ("lamp", "p2", "0")]
