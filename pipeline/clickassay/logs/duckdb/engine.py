@@ -12,9 +12,9 @@ import polars as pl
 from duckdb import DuckDBPyRelation
 
 from clickassay.core.errors import EngineError, InputError
+from clickassay.core.files.sql import sql_text
 from clickassay.core.output import is_disk_full
 from clickassay.core.settings import memory_bytes
-from clickassay.core.sqlfiles import sql_text
 from clickassay.core.text import first_line
 from clickassay.inputs.files import READ_ERRORS
 from clickassay.logs.engine import Value

@@ -16,7 +16,7 @@ from clickassay.patterns.store.files import (
     broken,
     file_digest,
     read_frame,
-    read_json,
+    read_record,
     replace_json,
     rows_of,
     write_ids,
@@ -99,7 +99,7 @@ def write_batch(content: BatchContent, folder: Path, number: int) -> None:
 def faults_of(folder: Path) -> list[str]:
     """Return one line for each file of a batch that is not as it was written."""
     try:
-        digests = read_json(folder / "batch.json")["digests"]
+        digests = read_record(folder / "batch.json")["digests"]
     except StoreError as error:
         return [str(error)]
     faults = []

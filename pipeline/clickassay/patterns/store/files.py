@@ -2,7 +2,6 @@
 
 import fcntl
 import hashlib
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,9 +11,11 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import StoreError
+from clickassay.core.files.documents import DocumentError, check_form, read_json
 from clickassay.core.output import is_disk_full, write_json
 from clickassay.patterns.folder import JUDGED_FILE
 from clickassay.patterns.places import STORE_FILE
+from clickassay.patterns.store.records import BatchRecord
 
 ID_ROW_GROUP = 1 << 15
 """Digests of search ids in a row group; a block of one in 64 of a day of four million has about as many."""
@@ -54,7 +55,7 @@ def write_ids(ids: pl.DataFrame | pl.LazyFrame, file: Path) -> None:
     )
 
 
-def read_json(file: Path) -> dict[str, Any]:
+def read_record(file: Path) -> dict[str, Any]:
     """Read the batch.json of a batch.
 
     Raises
@@ -63,12 +64,9 @@ def read_json(file: Path) -> dict[str, Any]:
         If it is missing or broken.
     """
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return check_form(read_json(file), BatchRecord)
+    except (OSError, DocumentError) as error:
         raise broken(file, error) from error
-    if not isinstance(value, dict) or not {"files", "watermark_ms", "digests"} <= value.keys():
-        raise broken(file, ValueError("it lacks what clickassay wrote"))
-    return value
 
 
 def broken(file: Path, error: Exception) -> StoreError:

@@ -6,7 +6,7 @@ from pathlib import Path
 from clickassay.core.errors import EngineError, QueryError
 from clickassay.core.text import did_you_mean
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[2]
 
 
 @cache  # a pattern table asks some sixty times, and files do not change under a run
@@ -57,7 +57,7 @@ def sql_folders() -> tuple[str, ...]:
 
 
 def _root() -> Path:
-    for folder in (_PACKAGE / "sql", _PACKAGE.parents[1] / "sql"):
+    for folder in (_PACKAGE / "sql", _PACKAGE.parents[2] / "sql"):
         if folder.is_dir():
             return folder
     raise EngineError(f"no folder sql in {_PACKAGE} or beside it; install clickassay again")
