@@ -98,16 +98,18 @@ def test_another_setting_of_the_log_is_refused(log, tmp_path):
         grow_store(*paths, tmp_path / "store", load_settings(depth=[5], idle_minutes=30))
 
 
-def test_a_store_without_folds_is_read_and_not_grown_with_two(log, tmp_path):
+def test_a_store_without_folds_is_read_and_grown_without_and_not_with_two(log, tmp_path):
     searches, clicks = cut(log, tmp_path, some_times(log, 1, 4))
     store = tmp_path / "store"
     grow_store(f"{searches}/0.parquet", f"{clicks}/0.parquet", store, load_settings(depth=[5], folds=1))
     before = PATTERNS.canonical(stored_patterns(store).patterns)
     assert before["fold"].unique().to_list() == [0]
     with pytest.raises(StoreError, match=r"store was made with folds = 1, not 2; use the same setting"):
-        grow_store(str(searches), str(clicks), store, load_settings(depth=[5]))
+        grow_store(str(searches), str(clicks), store, load_settings(depth=[5], folds=2))
     assert PATTERNS.canonical(stored_patterns(store).patterns).equals(before)
-    assert grow_store(str(searches), str(clicks), store, load_settings(depth=[5], folds=1)).batches == 1
+    assert grow_store(str(searches), str(clicks), store, load_settings(depth=[5])).batches == 1
+    assert stored_patterns(store).patterns["fold"].unique().to_list() == [0]
+    assert PatternStore(store).batches()[-1].info["settings"]["folds"] == 1
 
 
 def test_a_flipped_byte_is_found(log, tmp_path):

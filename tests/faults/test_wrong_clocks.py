@@ -4,6 +4,7 @@ import json
 
 import polars as pl
 import pytest
+
 from support.logs import tiny
 
 SEARCHES = 120

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from clickassay.cli.exit import end_at_once, end_on_sigterm, run_command, write_anything
+from clickassay.cli.exit import end_at_once, end_on_signals, run_command, write_anything
 from clickassay.core.escape import terminal
 from clickassay.core.text import without_secrets
 
@@ -216,7 +216,7 @@ def main() -> None:
     """Run the command line; what a user can change becomes one line and exit code 2."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     write_anything()
-    end_on_sigterm()
+    end_on_signals()
     sys.exit(run_command(app))
 
 

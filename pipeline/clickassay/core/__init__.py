@@ -7,5 +7,5 @@
 - ``special``: functions of SciPy, without what else its import loads.
 - ``privacy``: which queries may be named.
 - ``provenance``, ``seeds``: versions; random draws by name.
-- ``files``: documents of TOML and JSON; the SQL.
+- ``files``: documents of TOML and JSON; the SQL; errors of the system.
 """

@@ -14,7 +14,9 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.inputs import columns
+from clickassay.inputs.files import READ_ERRORS
 from clickassay.inputs.text.lines import head
 
 _HEAD_BYTES = 1 << 18
@@ -152,7 +154,8 @@ def _shown(line: str) -> str:
 def _parquet_columns(file: Path) -> Sequence[str]:
     try:
         return pl.read_parquet_schema(file).keys()  # type: ignore[return-value]
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except READ_ERRORS as error:
+        refuse_machine_fault(file, error)
         raise InputError(f"cannot read {file}: {error}; is it complete? Write it again") from error
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Generic, Protocol
 
 import polars as pl
@@ -21,6 +22,7 @@ from clickassay.logs.log import H, Log
 from clickassay.logs.steps import END_MS, FIRST_MS, end_of_times
 from clickassay.logs.used_ids import NewIds, refuse_used
 from clickassay.patterns.funnel import check_log
+from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.store.files import undo_runs
 from clickassay.patterns.store.known_files import KnownFiles
@@ -52,6 +54,13 @@ class Plan(Generic[H]):
     files: Mapping[str, tuple[FileFingerprint, ...]]
     run: int
     known: int
+
+
+def with_folds_of(folder: Path, settings: Settings) -> Settings:
+    """Return settings with the number of folds of a store that is there already, unless they name one."""
+    if "folds" in settings.model_fields_set or not (folder / STORE_FILE).exists():
+        return settings
+    return settings.model_copy(update={"folds": PatternStore(folder).settings["folds"]})
 
 
 def store_settings(settings: Settings, log: Log[H]) -> dict[str, Any]:

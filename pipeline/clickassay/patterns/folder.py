@@ -17,6 +17,7 @@ from clickassay.core.contracts.patterns import (
 )
 from clickassay.core.errors import PatternError
 from clickassay.core.files.documents import read_json
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.output import SETTINGS_FILE, write_json
 from clickassay.core.tables import write_table
 from clickassay.patterns.places import Place, place_of
@@ -105,5 +106,6 @@ def _broken(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, pl.exceptions.PolarsError, ContractError) as error:
+        refuse_machine_fault(folder, error)
         reason = str(error).splitlines()[0]
         raise PatternError(f"pattern table {folder} is broken: {reason}; make it again") from error

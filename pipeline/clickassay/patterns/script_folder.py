@@ -14,6 +14,7 @@ import polars as pl
 from clickassay.core.contracts.form import ContractError, DataType
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import EngineError, PatternError
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.inputs.sources.fingerprint import TABLES
 from clickassay.patterns.counts import COUNT_FORMS, count_batch
 from clickassay.patterns.funnel import LogFunnel, orphan_click_rows
@@ -63,6 +64,7 @@ def read_script_folder(folder: Path) -> PatternTable:
         _check_whole(tables, counts)
         funnel, health = _counted(counts, tables["patterns"], int(settings["stored_depth"]))
     except (OSError, ValueError, IndexError, EngineError, pl.exceptions.PolarsError, ContractError) as error:
+        refuse_machine_fault(folder, error)
         reason = str(error).splitlines()[0].removesuffix("; nothing was written")
         raise _broken(folder, reason) from error
     return PatternTable(**tables, funnel=funnel, info=_info(settings, counts, tables), health=health)

@@ -14,6 +14,7 @@ from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import ANOTHER_LAYOUT, CONFIGURATIONS, LAYOUT, STATISTICS
 from clickassay.core.errors import ReportError
 from clickassay.core.files.documents import DocumentError, read_json
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.output import SETTINGS_FILE
 from clickassay.core.records import (
     ANY_SAMPLE,
@@ -70,6 +71,7 @@ class FinishedRun:
         try:
             info = read_json(file)
         except (OSError, DocumentError) as error:
+            refuse_machine_fault(file, error)
             raise broken(file, first_line(error)) from error
         if not all(isinstance(info.get(part), dict) for part in _PARTS):
             raise broken(file, f"expected an object with {', '.join(_PARTS)}")
@@ -97,6 +99,7 @@ class FinishedRun:
             try:
                 self._tables[contract.name] = contract.canonical(self.scan(contract.name).collect())
             except (*READ_ERRORS, ContractError) as error:
+                refuse_machine_fault(self.file(contract.name), error)
                 raise broken(self.file(contract.name), first_line(error)) from error
         return self._tables[contract.name]
 
@@ -121,6 +124,7 @@ class FinishedRun:
         try:
             return rows.collect()
         except READ_ERRORS as error:
+            refuse_machine_fault(self.folder, error)
             message = f"a table in {self.folder} is broken ({first_line(error)}); make the run again"
             raise ReportError(message) from error
 
@@ -158,9 +162,13 @@ class FinishedRun:
         """The folds of users that its clicks are of, ascending."""
         return tuple(self.table(PATTERNS)["fold"].unique().sort())
 
-    def sample_without(self, key: SampleKey, fold: int) -> Sample:
-        """Return the sample without the users of a fold: the configurations that others were shown."""
-        patterns = self.table(PATTERNS).filter(pl.col("fold") != fold)
+    def sample_without(self, key: SampleKey, fold: int, of: int | None = None) -> Sample:
+        """Return the sample without the users of a fold: the configurations that others were shown.
+
+        With `of`, the folds are put together to so many, a divisor of their number.
+        """
+        own = pl.col("fold") if of is None else pl.col("fold") % of
+        patterns = self.table(PATTERNS).filter(own != fold)
         rows = self.configurations(key).join(
             patterns, on="configuration_id", how="semi", maintain_order="left"
         )

@@ -1,1 +1,5 @@
-"""Files that are read whole: ``documents`` of TOML and JSON; ``sql``: where ``sql/`` lies."""
+"""What reading files shares.
+
+- ``documents``: TOML and JSON; ``sql``: where ``sql/`` lies.
+- ``machine``: errors of the system that are no fault of a file.
+"""

@@ -57,7 +57,7 @@ def sql_folders() -> tuple[str, ...]:
 
 
 def _root() -> Path:
-    for folder in (_PACKAGE / "sql", _PACKAGE.parents[2] / "sql"):
+    for folder in (_PACKAGE / "sql", _PACKAGE.parents[1] / "sql"):
         if folder.is_dir():
             return folder
     raise EngineError(f"no folder sql in {_PACKAGE} or beside it; install clickassay again")

@@ -121,11 +121,12 @@ class Settings(BaseModel):
     )
     folds: int = _setting(
         "Log",
-        2,
+        16,
         "Folds of users that the pattern table keeps apart; 1 keeps none apart.",
         ge=1,
         le=1024,
-        details="What is fitted on the clicks of one fold can be evaluated on those of the others.",
+        details="What is fitted on clicks of even folds is evaluated on those of odd ones; `diff` needs 8 or "
+        "more to know what users' habits add. A store keeps the number that it was made with.",
         metavar="N",
     )
     scale: tuple[str, ...] = _setting(

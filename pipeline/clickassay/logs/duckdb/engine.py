@@ -12,6 +12,7 @@ import polars as pl
 from duckdb import DuckDBPyRelation
 
 from clickassay.core.errors import EngineError, InputError
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.files.sql import sql_text
 from clickassay.core.output import is_disk_full
 from clickassay.core.settings import memory_bytes
@@ -198,5 +199,6 @@ def _translated(error: BaseException) -> EngineError | InputError:
     if is_disk_full(error):
         return EngineError(f"disk full while working: {text}; free space or choose another --out")
     if isinstance(error, READ_ERRORS):
+        refuse_machine_fault("the log", error)
         return InputError(f"cannot read the log: {text}; check that the files are complete")
     return EngineError(f"the engine failed: {text}")

@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ import polars as pl
 
 from clickassay.core.errors import StoreError
 from clickassay.core.files.documents import DocumentError, check_form, read_json
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.output import is_disk_full, write_json
 from clickassay.patterns.folder import JUDGED_FILE
 from clickassay.patterns.places import STORE_FILE
@@ -55,6 +57,17 @@ def write_ids(ids: pl.DataFrame | pl.LazyFrame, file: Path) -> None:
     )
 
 
+OWN_DIGEST = "own_digest"
+"""Key of batch.json: SHA-256 of all else in it; older versions wrote none."""
+
+
+def with_own_digest(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a batch.json with its own digest."""
+    rest = {name: value for name, value in info.items() if name != OWN_DIGEST}
+    spelled = json.dumps(rest, sort_keys=True).encode()
+    return {**rest, OWN_DIGEST: hashlib.sha256(spelled).hexdigest()}
+
+
 def read_record(file: Path) -> dict[str, Any]:
     """Read the batch.json of a batch.
 
@@ -64,13 +77,23 @@ def read_record(file: Path) -> dict[str, Any]:
         If it is missing or broken.
     """
     try:
-        return check_form(read_json(file), BatchRecord)
+        value = check_form(read_json(file), BatchRecord)
     except (OSError, DocumentError) as error:
         raise broken(file, error) from error
+    if OWN_DIGEST in value and value != with_own_digest(value):
+        raise broken(file, ValueError("its content is not what was written"))
+    return value
 
 
 def broken(file: Path, error: Exception) -> StoreError:
-    """Return the error that names a missing or broken file and how to repair the store."""
+    """Return the error that names a missing or broken file and how to repair the store.
+
+    Raises
+    ------
+    MachineError
+        If the file could not be read for a reason of the system: then nothing is to be repaired.
+    """
+    refuse_machine_fault(file, error)
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     found = "is missing" if isinstance(error, FileNotFoundError) else f"is broken: {reason}"
     if file.name in (STORE_FILE, JUDGED_FILE):

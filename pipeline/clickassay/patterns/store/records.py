@@ -1,8 +1,8 @@
 """The forms of the records of a store, store.json and batch.json: what is read of them later."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 
@@ -25,6 +25,13 @@ class RecordedFile(BaseModel):
     bytes: Count
     digest: str | None = None
     sha256: str | None = None
+
+    @model_validator(mode="after")
+    def _is_known(self) -> Self:
+        """Refuse a file without a digest."""
+        if self.digest is None and self.sha256 is None:
+            raise ValueError("no digest")
+        return self
 
 
 class RecordedFiles(BaseModel):
