@@ -18,6 +18,7 @@ from typing import IO
 
 from clickassay.core.errors import ClickassayError, Interrupted, NothingInCommonError
 from clickassay.core.escape import terminal
+from clickassay.core.text import without_secrets
 
 
 class ExitCode(IntEnum):
@@ -186,9 +187,9 @@ def _complain(message: str) -> int:
 
 
 def _tell(text: str) -> None:
-    """Write to stderr; where it lies on a full disk, the exit code has to say it all."""
+    """Write to stderr without secrets; where it lies on a full disk, the exit code has to say it all."""
     with suppress(OSError):
-        sys.stderr.write(text)
+        sys.stderr.write(without_secrets(text))
 
 
 def drop_output(stream: IO[str]) -> None:

@@ -27,6 +27,7 @@ from clickassay.cli.exit import interruptible
 from clickassay.core.escape import terminal
 from clickassay.core.progress import Event, silent
 from clickassay.core.progress import Progress as Callback
+from clickassay.core.text import without_secrets
 
 _REDRAWN_PER_SECOND = 4
 
@@ -71,7 +72,7 @@ def _files_told(console: Console, *, quiet: bool) -> Iterator[None]:
 
 def _tell_note(console: Console, event: Event) -> None:
     if event.note:
-        console.print(Text(f"clickassay: {terminal(event.message)}"), soft_wrap=True)
+        console.print(Text(f"clickassay: {_shown(event.message)}"), soft_wrap=True)
 
 
 @contextmanager
@@ -97,13 +98,17 @@ def _bar(console: Console) -> Iterator[Callback]:
             pace = None if began is None else event.pace(now - began)
             bar.update(
                 task,
-                description=escape(terminal(_described(event))),
+                description=escape(_shown(_described(event))),
                 total=None if event.part is None else 1.0,
                 completed=event.part or 0.0,
                 pace=pace and (*pace, now),
             )
 
         yield show
+
+
+def _shown(message: str) -> str:
+    return terminal(without_secrets(message))
 
 
 def _described(event: Event) -> str:

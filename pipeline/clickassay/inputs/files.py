@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.text import first_line
 
 FORMATS = {
@@ -63,7 +64,14 @@ def format_by_content(what: str, file: Path) -> str:
 
 
 def unreadable_file(what: str, file: Path, error: BaseException) -> InputError:
-    """Return the error that names a file which cannot be read."""
+    """Return the error that names a file which cannot be read.
+
+    Raises
+    ------
+    MachineError
+        If that is no fault of the file.
+    """
+    refuse_machine_fault(file, error)
     remedy = "is it complete (and text in UTF-8)? Write it again"
     return InputError(f"{what}: cannot read {file}: {first_line(error)}; {reading_remedy(error, remedy)}")
 

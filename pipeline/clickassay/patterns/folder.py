@@ -1,6 +1,5 @@
 """The folder of a pattern table: written, read back and checked."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -17,7 +16,8 @@ from clickassay.core.contracts.patterns import (
     PATTERNS,
 )
 from clickassay.core.errors import PatternError
-from clickassay.core.machine import refuse_machine_fault
+from clickassay.core.files.documents import read_json
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.output import SETTINGS_FILE, write_json
 from clickassay.core.tables import scan_parquet, write_table
 from clickassay.patterns.places import Place, place_of
@@ -81,15 +81,15 @@ def opened_patterns(folder: Path) -> StagedTable:
     if place is not Place.PATTERN_TABLE:
         raise PatternError(f"{folder} is not a pattern table; `clickassay patterns --out {folder}` makes one")
     with _broken(folder):
-        info = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
-        used = info.get("settings") if isinstance(info, dict) else None
+        info = read_json(folder / SETTINGS_FILE)
+        used = info.get("settings")
         only_judged = isinstance(used, dict) and used.get("only_judged")
         judged = scan_parquet(folder / JUDGED_FILE).collect() if only_judged else None
         funnel, health = (
             FOLDER_TABLES[name].canonical(scan_parquet(folder / f"{name}.parquet").collect())
             for name in _SMALL
         )
-    if not isinstance(info, dict) or "stored_depth" not in info:
+    if "stored_depth" not in info:
         raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
     pieces = {name: Pieces(partial(_read, folder, name)) for name in FOLDER_TABLES if name not in _SMALL}
     return StagedTable(**pieces, funnel=funnel, info=info, judged_queries=judged, health=health)

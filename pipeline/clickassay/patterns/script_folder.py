@@ -14,7 +14,7 @@ import polars as pl
 from clickassay.core.contracts.form import ContractError, DataType
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import EngineError, PatternError
-from clickassay.core.machine import refuse_machine_fault
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.tables import scan_parquet
 from clickassay.inputs.sources.fingerprint import TABLES
 from clickassay.patterns.counts import COUNT_FORMS, count_batch

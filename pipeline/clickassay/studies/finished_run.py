@@ -1,6 +1,5 @@
 """A finished run read back from its folder: its tables, its judged configurations as arrays."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,8 @@ from clickassay.core.contracts.form import ContractError, Table
 from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import ANOTHER_LAYOUT, CONFIGURATIONS, LAYOUT, STATISTICS
 from clickassay.core.errors import ReportError
-from clickassay.core.machine import refuse_machine_fault
+from clickassay.core.files.documents import DocumentError, read_json
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.output import SETTINGS_FILE
 from clickassay.core.records import (
     ANY_SAMPLE,
@@ -70,11 +70,11 @@ class FinishedRun:
         if not file.is_file():
             raise self._no_run(file.name)
         try:
-            info = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
+            info = read_json(file)
+        except (OSError, DocumentError) as error:
             refuse_machine_fault(file, error)
             raise broken(file, first_line(error)) from error
-        if not isinstance(info, dict) or not all(isinstance(info.get(part), dict) for part in _PARTS):
+        if not all(isinstance(info.get(part), dict) for part in _PARTS):
             raise broken(file, f"expected an object with {', '.join(_PARTS)}")
         if "layout" not in info and not (self.folder / f"{CONFIGURATIONS.name}.parquet").is_file():
             raise self._no_run(f"{CONFIGURATIONS.name}.parquet")

@@ -127,7 +127,7 @@ def time_fault(time: int | None, settings: Settings) -> str | None:
     """Return why a timestamp cannot be used, or None; a day after the clock (UTC) is the latest."""
     if time is None:
         return "null timestamp"
-    since = datetime.fromisoformat(settings.get("clock", "2100-12-31")) - datetime(1970, 1, 1)  # noqa: DTZ001
+    since = datetime.fromisoformat(settings.get("clock", "2100-12-31")) - datetime(1970, 1, 1)
     latest = since // timedelta(milliseconds=1) + 24 * 3_600_000
     return None if FIRST_MS <= time < END_MS and time <= latest else "time out of range"
 

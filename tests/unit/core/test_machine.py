@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from clickassay.core.errors import MachineError
-from clickassay.core.machine import refuse_machine_fault
+from clickassay.core.files.machine import refuse_machine_fault
 
 PLACE = Path("store/000001/batch.json")
 

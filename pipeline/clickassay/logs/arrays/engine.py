@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.errors import EngineError, InputError
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.core.text import first_line
@@ -265,6 +266,7 @@ def _translated_errors() -> Iterator[None]:
     except READ_ERRORS as error:
         if "KeyboardInterrupt" in str(error):  # Ctrl-C while Polars reads
             raise KeyboardInterrupt from None
+        refuse_machine_fault("the log", error)
         remedy = reading_remedy(error, "check that the files are complete")
         raise InputError(f"cannot read the log: {first_line(error)}; {remedy}") from error
     except MemoryError as error:

@@ -13,9 +13,10 @@ import polars as pl
 from duckdb import DuckDBPyRelation
 
 from clickassay.core.errors import EngineError, InputError
+from clickassay.core.files.machine import refuse_machine_fault
+from clickassay.core.files.sql import sql_text
 from clickassay.core.output import is_disk_full
 from clickassay.core.settings import memory_bytes
-from clickassay.core.sqlfiles import sql_text
 from clickassay.core.tables import scan_parquet
 from clickassay.core.text import first_line
 from clickassay.inputs.files import READ_ERRORS, reading_remedy
@@ -200,6 +201,7 @@ def _translated(error: BaseException) -> EngineError | InputError:
     if is_disk_full(error):
         return EngineError(f"disk full while working: {text}; free space or choose another --out")
     if isinstance(error, READ_ERRORS) or "Too many open files" in str(error):
+        refuse_machine_fault("the log", error)
         remedy = reading_remedy(error, "check that the files are complete")
         return InputError(f"cannot read the log: {text}; {remedy}")
     return EngineError(f"the engine failed: {text}")

@@ -16,7 +16,7 @@ from clickassay.patterns.store.files import (
     broken,
     file_digest,
     read_frame,
-    read_json,
+    read_record,
     replace_json,
     rows_of,
     with_own_digest,
@@ -101,7 +101,7 @@ def write_batch(content: BatchContent, folder: Path, number: int) -> None:
 def faults_of(folder: Path, *, has_data: bool) -> list[str]:
     """Return one line for each file of a batch that is not as it was written; its data may be dropped."""
     try:
-        digests = read_json(folder / "batch.json")["digests"]
+        digests = read_record(folder / "batch.json")["digests"]
     except StoreError as error:
         return [str(error)]
     return _faults_of_files(folder, digests) if has_data else []

@@ -12,11 +12,13 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import StoreError
-from clickassay.core.machine import refuse_machine_fault
+from clickassay.core.files.documents import DocumentError, check_form, read_json
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.output import is_disk_full, write_json
 from clickassay.core.tables import scan_parquet
 from clickassay.patterns.folder import JUDGED_FILE
 from clickassay.patterns.places import STORE_FILE
+from clickassay.patterns.store.records import BatchRecord
 
 ID_ROW_GROUP = 1 << 15
 """Digests of search ids in a row group; a block of one in 64 of a day of four million has about as many."""
@@ -67,7 +69,7 @@ def with_own_digest(info: Mapping[str, Any]) -> dict[str, Any]:
     return {**rest, OWN_DIGEST: hashlib.sha256(spelled).hexdigest()}
 
 
-def read_json(file: Path) -> dict[str, Any]:
+def read_record(file: Path) -> dict[str, Any]:
     """Read the batch.json of a batch.
 
     Raises
@@ -76,11 +78,9 @@ def read_json(file: Path) -> dict[str, Any]:
         If it is missing or broken.
     """
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        value = check_form(read_json(file), BatchRecord)
+    except (OSError, DocumentError) as error:
         raise broken(file, error) from error
-    if not isinstance(value, dict) or not {"files", "watermark_ms", "digests"} <= value.keys():
-        raise broken(file, ValueError("it lacks what clickassay wrote"))
     if OWN_DIGEST in value and value != with_own_digest(value):
         raise broken(file, ValueError("its content is not what was written"))
     return value

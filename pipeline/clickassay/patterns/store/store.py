@@ -20,6 +20,7 @@ import polars as pl
 
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import StoreError
+from clickassay.core.files.documents import DocumentError, check_form, read_json
 from clickassay.core.output import new_folder_in
 from clickassay.core.tables import write_table
 from clickassay.inputs.sources.fingerprint import FileFingerprint, input_fingerprint
@@ -32,13 +33,14 @@ from clickassay.patterns.store.files import (
     broken,
     locked_folder,
     read_frame,
-    read_json,
+    read_record,
     refuse_others,
     remedy,
     replace_json,
     write_through,
 )
 from clickassay.patterns.store.ids import ids_of_several_runs, known_ids
+from clickassay.patterns.store.records import StoreRecord
 from clickassay.patterns.table import PatternTable, merge_tables
 
 FORMAT = 2
@@ -62,20 +64,23 @@ class PatternStore:
 
     def _header(self) -> dict[str, Any]:
         try:
-            header = json.loads((self.folder / STORE_FILE).read_text(encoding="utf-8"))
+            header = read_json(self.folder / STORE_FILE)
         except (FileNotFoundError, NotADirectoryError) as error:
             refuse_others(self.folder)
             raise StoreError(
                 f"{self.folder} is no pattern store; `clickassay patterns --store {self.folder}` makes one"
             ) from error
-        except (OSError, ValueError) as error:
+        except (OSError, DocumentError) as error:
             raise broken(self.folder / STORE_FILE, error) from error
-        if not isinstance(header, dict) or header.get("format") != FORMAT:
+        if header.get("format") != FORMAT:
             raise StoreError(
                 f"{self.folder} is a pattern store of another layout; make it again from its logs: "
                 "`clickassay patterns --searches … --clicks … --store NEW_FOLDER`"
             )
-        return header
+        try:
+            return check_form(header, StoreRecord)
+        except DocumentError as error:
+            raise broken(self.folder / STORE_FILE, error) from error
 
     @classmethod
     def open_or_create(
@@ -157,7 +162,7 @@ class PatternStore:
                 raise StoreError(
                     f"store {self.folder}: batch {number} is missing; {remedy(self.folder, number)}"
                 )
-        return [StoredBatch(int(path.name), path, read_json(path / "batch.json")) for path in folders]
+        return [StoredBatch(int(path.name), path, read_record(path / "batch.json")) for path in folders]
 
     def batches(self) -> list[StoredBatch]:
         """Return the batches whose data are there, in order of time."""
@@ -183,7 +188,7 @@ class PatternStore:
             write_through(self.folder)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-        published = StoredBatch(number, place, read_json(place / "batch.json"))
+        published = StoredBatch(number, place, read_record(place / "batch.json"))
         if self._listed is not None:
             self._listed.append(published)
         return published
