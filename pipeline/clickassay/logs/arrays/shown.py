@@ -143,8 +143,8 @@ class Lists:
         self._query, self._top = Growing(np.int32), Growing(np.int32, fill=-1)
         self._repeats, self.any_repeats = Growing(np.bool_), False
         self._ends, self._urls = Growing(np.int64), Growing(np.int32)
-        """URLs as read, one list after the other: of lists that are longer than the depth, not in normal form,
-        or show a result again."""
+        """URLs as read, one list after the other: of lists that are longer than the depth, not in normal
+        form, or show a result again."""
         self._markets: dict[int, str] = {}
 
     @property
@@ -243,7 +243,7 @@ class Lists:
 
 
 def _shown_again(which: Rows, results: Small, longest: int) -> Rows:
-    """Return the rows of results that stand further up in their list, too; `which` are the lists, in order."""
+    """Return the rows of results that stand further up in their list, too; `which` are lists, in order."""
     if longest > _LONG:
         order = np.lexsort((results, which))
         same = (results[order[1:]] == results[order[:-1]]) & (which[order[1:]] == which[order[:-1]])
