@@ -1,26 +1,36 @@
 """Canonical input tables (method 2) as lazy Polars frames: found, typed and checked by schema."""
 
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.output import is_disk_full
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text import sentence
 from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import (
     READ_ERRORS,
     unreadable_file,
 )
-from clickassay.inputs.sources.fingerprint import FileFingerprint, file_fingerprint, input_fingerprint
+from clickassay.inputs.sources.fingerprint import (
+    FileFingerprint,
+    copies,
+    file_fingerprint,
+    input_fingerprint,
+    refuse_changed,
+)
 from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.unread import first_unread
-from clickassay.inputs.sources.values import check_values, times_by_zone
+from clickassay.inputs.sources.values import check_values
 from clickassay.inputs.sources.walk import Found, find_files
-from clickassay.inputs.types import EXPECTED, UTC, converted
+from clickassay.inputs.types import EXPECTED, converted
 
 
 @dataclass(frozen=True)
@@ -38,13 +48,11 @@ class Input:
     frame
         Rows: ids are Int64 or String, texts String, times Int64 (ms since 1970, UTC).
     opened
-        Gives the same rows of one file: all, or those from an offset on, so many.
+        Gives the same rows of some files: all, or those of one from an offset on, so many.
     parts
         The files by format and schema, and their rows as they were written.
     found
         What lies behind the path, and what was left out of it.
-    time_zone
-        Zone of the times that have none.
     """
 
     what: str
@@ -52,13 +60,8 @@ class Input:
     columns: frozenset[str]
     frame: pl.LazyFrame
     opened: Callable[..., pl.LazyFrame]
-    parts: tuple[Part, ...] = ()
-    found: Found | None = None
-    time_zone: str = UTC
-
-    def fingerprint(self) -> dict[str, object]:
-        """Return the identity of the input: number of files and bytes, and one digest."""
-        return input_fingerprint([self.file_fingerprint(file) for file in self.files])
+    parts: tuple[Part, ...]
+    found: Found
 
     def file_fingerprint(self, file: Path) -> FileFingerprint:
         """Return the fingerprint of a file, which is read whole."""
@@ -68,14 +71,7 @@ class Input:
             raise unreadable_file(self.what, file, error) from error
 
 
-def read_input(
-    what: str,
-    path: str | Path,
-    wanted: Sequence[Wanted],
-    *,
-    keep_others: bool = False,
-    time_zone: str = UTC,
-) -> Input:
+def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_others: bool = False) -> Input:
     """Find the files of an input and put them into canonical types, lazily.
 
     Parameters
@@ -88,8 +84,6 @@ def read_input(
         The columns that it may have, as those of `inputs.columns` (method 2).
     keep_others
         Keep all other columns too, as they are (attribute columns of `queries`).
-    time_zone
-        Zone of the times that have none.
 
     Raises
     ------
@@ -97,32 +91,28 @@ def read_input(
         If nothing is there, a file cannot be opened, or a column is missing or mistyped.
     """
     found = find_files(what, path)
-    parts = list(parts_of(what, found))
-    _check_same_columns(what, parts, {want.name for want in wanted})
+    if not Path(path).is_file():
+        logging.getLogger(__name__).info("%s: %s", what, found)
+    names = {want.name for want in wanted}
+    parts = list(parts_of(what, found, None if keep_others else names))
+    _check_same_columns(what, parts, names)
     wide = frozenset[str]().union(*(part.wide for part in parts))
 
-    selected = [
-        (part, _columns(what, part, wanted, wide, keep_others=keep_others, time_zone=time_zone))
-        for part in parts
-    ]
+    selected = [(part, _columns(what, part, wanted, wide, keep_others=keep_others)) for part in parts]
     for part in parts:
-        check_values(what, part, wanted, keep_others=keep_others, time_zone=time_zone)
+        check_values(what, part, wanted, keep_others=keep_others)
     frames = [part.frame.select(columns) for part, columns in selected]
-    part_of = {file: one for one in selected for file in one[0].files}
+    part_of = {file: place for place, part in enumerate(parts) for file in part.files}
 
-    def opened(file: Path, rows: tuple[int, int] | None = None) -> pl.LazyFrame:
-        part, columns = part_of[file]
-        return part.rows_of([file], rows).select(columns)
+    def opened(files: Sequence[Path], rows: tuple[int, int] | None = None) -> pl.LazyFrame:
+        members: defaultdict[int, list[Path]] = defaultdict(list)
+        for file in files:
+            members[part_of[file]].append(file)
+        alike = [(*selected[place], some) for place, some in members.items()]
+        return pl.concat(part.rows_of(some, rows).select(columns) for part, columns, some in alike)
 
     columns = frozenset(parts[0].schema.names())
-    frame = _stacked(what, frames, found.files)
-    return Input(what, found.files, columns, frame, opened, tuple(parts), found, time_zone)
-
-
-def mixed_times(*tables: Input) -> dict[str, tuple[int, int]]:
-    """Return how many times have a zone, and how many have none, by the names of tables that have both."""
-    found = {table.what: times_by_zone(table.parts) for table in tables}
-    return {what: both for what, both in found.items() if all(both)}
+    return Input(what, found.files, columns, _stacked(what, frames, found.files), opened, tuple(parts), found)
 
 
 def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> None:
@@ -137,17 +127,11 @@ def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> No
 
 
 def _columns(
-    what: str,
-    part: Part,
-    wanted: Sequence[Wanted],
-    wide: frozenset[str],
-    *,
-    keep_others: bool,
-    time_zone: str,
+    what: str, part: Part, wanted: Sequence[Wanted], wide: frozenset[str], *, keep_others: bool
 ) -> list[pl.Expr]:
     """Return the canonical columns of a part; ids are text where those of other parts are `wide`."""
     _check_columns(what, part, wanted)
-    columns = [_column(what, part, want, wide, time_zone) for want in wanted]
+    columns = [_column(what, part, want, wide) for want in wanted]
     if keep_others:
         columns += [pl.col(name) for name in part.schema if name not in {want.name for want in wanted}]
     return columns
@@ -163,7 +147,7 @@ def _check_columns(what: str, part: Part, wanted: Sequence[Wanted]) -> None:
     raise InputError(f"{what}: {names} missing in {part.files[0]}; it has: {', '.join(part.schema)}{advice}")
 
 
-def _column(what: str, part: Part, want: Wanted, wide: frozenset[str], time_zone: str) -> pl.Expr:
+def _column(what: str, part: Part, want: Wanted, wide: frozenset[str]) -> pl.Expr:
     if want.name not in part.schema:
         absent = pl.lit(want.absent, dtype=pl.Int64 if want.kind == "integer" else pl.String)
         return absent.alias(want.name)
@@ -171,7 +155,7 @@ def _column(what: str, part: Part, want: Wanted, wide: frozenset[str], time_zone
     from_text = part.format in ("csv", "tsv", "json") or want.name in dict(part.partition)
     # cells and names alike may have blanks around them
     column = pl.col(want.name).str.strip_chars() if part.format in ("csv", "tsv") else pl.col(want.name)
-    canonical = converted(column, dtype, want.kind, from_text=from_text, time_zone=time_zone)
+    canonical = converted(column, dtype, want.kind, from_text=from_text)
     if canonical is None:
         raise InputError(
             f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {EXPECTED[want.kind]}; "
@@ -233,6 +217,43 @@ def files_named(*tables: Input) -> Iterator[None]:
         raise named from error
 
 
+@contextmanager
+def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, Any]]:
+    """Yield the identity of inputs by name, taken before they are read; a copy among their files is named.
+
+    Raises
+    ------
+    InputError
+        At the end, if a file was changed meanwhile.
+    """
+    files = {table.what: [table.file_fingerprint(file) for file in table.files] for table in tables}
+    for table in tables:
+        for note in copy_notes(table, files[table.what], "its rows are read twice, so leave it out"):
+            progress(Event(note, note=True))
+    try:
+        yield {
+            table.what: input_fingerprint(files[table.what])
+            | {"folders": table.found.folders, "left_out": dict(table.found.left_out)}
+            for table in tables
+        }
+    except Exception:  # a file that changed may be why
+        _refuse_changed(files)
+        raise
+    _refuse_changed(files)
+
+
+def _refuse_changed(files: Mapping[str, Sequence[FileFingerprint]]) -> None:
+    for what, some in files.items():
+        refuse_changed(what, some)
+
+
+def copy_notes(table: Input, files: Sequence[FileFingerprint], end: str) -> Iterator[str]:
+    """Yield a sentence for each of the files of an input that is a copy of another and has rows."""
+    for copy, first in copies(files):
+        if copy.seen and first.seen and table.opened(copy.seen[0]).head(1).collect().height:
+            yield f"{table.what}: {copy.seen[0]} is a copy of {first.seen[0]}; {end}"
+
+
 def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRowsError:
     """Return the error with the first value of each column that could not be read, if it is about them."""
     text = str(error)
@@ -240,7 +261,7 @@ def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRo
         if not text.startswith(f"{table.what}:"):
             continue
         parts = [(part.files, part.format, part.schema, part.frame) for part in table.parts]
-        for unread in first_unread(table.what, parts, table.time_zone):
+        for unread in first_unread(table.what, parts):
             text = text.replace(f"with null {unread.column}", f"with {unread.column} that cannot be read")
             text = f"{text} {sentence(str(unread))}"
     return RejectedRowsError(text)

@@ -1,6 +1,6 @@
 """The health of a log and its judgments: the numbers of its checks, gathered from the tables of a run."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +10,12 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import ClickassayError
 from clickassay.core.records import Integers, largest_samples
 from clickassay.core.settings import Settings
-from clickassay.health.checks import HealthCheck, Measured, checks_with, compared
+from clickassay.health.checks import HealthCheck, Measured, checks_with, compared, too_few
 from clickassay.health.examples import click_examples
-from clickassay.health.join_checks import JudgedLog, folded_queries, join_checks
+from clickassay.health.join_checks import JudgedLog, attributes_check, folded_queries, join_checks
 from clickassay.health.judgment_checks import judgment_checks, order_check, order_words
 from clickassay.health.list_checks import list_checks
-from clickassay.health.log_checks import log_checks, zone_checks
-from clickassay.inputs.types import UTC
+from clickassay.health.log_checks import log_checks
 from clickassay.jobs.patterns import read_log
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import (
@@ -42,21 +41,18 @@ def log_health(
     table: StagedTable, settings: Settings, examples: Mapping[str, str] | None = None
 ) -> tuple[HealthCheck, ...]:
     """Return the checks of a log alone: of its clicks, days, minutes and users."""
-    return compared(_of_log(table, examples or {}, settings), checks_with(settings.health_limit))
-
-
-def _of_log(table: StagedTable, examples: Mapping[str, str], settings: Settings) -> Iterator[Measured]:
-    yield from log_checks(table.funnel, table.health, examples)
-    if table.info.get("settings", {}).get("time_zone", settings.time_zone) == UTC:  # another was given
-        yield from zone_checks(table.info.get("mixed_times", {}))
+    return compared(
+        log_checks(table.funnel, table.health, examples or {}), checks_with(settings.health_limit)
+    )
 
 
 def run_health(
     table: StagedTable,
     lists: LogLists,
     graded: Judgments,
-    judged: pl.DataFrame,
+    named: JudgedLog,
     correlations: pl.DataFrame,
+    attributes: pl.DataFrame | None,
     settings: Settings,
     examples: Mapping[str, str],
 ) -> tuple[HealthCheck, ...]:
@@ -64,17 +60,22 @@ def run_health(
 
     Parameters
     ----------
-    table, lists, graded, judged, settings, examples
+    table, lists, settings, examples
         As of `whole_health`.
+    graded, named
+        Usable judgments, and what they and the log name: see `judged_log`.
     correlations
         The run's table of this name.
+    attributes
+        Attributes of queries; None without any.
     """
     labels = settings.scale if len(settings.scale) == settings.max_grade + 1 else ()
     words = order_words(graded.grades["grade"], labels) if graded.grades.height else ""
     order = _order_check(correlations, words, counted_clicks(settings)[0])
     found = [
-        *_log_measures(table, lists, examples, settings),
-        *_judgment_measures(table, lists, graded, judged, settings),
+        *_log_measures(table, lists, examples),
+        *_judgment_measures(named, lists, graded, settings),
+        *([] if attributes is None else [attributes_check(attributes, pl.concat(table.queries), lists)]),
     ]
     return compared([*found, *order], checks_with(settings.health_limit))
 
@@ -100,30 +101,31 @@ def whole_health(
     more
         Numbers of further checks.
     """
-    found = _log_measures(table, lists, examples, settings)
-    of_judgments = [] if judgments is None else _judgment_measures(table, lists, *judgments, settings)
+    found = _log_measures(table, lists, examples)
+    of_judgments = []
+    if judgments is not None:
+        named = judged_log(table, lists, *judgments)
+        of_judgments = _judgment_measures(named, lists, judgments[0], settings)
     return compared([*found, *more, *of_judgments], checks_with(settings.health_limit))
 
 
-def _log_measures(
-    table: StagedTable, lists: LogLists, examples: Mapping[str, str], settings: Settings
-) -> list[Measured]:
+def _log_measures(table: StagedTable, lists: LogLists, examples: Mapping[str, str]) -> list[Measured]:
     positions = list(clicks_by_position(lists, table.stored_depth))
     return [
-        *_of_log(table, examples, settings),
+        *log_checks(table.funnel, table.health, examples),
         *list_checks(lists, positions, table.stored_depth),
         *folded_queries(pl.concat(table.queries)),
     ]
 
 
 def _judgment_measures(
-    table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame, settings: Settings
+    named: JudgedLog, lists: LogLists, graded: Judgments, settings: Settings
 ) -> list[Measured]:
-    named = _judged_log(table, lists, graded, judged)
     return [*join_checks(named, lists), *judgment_checks(graded.grades["grade"], settings.max_grade)]
 
 
-def _judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame) -> JudgedLog:
+def judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame) -> JudgedLog:
+    """Return what a log and its judgments name; `judged` has the queries of all judgments, usable or not."""
     key = graded.query_key
     pairs, rows = _judged_results(lists, graded)
     of_judged = pairs.select(key).unique()
@@ -162,9 +164,10 @@ def _order_check(correlations: pl.DataFrame, labels: str, click_metric: str) -> 
         pl.col("editorial_metric") == _FIRST_GRADE,
         pl.col("click_metric") == click_metric,
     ).drop_nulls("correlation")
+    queries = int(rows["n_queries"].max() or 0)  # type: ignore[arg-type]
+    if queries < _FEW_QUERIES:
+        return list(too_few(queries, _FEW_QUERIES, "queries with a correlation", "reversed_grades"))
     rows = rows.filter(pl.col("n_queries") >= _FEW_QUERIES)
-    if rows.is_empty():
-        return []
     row = largest_samples(rows)[0].rows(rows).row(0, named=True)
     return list(order_check(row["correlation"], row["ci_low"], row["ci_high"], labels))
 
@@ -179,7 +182,7 @@ def examples_of(
     if not _clicks_are_lost(table, settings):
         return {}
     try:
-        log = read_log(searches, clicks, settings)
+        log = read_log(searches, clicks)
     except ClickassayError:  # files that only an engine reaches
         return {}
     return examples_in(log, table, settings)

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 
 from clickassay.inputs.files import is_parquet
 from clickassay.inputs.tables import Input
-from clickassay.inputs.types import UTC
 
 DAY_MS = 86_400_000
 MANY_DAYS = 40
@@ -39,7 +38,7 @@ def chunks_of(table: Input, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
     chunks: list[Chunk] = []
     for file in table.files:
         for offset, rows, low, high in row_groups(table, file):
-            content = scan_chunks(table, (Chunk(str(file), offset, rows, None, None),))
+            content = scan_rows(table, [str(file)], (offset, rows))
             if low is not None and high is not None and low >= first_ms and high < end_ms:
                 times: tuple[int | None, int | None] = low, high
             else:
@@ -64,9 +63,9 @@ def row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None,
     """Yield offset and rows of row groups, and their times (ms) by the footer; or of a whole file of text."""
     footer, offset = footer_of(file), 0
     if footer is None:
-        yield 0, int(table.opened(file).select(pl.len()).collect().item()), None, None
+        yield 0, int(table.opened([file]).select(pl.len()).collect().item()), None, None
         return
-    per_ms = _units_per_ms(footer, table.time_zone)
+    per_ms = _units_per_ms(footer)
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
         yield (offset, group.num_rows, *_footer_range(group, per_ms))
@@ -83,13 +82,11 @@ def footer_of(file: Path) -> pq.FileMetaData | None:
         return None
 
 
-def _units_per_ms(footer: pq.FileMetaData, time_zone: str) -> float:
-    """Return how many units of the column timestamp make a millisecond of UTC; 0 if it is no such time."""
+def _units_per_ms(footer: pq.FileMetaData) -> float:
+    """Return how many units of the column timestamp make a millisecond; 0 if it is no time."""
     schema = footer.schema.to_arrow_schema()
     kind = schema.field("timestamp").type if "timestamp" in schema.names else None
     if kind is not None and pa.types.is_timestamp(kind):
-        if kind.tz is None and time_zone != UTC:
-            return 0.0
         return {"s": 0.001, "ms": 1.0, "us": 1000.0, "ns": 1_000_000.0}[kind.unit]
     return 1.0 if kind == pa.int64() else 0.0
 
@@ -113,9 +110,20 @@ def _read_range(rows: pl.LazyFrame, first_ms: int, end_ms: int) -> tuple[int | N
     return low, high
 
 
-def scan_chunks(table: Input, run: Sequence[Chunk]) -> pl.LazyFrame:
-    """Return the rows of adjacent chunks of one file."""
-    file = Path(run[0].file)
-    if not is_parquet(file):
-        return table.opened(file)  # a chunk is the whole file, and counting its lines is no parsing
-    return table.opened(file, (run[0].offset, sum(chunk.rows for chunk in run)))
+def scan_rows(table: Input, files: Sequence[str], rows: tuple[int, int] | None) -> pl.LazyFrame:
+    """Return the rows of files: all, or those of one from an offset on, so many."""
+    places = [Path(file) for file in files]
+    if rows is not None and not is_parquet(places[0]):
+        rows = None  # a chunk of text is a whole file, and counting its lines is no parsing
+    return table.opened(places, rows)
+
+
+def rows_of_file(file: str, chunks: Sequence[Chunk]) -> int:
+    """Return all rows of a file, of row groups outside the chunks too."""
+    footer = footer_of(Path(file))
+    return int(footer.num_rows) if footer else rows_of_chunks(file, chunks)
+
+
+def rows_of_chunks(file: str, chunks: Sequence[Chunk]) -> int:
+    """Return the rows of a file that lie in chunks."""
+    return sum(chunk.rows for chunk in chunks if chunk.file == file)

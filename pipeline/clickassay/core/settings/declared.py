@@ -89,9 +89,7 @@ def _declared(name: str, field: FieldInfo) -> Setting:
 def _in_words(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
 
 def _limits(field: FieldInfo) -> str:

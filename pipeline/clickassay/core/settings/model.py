@@ -6,9 +6,7 @@ settings and the messages of errors all follow from the fields of `Settings`.
 
 import re
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from typing import Any, Literal, Self
-from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -77,6 +75,14 @@ class Settings(BaseModel):
         le=1,
         metavar="SHARE",
     )
+    max_markets: int = _setting(
+        "Log",
+        100,
+        "Stop when there are more markets in the log, or more markets or judges in the judgments.",
+        ge=1,
+        metavar="N",
+        details="Each is measured by itself: a column of sessions, named so by mistake, would take hours.",
+    )
     health_limit: tuple[str, ...] = _setting(
         "Log",
         (),
@@ -121,22 +127,14 @@ class Settings(BaseModel):
         details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
         "repeated on another day.",
     )
-    time_zone: str = _setting(
-        "Log",
-        "UTC",
-        "Zone of searches' and clicks' times that have none, such as Europe/Berlin.",
-        metavar="ZONE",
-        details="Times with a zone keep theirs, and numbers are UTC. Of a local time that occurs twice (in "
-        "autumn) the earlier is meant; one that does not exist (in spring) is rejected and counted as null "
-        "timestamp.",
-    )
     folds: int = _setting(
         "Log",
-        2,
+        16,
         "Folds of users that the pattern table keeps apart; 1 keeps none apart.",
         ge=1,
         le=1024,
-        details="What is fitted on the clicks of one fold can be evaluated on those of the others.",
+        details="What is fitted on clicks of even folds is evaluated on those of odd ones; `diff` needs 8 or "
+        "more to know what users' habits add. A store keeps the number that it was made with.",
         metavar="N",
     )
     scale: tuple[str, ...] = _setting(
@@ -338,16 +336,6 @@ class Settings(BaseModel):
         if self.clock is None:  # not as if it were given: messages repeat what a user gave
             self.__dict__["clock"] = _utc(datetime.now(UTC))
         return self
-
-    @field_validator("time_zone")
-    @classmethod
-    def _zone_is_known(cls, zone: str) -> str:
-        known = {"UTC"} if zone == "UTC" else available_timezones() - {"Factory", "localtime"}
-        if zone not in known:
-            close = get_close_matches(zone, known, n=3)
-            hint = f"; did you mean {' or '.join(close)}?" if close else ""
-            raise ValueError(f"must be a zone of the IANA database, such as Europe/Berlin{hint}")
-        return zone
 
     @field_validator("depth")
     @classmethod

@@ -17,11 +17,12 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.sources.walk import find_files
-from clickassay.inputs.tables import mixed_times
+from clickassay.inputs.tables import watched
 from clickassay.logs.log import LocalHalf, Log, joined_log
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder
 from clickassay.logs.spark.read import SparkHalf, lies_here, read_for_spark
+from clickassay.logs.spark.remote import RemoteFiles
 from clickassay.logs.spark.session import SparkPlace, check_workers, is_local, spark_session
 from clickassay.logs.spark.windows import window_rows
 from clickassay.logs.sql_batches import SqlBatchProcessor
@@ -65,22 +66,29 @@ def write_spark_patterns(
     log_bytes = bytes_here(searches, clicks)
     progress(Event("starting Spark"))
     with spark_engine(settings, folder, log_bytes) as engine:
-        log = read_spark_log(engine, searches, clicks, settings)
+        log = read_spark_log(engine, searches, clicks)
         place = None if then_to is None else _free(SparkFolder(engine.session, then_to), then_to)
-        inputs = {half.what: half.listing.fingerprint() for half in (log.searches, log.clicks)}
         versions = {**info["versions"], "spark": str(engine.session.version)}
-        here = [half.listing for half in (log.searches, log.clicks) if isinstance(half.listing, LocalHalf)]
-        made = {**info, "inputs": inputs, "versions": versions, "mixed_times": mixed_times(*here)}
-        table = sql_pattern_table(
-            engine, log.searches.frame, log.clicks.frame, settings, judged_queries,
-            by_url=log.by_url, info=made, progress=progress,
-        )  # fmt: skip
-        progress(Event("writing"))
-        write_patterns(table, folder)
+        with _watched(log, progress) as inputs:
+            table = sql_pattern_table(
+                engine, log.searches.frame, log.clicks.frame, settings, judged_queries,
+                by_url=log.by_url, info={**info, "inputs": inputs, "versions": versions}, progress=progress,
+            )  # fmt: skip
+            progress(Event("writing"))
+            write_patterns(table, folder)
         if place is not None:
             files = [file for file in folder.iterdir() if file.is_file()]
             for file in sorted(files, key=lambda file: (file.name == SETTINGS_FILE, file.name)):
                 place.put(folder, file.name)
+
+
+@contextmanager
+def _watched(log: Log[SparkHalf], progress: Progress) -> Iterator[dict[str, Any]]:
+    """Yield the identity of both halves; at the end files of this machine that changed are refused."""
+    listings = (log.searches.listing, log.clicks.listing)
+    here = [one for one in listings if isinstance(one, LocalHalf)]
+    with watched(*here, progress=progress) as inputs:
+        yield {**inputs, **{one.what: one.fingerprint() for one in listings if isinstance(one, RemoteFiles)}}
 
 
 def bytes_here(searches: str | Path, clicks: str | Path) -> int | None:
@@ -171,9 +179,7 @@ def spark_batches(
     return SqlBatchProcessor(engine, lambda half: half.frame, window_rows, settings, judged_queries, progress)
 
 
-def read_spark_log(
-    engine: SparkEngine, searches: str | Path, clicks: str | Path, settings: Settings
-) -> Log[SparkHalf]:
+def read_spark_log(engine: SparkEngine, searches: str | Path, clicks: str | Path) -> Log[SparkHalf]:
     """Open both halves of a log.
 
     Raises
@@ -181,6 +187,5 @@ def read_spark_log(
     InputError
         If a file or table is missing, cannot be read or lacks a column.
     """
-    zone = settings.time_zone
-    read = partial(read_for_spark, engine.session, staging=engine.place, time_zone=zone)
+    read = partial(read_for_spark, engine.session, staging=engine.place)
     return joined_log(read("searches", searches, SEARCHES), read("clicks", clicks, CLICKS))
