@@ -79,6 +79,7 @@ CHECKS = (
     Check("missing_days", Severity.CAUTION, "days without a search between the first and the last", 0),
     Check("double_days", Severity.CAUTION, "days with more than twice the searches of the median day", 0),
     Check("days_without_clicks", Severity.FINDING, "days with searches and no click", 0),
+    Check("times_without_zone", Severity.CAUTION, "share of times without a zone among times with one", 0),
     Check("no_idle_gaps", Severity.CAUTION, "share of pauses beyond the idle limit", 0.001, "below"),
     Check("standing_time", Severity.CAUTION, "share of pauses of 0 ms", 0.2),
     Check("silent_hours", Severity.CAUTION, "hours without a search that usually have some", 0),
