@@ -1,9 +1,10 @@
-"""Times of which half have a zone and half are local: a caution says so, and its remedy gives the log as it was."""
+"""Times of which half have a zone and half are local: a caution, whose remedy gives the log as it was."""
 
 import json
 
 import polars as pl
 import pytest
+
 from tests.support.logs import tiny
 
 ZONE = "Europe/Berlin"

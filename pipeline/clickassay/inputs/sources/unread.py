@@ -59,8 +59,8 @@ def _how_to_write(kind: Kind, time_zone: str) -> str:
     if kind != "time" or time_zone == UTC:
         return _WRITE[kind]
     return (
-        f"write times as 2026-10-03 14:05:00, with a zone or as clocks of {time_zone} show them (they leave out "
-        "an hour in spring), or as milliseconds since 1970"
+        f"write times as 2026-10-03 14:05:00, with a zone or as clocks of {time_zone} show them (they leave "
+        "out an hour in spring), or as milliseconds since 1970"
     )
 
 
