@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import EngineError
-from clickassay.core.sqlfiles import sql_text
+from clickassay.core.files.sql import sql_text
 from support.logs.small_logs import click, patterns_of, search
 
 SEARCHES = [

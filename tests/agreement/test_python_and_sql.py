@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from clickassay.core.sqlfiles import sql_text
+from clickassay.core.files.sql import sql_text
 from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_queries, normalise_query, normalise_url
 from clickassay.patterns.identity import configuration_id
 from support.logs.odd_texts import (

@@ -20,8 +20,16 @@ LOG = [f"--{name}={path}" for name, path in SAMPLE_LOG.items()]
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clicks")
     judged = ["run", f"--judgments={SAMPLE['judgments']}", "--iterations=10", "--out=run"]
-    folds = ["patterns", "--folds=3", "--out=folds"]
-    for name, *given, place in (["patterns", "--out=patterns"], folds, ["patterns", "--store=store"], judged):
+    tables = [
+        ["patterns", f"--folds={folds}", out]
+        for folds, out in (
+            (2, "--out=patterns"),
+            (2, "--store=store"),
+            (3, "--out=folds"),
+            (16, "--out=sixteen"),
+        )
+    ]
+    for name, *given, place in (*tables, judged):
         tiny.said_by(name, *LOG, *given, place.replace("=", f"={folder}/"), "--threads=1", "--quiet")
     return folder
 
@@ -54,11 +62,21 @@ def test_a_model_named_twice_is_compared_once(folder):
     assert list(frame_of(folder / "patterns", "--click-models", "pbm,CM, PBM")) == ["CM", "PBM"]
 
 
-def test_users_of_the_last_fold_are_held_out(folder):
+def test_users_of_the_last_of_three_folds_are_held_out(folder):
     rows = frame_of(folder / "folds", "--click-models", "PBM")
     patterns = read_patterns(folder / "folds").patterns
     assert rows["PBM"]["held_out"] == "users"
     assert rows["PBM"]["n_sessions"] == patterns.filter(pl.col("fold") == 2)["sessions"].sum()
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"), [((), 12), (("--held-out", "0.5"), 8), (("--held-out", "0.01"), 15)]
+)
+def test_of_16_folds_a_share_is_held_out(folder, asked, first):
+    row = frame_of(folder / "sixteen", "--click-models", "PBM", *asked)["PBM"]
+    patterns = read_patterns(folder / "sixteen").patterns
+    assert row["n_sessions"] == patterns.filter(pl.col("fold") >= first)["sessions"].sum()
+    assert row["held_out"] == "users"
 
 
 def test_two_folds_are_not_parted_for_a_comparison(folder):

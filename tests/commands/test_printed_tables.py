@@ -56,3 +56,11 @@ def test_no_other_module_of_the_command_line_makes_tables():
         if isinstance(node, ast.ImportFrom) and node.module == "rich.table" and node.names[0].name == "Table"
     }
     assert makers == {"console.py"}
+
+
+def test_heads_are_spelled_out_as_cells_are(capsys):
+    head = "query\x1b]0;a title\x07\u202e"
+    show_table((head, "n\x1b[31m"), [("a", 1)], numbers=("n\x1b[31m",))
+    shown = capsys.readouterr().out
+    assert r"query\x1b]0;a title\x07\u202e" in shown
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)

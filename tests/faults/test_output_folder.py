@@ -49,7 +49,7 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_pa
     with pytest.raises(OutputError, match="cannot write"), published_folder(place, force=True) as work:
         work.rename(tmp_path / "gone")  # as if someone had cleaned up
     assert (place / "settings.json").read_text() == "{}"
-    assert tiny.tree(tmp_path) == ["gone", "run", "run/settings.json"]
+    assert tiny.tree(tmp_path) == ["gone", "gone/.clickassay-work", "run", "run/settings.json"]
 
 
 @pytest.mark.parametrize("parent", ["a file", "too long", "no file system to write on"])

@@ -20,11 +20,12 @@ EXPECTED = 'expected rules = ["coverage >= 0.8", "correlation(ERR, MeanRR) >= 0.
         (b"[rules]\ncoverage = 0.8", "expected a list of texts"),
         (b"rule = ['coverage >= 0.8']", "unknown key rule; expected only"),
         (b"rules = ['coverage >= 0.8']\nstrict = true", "unknown key strict; expected only"),
-        (b"rules = ['coverage >= 0.8'", "is no TOML ("),
-        (b"coverage >= 0.8", "is no TOML ("),
-        (b"\x00", "is no TOML ("),
-        (b"rules = ['\xff']", "is no TOML ("),
-        (b"rules = " + b"[" * 100_000, "is no TOML ("),
+        (b"rules = ['coverage >= 0.8'", "no TOML: "),
+        (b"coverage >= 0.8", "no TOML: "),
+        (b"\x00", "no TOML: "),
+        (b"rules = ['\xff']", "no TOML: "),
+        (b"rules = " + b"[" * 50_000, "no TOML: "),
+        (b"#" * 100_001, "more than 100,000 bytes"),
     ],
 )
 def test_a_file_of_another_form_is_refused_in_one_line(tmp_path, text, words):

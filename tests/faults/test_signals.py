@@ -73,7 +73,7 @@ def interrupted_at(
     return tiny.Outcome(process.returncode, out, err)
 
 
-@pytest.mark.parametrize("number", first(1, [signal.SIGINT, signal.SIGTERM]))
+@pytest.mark.parametrize("number", first(1, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
 @pytest.mark.parametrize(
     ("message", "more"),
     [
@@ -106,12 +106,25 @@ def test_a_run_in_the_background_of_a_script_ends_with_sigterm(long_log):
         shutil.rmtree(long_log.out.parent, ignore_errors=True)
 
 
+def test_a_lost_connection_ends_a_run_but_not_under_nohup(long_log):
+    try:
+        ended = interrupted_at(long_log, "correlating", signal.SIGHUP, more=LONG)
+        assert tiny.one_line(ended) == "clickassay: interrupted; nothing was left behind"
+        nohup = f"{HEARD}); signal.signal(signal.SIGHUP, signal.SIG_IGN"
+        assert interrupted_at(long_log, "forming sessions", signal.SIGHUP, usual=nohup).code == 0
+    finally:
+        shutil.rmtree(long_log.out.parent, ignore_errors=True)
+
+
 def test_a_killed_run_leaves_nothing_that_looks_like_a_result(long_log):
     try:
         outcome = interrupted_at(long_log, "drawing the report", signal.SIGKILL)
         assert outcome.code == -signal.SIGKILL
         assert not long_log.out.exists()
-        assert all(path.name.startswith(".") for path in long_log.out.parent.iterdir())
+        (left,) = long_log.out.parent.iterdir()
+        assert left.name.startswith(".run.")
+        tiny.said_by(*long_log.options("patterns"), "--quiet")  # the next command that writes there
+        assert not left.exists()
     finally:
         shutil.rmtree(long_log.out.parent, ignore_errors=True)
 

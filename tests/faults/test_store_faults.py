@@ -279,6 +279,91 @@ def undo(store: Path, lines: list[str], number: int) -> None:
     tiny.said_by("store", "forget", str(store), "--from", str(number))
 
 
+def test_what_may_not_be_read_is_not_broken_and_nothing_is_to_be_undone(web, store, tmp_path):
+    own = Web(tmp_path, web.whole)
+    shutil.copy(web.folder / "judgments.parquet", tmp_path)
+    victims = {"batch.json": 0o000, "closed/patterns.parquet": 0o000, "closed": 0o000, ".": 0o600}
+    for name, mode in victims.items():
+        place = store / "000002" / name
+        before = place.stat().st_mode
+        place.chmod(mode)
+        with tiny.as_nobody(tmp_path):
+            for command in (["store", "verify", str(store)], own.reporting(store, tmp_path / "run")):
+                line = refused(command, "Permission denied", str(store / "000002"))
+                assert "broken" not in line
+                assert "forget" not in line
+        place.chmod(before)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_batches_have_the_rights_that_the_system_gives(web, tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        tiny.said_by(*web.growing(tmp_path / "store"))
+    finally:
+        os.umask(before)
+    for path in (tmp_path / "store").rglob("*"):
+        usual = 0o777 if path.is_dir() else 0o666
+        assert path.stat().st_mode & 0o777 == usual & ~mask, path
+
+
+def edited(file: Path, change) -> None:
+    value = json.loads(file.read_text(encoding="utf-8"))
+    change(value)
+    file.write_text(json.dumps(value), encoding="utf-8")
+
+
+EDITS = {
+    "watermark set back": lambda info: info.update(watermark_ms=info["watermark_ms"] - 1),
+    "rows times ten": lambda info: [row.update(rows=10 * row["rows"]) for row in info["counted"]],
+    "list of files emptied": lambda info: info.update(files={"searches": [], "clicks": []}),
+    "digests emptied": lambda info: info.update(digests={}),
+    "its own digest too": lambda info: info.update(own_digest="0" * 64),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("number", first(1, [2, 3]))
+def test_a_record_of_a_batch_that_was_edited_is_found_and_nothing_is_read_by_it(
+    web, store, tmp_path, name, number
+):
+    record = store / f"{number:06d}" / "batch.json"
+    edited(record, EDITS[name])
+    verified = tiny.inside("store", "verify", store)
+    assert (verified.code, verified.err) == (1, "")
+    assert f"{record} is broken: its content is not what was written" in verified.out
+    for command in (web.reporting(store, tmp_path / "run"), web.growing(store)):
+        refused(command, str(record), "its content is not what was written")
+    undo(store, [verified.out], number)
+    completed(web, store)
+
+
+def test_a_file_that_no_digest_is_of_is_found(store):
+    (store / "000002" / "closed" / "more.parquet").write_bytes(b"PAR1")
+    verified = tiny.inside("store", "verify", store)
+    assert verified.code == 1
+    assert "more.parquet is not among the files that were written" in verified.out
+
+
+def test_settings_of_a_store_that_were_edited_are_found_and_nothing_is_to_be_undone(store):
+    edited(store / "store.json", lambda header: header.update(idle_minutes=30.0))
+    verified = tiny.inside("store", "verify", store)
+    assert verified.code == 1
+    assert verified.out == (
+        f"{store / 'store.json'} has idle_minutes = 30.0, but batch 1 was written with 60.0; restore it\n"
+    )
+
+
+def test_a_store_of_an_older_version_is_verified_as_far_as_that_goes_and_that_is_said(web, store):
+    for record in store.glob("*/batch.json"):
+        edited(record, lambda info: [info.pop(name, None) for name in ("own_digest", "store")])
+    verified = tiny.inside("store", "verify", store)
+    assert (verified.code, verified.err) == (0, "")
+    assert "Not compared: batch.json of 3 batches that an older clickassay wrote" in verified.out
+    edited(store / "000001" / "batch.json", lambda info: info.update(digests={}))
+    assert tiny.inside("store", "verify", store).code == 1
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_missing_batch_is_named_and_can_be_made_again(web, store, tmp_path, number):
     shutil.rmtree(store / f"{number:06d}")

@@ -1,9 +1,10 @@
-"""Rows of the future: rejected and counted, never the end of a store; the clock can be set to repeat a run."""
+"""Rows of the future: rejected and counted, never the end of a store; a clock can be set to repeat a r."""
 
 import json
 
 import polars as pl
 import pytest
+
 from support.logs import tiny
 
 SEARCHES = 120

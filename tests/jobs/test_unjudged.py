@@ -181,6 +181,13 @@ def test_what_is_measured_is_the_log_of_the_users_that_no_grade_is_drawn_from(lo
         assert found[name].equals(expected[name]), name
 
 
+def test_of_16_folds_the_even_ones_are_the_half_that_2_folds_set_apart(log):
+    two, sixteen = (analysed(log, log["some"], unjudged="model", folds=folds) for folds in (2, 16))
+    assert set(sixteen["patterns"]["fold"]) == {*range(1, 16, 2)}
+    for name in ("funnel", "statistics", "correlations", "differences", "unjudged"):
+        assert sixteen[name].equals(two[name]), name
+
+
 def test_the_funnel_counts_what_is_set_apart_and_still_adds_up(log):
     funnel = analysed(log, log["some"], unjudged="model", folds=2)["funnel"].filter(source="sessions")
     (formed,) = funnel.filter(step="formed").group_by("source").agg(pl.col("rows").sum())["rows"]

@@ -257,7 +257,7 @@ def test_an_editable_install_is_the_checkout_with_its_sql(tmp_path, elsewhere):
     run(*pip, *options, "--ignore-installed", "-e", ROOT, cwd=tmp_path)
     # its own folder comes after what it borrows, which has the wheel
     code = f"import sys; sys.path.sort(key=lambda part: part != {str(ROOT / 'pipeline')!r}); " + (
-        "import clickassay; from clickassay.core.sqlfiles import sql_names; "
+        "import clickassay; from clickassay.core.files.sql import sql_names; "
         "print(clickassay.__file__, len(sql_names('macros')))"
     )
     place, macros = run(python, "-c", code, cwd=elsewhere).split()
@@ -271,12 +271,13 @@ def test_an_editable_install_is_the_checkout_with_its_sql(tmp_path, elsewhere):
 def bare_package(place):
     """Copy what finds SQL files, and nothing else of the package; return its folder."""
     package = place / "clickassay"
-    (package / "core").mkdir(parents=True)
+    (package / "core" / "files").mkdir(parents=True)
     for file in (
         "__init__.py",
         "core/__init__.py",
         "core/errors.py",
-        "core/sqlfiles.py",
+        "core/files/__init__.py",
+        "core/files/sql.py",
         "core/text.py",
         "core/escape.py",
     ):
@@ -288,13 +289,13 @@ def test_an_installed_package_finds_the_files_inside_itself(tmp_path):
     package = bare_package(tmp_path)
     (package / "sql" / "checks").mkdir(parents=True)
     (package / "sql" / "checks" / "only_here.sql").write_text("-- in the wheel\n")
-    code = "from clickassay.core.sqlfiles import *; print(sql_names('checks'), sql_text('checks/only_here'))"
+    code = "from clickassay.core.files.sql import *; print(sql_names('checks'), sql_text('checks/only_here'))"
     done = ran(sys.executable, "-c", code, cwd=tmp_path)
     assert done.stdout.strip() == "('only_here',) -- in the wheel"
 
 
 def test_a_broken_installation_says_so(tmp_path):
     bare_package(tmp_path)
-    code = "from clickassay.core.sqlfiles import sql_names; sql_names('checks')"
+    code = "from clickassay.core.files.sql import sql_names; sql_names('checks')"
     done = ran(sys.executable, "-c", code, cwd=tmp_path, code=1)
     assert "EngineError: no folder sql in" in done.stderr

@@ -29,7 +29,7 @@ def changed_modules(files, known):
     found = set()
     for file in files:
         if file.parts[:1] == ("sql",):
-            found.add("clickassay.core.sqlfiles")
+            found.add("clickassay.core.files.sql")
         if file.parts[:1] == ("pipeline",):
             dotted = ".".join(file.relative_to("pipeline").with_suffix("").parts).removesuffix(".__init__")
             beside = dotted.rpartition(".")[0].removesuffix(".templates")

@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 a finding, 2 bad input or usage (one line on stderr says w
 import gc
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -15,7 +16,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from clickassay.cli.exit import end_at_once, end_on_sigterm, run_command, write_anything
+from clickassay.cli.exit import end_at_once, end_on_signals, run_command, write_anything
+from clickassay.cli.limits import quiet_libraries, raise_limits
+from clickassay.core.escape import terminal
+from clickassay.core.text import without_secrets
 
 Command = Any
 """A command or group as Typer makes it; their common class is not public."""
@@ -161,6 +165,27 @@ class _Root(TyperGroup):
         name, found, rest = super().resolve_command(ctx, args)
         return name, None if found is None else load(str(name)), rest
 
+    def make_context(self, *of: Any, **more: Any) -> Any:  # noqa: ANN401 - as above
+        """Read the arguments before the command."""
+        with _errors_told():
+            return super().make_context(*of, **more)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
+        """Read the command's own arguments, and run it."""
+        with _errors_told():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    """Clear errors of usage, which Typer prints, of secrets and of what a terminal would obey."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "exit_code") and isinstance(getattr(error, "message", None), str):
+            error.message = terminal(without_secrets(error.message))  # type: ignore[attr-defined] # it has
+        raise
+
 
 app = typer.Typer(
     name="clickassay",
@@ -191,8 +216,10 @@ def start() -> None:
 def main() -> None:
     """Run the command line; what a user can change becomes one line and exit code 2."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    raise_limits()
+    quiet_libraries()
     write_anything()
-    end_on_sigterm()
+    end_on_signals()
     sys.exit(run_command(app))
 
 

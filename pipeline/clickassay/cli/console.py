@@ -14,9 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from clickassay.cli.exit import ExitCode, drop_output
-from clickassay.cli.options import without_secrets
+from clickassay.cli.options import arguments_told
 from clickassay.core import escape
 from clickassay.core.escape import terminal
+from clickassay.core.text import without_secrets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,10 +44,10 @@ def speaker(*, stderr: bool = False, soft_wrap: bool = True) -> Speaker:
 
 
 def say(*lines: str, stderr: bool = False) -> None:
-    """Print lines as they are, however wide; what a terminal would obey is spelled out."""
+    """Print lines, however wide; what a terminal would obey is spelled out, and secrets are left out."""
     console = speaker(stderr=stderr)
     for line in lines:
-        console.print(terminal(line))
+        console.print(terminal(without_secrets(line)))
 
 
 def show_table(
@@ -78,9 +79,9 @@ def show_table(
     console, right, ends = speaker(soft_wrap=False), set(numbers), set(sections)
     table = Table(box=box.SIMPLE_HEAD)
     cells = [[Text("" if cell is None else terminal(str(cell))) for cell in row] for row in rows]
-    for place, head in enumerate(heads):
+    for place, head in enumerate(map(terminal, heads)):
         widest = max((Text(head).cell_len, *(row[place].cell_len for row in cells), 1))
-        if head in right:
+        if heads[place] in right:
             table.add_column(Text(head), justify="right", no_wrap=True, min_width=widest)
         else:
             table.add_column(Text(head), overflow="fold", min_width=min(_NARROWEST, widest))
@@ -153,4 +154,4 @@ def conclude(*, is_finding: bool, stderr: bool) -> None:
 
 def command_line() -> str:
     """Return the command as a shell would take it, without secrets."""
-    return shlex.join(["clickassay", *without_secrets(sys.argv[1:])])
+    return shlex.join(["clickassay", *arguments_told(sys.argv[1:])])

@@ -18,6 +18,7 @@ from typing import IO
 
 from clickassay.core.errors import ClickassayError, Interrupted, NothingInCommonError
 from clickassay.core.escape import terminal
+from clickassay.core.text import without_secrets
 
 
 class ExitCode(IntEnum):
@@ -117,19 +118,26 @@ def interruptible() -> Iterator[None]:
         raise Interrupted(_INTERRUPTED) from None
 
 
-def end_on_sigterm() -> None:
-    """Let SIGTERM end a command as Ctrl-C does, so that it cleans up.
+def end_on_signals() -> None:
+    """Let SIGTERM, and SIGHUP of a lost connection, end a command as Ctrl-C does, so that it cleans up.
+
+    A SIGHUP that is ignored, as under `nohup`, stays so.
 
     Libraries look out for SIGINT while they compute, and for nothing else. Python runs its own handlers only
     between two steps of its main thread, but writes the number of a signal into a pipe at once: a thread that
-    waits there passes SIGTERM on as SIGINT. A command that a script started in the background ignores SIGINT,
+    waits there passes them on as SIGINT. A command that a script started in the background ignores SIGINT,
     so its main thread ends it at its next step.
     """
     received, written = os.pipe()
     os.set_blocking(written, False)
-    signal.signal(signal.SIGTERM, _end_where_interrupts_are_ignored)
+    for number in _ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGTERM:
+            signal.signal(number, _end_where_interrupts_are_ignored)
     signal.set_wakeup_fd(written, warn_on_full_buffer=False)
     threading.Thread(target=_pass_on, args=(received,), daemon=True).start()
+
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 def _end_where_interrupts_are_ignored(_number: int, _frame: FrameType | None) -> None:
@@ -139,7 +147,7 @@ def _end_where_interrupts_are_ignored(_number: int, _frame: FrameType | None) ->
 
 def _pass_on(received: int) -> None:
     while number := os.read(received, 1):
-        if number[0] == signal.SIGTERM:
+        if number[0] in _ENDING:
             os.kill(os.getpid(), signal.SIGINT)
 
 
@@ -179,9 +187,9 @@ def _complain(message: str) -> int:
 
 
 def _tell(text: str) -> None:
-    """Write to stderr; where it lies on a full disk, the exit code has to say it all."""
+    """Write to stderr without secrets; where it lies on a full disk, the exit code has to say it all."""
     with suppress(OSError):
-        sys.stderr.write(text)
+        sys.stderr.write(without_secrets(text))
 
 
 def drop_output(stream: IO[str]) -> None:

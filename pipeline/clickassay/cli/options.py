@@ -19,6 +19,7 @@ import typer
 
 from clickassay.cli.places import checked, place_of
 from clickassay.core.errors import SettingsError
+from clickassay.core.text import without_secrets
 
 if TYPE_CHECKING:
     from clickassay.core.records import SampleChoice
@@ -201,16 +202,14 @@ def _without_value(flag: typer.models.OptionInfo) -> typer.models.OptionInfo:
 # ---- the command line as it is recorded -----------------------------------------------------------
 
 
-def without_secrets(arguments: Sequence[str]) -> list[str]:
-    """Return arguments without what may be secret: values of Spark's settings, tokens in URLs."""
+def arguments_told(arguments: Sequence[str]) -> list[str]:
+    """Return arguments without what may be secret: values of Spark's settings, secrets in URLs."""
     shown, option = [], ""
     for argument in arguments:
         name, _, value = argument.partition("=") if argument.startswith("--") else (option, "", argument)
         if name == "--spark-conf" and value:
             key = f"{value.partition('=')[0]}=…"
             argument = f"{name}={key}" if argument.startswith("--") else key  # noqa: PLW2901
-        if name == "--spark-remote" and ";" in value:
-            argument = f"{argument.partition(';')[0]};…"  # noqa: PLW2901
-        shown.append(argument)
+        shown.append(without_secrets(argument))
         option = argument
     return shown

@@ -1,5 +1,6 @@
 """Progress on stderr, drawn by rich; on anything but a terminal, nothing but notes."""
 
+import logging
 import resource
 import sys
 import time
@@ -26,6 +27,7 @@ from clickassay.cli.exit import interruptible
 from clickassay.core.escape import terminal
 from clickassay.core.progress import Event, silent
 from clickassay.core.progress import Progress as Callback
+from clickassay.core.text import without_secrets
 
 _REDRAWN_PER_SECOND = 4
 
@@ -40,7 +42,7 @@ def shown_progress(*, quiet: bool) -> Iterator[Callback]:
         When the user presses Ctrl-C; by then the block has cleaned up.
     """
     console = Console(stderr=True)
-    with interruptible():
+    with interruptible(), _files_told(console, quiet=quiet):
         if quiet:
             yield silent
         elif not console.is_terminal:
@@ -50,9 +52,27 @@ def shown_progress(*, quiet: bool) -> Iterator[Callback]:
                 yield callback
 
 
+@contextmanager
+def _files_told(console: Console, *, quiet: bool) -> Iterator[None]:
+    """Tell, once the block has done its work, which files were read of each input, and which left out."""
+    lines: dict[str, None] = {}
+    reading, handler = logging.getLogger("clickassay.inputs"), logging.Handler()
+    handler.emit = lambda record: lines.update({record.getMessage(): None})  # type: ignore[method-assign]
+    level = reading.level
+    reading.addHandler(handler)
+    reading.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        reading.removeHandler(handler)
+        reading.setLevel(level)
+    for line in () if quiet else lines:
+        _tell_note(console, Event(line, note=True))
+
+
 def _tell_note(console: Console, event: Event) -> None:
     if event.note:
-        console.print(Text(f"clickassay: {terminal(event.message)}"), soft_wrap=True)
+        console.print(Text(f"clickassay: {_shown(event.message)}"), soft_wrap=True)
 
 
 @contextmanager
@@ -78,13 +98,17 @@ def _bar(console: Console) -> Iterator[Callback]:
             pace = None if began is None else event.pace(now - began)
             bar.update(
                 task,
-                description=escape(terminal(_described(event))),
+                description=escape(_shown(_described(event))),
                 total=None if event.part is None else 1.0,
                 completed=event.part or 0.0,
                 pace=pace and (*pace, now),
             )
 
         yield show
+
+
+def _shown(message: str) -> str:
+    return terminal(without_secrets(message))
 
 
 def _described(event: Event) -> str:

@@ -6,5 +6,6 @@
 - ``text``, ``escape``: numbers and lists as words; escaping of text from outside.
 - ``special``: functions of SciPy, without what else its import loads.
 - ``privacy``: which queries may be named.
-- ``provenance``, ``seeds``, ``sqlfiles``: versions; random draws by name; where ``sql/`` lies.
+- ``provenance``, ``seeds``: versions; random draws by name.
+- ``files``: documents of TOML and JSON; the SQL; errors of the system.
 """

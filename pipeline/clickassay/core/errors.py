@@ -44,6 +44,10 @@ class StoreError(ClickassayError):
     """A pattern store is broken, in use, or was made with other settings."""
 
 
+class MachineError(ClickassayError):
+    """The system refuses to read a file, or has no room for it: no fault of the file."""
+
+
 class OutputError(ClickassayError):
     """An output folder exists already, or cannot be written."""
 

@@ -1,15 +1,19 @@
 """Folders that appear whole or not at all: written beside their place, then renamed."""
 
 import errno
+import fcntl
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from clickassay.core import escape
 from clickassay.core.errors import OutputError
+
+_LOCK = ".clickassay-work"
+"""The file by which a work folder is known as one of ours, locked by the process that uses it."""
 
 SETTINGS_FILE = "settings.json"
 """The file by which a folder is known as one of ours; only such a folder is ever replaced."""
@@ -51,15 +55,68 @@ def new_folder(place: Path) -> Iterator[Path]:
 @contextmanager
 def _new_or_replaced(place: Path, check: Callable[[], None]) -> Iterator[Path]:
     check()
-    with writing_to(place), _parents(place) as parent:
-        work = Path(tempfile.mkdtemp(prefix=f".{place.name[:_MAX_PREFIX]}.", dir=parent))
+    with writing_to(place), _parents(place) as parent, _work_folder(place, parent) as work:
+        yield work
+        check()  # once more: the work took its time
+        (work / _LOCK).unlink(missing_ok=True)
+        _move(work, place)
+
+
+def new_folder_in(parent: Path, prefix: str) -> Path:
+    """Make a folder of a name that is not taken, with the rights that the system gives to new folders."""
+    while True:
+        folder = parent / f"{prefix}{secrets.token_hex(4)}"
+        with suppress(FileExistsError):
+            folder.mkdir()
+            return folder
+
+
+@contextmanager
+def _work_folder(place: Path, parent: Path) -> Iterator[Path]:
+    """Yield a folder to work in, beside `place`: locked while it is used, and removed at the end."""
+    _sweep(parent)
+    work, lock = _locked_folder(parent, f".{place.name[:_MAX_PREFIX]}.")
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        os.close(lock)
+
+
+def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int]:
+    while True:
+        work = new_folder_in(parent, prefix)
         try:
-            work.chmod(0o755)
-            yield work
-            check()  # once more: the work took its time
-            _move(work, place)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+            lock = os.open(work / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError:  # a full disk
+            work.rmdir()
+            raise
+        if _locks(lock) is not False and os.fstat(lock).st_nlink:
+            return work, lock
+        os.close(lock)  # another process took it for a leftover just now
+
+
+def _locks(handle: int) -> bool | None:
+    """Return whether a file is locked for this process from now on; None where the system has no locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _sweep(parent: Path) -> None:
+    """Remove work folders of processes that were killed: nobody holds their locks."""
+    for leftover in parent.glob(f".*.????????/{_LOCK}"):
+        with suppress(OSError):  # it may be another user's, or gone by now
+            handle = os.open(leftover, os.O_RDWR)
+            try:
+                if _locks(handle):
+                    shutil.rmtree(leftover.parent, ignore_errors=True)
+            finally:
+                os.close(handle)
 
 
 def _check_new(place: Path) -> None:
@@ -147,7 +204,7 @@ def _move(work: Path, place: Path) -> None:
     if not place.exists():
         work.rename(place)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{place.name[:_MAX_PREFIX]}.", dir=place.parent))
+    old = new_folder_in(place.parent, f".{place.name[:_MAX_PREFIX]}.")  # without a lock: no other sweeps it
     try:
         place.rename(old / "old")
         _take_place(work, place, old / "old")
@@ -220,14 +277,10 @@ def published_file(place: Path, *, force: bool = False, ours: str) -> Iterator[P
         If something is there already (or is not ours), or the disk is full or may not be written.
     """
     check_free_file(place, force=force, ours=ours)
-    with writing_to(place), _parents(place) as parent:
-        work = Path(tempfile.mkdtemp(prefix=f".{place.name[:_MAX_PREFIX]}.", dir=parent))
-        try:
-            yield work / place.name
-            check_free_file(place, force=force, ours=ours)  # once more: the work took its time
-            (work / place.name).replace(place)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+    with writing_to(place), _parents(place) as parent, _work_folder(place, parent) as work:
+        yield work / place.name
+        check_free_file(place, force=force, ours=ours)  # once more: the work took its time
+        (work / place.name).replace(place)
 
 
 def check_free_file(place: Path, *, force: bool, ours: str) -> None:

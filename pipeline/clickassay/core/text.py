@@ -1,5 +1,6 @@
 """Numbers, times, intervals, and text from logs and judgments, as words."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -81,6 +82,32 @@ def first_line(error: BaseException) -> str:
 def utc_text(time_ms: int) -> str:
     """Return milliseconds since 1970 as date and time of day (UTC), e.g. 2026-06-01 12:00:00."""
     return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+_KEYS = r"token|secret|password|passwd|credential|signature|\bsig\b|access[._-]?key|api[._-]?key"
+_URL = r"[a-z][a-z0-9+.-]+:/+"
+_SECRETS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"({_URL})[^\s/@:'\"]*:(?!\d+(?:[/\s]|$))[^\s'\"]*(?=@)",  # USER:SECRET@; a port is none
+        r"(https?:/+)[^\s/@:'\"]+(?=@)",
+        r"(sc:/+[^\s;'\"]*;)[^\s'\"]+",  # parameters of Spark Connect
+        rf"({_URL}[^\s?'\"]*\?)(?=[^\s'\"]*(?:{_KEYS}))[^\s'\"]+",  # a query that signs its URL
+        rf"((?:[\w.-]*(?:{_KEYS})[\w.-]*)=)[^\s;&,'\"]+",
+    )
+)
+
+
+def without_secrets(text: str) -> str:
+    """Return a message with … in place of the secrets of URLs and settings in it.
+
+    These are user and password before a host, what signs a URL, parameters of Spark Connect, and values of
+    names such as ``token``.
+    """
+    if ":/" in text or "=" in text:
+        for secret in _SECRETS:
+            text = secret.sub(r"\1…", text)
+    return text
 
 
 def did_you_mean(name: str, known: Iterable[str], spell: Callable[[str], str] = str) -> str:

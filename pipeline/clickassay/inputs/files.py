@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.text import first_line
 
 FORMATS = {
@@ -63,11 +64,26 @@ def format_by_content(what: str, file: Path) -> str:
 
 
 def unreadable_file(what: str, file: Path, error: BaseException) -> InputError:
-    """Return the error that names a file which cannot be read."""
-    found = f"{what}: cannot read {file}: {first_line(error)}"
-    if "InvalidNumber" in str(error):
-        return InputError(f"{found}; is it of more than 128 bits? Then write such ids as text")
-    return InputError(f"{found}; is it complete (and text in UTF-8)? Write it again")
+    """Return the error that names a file which cannot be read.
+
+    Raises
+    ------
+    MachineError
+        If that is no fault of the file.
+    """
+    refuse_machine_fault(file, error)
+    remedy = "is it complete (and text in UTF-8)? Write it again"
+    return InputError(f"{what}: cannot read {file}: {first_line(error)}; {reading_remedy(error, remedy)}")
+
+
+def reading_remedy(error: BaseException, remedy: str) -> str:
+    """Return what to do about an error of reading: the remedy, where the error names no other cause."""
+    text = str(error)
+    if "Too many open files" in text:
+        return "raise the limit of open files (ulimit -n), or write the rows as fewer files"
+    if "InvalidNumber" in text:
+        return "is it of more than 128 bits? Then write such ids as text"
+    return remedy
 
 
 def malformed(file: object, line: int, found: str, *, expected: str) -> InputError:

@@ -42,7 +42,7 @@ from clickassay.jobs.strata import (
     split_users,
     unjudged_table,
 )
-from clickassay.judgments.prepare import judged_queries, prepare_judgments
+from clickassay.judgments.prepare import check_labels, judged_queries, prepare_judgments
 from clickassay.metrics.scoring import Measurements, formed_sessions
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
 
@@ -98,9 +98,11 @@ def analyse_tables(
     refuse_stops(log_health(table, settings, examples))
     check_depths(table, settings.depth)
     settings = with_log_settings(table, settings)
-    progress(Event("reading judgments"))
-    rows, by_market = collected(judgments), "market" in judgments.columns
     queries = pl.concat(table.queries)
+    check_labels("searches", queries, settings)
+    progress(Event("reading judgments"))
+    check_labels("judgments", judgments.frame, settings)
+    rows, by_market = collected(judgments), "market" in judgments.columns
     graded = prepare_judgments(rows, queries, settings, by_market=by_market)
     judged = judged_queries(rows, by_market=by_market)
     check_judged(table, judged)

@@ -48,7 +48,7 @@ MOST_LISTS = 5_000
 
 HELD_OUT = 0.25
 FOLDS_TO_HOLD_OUT = 3
-"""Fewest folds of users of which one is held out: of two it would be half of the sessions."""
+"""Fewest folds of users of which some are held out: of two, one would be half of the sessions."""
 
 PSEUDO_COUNT = 1.0
 
@@ -84,10 +84,11 @@ class Clicks:
         return click_log(self.configurations, self.patterns, depth=self.depth)
 
     def split(self, *, share: float, seed: int) -> TrainTestSplit:
-        """Hold out the users of the last of three folds or more; else a random sample of sessions."""
+        """Hold out the users of this share of three folds or more, the last; else a sample of sessions."""
         if self.folds < FOLDS_TO_HOLD_OUT:
             return split_sessions(self.log(), share=share, seed=seed)
-        last = pl.col("fold") == pl.col("fold").max()
+        held_out = min(max(1, round(share * self.folds)), self.folds - 1)
+        last = pl.col("fold").is_in(self.patterns["fold"].unique().sort().tail(held_out).implode())
         parts = (self.patterns.filter(part) for part in (~last, last))
         return split_by_users(*(click_log(self.configurations, part, depth=self.depth) for part in parts))
 

@@ -10,7 +10,7 @@ from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.batches.cutting import plan_windows, rows_of_batch
 from clickassay.logs.batches.estimate import FilesToRead, RunPlan, files_to_read
 from clickassay.logs.batches.windows import Window
-from clickassay.logs.grow import plan_growth, store_settings
+from clickassay.logs.grow import plan_growth, store_settings, with_folds_of
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store.store import PatternStore
@@ -56,7 +56,7 @@ def plan_store(
         If a file has changed since it was read, or comes too late.
     """
     check_apart(folder, searches, clicks)
-    log = read_log(searches, clicks)
+    log, settings = read_log(searches, clicks), with_folds_of(folder, settings)
     kept = queries_to_keep(judgments, settings)
     with files_named(log.searches, log.clicks):
         if not (folder / STORE_FILE).exists() and not (folder.exists() and any(folder.iterdir())):

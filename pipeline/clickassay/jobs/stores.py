@@ -12,12 +12,12 @@ from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import versions
 from clickassay.core.settings import Settings
 from clickassay.inputs.paths import is_uri
-from clickassay.inputs.tables import files_named
+from clickassay.inputs.tables import copy_notes, files_named
 from clickassay.jobs.patterns import check_reachable, read_log
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
 from clickassay.logs.batches.cutting import warn_if_unsorted
-from clickassay.logs.grow import BatchProcessor, add_to_store, plan_growth, store_settings
+from clickassay.logs.grow import BatchProcessor, add_to_store, plan_growth, store_settings, with_folds_of
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.patterns.store.store import PatternStore
 
@@ -66,12 +66,15 @@ def grow_store(
     if settings.engine == "spark":
         return _grow_on_spark(searches, clicks, folder, settings, judgments, steady(progress))
     folder = Path(folder)
-    log = read_log(searches, clicks)
+    log, settings = read_log(searches, clicks), with_folds_of(folder, settings)
     kept = queries_to_keep(judgments, settings)
     store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
     with store.locked(), files_named(log.searches, log.clicks):
         plan = plan_growth(store, log, settings)
         warn_if_unsorted(plan.windows, settings, progress)
+        for what, half in log.halves.items():
+            for note in copy_notes(half, plan.alike[what], "it is not read"):
+                progress(Event(note, note=True))
         told = steady(progress)
         with _batch_processor(log, settings, folder, store.judged_queries(), told) as processor:
             added = add_to_store(processor, store, plan, settings, versions(), told)
@@ -107,7 +110,7 @@ def _grow_on_spark(
     log_bytes = bytes_here(searches, clicks)
     progress(Event("starting Spark"))
     with spark_engine(settings, None, log_bytes) as engine, local_store(engine.session, place) as folder:
-        log = read_spark_log(engine, searches, clicks)
+        log, settings = read_spark_log(engine, searches, clicks), with_folds_of(folder, settings)
         for half in log.halves.values():
             half.fingerprints()  # a table without distinct files is refused before a store is created
         store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)

@@ -35,7 +35,7 @@ from clickassay.judgments.unjudged import (
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.click_model_metrics import MODEL_METRICS, Expectation
 from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metrics
-from clickassay.patterns.lists import LogLists, log_lists
+from clickassay.patterns.lists import LogLists, log_lists, user_halves
 from clickassay.patterns.sums import Layout, counted
 from clickassay.patterns.table import StagedTable
 from clickassay.studies.audit.in_run import conventions_table
@@ -52,7 +52,7 @@ class UserSplit:
     evaluation
         Sessions that metrics are evaluated on.
     fitting
-        Sessions of the users of fold 0, if models are fitted on them; else None.
+        Sessions of the users of even folds, if models are fitted on them; else None.
     """
 
     evaluation: LogLists
@@ -65,7 +65,7 @@ class UserSplit:
 
 
 def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Settings) -> UserSplit:
-    """Hold out the users of fold 0 if the settings need clicks to fit a model of grades or of a metric.
+    """Hold out the users of even folds if the settings need clicks to fit a model of grades or of a metric.
 
     Parameters
     ----------
@@ -85,12 +85,11 @@ def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Setti
         raise SettingsError(
             f"{what} needs the lists of every query: make the pattern table without --only-judged"
         )
-    own = pl.col("fold") == 0
-    fitting, evaluation = (log_lists(table, judged, users=part) for part in (own, ~own))
+    fitting, evaluation = (log_lists(table, judged, users=half) for half in user_halves())
     if not fitting.sessions_by_market() or not evaluation.sessions_by_market():
         raise SettingsError(
             f"{what} is fitted on the clicks of some users and evaluated on those of others; this log has "
-            "users of one fold only: make the pattern table with --folds 2, the default"
+            "users of one half only: make the pattern table with --folds 2 or more (16 by default)"
         )
     return UserSplit(evaluation, fitting)
 

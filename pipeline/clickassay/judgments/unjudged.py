@@ -138,8 +138,8 @@ def _donors_of(donors: pl.DataFrame, judge: str) -> pl.DataFrame:
     own = donors.filter(pl.col("judge") == judge).sort(KEY)
     if own.height < MIN_DONORS:
         raise JudgmentError(
-            f"--unjudged model: judge {judge!r} judged {own.height} results that users of fold 0 were shown; "
-            f"grades are drawn from {MIN_DONORS} or more: give more judgments, or --unjudged drop"
+            f"--unjudged model: judge {judge!r} judged {own.height} results that users of even folds were "
+            f"shown; grades are drawn from {MIN_DONORS} or more: give more judgments, or --unjudged drop"
         )
     return own
 

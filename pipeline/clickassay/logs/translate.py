@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from clickassay.core.errors import EngineError
-from clickassay.core.sqlfiles import sql_text
+from clickassay.core.files.sql import sql_text
 from clickassay.logs.engine import Value
 
 if TYPE_CHECKING:

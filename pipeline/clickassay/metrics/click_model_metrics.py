@@ -31,7 +31,7 @@ def _expected(grades: NDArray[np.integer], fitted: Mapping[str, Expectation], *,
     if model not in fitted:
         raise SettingsError(
             f"metric {model} needs a fitted click model, and none was fitted: "
-            "make the pattern table with --folds 2, the default, or more"
+            "make the pattern table with --folds 2 or more (16 by default)"
         )
     return fitted[model](grades)
 

@@ -236,7 +236,7 @@ def _funnel(
 ) -> pl.DataFrame:
     kept = {sample.key.market: int(sample.sessions.sum()) for sample in samples}
     steps = (
-        ("set apart", "users of fold 0: models are fitted on their clicks", fitting.sessions),
+        ("set apart", "users of even folds: models are fitted on their clicks", fitting.sessions),
         ("too short", "fewer results than the depth", judged.too_short),
         ("not judged", "a result without a grade", judged.not_judged),
         ("kept", "", kept),

@@ -1,6 +1,5 @@
 """The folder of a pattern table: written, read back and checked."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -17,8 +16,10 @@ from clickassay.core.contracts.patterns import (
     PATTERNS,
 )
 from clickassay.core.errors import PatternError
+from clickassay.core.files.documents import read_json
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.output import SETTINGS_FILE, write_json
-from clickassay.core.tables import write_table
+from clickassay.core.tables import scan_parquet, write_table
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.script_folder import read_script_folder
 from clickassay.patterns.table import PatternTable, Pieces, StagedTable
@@ -80,15 +81,15 @@ def opened_patterns(folder: Path) -> StagedTable:
     if place is not Place.PATTERN_TABLE:
         raise PatternError(f"{folder} is not a pattern table; `clickassay patterns --out {folder}` makes one")
     with _broken(folder):
-        info = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
-        used = info.get("settings") if isinstance(info, dict) else None
+        info = read_json(folder / SETTINGS_FILE)
+        used = info.get("settings")
         only_judged = isinstance(used, dict) and used.get("only_judged")
-        judged = pl.read_parquet(folder / JUDGED_FILE, glob=False) if only_judged else None
+        judged = scan_parquet(folder / JUDGED_FILE).collect() if only_judged else None
         funnel, health = (
-            FOLDER_TABLES[name].canonical(pl.read_parquet(folder / f"{name}.parquet", glob=False))
+            FOLDER_TABLES[name].canonical(scan_parquet(folder / f"{name}.parquet").collect())
             for name in _SMALL
         )
-    if not isinstance(info, dict) or "stored_depth" not in info:
+    if "stored_depth" not in info:
         raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
     pieces = {name: Pieces(partial(_read, folder, name)) for name in FOLDER_TABLES if name not in _SMALL}
     return StagedTable(**pieces, funnel=funnel, info=info, judged_queries=judged, health=health)
@@ -96,7 +97,7 @@ def opened_patterns(folder: Path) -> StagedTable:
 
 def _read(folder: Path, name: str) -> Iterator[pl.DataFrame]:
     with _broken(folder):
-        rows = pl.scan_parquet(folder / f"{name}.parquet", glob=False)
+        rows = scan_parquet(folder / f"{name}.parquet")
         yield from FOLDER_TABLES[name].in_order(rows.collect_batches(maintain_order=True))
 
 
@@ -105,5 +106,6 @@ def _broken(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, pl.exceptions.PolarsError, ContractError) as error:
+        refuse_machine_fault(folder, error)
         reason = str(error).splitlines()[0]
         raise PatternError(f"pattern table {folder} is broken: {reason}; make it again") from error

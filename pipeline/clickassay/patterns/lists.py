@@ -61,6 +61,15 @@ class LogLists:
         return dict(pl.concat(rows).group_by("market").agg(pl.col("sessions").sum()).iter_rows())
 
 
+def user_halves() -> tuple[pl.Expr, pl.Expr]:
+    """Return which patterns are of one half of the users, even folds, and which of the other, odd folds.
+
+    Models are fitted on the first and evaluated on the second. With one fold the second half is empty.
+    """
+    even = pl.col("fold") % 2 == 0
+    return even, ~even
+
+
 def log_lists(
     staged: StagedTable, judged: pl.DataFrame | None = None, *, users: pl.Expr | None = None
 ) -> LogLists:

@@ -1,6 +1,5 @@
 """A finished run read back from its folder: its tables, its judged configurations as arrays."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,8 @@ from clickassay.core.contracts.form import ContractError, Table
 from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import ANOTHER_LAYOUT, CONFIGURATIONS, LAYOUT, STATISTICS
 from clickassay.core.errors import ReportError
+from clickassay.core.files.documents import DocumentError, read_json
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.output import SETTINGS_FILE
 from clickassay.core.records import (
     ANY_SAMPLE,
@@ -26,6 +27,7 @@ from clickassay.core.records import (
     largest_samples,
 )
 from clickassay.core.settings import Settings
+from clickassay.core.tables import scan_parquet
 from clickassay.core.text import first_line
 from clickassay.inputs.files import READ_ERRORS
 from clickassay.metrics.clicks import CLICK_METRICS, click_values, good_masks
@@ -68,10 +70,11 @@ class FinishedRun:
         if not file.is_file():
             raise self._no_run(file.name)
         try:
-            info = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
+            info = read_json(file)
+        except (OSError, DocumentError) as error:
+            refuse_machine_fault(file, error)
             raise broken(file, first_line(error)) from error
-        if not isinstance(info, dict) or not all(isinstance(info.get(part), dict) for part in _PARTS):
+        if not all(isinstance(info.get(part), dict) for part in _PARTS):
             raise broken(file, f"expected an object with {', '.join(_PARTS)}")
         if "layout" not in info and not (self.folder / f"{CONFIGURATIONS.name}.parquet").is_file():
             raise self._no_run(f"{CONFIGURATIONS.name}.parquet")
@@ -97,6 +100,7 @@ class FinishedRun:
             try:
                 self._tables[contract.name] = contract.canonical(self.scan(contract.name).collect())
             except (*READ_ERRORS, ContractError) as error:
+                refuse_machine_fault(self.file(contract.name), error)
                 raise broken(self.file(contract.name), first_line(error)) from error
         return self._tables[contract.name]
 
@@ -110,7 +114,7 @@ class FinishedRun:
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Return a table as written, to read a part of it with `collect`."""
-        return pl.scan_parquet(self.file(table), glob=False)
+        return scan_parquet(self.file(table))
 
     def columns(self, table: str) -> list[str]:
         """Return the names of the columns of a table as written."""
@@ -121,6 +125,7 @@ class FinishedRun:
         try:
             return rows.collect()
         except READ_ERRORS as error:
+            refuse_machine_fault(self.folder, error)
             message = f"a table in {self.folder} is broken ({first_line(error)}); make the run again"
             raise ReportError(message) from error
 
@@ -158,9 +163,13 @@ class FinishedRun:
         """The folds of users that its clicks are of, ascending."""
         return tuple(self.table(PATTERNS)["fold"].unique().sort())
 
-    def sample_without(self, key: SampleKey, fold: int) -> Sample:
-        """Return the sample without the users of a fold: the configurations that others were shown."""
-        patterns = self.table(PATTERNS).filter(pl.col("fold") != fold)
+    def sample_without(self, key: SampleKey, fold: int, of: int | None = None) -> Sample:
+        """Return the sample without the users of a fold: the configurations that others were shown.
+
+        With `of`, the folds are put together to so many, a divisor of their number.
+        """
+        own = pl.col("fold") if of is None else pl.col("fold") % of
+        patterns = self.table(PATTERNS).filter(own != fold)
         rows = self.configurations(key).join(
             patterns, on="configuration_id", how="semi", maintain_order="left"
         )

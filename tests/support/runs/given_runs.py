@@ -76,6 +76,20 @@ def changed_info(run, folder, change):
     return folder
 
 
+def with_folds(run, folder, folds):
+    """Copy a run whose users are put together to so many folds, a divisor of their number."""
+
+    def together(rows):
+        key = ["configuration_id", "fold", "click_mask"]
+        return rows.with_columns(pl.col("fold") % folds).group_by(key).agg(pl.col("sessions").sum()).sort(key)
+
+    copy = changed_table(run, folder, "patterns", together)
+    info = json.loads((copy / "settings.json").read_text(encoding="utf-8"))
+    info["settings"]["folds"] = folds
+    (copy / "settings.json").write_text(json.dumps(info), encoding="utf-8")
+    return copy
+
+
 # ---- numbers of two runs ----------------------------------------------------------------------
 
 FIRST = ("north", 5, "all", "MeanRR", "ERR")

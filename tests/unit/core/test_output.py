@@ -1,6 +1,7 @@
 """A folder appears whole or not at all, and what is there is not lost."""
 
 import errno
+import fcntl
 import json
 import os
 
@@ -29,9 +30,37 @@ def test_the_folder_appears_when_the_block_ends(tmp_path):
     assert names(place.parent) == ["out"]
 
 
-def test_the_folder_can_be_read_by_others(tmp_path):
-    publish(tmp_path / "out")
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o755
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_the_folder_has_the_rights_that_new_folders_have(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        publish(tmp_path / "out")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o777 & ~mask
+
+
+def leftover(folder, *, ours=True):
+    """Make a folder as a killed process leaves it; return its lock."""
+    folder.mkdir()
+    (folder / "half").write_text("x")
+    lock = folder / (".clickassay-work" if ours else "settings.json")
+    lock.touch()
+    return lock
+
+
+def test_what_killed_processes_left_is_swept_unless_it_is_in_use_or_not_ours(tmp_path):
+    leftover(tmp_path / ".yesterday.0123abcd")
+    leftover(tmp_path / ".out.20260101", ours=False)
+    with leftover(tmp_path / ".other.4567cdef").open() as used:
+        fcntl.flock(used, fcntl.LOCK_EX)
+        with published_folder(tmp_path / "out") as folder:
+            own = folder.name
+            publish(tmp_path / "beside")
+            assert names(tmp_path) == sorted([".other.4567cdef", ".out.20260101", own, "beside"])
+    publish(tmp_path / "next")
+    assert names(tmp_path) == [".out.20260101", "beside", "next", "out"]
+    assert names(tmp_path / "beside") == ["file", SETTINGS_FILE]
 
 
 @pytest.mark.parametrize("error", [RuntimeError("x"), KeyboardInterrupt(), MemoryError()])

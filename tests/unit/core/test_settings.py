@@ -28,7 +28,7 @@ def test_defaults_are_those_of_the_paper():
 
 def test_a_file_wins_over_defaults_and_an_option_over_the_file(tmp_path):
     chosen = from_toml(tmp_path, "iterations = 7\nseed = 8\n", seed=9, folds=None)
-    assert (chosen.iterations, chosen.seed, chosen.folds) == (7, 9, 2)
+    assert (chosen.iterations, chosen.seed, chosen.folds) == (7, 9, 16)
 
 
 def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):

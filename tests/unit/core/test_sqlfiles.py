@@ -3,7 +3,7 @@
 import pytest
 
 from clickassay.core.errors import QueryError
-from clickassay.core.sqlfiles import sql_names, sql_text
+from clickassay.core.files.sql import sql_names, sql_text
 from support.places import ROOT
 
 

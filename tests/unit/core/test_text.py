@@ -6,7 +6,18 @@ import io
 import polars as pl
 import pytest
 
-from clickassay.core.text import capital, listed, number, percent, plural, sentence, signed, span, visible
+from clickassay.core.text import (
+    capital,
+    listed,
+    number,
+    percent,
+    plural,
+    sentence,
+    signed,
+    span,
+    visible,
+    without_secrets,
+)
 from clickassay.report.model import Table
 from clickassay.report.writers.csv import csv_text
 from support.reports.report_world import HOSTILE
@@ -63,3 +74,40 @@ def test_csv_reads_back_to_the_same_values_to_the_last_bit():
     assert [row[0] for row in rows[1:]] == [HOSTILE, 'a,"b"', "c\nd", "'=1"]
     assert [float(row[1]) for row in rows[1:]] == floats
     assert [row[2] for row in rows[1:]] == ["", "1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "no server at sc://h:15002/;token=HUSH;user_id=me (refused)",
+            "no server at sc://h:15002/;… (refused)",
+        ),
+        ("sc:/h:15002/;use_ssl=true;token=HUSH", "sc:/h:15002/;…"),
+        ("s3://KEY:HU/SH+x@bucket/logs does not exist", "s3://…@bucket/logs does not exist"),
+        ("cannot write s3a:/KEY:HUSH@bucket", "cannot write s3a:/…@bucket"),
+        ("'https://HUSH@host/x': no", "'https://…@host/x': no"),
+        ("https://h/a.csv?X-Amz-Date=1&X-Amz-Signature=HUSH: no", "https://h/a.csv?… no"),
+        ("https://h/a?sv=2024&sig=HUSH is", "https://h/a?… is"),
+        ("jdbc:x://h/db;password=HUSH;a=b", "jdbc:x://h/db;password=…;a=b"),
+        ("spark.hadoop.fs.s3a.secret.key=HUSH", "spark.hadoop.fs.s3a.secret.key=…"),
+        ("CLICKASSAY_TOKEN=HUSH is unknown", "CLICKASSAY_TOKEN=… is unknown"),
+    ],
+)
+def test_a_message_has_no_secret(text, told):
+    assert without_secrets(text) == told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "abfss://container@account.dfs.core.windows.net/logs",
+        "sc://host:15002 does not answer",
+        "spark://host:7077/a@b",
+        "http://shop.example:80/?page=2&q=signs of life",
+        "--cost-column token, --judge a@b.example: found 'x=y', expected VALUE=GRADE",
+        "http://shop.example/p?id=7 and http://user.example/~me:you",
+    ],
+)
+def test_a_message_without_a_secret_stays(text):
+    assert without_secrets(text) == text

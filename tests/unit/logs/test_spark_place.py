@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clickassay.cli.options import without_secrets
+from clickassay.cli.options import arguments_told
 from clickassay.core.errors import EngineError, InputError, SettingsError
 from clickassay.core.provenance import plain_settings
 from clickassay.core.settings import load_settings
@@ -29,7 +29,7 @@ from clickassay.logs.spark.session import SparkPlace, _conf
     ],
 )
 def test_a_command_that_is_told_holds_no_secret(given, shown):
-    assert without_secrets(given) == shown
+    assert arguments_told(given) == shown
 
 
 def test_settings_that_are_written_say_nothing_of_where_spark_runs():

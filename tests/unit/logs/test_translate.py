@@ -11,8 +11,8 @@ import sqlglot
 from sqlglot import exp
 
 from clickassay.core.errors import EngineError
+from clickassay.core.files.sql import sql_folders, sql_names, sql_text
 from clickassay.core.settings import Settings
-from clickassay.core.sqlfiles import sql_folders, sql_names, sql_text
 from clickassay.logs import translate as dialect
 from clickassay.logs.steps import NEVER_MS, step_values
 from clickassay.logs.translate import translate_step

@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.core.sqlfiles import sql_text
+from clickassay.core.files.sql import sql_text
 from clickassay.patterns.digests import digests_of_numbers, digests_of_texts, id_digests
 
 EDGES = (-(2**63), 2**63 - 1, -1, 0, 2**31 - 2, 2**31 - 1, 2**31, -(2**31), 7 * (2**31 - 1), -7 * (2**31 - 1))

@@ -37,7 +37,9 @@ SOURCE = Annotated[
 ]
 HELD_OUT = Annotated[
     float,
-    typer.Option(help="Share of sessions that models are tried on; with three folds or more, the last one."),
+    typer.Option(
+        help="Share held out, on which models are tried: of three folds of users or more, else of sessions."
+    ),
 ]
 
 

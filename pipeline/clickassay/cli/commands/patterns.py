@@ -205,16 +205,24 @@ def verify(store: STORE, json: JSON = False) -> None:
 
         clickassay store verify patterns-store
     """
+    from clickassay.patterns.places import STORE_FILE
     from clickassay.patterns.store.store import PatternStore
 
-    damage = PatternStore(store).damage()
+    kept = PatternStore(store)
+    damage = kept.damage()
+    older = [] if damage else kept.without_digest()
     if json:
-        write_json({"store": str(store), "faults": damage})
+        write_json({"store": str(store), "faults": damage, "batches_without_digest": older})
     elif damage:
         again = f"clickassay store forget {shlex.quote(str(store))} --from …"
-        say(*damage, f"Undo from the first broken batch on: {again}")
+        say(*damage)
+        if not damage[0].startswith(str(store / STORE_FILE)):  # that is restored: no batch is broken
+            say(f"Undo from the first broken batch on: {again}")
     else:
         say(f"{store}: every file is as it was written, counts add up, no run uses ids of another")
+        if older:
+            number = plural(len(older), "batch", "batches")
+            say(f"Not compared: batch.json of {number} that an older clickassay wrote without its digest")
     if damage:
         raise typer.Exit(ExitCode.FINDING)
 

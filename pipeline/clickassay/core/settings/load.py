@@ -5,7 +5,6 @@ Names are the same everywhere: ``--idle-minutes 30`` on the command line is ``id
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from clickassay.core.errors import SettingsError
+from clickassay.core.files.documents import DocumentError, read_toml
 from clickassay.core.settings.declared import SETTINGS
 from clickassay.core.settings.model import Settings
 from clickassay.core.text import did_you_mean
@@ -52,8 +52,8 @@ def load_settings(
 
 def _from_toml(file: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(file.read_text(encoding="utf-8-sig"))  # editors may begin with a mark
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        values = read_toml(file)
+    except (OSError, DocumentError) as error:
         raise SettingsError(f"settings file {file}: {error}") from error
     section = next((name for name, value in values.items() if isinstance(value, dict)), None)
     if section is not None:

@@ -75,6 +75,14 @@ class Settings(BaseModel):
         le=1,
         metavar="SHARE",
     )
+    max_markets: int = _setting(
+        "Log",
+        100,
+        "Stop when there are more markets in the log, or more markets or judges in the judgments.",
+        ge=1,
+        metavar="N",
+        details="Each is measured by itself: a column of sessions, named so by mistake, would take hours.",
+    )
     health_limit: tuple[str, ...] = _setting(
         "Log",
         (),
@@ -121,11 +129,12 @@ class Settings(BaseModel):
     )
     folds: int = _setting(
         "Log",
-        2,
+        16,
         "Folds of users that the pattern table keeps apart; 1 keeps none apart.",
         ge=1,
         le=1024,
-        details="What is fitted on the clicks of one fold can be evaluated on those of the others.",
+        details="What is fitted on clicks of even folds is evaluated on those of odd ones; `diff` needs 8 or "
+        "more to know what users' habits add. A store keeps the number that it was made with.",
         metavar="N",
     )
     scale: tuple[str, ...] = _setting(

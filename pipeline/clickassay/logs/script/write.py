@@ -8,9 +8,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from clickassay.core.files.sql import sql_text
 from clickassay.core.provenance import __version__
 from clickassay.core.settings import Settings
-from clickassay.core.sqlfiles import sql_text
 from clickassay.logs.engine import Value
 from clickassay.logs.script.dialects import Dialect, Sql, dialect, folder, source
 from clickassay.logs.steps import (

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from clickassay.core.errors import InputError
+from clickassay.core.text import without_secrets
 from clickassay.inputs.sources.fingerprint import LISTING, FileFingerprint
 from clickassay.logs.chunks import DAY_MS, MANY_DAYS, Chunk
 from clickassay.logs.spark.errors import text_error
@@ -116,6 +117,7 @@ class RemoteFiles:
 
 
 def _fingerprint(path: str, size: int, modified: str) -> FileFingerprint:
+    path = without_secrets(path)  # a store keeps it
     digest = hashlib.sha256(f"{path}\n{size}\n{modified}".encode()).hexdigest()
     return FileFingerprint(path.rpartition("/")[2], path, size, f"{LISTING}:{digest}")
 

@@ -16,9 +16,10 @@ from clickassay.patterns.store.files import (
     broken,
     file_digest,
     read_frame,
-    read_json,
+    read_record,
     replace_json,
     rows_of,
+    with_own_digest,
     write_ids,
     write_through,
 )
@@ -91,18 +92,26 @@ def write_batch(content: BatchContent, folder: Path, number: int) -> None:
         write(content.frames[name], folder / f"{name}.parquet")
     files = sorted(folder.rglob("*.parquet"))
     digests = {file.relative_to(folder).as_posix(): file_digest(file) for file in files}
-    replace_json(folder / "batch.json", {**content.info, "number": number, "digests": digests})
+    info = {**content.info, "number": number, "digests": digests}
+    replace_json(folder / "batch.json", with_own_digest(info))
     for file in files:
         write_through(file)
 
 
-def faults_of(folder: Path) -> list[str]:
-    """Return one line for each file of a batch that is not as it was written."""
+def faults_of(folder: Path, *, has_data: bool) -> list[str]:
+    """Return one line for each file of a batch that is not as it was written; its data may be dropped."""
     try:
-        digests = read_json(folder / "batch.json")["digests"]
+        digests = read_record(folder / "batch.json")["digests"]
     except StoreError as error:
         return [str(error)]
+    return _faults_of_files(folder, digests) if has_data else []
+
+
+def _faults_of_files(folder: Path, digests: Mapping[str, str]) -> list[str]:
     faults = []
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    for name in sorted(there - {"batch.json", *digests}):
+        faults.append(f"{folder / name} is not among the files that were written")
     for name, digest in digests.items():
         file = folder / name
         if not file.is_file():

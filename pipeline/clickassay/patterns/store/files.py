@@ -12,9 +12,13 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import StoreError
+from clickassay.core.files.documents import DocumentError, check_form, read_json
+from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.output import is_disk_full, write_json
+from clickassay.core.tables import scan_parquet
 from clickassay.patterns.folder import JUDGED_FILE
 from clickassay.patterns.places import STORE_FILE
+from clickassay.patterns.store.records import BatchRecord
 
 ID_ROW_GROUP = 1 << 15
 """Digests of search ids in a row group; a block of one in 64 of a day of four million has about as many."""
@@ -38,7 +42,7 @@ def rows_of(file: Path) -> int:
 
 def _collected(file: Path, chosen: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
     try:
-        return chosen(pl.scan_parquet(file, glob=False, hive_partitioning=False)).collect()
+        return chosen(scan_parquet(file)).collect()
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise broken(file, error) from error
 
@@ -54,7 +58,18 @@ def write_ids(ids: pl.DataFrame | pl.LazyFrame, file: Path) -> None:
     )
 
 
-def read_json(file: Path) -> dict[str, Any]:
+OWN_DIGEST = "own_digest"
+"""Key of batch.json: SHA-256 of all else in it; older versions wrote none."""
+
+
+def with_own_digest(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a batch.json with its own digest."""
+    rest = {name: value for name, value in info.items() if name != OWN_DIGEST}
+    spelled = json.dumps(rest, sort_keys=True).encode()
+    return {**rest, OWN_DIGEST: hashlib.sha256(spelled).hexdigest()}
+
+
+def read_record(file: Path) -> dict[str, Any]:
     """Read the batch.json of a batch.
 
     Raises
@@ -63,16 +78,23 @@ def read_json(file: Path) -> dict[str, Any]:
         If it is missing or broken.
     """
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        value = check_form(read_json(file), BatchRecord)
+    except (OSError, DocumentError) as error:
         raise broken(file, error) from error
-    if not isinstance(value, dict) or not {"files", "watermark_ms", "digests"} <= value.keys():
-        raise broken(file, ValueError("it lacks what clickassay wrote"))
+    if OWN_DIGEST in value and value != with_own_digest(value):
+        raise broken(file, ValueError("its content is not what was written"))
     return value
 
 
 def broken(file: Path, error: Exception) -> StoreError:
-    """Return the error that names a missing or broken file and how to repair the store."""
+    """Return the error that names a missing or broken file and how to repair the store.
+
+    Raises
+    ------
+    MachineError
+        If the file could not be read for a reason of the system: then nothing is to be repaired.
+    """
+    refuse_machine_fault(file, error)
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     found = "is missing" if isinstance(error, FileNotFoundError) else f"is broken: {reason}"
     if file.name in (STORE_FILE, JUDGED_FILE):

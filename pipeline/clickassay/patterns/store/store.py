@@ -10,7 +10,6 @@ import hashlib
 import itertools
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +20,8 @@ import polars as pl
 
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import StoreError
+from clickassay.core.files.documents import DocumentError, check_form, read_json
+from clickassay.core.output import new_folder_in
 from clickassay.core.tables import write_table
 from clickassay.inputs.sources.fingerprint import FileFingerprint, input_fingerprint
 from clickassay.patterns.folder import JUDGED_FILE
@@ -28,16 +29,18 @@ from clickassay.patterns.funnel import orphan_click_rows
 from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store.batches import BatchContent, StoredBatch, drop_data, faults_of, write_batch
 from clickassay.patterns.store.files import (
+    OWN_DIGEST,
     broken,
     locked_folder,
     read_frame,
-    read_json,
+    read_record,
     refuse_others,
     remedy,
     replace_json,
     write_through,
 )
 from clickassay.patterns.store.ids import ids_of_several_runs, known_ids
+from clickassay.patterns.store.records import StoreRecord
 from clickassay.patterns.table import PatternTable, merge_tables
 
 FORMAT = 2
@@ -61,20 +64,23 @@ class PatternStore:
 
     def _header(self) -> dict[str, Any]:
         try:
-            header = json.loads((self.folder / STORE_FILE).read_text(encoding="utf-8"))
+            header = read_json(self.folder / STORE_FILE)
         except (FileNotFoundError, NotADirectoryError) as error:
             refuse_others(self.folder)
             raise StoreError(
                 f"{self.folder} is no pattern store; `clickassay patterns --store {self.folder}` makes one"
             ) from error
-        except (OSError, ValueError) as error:
+        except (OSError, DocumentError) as error:
             raise broken(self.folder / STORE_FILE, error) from error
-        if not isinstance(header, dict) or header.get("format") != FORMAT:
+        if header.get("format") != FORMAT:
             raise StoreError(
                 f"{self.folder} is a pattern store of another layout; make it again from its logs: "
                 "`clickassay patterns --searches … --clicks … --store NEW_FOLDER`"
             )
-        return header
+        try:
+            return check_form(header, StoreRecord)
+        except DocumentError as error:
+            raise broken(self.folder / STORE_FILE, error) from error
 
     @classmethod
     def open_or_create(
@@ -156,7 +162,7 @@ class PatternStore:
                 raise StoreError(
                     f"store {self.folder}: batch {number} is missing; {remedy(self.folder, number)}"
                 )
-        return [StoredBatch(int(path.name), path, read_json(path / "batch.json")) for path in folders]
+        return [StoredBatch(int(path.name), path, read_record(path / "batch.json")) for path in folders]
 
     def batches(self) -> list[StoredBatch]:
         """Return the batches whose data are there, in order of time."""
@@ -172,7 +178,9 @@ class PatternStore:
     def publish(self, content: BatchContent) -> StoredBatch:
         """Add a batch after the last one: it appears whole, by one rename, or not at all."""
         number = len(self._every_batch()) + 1
-        work = Path(tempfile.mkdtemp(prefix=".batch.", dir=self.folder))
+        if number == 1:
+            content = replace(content, info={**content.info, "store": self._lasting()})
+        work = new_folder_in(self.folder, ".batch.")
         try:
             write_batch(content, work, number)
             place = self.folder / f"{number:06d}"
@@ -180,7 +188,7 @@ class PatternStore:
             write_through(self.folder)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-        published = StoredBatch(number, place, read_json(place / "batch.json"))
+        published = StoredBatch(number, place, read_record(place / "batch.json"))
         if self._listed is not None:
             self._listed.append(published)
         return published
@@ -261,8 +269,18 @@ class PatternStore:
     def _folders(self) -> list[Path]:
         return sorted(path for path in self.folder.iterdir() if path.name.isdigit())
 
+    def _lasting(self) -> dict[str, Any]:
+        """Return the settings that stay the same over the life of the store."""
+        return {name: value for name, value in self.settings.items() if name != "forgotten_before"}
+
+    def without_digest(self) -> list[int]:
+        """Return the batches that an older version wrote: what is in their batch.json cannot be compared."""
+        return [batch.number for batch in self.history() if OWN_DIGEST not in batch.info]
+
     def damage(self) -> list[str]:
         """Compare every file with the digest it was published with, counts with their sums, ids of all runs.
+
+        So are the settings of the store, which its first batch has too.
 
         Returns
         -------
@@ -270,9 +288,23 @@ class PatternStore:
         """
         first = self.settings["forgotten_before"]
         faults = [
-            fault for folder in self._folders() if int(folder.name) >= first for fault in faults_of(folder)
+            fault
+            for folder in self._folders()
+            for fault in faults_of(folder, has_data=int(folder.name) >= first)
         ]
+        faults = faults or self._changed_settings()
         return faults or _sums_that_differ(self.table()) + self._ids_used_again()
+
+    def _changed_settings(self) -> list[str]:
+        """Return one line for each setting of the store that is not the one of its first batch."""
+        first = next(iter(self.history()), None)
+        written = self._lasting() if first is None else first.info.get("store", self._lasting())
+        return [
+            f"{self.folder / STORE_FILE} has {name} = {self.settings.get(name)}, "
+            f"but batch 1 was written with {written.get(name)}; restore it"
+            for name in sorted({*written, *self._lasting()})
+            if self.settings.get(name) != written.get(name)
+        ]
 
     def _ids_used_again(self) -> list[str]:
         return [

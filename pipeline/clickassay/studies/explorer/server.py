@@ -76,6 +76,8 @@ def serve(
         if open_browser:
             webbrowser.open(address)
         signal.set_wakeup_fd(-1)  # the server handles SIGTERM itself; a SIGINT would interrupt its shutdown
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which it does not
         server.run(sockets=[listening])
 
 

@@ -1,17 +1,19 @@
 """A labelling plan as records and tables, and the folder that holds it: written whole, read back."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated, Self
 
 import polars as pl
+from pydantic import BaseModel, Field, model_validator
 
 from clickassay.core.contracts.columns import QUERY
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import ActiveError
+from clickassay.core.files.documents import check_form, read_json
 from clickassay.core.output import SETTINGS_FILE, published_folder, write_json
-from clickassay.core.tables import as_csv, write_table, writing_tables
+from clickassay.core.tables import as_csv, scan_parquet, write_table, writing_tables
 from clickassay.studies.labelling.inputs import KEY
 
 PLAN_QUERIES = Table(
@@ -65,6 +67,34 @@ TO_LABEL = Table(
     ),
     ("number",),
 )
+
+
+class RecordedOptions(BaseModel):
+    """Options of a plan as settings.json has them; see `PlanOptions`."""
+
+    measure: str
+    variant: str
+    budget: Annotated[float, Field(gt=0)]
+    depth: Annotated[int, Field(ge=1)] | None
+    defensive_share: Annotated[float, Field(ge=0, le=1)]
+    seed: Annotated[int, Field(ge=0)]
+
+
+class PlanRecord(BaseModel):
+    """What settings.json of a plan has: numbers by which it goes on."""
+
+    options: RecordedOptions
+    max_grade: Annotated[int, Field(ge=0)]
+    expected: dict[str, float]
+    spent: Annotated[float, Field(ge=0)]
+    notes: list[str]
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        """Refuse an expected error of no value."""
+        if "error" in self.expected and "value" not in self.expected:
+            raise ValueError("expected has no value")
+        return self
 
 
 @dataclass(frozen=True)
@@ -167,11 +197,13 @@ def read_plan(folder: Path) -> LabelPlan:
         If there is none, a file of it is broken, or it has the layout of an earlier version.
     """
     try:
-        info = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
+        info = read_json(folder / SETTINGS_FILE)
         _check_layout(info, folder)
+        check_form(info, PlanRecord)
         forms = {form.name: form for form in (PLAN_QUERIES, PLAN_DOCUMENTS, PLAN_DRAWS)}
         frames = {
-            name: form.canonical(pl.read_parquet(folder / f"{name}.parquet")) for name, form in forms.items()
+            name: form.canonical(scan_parquet(folder / f"{name}.parquet").collect())
+            for name, form in forms.items()
         }
         return LabelPlan(
             **frames, options=PlanOptions(**info["options"]), max_grade=int(info["max_grade"]),

@@ -1,5 +1,6 @@
 """The means and correlations of two runs joined, and whether their changes are within noise."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +40,8 @@ FAMILIES = (MEANS_OF_METRICS, MEANS_OF_CLICKS, WEIGHTED, CLOSED_FORMS, BY_CLASS)
 
 FEW_FOLDS = "users in fewer than 8 folds"
 MIN_FOLDS = 8
-"""With fewer folds of users a mean of clicks has a caution: what users' habits add is hardly known then."""
+"""With fewer folds of users what users' habits add is hardly known: means of clicks have a caution, and all
+intervals from two folds or more, which may be far too wide."""
 
 WITHIN, BEYOND, NOT_TESTED, NO_VALUE = "within noise", "beyond noise", "not tested", "no value"
 """Verdicts on a number, besides `SAME`, `ONLY_A` and `ONLY_B`."""
@@ -209,15 +211,20 @@ def _left_out(
     for key in keys:
         pair = tuple(one.run.sample(key).sample for one in runs)
         overlaps.append(_overlap(*pair))
-        folds = [tuple(one.run.sample_without(key, fold) for one in runs) for fold in common_folds(runs)]
+        number, common = common_folds(runs)
+        folds = [tuple(one.run.sample_without(key, fold, of=number) for one in runs) for fold in common]
         tested.extend(_again((pair, *folds), key.rows(rows)))
     return pl.concat(overlaps), pl.concat(tested)
 
 
-def common_folds(runs: Sequence[ComparedRun]) -> tuple[int, ...]:
-    """Return the folds of users, if both runs have the same and more than one; a fold has the same users."""
-    of_a, of_b = (run.run.folds for run in runs)
-    return of_a if of_a == of_b and len(of_a) > 1 else ()
+def common_folds(runs: Sequence[ComparedRun]) -> tuple[int, tuple[int, ...]]:
+    """Return to how many folds those of both runs can be put together, and which both have, if several.
+
+    A fold is digest(user) mod F, so that a fold modulo a divisor of both F has the same users in both.
+    """
+    number = math.gcd(*(run.run.settings.folds for run in runs))
+    of_a, of_b = ({fold % number for fold in run.run.folds} for run in runs)
+    return number, tuple(sorted(of_a)) if of_a == of_b and len(of_a) > 1 else ()
 
 
 def _overlap(a: Sample, b: Sample) -> pl.DataFrame:
@@ -337,9 +344,11 @@ def _verdicts(rows: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.lit(LEFT_OUT))
     )  # fmt: skip
     alone = pl.coalesce("caution", "caution_b")
-    few = pl.when((pl.col("family") == MEANS_OF_CLICKS) & (pl.col("folds") < MIN_FOLDS)).then(
-        pl.lit(FEW_FOLDS)
-    )
+    few = pl.when(
+        (pl.col("family") == MEANS_OF_CLICKS) & (pl.col("folds") < MIN_FOLDS)
+        | pl.col("folds").is_between(2, MIN_FOLDS - 1)
+    ).then(pl.lit(FEW_FOLDS))
+    both = pl.coalesce(pl.col("paired_caution") + "; " + few, "paired_caution", few)
     return rows.select(
         *PLACE,
         a.alias("a"),
@@ -347,6 +356,6 @@ def _verdicts(rows: pl.DataFrame) -> pl.DataFrame:
         *("change", "ci_low", "ci_high", "p_value", "p_adjusted", "family"),
         status.alias("status"),
         pl.when(p.is_not_null()).then(by).alias("tested_by"),
-        pl.when("paired").then(pl.coalesce("paired_caution", few)).otherwise(alone).alias("caution"),
+        pl.when("paired").then(both).otherwise(alone).alias("caution"),
         pl.when(b.is_null()).then(of_b).when(a.is_null()).then(of_a).alias("reason"),
     )

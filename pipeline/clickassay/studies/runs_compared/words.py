@@ -15,6 +15,7 @@ from clickassay.studies.runs_compared.numbers import (
     BY_CLASS,
     CLOSED_FORMS,
     FAMILIES,
+    FEW_FOLDS,
     INTERVALS,
     MEANS,
     MEANS_OF_CLICKS,
@@ -211,8 +212,9 @@ def change_words(row: Mapping[str, Any]) -> str:
     rose = "rose" if side > 0 else "fell"
     p = "" if row["p_adjusted"] is None else f" (adjusted p {row['p_adjusted']:.2g})"
     alone = ", tested from intervals alone" if row["tested_by"] == INTERVALS else ""
+    few = f" ({FEW_FOLDS})" if FEW_FOLDS in (row["caution"] or "") else ""
     way = f"{rose} from {row['a']:.3g} to {row['b']:.3g}, by {abs(row['change']):.3g}{span}"
-    return f"{place_words(row)} {way}, {row['status']}{p}{alone}"
+    return f"{place_words(row)} {way}, {row['status']}{p}{alone}{few}"
 
 
 def place_words(row: Mapping[str, Any]) -> str:

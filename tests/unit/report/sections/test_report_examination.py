@@ -145,7 +145,7 @@ def test_rules_are_shown_with_coverage_filled_share_and_correlation(tables):
         assert words in text
     (table,) = section.tables
     assert [row.name for row in table.rows] == ["lists left out", "grades predicted from clicks"]
-    assert "users of fold 0" in " ".join(table.remarks)
+    assert "users of even folds" in " ".join(table.remarks)
 
 
 def test_filled_grades_are_never_ignored(tables):

@@ -16,7 +16,17 @@ from clickassay.studies.runs_compared.noise import weighted_changes
 from clickassay.studies.runs_compared.numbers import DiffOptions
 from clickassay.studies.runs_compared.watch import Watch, flag_findings
 from clickassay.studies.runs_compared.words import alone_words, change_words, headline
-from support.runs.given_runs import COLUMNS, COMMITTED, FIRST, at, changed_table, judgments, made, number
+from support.runs.given_runs import (
+    COLUMNS,
+    COMMITTED,
+    FIRST,
+    at,
+    changed_table,
+    judgments,
+    made,
+    number,
+    with_folds,
+)
 
 
 def test_the_committed_run_does_not_differ_from_itself():
@@ -66,6 +76,28 @@ def test_runs_of_other_queries_share_none_and_err_as_both_intervals_say(halves):
     samples = [FinishedRun(run).sample(SampleKey("north", 5, "all")).sample for run in halves]
     found = weighted_changes(*(sample.narrowed(["MeanRR"], ["ERR"]) for sample in samples))
     assert (found.high[0] - found.low[0]) / 2 == pytest.approx(math.hypot(*half_width), rel=0.15)
+
+
+FEW = "users in fewer than 8 folds"
+
+
+@pytest.mark.parametrize(
+    ("folds", "few"), [((16, 16), False), ((8, 16), False), ((2, 2), True), ((16, 4), True)]
+)
+def test_a_comparison_with_few_folds_says_so_beside_each_number(halves, tmp_path, folds, few):
+    pair = [with_folds(run, tmp_path / run.name, n) for run, n in zip(halves, folds, strict=True)]
+    rows = compare_runs(*pair).numbers.filter(pl.col("change") != 0)
+    assert set(rows["tested_by"]) == {"queries and users left out"}
+    assert {FEW in (caution or "") for caution in rows["caution"]} == {few}
+    assert ("(users in fewer than 8 folds)" in change_words(rows.row(0, named=True))) == few
+
+
+def test_runs_of_16_and_of_2_folds_are_compared_by_the_2_that_both_have(halves, tmp_path):
+    two = [with_folds(run, tmp_path / run.name, 2) for run in halves]
+    assert compare_runs(halves[0], two[1]).numbers.equals(compare_runs(*two).numbers)
+    odd = with_folds(halves[1], tmp_path / "one", 1)
+    alone = compare_runs(halves[0], odd).numbers.filter(pl.col("change") != 0)
+    assert set(alone["tested_by"]) == {"queries left out"}
 
 
 @pytest.mark.parametrize("table", ["correlations", "differences"])
@@ -127,7 +159,7 @@ def test_the_end_that_is_nearer_to_no_change_comes_first_in_words():
     row = {"table": "correlations", "depth": 5} | dict.fromkeys(("market", "judge", "split", "class"), "all")
     row |= {"click_metric": "MeanRR", "editorial_metric": "ERR", "change": -0.031, "ci_low": -0.05}
     row |= {"ci_high": -0.01, "p_adjusted": 0.004, "status": "beyond noise", "tested_by": "queries left out"}
-    row |= {"a": 0.431, "b": 0.4}
+    row |= {"a": 0.431, "b": 0.4, "caution": None}
     assert change_words(row) == (
         "the correlation of ERR with MeanRR (depth 5) fell from 0.431 to 0.4, by 0.031 [0.01, 0.05], beyond "
         "noise (adjusted p 0.004)"

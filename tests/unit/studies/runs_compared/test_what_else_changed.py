@@ -133,7 +133,7 @@ def test_settings_versions_and_records_have_both_values_and_the_command_is_not_c
     assert told.pop(("version", "polars"))[2] == '"99"'
     assert told == {
         ("setting", "persistence"): ("changed", "0.8", "0.9"),
-        ("setting", "folds"): ("only in A", "2", None),
+        ("setting", "folds"): ("only in A", "16", None),
         ("record", "notes"): ("changed", "[]", '["<odd>"]'),
     }
     assert headline(diff).startswith(

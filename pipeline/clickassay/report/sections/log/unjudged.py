@@ -21,8 +21,8 @@ RULES = {
 HEADS = ("Coverage", "Grades filled in", "Queries")
 MODEL_NOTE = (
     "Grades are drawn from judged results of similar attraction, relevance and impressions, as estimated "
-    "from the clicks of the users of fold 0. These clicks are used for nothing else: all other numbers of "
-    "this report are from the other users."
+    "from the clicks of the users of even folds. These clicks are used for nothing else: all other numbers "
+    "of this report are from the other users."
 )
 EXTREMES_NOTE = (
     "The worst and the highest grade are given to all results without a judgment alike. These are two "

@@ -15,7 +15,12 @@ from clickassay.studies.runs_compared.gate.grammar import NotWorse
 from clickassay.studies.runs_compared.gate.names import parted
 from clickassay.studies.runs_compared.gate.outcome import Outcome, State
 from clickassay.studies.runs_compared.gate.quantities import Found
-from clickassay.studies.runs_compared.numbers import DiffOptions, compare_numbers
+from clickassay.studies.runs_compared.numbers import (
+    FEW_FOLDS,
+    USERS_LEFT_OUT,
+    DiffOptions,
+    compare_numbers,
+)
 from clickassay.studies.runs_compared.read import read_run
 from clickassay.studies.runs_compared.watch import NOTHING_WORSE, check_watch
 from clickassay.studies.runs_compared.words import change_words, clearest
@@ -46,15 +51,29 @@ def judged(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey) -> Outcome:
     certain = worse.filter(NOTHING_WORSE.certain)
     compared = plural(numbers.filter(pl.col("a").is_not_null()).height, "number")
     if worse.is_empty():
-        fell = clearest(numbers.filter(pl.col("change") < 0))
-        most = "" if fell.is_empty() else f" beyond noise; the clearest fall: {_first_words(fell)}"
-        reason = f"none of {compared} fell{most}"
-        return Outcome(rule.text, State.HOLDS, reason, key, _found(fell))
+        return _kept(numbers, rule, key, compared)
     state, shown = (State.BROKEN, certain) if certain.height else (State.UNDECIDED, worse)
     what = "fell beyond noise or are gone" if certain.height else "fell and could not be tested"
     first = clearest(shown)
     reason = f"{shown.height:,} of {compared} {what}; the clearest: {_first_words(first)}"
     return Outcome(rule.text, state, reason, key, _found(first), changes=tuple(worse.to_dicts()))
+
+
+def _kept(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey, compared: str) -> Outcome:
+    """Return the outcome where nothing fell beyond noise: open where too few folds of users may be why."""
+    fell = clearest(numbers.filter(pl.col("change") < 0))
+    blind = fell.filter(
+        pl.col("caution").str.contains(FEW_FOLDS, literal=True), pl.col("tested_by") == USERS_LEFT_OUT
+    )
+    if blind.height:
+        reason = (
+            f"not decided: {blind.height:,} of {compared} fell within an interval that rests on {FEW_FOLDS}, "
+            "and may be far too wide; make both pattern tables with 16 folds; "
+            f"the clearest: {_first_words(blind)}"
+        )
+        return Outcome(rule.text, State.OPEN, reason, key, _found(blind), changes=tuple(blind.to_dicts()))
+    most = "" if fell.is_empty() else f" beyond noise; the clearest fall: {_first_words(fell)}"
+    return Outcome(rule.text, State.HOLDS, f"none of {compared} fell{most}", key, _found(fell))
 
 
 def _options(before: FinishedRun, rule: NotWorse, key: SampleKey) -> DiffOptions:

@@ -27,7 +27,8 @@ class Outcome:
     rule
         The rule as it was written.
     state
-        HOLDS: kept, with its whole interval. OPEN: the interval has values of both sides. BROKEN: the whole
+        HOLDS: kept, with its whole interval. OPEN: the interval has values of both sides, or is
+        too wide to tell, as it comes from few folds of users. BROKEN: the whole
         interval breaks it. UNDECIDED: there is no value, or no interval.
     sample
         What it is about; None for the health of the log.
@@ -40,7 +41,7 @@ class Outcome:
     reason
         Why it has its state, in words.
     changes
-        Rows of `numbers.compare_numbers` that break a rule `not worse than`, or leave it undecided.
+        Rows of `numbers.compare_numbers` that break a rule `not worse than`, or leave it undecided or open.
     """
 
     rule: str

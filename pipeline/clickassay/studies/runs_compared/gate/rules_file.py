@@ -1,9 +1,9 @@
 """A file of rules: TOML with the one list ``rules``."""
 
-import tomllib
 from pathlib import Path
 
 from clickassay.core.errors import SettingsError
+from clickassay.core.files.documents import DocumentError, read_toml
 
 EXAMPLE = 'rules = ["coverage >= 0.8", "correlation(ERR, MeanRR) >= 0.3"]'
 
@@ -17,11 +17,11 @@ def read_rules_file(file: Path) -> tuple[str, ...]:
         If the file cannot be read, or is not of the form of `EXAMPLE`.
     """
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8-sig"))  # editors may begin with a mark
+        found = read_toml(file)
     except OSError as error:
         raise SettingsError(f"rules file {file}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SettingsError(f"rules file {file} is no TOML ({error}); expected {EXAMPLE}") from error
+    except DocumentError as error:
+        raise SettingsError(f"rules file {file}: {error}; expected {EXAMPLE}") from error
     unknown = sorted(set(found) - {"rules"})
     if unknown:
         raise SettingsError(f"rules file {file}: unknown key {unknown[0]}; expected only {EXAMPLE}")

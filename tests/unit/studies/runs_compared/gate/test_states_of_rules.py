@@ -13,7 +13,7 @@ from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run, state_of
 from clickassay.studies.runs_compared.gate.grammar import parse_rule, parse_rules
 from clickassay.studies.runs_compared.gate.quantities import Found
-from support.runs.given_runs import changed_table, judgments, made
+from support.runs.given_runs import changed_table, judgments, made, of_half, with_folds
 from support.runs.sample_run import SAMPLE, copied_run, table
 
 NORTH = {"market": "north", "depth": 5, "judge": "all"}
@@ -334,3 +334,24 @@ def test_a_sample_that_the_other_run_lacks_is_refused(whole):
         outcome(SAMPLE, f"not worse than {whole} for depth 10")
     with pytest.raises(ReportError, match=r"no settings\.json in nowhere"):
         outcome(SAMPLE, "not worse than nowhere")
+
+
+@pytest.mark.parametrize(("folds", "state"), [(16, "holds"), (2, "open")])
+def test_a_rule_that_an_interval_from_few_folds_cannot_decide_is_not_decided(tmp_path, folds, state):
+    rows = judgments()
+    one, other = (
+        with_folds(made(tmp_path / f"whole {half}", of_half(rows, half)), tmp_path / str(half), folds)
+        for half in (0, 1)
+    )
+    fell = min(
+        (outcome(b, f"not worse than {a} in ERR") for a, b in ((one, other), (other, one))), key=_value
+    )
+    assert (fell.state, fell.found.value < 0) == (state, True)
+    assert (fell.found.low < 0 < fell.found.high, fell.fails(strict=False)) == (True, False)
+    assert fell.fails(strict=True) == (state == "open")
+    assert ("not decided: " in fell.reason and "with 16 folds" in fell.reason) == (state == "open")
+    assert ("users in fewer than 8 folds" in (fell.found.caution or "")) == (state == "open")
+
+
+def _value(found):
+    return found.found.value or 0

@@ -105,8 +105,9 @@ def kind_of(case):
 @pytest.mark.parametrize("case", [case for case in PLACES if kind_of(case) is not OF_SCRIPT], ids=ids)
 def test_a_url_is_refused_before_any_work_where_nothing_reads_or_writes_it(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for url in ("s3://bucket/logs", "https://shop.example/run", "hdfs:/logs"):
+    for url in ("s3://KEY:HU/SH@bucket/logs", "https://shop.example/run?X-Amz-Signature=HU", "hdfs:/logs"):
         line = tiny.refusal(*given(*case, url))
+        assert "HU" not in line
         assert " is a URL, and files are read and written on this machine alone; " in line
         assert ("--engine spark" in line) == (kind_of(case) is OF_ENGINE)
     assert tiny.tree(tmp_path) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 from clickassay.core.errors import EngineError, QueryError
 from clickassay.core.text import did_you_mean
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[2]
 
 
 @cache  # a pattern table asks some sixty times, and files do not change under a run
