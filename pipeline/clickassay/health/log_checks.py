@@ -33,6 +33,7 @@ def log_checks(funnel: pl.DataFrame, health: pl.DataFrame, examples: Mapping[str
         By check, what shows it; see `examples`.
     """
     yield from _click_checks(funnel, examples)
+    yield from _repeats_check(funnel)
     days = days_of(health)
     if days is not None:
         yield from _minute_checks(days)
@@ -61,6 +62,26 @@ def zone_checks(mixed: Mapping[str, Sequence[int]]) -> Iterator[Measured]:
         "Where they are local times, name their zone, as --time-zone Europe/Berlin; if all are UTC, "
         "--health-limit times_without_zone=off.",
     )  # fmt: skip
+
+
+def _repeats_check(funnel: pl.DataFrame) -> Iterator[Measured]:
+    """Yield the share of lists that show a result again, of the lists that are known."""
+    rows = {
+        (source, step): int(number)
+        for source, step, number in funnel.filter(depth=0)
+        .group_by("source", "step")
+        .agg(pl.col("rows").sum())
+        .iter_rows()
+    }
+    lists = rows.get(("searches", "kept"), 0) - rows.get(("lists", "left out"), 0)
+    again = rows.get(("lists", "shortened"), 0)
+    if lists > 0:
+        yield Measured(
+            "repeated_results", again / lists,
+            f"{percent(again / lists)} of the lists ({count(again)} of {count(lists)}) show a result again; "
+            "each result counts at its first place.",
+            "Check the join that made results: a row that matches several others repeats a result.",
+        )  # fmt: skip
 
 
 def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator[Measured]:
