@@ -3,10 +3,10 @@
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from support.logs import tiny
 
 from clickassay.core.errors import PatternError
 from clickassay.metrics.scoring import _check_ranges
+from support.logs import tiny
 
 
 def fanned_out(frame, rows=tiny.ROWS):
