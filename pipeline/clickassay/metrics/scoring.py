@@ -123,8 +123,8 @@ def _check_ranges(names: Sequence[str], values: Floats, configuration_ids: pl.Se
         if len(beyond):
             raise PatternError(
                 f"{metric.name} of configuration {configuration_ids[int(beyond[0])]} is "
-                f"{column[beyond[0]]:.4f}, beyond {metric.low:g} to {metric.high:g}: its list shows a result again; make the pattern "
-                "table or store again with this version"
+                f"{column[beyond[0]]:.4f}, beyond {metric.low:g} to {metric.high:g}: its list "
+                "shows a result again; make the pattern table or store again with this version"
             )
 
 
