@@ -10,7 +10,7 @@ SAMPLE := data_samples
 .PHONY: report explore dev quick check test test-thorough test-all lint samples truth pictures site pages pins clean
 
 report: $(VENV)/installed
-	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
+	@CLICKASSAY_CLOCK=2026-02-01 $(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
 	  --judgments $(SAMPLE)/judgments.parquet --queries $(SAMPLE)/queries.parquet --out reports/sample --force
 
 explore: report $(VENV)/explorer

@@ -113,6 +113,16 @@ CREATE OR REPLACE TEMP MACRO normal_results(wanted, unnormalised, urls) AS CASE
     WHEN wanted AND unnormalised THEN list_transform(urls, lambda url: normalise_url(url)) ELSE urls
 END;
 
+-- whether a list holds an element more than once, and a list with each element at its first place alone
+CREATE OR REPLACE TEMP MACRO holds_repeat(xs) AS len(list_distinct(xs)) < len(xs);
+CREATE OR REPLACE TEMP MACRO without_repeats(xs) AS list_filter(xs, lambda x, i: list_position(xs, x) = i);
+
+-- the top results of a list in normal form, each at its first place
+CREATE OR REPLACE TEMP MACRO shown_results(wanted, unnormalised, repeats, urls, k) AS CASE
+    WHEN repeats THEN top_of(without_repeats(normal_results(wanted, unnormalised, urls)), k)
+    ELSE normal_results(wanted, unnormalised, top_of(urls, k))
+END;
+
 -- whether normal form may change a URL, and whether it changes one of a list
 CREATE OR REPLACE TEMP MACRO may_be_unnormalised(url) AS contains(url, '://');
 CREATE OR REPLACE TEMP MACRO holds_unnormalised_url(urls) AS len(list_filter(urls, lambda url: url <> normalise_url(url))) > 0;

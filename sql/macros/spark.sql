@@ -114,6 +114,16 @@ CREATE OR REPLACE TEMP MACRO normal_results(wanted, unnormalised, urls) AS CASE
     WHEN wanted AND unnormalised THEN transform(urls, url -> normalise_url(url)) ELSE urls
 END;
 
+-- whether a list holds an element more than once, and a list with each element at its first place alone
+CREATE OR REPLACE TEMP MACRO holds_repeat(xs) AS size(array_distinct(xs)) < size(xs);
+CREATE OR REPLACE TEMP MACRO without_repeats(xs) AS filter(xs, (x, i) -> array_position(xs, x) = i + 1);
+
+-- the top results of a list in normal form, each at its first place
+CREATE OR REPLACE TEMP MACRO shown_results(wanted, unnormalised, repeats, urls, k) AS CASE
+    WHEN repeats THEN top_of(without_repeats(normal_results(wanted, unnormalised, urls)), k)
+    ELSE normal_results(wanted, unnormalised, top_of(urls, k))
+END;
+
 -- whether normal form may change a URL (cheap, with few false alarms), and whether it changes one of a list
 CREATE OR REPLACE TEMP MACRO may_be_unnormalised(url) AS contains(url, '://') AND NOT (
     url = lower(url) AND octet_length(url) = length(url) AND NOT endswith(url, '/') AND NOT contains(url, '#')

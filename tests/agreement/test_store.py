@@ -154,6 +154,41 @@ def test_a_file_that_is_changed_in_its_middle_is_named_and_its_copy_is_read(log,
         grow_store(str(copy), str(clicks), store, SETTINGS)
 
 
+def test_a_day_given_twice_is_read_once_and_named(log, whole, tmp_path):
+    searches, clicks = cut(log, tmp_path, some_times(log, 1, 9))
+    shutil.copy(searches / "1.parquet", searches / "copy.parquet")
+    empty = pl.read_parquet(clicks / "0.parquet").clear()
+    for name in ("2", "3"):
+        empty.write_parquet(clicks / f"{name}.parquet")
+    told = []
+    grown = grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS, progress=told.append)
+    assert [event.message for event in told if event.note] == [
+        f"searches: {searches / 'copy.parquet'} is a copy of {searches / '1.parquet'}; it is not read"
+    ]
+    assert grown.known_files == 2  # the copy, and one of the two files without rows
+    assert_same(PatternStore(tmp_path / "store").table(), whole)
+    assert grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS).batches == 0
+    told.clear()
+    table = log_to_patterns(searches, clicks, SETTINGS, progress=told.append)
+    (note,) = (event.message for event in told if event.note)
+    assert note.endswith("its rows are read twice, so leave it out")
+    assert table.patterns["sessions"].sum() == whole.patterns["sessions"].sum()
+
+
+def test_a_file_that_is_changed_while_a_store_reads_it_is_in_no_batch(log, tmp_path):
+    searches, clicks = padded(log, tmp_path)
+
+    def change(event):
+        if event.message == "publishing":
+            change_the_middle(searches)
+
+    with pytest.raises(
+        InputError, match=r"searches: .*searches\.parquet was changed while it was read; run again"
+    ):
+        grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS, progress=change)
+    assert PatternStore(tmp_path / "store").batches() == []
+
+
 def test_a_store_with_older_digests_knows_its_files_and_what_has_their_ends_is_compared(log, tmp_path):
     searches, clicks = padded(log, tmp_path)
     store = tmp_path / "store"

@@ -335,8 +335,9 @@ def test_query_lists_the_ready_questions_and_answers_each(run):
     listed = said_by("query", run, "--list")
     for known in questions():
         assert known.name in listed
-        header = said_by("query", run, "--name", known.name, "--csv").splitlines()[0]
-        assert header.count(",") >= 1
+        answer = said_by("query", run, "--name", known.name, "--csv")
+        assert answer.splitlines()[0].count(",") >= 1
+        assert said_by("query", run, known.name, "--csv") == answer
 
 
 # ---- exit codes -------------------------------------------------------------------------------
@@ -350,6 +351,12 @@ def test_query_lists_the_ready_questions_and_answers_each(run):
         (["query", "RUN", "SELECT 1", "--csv", "--json"], "give --csv or --json, not both"),
         (["query", "RUN", "--name", "coverge"], "did you mean coverage"),
         (["query", "RUN", "SELEC 1"], "SELEC"),
+        (["query", "RUN", "coverge"], "no question 'coverge'; did you mean coverage"),
+        (
+            ["query", "RUN", "FROM statistic"],
+            "no table 'statistic'; did you mean statistics? known are agreem",
+        ),
+        (["query", "RUN", "SELECT * FROM nowhere.b"], "no table 'nowhere.b'; known are agreement, "),
         (["query", "NOWHERE", "SELECT 1"], "no run.duckdb at"),
         (["report", "--patterns", "RUN", "--judgments", "x.csv", "--out", "NOWHERE"], "RUN"),
         (
@@ -464,3 +471,23 @@ def test_pandas_is_not_loaded_where_it_is_installed(tmp_path, ids):
     command = (sys.executable, "-c", LOADED, *log.options("patterns"), "--max-rejected", "0.5")
     done = ran(*command, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize(("table", "column"), [("searches", "market"), ("judgments", "judge")])
+def test_columns_with_more_values_than_markets_or_judges_may_be_are_refused_before_the_work(
+    tmp_path, table, column
+):
+    rows = getattr(tiny, table)()
+    many = pl.concat([rows.with_columns(pl.lit(f"{column}-{number}").alias(column)) for number in range(3)])
+    if table == "searches":
+        many = (
+            rows.with_row_index("row")
+            .with_columns(market=pl.format("market-{}", pl.col("row") % 3))
+            .drop("row")
+        )
+    log = tiny.write_log(tmp_path, **{table: many})
+    said = tiny.refused(log, more=("--max-markets", "2"))
+    assert (
+        f"{table}: column {column} has 3 different values ('{column}-0', '{column}-1', '{column}-2'" in said
+    )
+    assert "give --max-markets 3" in said

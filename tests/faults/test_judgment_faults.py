@@ -27,7 +27,7 @@ def graded(first: object, dtype: pl.DataType = pl.Float64) -> pl.DataFrame:
         (2**63 - 1, pl.Int64, ("outside 0..4", "--max-grade")),
         (-1, pl.Int8, ("grade -1 of row 1", "outside 0..4")),
         (255, pl.UInt8, ("grade 255 of row 1", "outside 0..4")),
-        (2.5, pl.Float64, ("grade 2.5 of row 1", "not a whole number 0..4", "round it")),
+        (2.5, pl.Float64, ("grade 2.5 of row 1", "not a whole number 0..4", "--grade-map 0=0,2=2,2.5=3,4=4")),
         (float("inf"), pl.Float64, ("grade inf of row 1", "outside 0..4")),
         (float("-inf"), pl.Float32, ("outside 0..4",)),
         ("splendid", pl.String, ("grade 'splendid' of row 1", "bad,fair,good,excellent,perfect (found")),

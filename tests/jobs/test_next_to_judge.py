@@ -20,11 +20,11 @@ from support.logs.tiny_table import judgment_rows, prepared, table_of
 SETTINGS = load_settings(iterations=10, click_models=("NONE",), depth=[3, 6])
 
 
-def proposed(depth, *, table=None, rows=None, by_market=False):
+def proposed(depth, *, table=None, rows=None, by_market=False, **more):
     table = table_of() if table is None else table
     judgments = prepared(table, rows, by_market=by_market)
     formed = formed_sessions(table.funnel)
-    return next_judgments(log_lists(table.staged()), judgments, formed, judge="all", depth=depth)
+    return next_judgments(log_lists(table.staged()), judgments, formed, judge="all", depth=depth, **more)
 
 
 def test_a_result_that_completes_a_list_is_worth_its_sessions():
@@ -52,6 +52,22 @@ def test_lists_of_a_query_are_taken_as_long_as_a_label_gives_more_sessions():
     (row,) = proposed(2, table=table, rows=judgment_rows([("z", "z", 1)])).iter_rows(named=True)
     # a b: 10 sessions for 2; with a c 19 for 3; with d e 27 for 5
     assert (row["urls"], row["labels"], row["sessions"]) == (["a", "b", "c"], 3, 19)
+
+
+def test_lists_with_a_result_that_is_judged_in_another_form_are_not_proposed():
+    lists = [("all", "q", "ab"), ("all", "q", "ac"), ("all", "r", "de")]
+    table = table_of(lists, [{0: 10}, {0: 9}, {0: 8}], stored_depth=2)
+    rows = judgment_rows([("q", "a", 1)])
+
+    def found(*spelled):
+        forms = pl.DataFrame(spelled, schema={"query": pl.String, "url": pl.String}, orient="row")
+        rest = proposed(2, table=table, rows=rows, in_other_form=forms).filter(goal="coverage")
+        return {(row["query"], *row["urls"]) for row in rest.iter_rows(named=True)}
+
+    assert found() == {("q", "b"), ("r", "d", "e")}
+    assert found(("q", "b")) == {("q", "c"), ("r", "d", "e")}
+    assert found(("r", None)) == {("q", "b")}
+    assert found(("other", "d"), ("q", "c")) == {("q", "b"), ("r", "d", "e")}
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,9 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         "  another --depth; judged in full are at depth 1 (3 sessions), 2 (3 sessions)",
         "  --unjudged zero (or extremes, model): grades by rule, in 3 sessions of queries with some judgment",
         "  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET",
-        "Health: no fault found in the log and its judgments.",
+        "Health: 9 checks found no fault, 20 could not speak (they have 4 of 50 clicks, 4 of 1,000 searches, "
+        "4 of 1,000 sessions, 4 of 20 clicks a day, 2 of 20 judgments, 0 of 20 queries with a correlation "
+        "and 2 of 20 results).",
         f"Report: {tmp_path / 'run' / 'report.html'}",
         "verdict: finding",
     ]
@@ -82,14 +84,21 @@ def test_what_it_says_to_do_works(tmp_path):
     )
 
 
-def test_judgments_of_other_queries_are_reported_and_all_is_left_to_judge(tmp_path):
+def test_judgments_of_other_queries_alone_are_a_fault_and_nothing_is_proposed(tmp_path):
     code, lines = ended(tmp_path, [{"query": "radio", "url": "a", "grade": 1}], "--depth", "3")
     assert code == 1
     assert lines[1].startswith("0.0 % of the results shown have a grade: 0 of 11,")
-    assert "  tv: a, b, c and 1 more (completes 3 sessions)" in lines  # rather than 2 for 3 labels
-    assert (
-        "  judgments of these queries: those given name no query of the log; are they spelled alike?" in lines
+    assert not any("To judge first" in line for line in lines)
+    assert lines[-2] == (
+        "Finding: Of 1 judged query the log has none. For example, “radio” is judged; a query of the log is "
+        "“tv”. Check that the judgments are of this log, and that queries are written alike."
     )
+
+
+def test_of_a_query_the_lists_that_complete_most_sessions_are_proposed(tmp_path):
+    some = [{"query": "hi fi", "url": "x", "grade": 1}]
+    _, lines = ended(tmp_path, some, "--depth", "3")
+    assert "  tv: a, b, c and 1 more (completes 3 sessions)" in lines  # rather than 2 for 3 labels
 
 
 def test_lists_that_are_all_shorter_than_the_depth_ask_for_another_depth(tmp_path):
@@ -154,9 +163,9 @@ def test_of_several_judges_without_a_session_the_first_is_named(tmp_path):
 
 
 def test_texts_of_the_log_cannot_move_the_terminal(tmp_path):
-    odd = [search(1, 0, ["u\x1b[2J", "v"], query="tv\u202e")]
-    _, lines = ended(tmp_path, [{"query": "tv\u202e", "url": "v", "grade": 1}], "--depth", "2", searches=odd)
-    assert any(r"tv\u202e: u\x1b[2J" in line for line in lines)
+    odd = [search(1, 0, ["u\x1b[2J", "v", "a"], query="tv\u202e")]
+    _, lines = ended(tmp_path, [{"query": "tv\u202e", "url": "v", "grade": 1}], "--depth", "3", searches=odd)
+    assert any(r"tv\u202e: a, u\x1b[2J" in line for line in lines)
 
 
 # ---- the sample of Chorus ---------------------------------------------------------------------
@@ -212,7 +221,7 @@ def test_where_ids_are_in_another_case_it_says_so_and_not_to_judge_or_to_fill_in
     said = "\n".join(lines)
     assert code == 1
     assert "“p1-0” is judged, and “P1-0” is shown: they differ in case" in said
-    assert "Finding: 100.0 % of the results shown for judged queries (40 of 40)" in said
+    assert "Finding: Of 40 judged results the lists of their queries show none." in said
     for misleading in ("--unjudged zero", "To judge first", "judging these results"):
         assert misleading not in said
     assert "only then judge more" in said

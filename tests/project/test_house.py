@@ -30,7 +30,7 @@ PACKAGE = ROOT / "pipeline" / "clickassay"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SQL_FILES = sorted((ROOT / "sql").rglob("*.sql"))
 STEPS = [file for file in SQL_FILES if not {"macros", "questions"} & set(file.relative_to(ROOT).parts)]
-LONGEST_MODULE = 400
+LONGEST_MODULE = 500
 
 
 def text_of(file):
@@ -56,6 +56,62 @@ def test_a_module_fits_one_sitting():
 def test_test_modules_have_distinct_names():
     stems = [file.stem for file in sorted((ROOT / "tests").rglob("test_*.py"))]
     assert sorted({stem for stem in stems if stems.count(stem) > 1}) == []
+
+
+# ---- one place that lists files, and one that opens them ---------------------------------------
+
+LISTING = {"glob", "rglob", "iglob", "walk"}
+OPENING = {"scan_parquet", "read_parquet", "read_parquet_schema", "scan_csv", "read_csv", "scan_ndjson",
+           "read_ndjson"}  # fmt: skip
+
+# (module, what it calls): why it may
+ALLOWED_CALLS = {
+    ("core/tables.py", "pl.scan_parquet"): "the function that opens Parquet, whatever signs a name holds",
+    ("inputs/sources/scan.py", "pl.scan_csv"): "the function that opens files of users",
+    ("inputs/sources/scan.py", "pl.scan_ndjson"): "the function that opens files of users",
+    ("core/sqlfiles.py", "glob"): "files of the package",
+    ("core/sqlfiles.py", "rglob"): "files of the package",
+    ("jobs/stores.py", "rglob"): "files of a batch, which a store wrote",
+    ("patterns/store/batches.py", "rglob"): "files of a batch, which a store wrote",
+    ("patterns/store/batches.py", "glob"): "files of a batch, which a store wrote",
+    ("patterns/store/store.py", "glob"): "what a store left behind",
+}
+
+
+def calls_to_files(tree):
+    """Yield the calls of a module that list folders, or that open files by Polars."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            of_polars = isinstance(node.value, ast.Name) and node.value.id in ("pl", "polars")
+            of_ast = isinstance(node.value, ast.Name) and node.value.id == "ast"
+            if node.attr in LISTING and not of_ast:
+                yield node.attr
+            elif node.attr in OPENING and of_polars:
+                yield f"pl.{node.attr}"
+        elif isinstance(node, ast.ImportFrom) and node.module in ("glob", "os", "polars"):
+            yield from (name.name for name in node.names if name.name in LISTING | OPENING)
+
+
+def test_files_are_listed_by_one_walk_and_opened_by_one_function():
+    found = {
+        (module.relative_to(PACKAGE).as_posix(), call)
+        for module in MODULES
+        for call in calls_to_files(ast.parse(text_of(module)))
+    }
+    assert sorted(found - set(ALLOWED_CALLS)) == [], "use inputs/sources/walk.py, scan.py or core/tables.py"
+    assert sorted(set(ALLOWED_CALLS) - found) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("sorted(folder.rglob('*'))", ["rglob"]), ("glob.glob(x)", ["glob"]), ("os.walk(x)", ["walk"]),
+        ("from glob import glob, escape", ["glob"]), ("pl.scan_ndjson(x)", ["pl.scan_ndjson"]),
+        ("map(pl.read_csv, files)", ["pl.read_csv"]), ("scan_parquet(x); duckdb.read_parquet(x)", []),
+    ],
+)  # fmt: skip
+def test_the_search_for_calls_finds_them_however_they_are_made(source, found):
+    assert list(calls_to_files(ast.parse(source))) == found
 
 
 # ---- no SQL in Python -------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from clickassay.jobs.run import make_run
 from support.places import ROOT, SAMPLE
 
 COMMITTED = ROOT / "reports" / "sample"
+CLOCK = "2026-02-01"
 AGAIN = "make it again with `make report` and commit it"
 
 
@@ -19,7 +20,7 @@ AGAIN = "make it again with `make report` and commit it"
 def fresh(tmp_path_factory):
     out = tmp_path_factory.mktemp("sample") / "run"
     command = json.loads((COMMITTED / "settings.json").read_text(encoding="utf-8"))["command"]
-    make_run(*SAMPLE.values(), out, load_settings(), command=command)
+    make_run(*SAMPLE.values(), out, load_settings(clock=CLOCK), command=command)
     return out
 
 
@@ -45,4 +46,4 @@ def test_the_committed_report_has_every_file_but_the_database(fresh):
 
 def test_the_committed_report_names_the_settings_of_today():
     recorded = json.loads((COMMITTED / "settings.json").read_text(encoding="utf-8"))["settings"]
-    assert recorded == load_settings().model_dump(mode="json"), AGAIN
+    assert recorded == load_settings(clock=CLOCK).model_dump(mode="json"), AGAIN

@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from clickassay.cli.exit import end_at_once, end_on_signals, run_command, write_anything
+from clickassay.cli.limits import quiet_libraries, raise_limits
 from clickassay.core.escape import terminal
 from clickassay.core.text import without_secrets
 
@@ -215,6 +216,8 @@ def start() -> None:
 def main() -> None:
     """Run the command line; what a user can change becomes one line and exit code 2."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    raise_limits()
+    quiet_libraries()
     write_anything()
     end_on_signals()
     sys.exit(run_command(app))

@@ -1,5 +1,6 @@
 """Progress on stderr, drawn by rich; on anything but a terminal, nothing but notes."""
 
+import logging
 import resource
 import sys
 import time
@@ -41,7 +42,7 @@ def shown_progress(*, quiet: bool) -> Iterator[Callback]:
         When the user presses Ctrl-C; by then the block has cleaned up.
     """
     console = Console(stderr=True)
-    with interruptible():
+    with interruptible(), _files_told(console, quiet=quiet):
         if quiet:
             yield silent
         elif not console.is_terminal:
@@ -49,6 +50,24 @@ def shown_progress(*, quiet: bool) -> Iterator[Callback]:
         else:
             with _bar(console) as callback:
                 yield callback
+
+
+@contextmanager
+def _files_told(console: Console, *, quiet: bool) -> Iterator[None]:
+    """Tell, once the block has done its work, which files were read of each input, and which left out."""
+    lines: dict[str, None] = {}
+    reading, handler = logging.getLogger("clickassay.inputs"), logging.Handler()
+    handler.emit = lambda record: lines.update({record.getMessage(): None})  # type: ignore[method-assign]
+    level = reading.level
+    reading.addHandler(handler)
+    reading.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        reading.removeHandler(handler)
+        reading.setLevel(level)
+    for line in () if quiet else lines:
+        _tell_note(console, Event(line, note=True))
 
 
 def _tell_note(console: Console, event: Event) -> None:

@@ -20,7 +20,16 @@ LOG_SETTINGS = ("depth", "idle_minutes", "idle_scope", "normalise_urls", "max_re
 BATCH_SETTINGS = ("only_judged", "batch", "folds")
 GRADE_SETTINGS = ("scale", "max_grade", "relevant_grade", "success_grade", "conflicts")
 METRIC_SETTINGS = ("metric", "click_metric", "persistence", "pool", "unjudged", "click_models")
-REPORT_SETTINGS = ("current", "full", "health_limit", "iterations", "min_users", "published", "seed")
+REPORT_SETTINGS = (
+    "max_markets",
+    "current",
+    "full",
+    "health_limit",
+    "iterations",
+    "min_users",
+    "published",
+    "seed",
+)
 MACHINE_SETTINGS = ("threads", "memory_limit")
 SPARK_SETTINGS = ("engine", "spark_master", "spark_remote", "spark_conf", "spark_staging")
 

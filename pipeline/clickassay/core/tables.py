@@ -5,7 +5,7 @@ import itertools
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,12 @@ def write_database(names: Iterable[str], folder: Path, file: Path) -> None:
             path = glob.escape(str(folder / f"{name}.parquet"))
             connection.read_parquet(path, hive_partitioning=False).create(name)
         connection.commit()
+
+
+def scan_parquet(files: Path | Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of Parquet files, unread; names are taken as they are, whatever signs they hold."""
+    names = [files] if isinstance(files, Path) else list(files)
+    return pl.scan_parquet(names, glob=False, hive_partitioning=False)
 
 
 ROW_GROUP = 1 << 17

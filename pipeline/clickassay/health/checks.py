@@ -1,6 +1,6 @@
 """The checks of a log's health: names, severities and thresholds; and what a check found."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
@@ -9,7 +9,7 @@ import polars as pl
 
 from clickassay.core.contracts.run import HEALTH_CHECKS
 from clickassay.core.errors import InputError, SettingsError
-from clickassay.core.text import did_you_mean
+from clickassay.core.text import count, did_you_mean, listed, plural
 
 Side = Literal["above", "below"]
 
@@ -24,6 +24,9 @@ class Severity(StrEnum):
 
 OK = "ok"
 """Status of a check that does not fire."""
+
+TOO_FEW = "too few"
+"""Status of a check that could not speak: there were too few rows."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +84,18 @@ CHECKS = (
     Check("silent_hours", Severity.CAUTION, "hours without a search that usually have some", 0),
     Check("busy_query", Severity.CAUTION, "share of sessions of the most frequent query", 0.2),
     Check("one_list_length", Severity.CAUTION, "lengths of lists, where all are below the depth", 2, "below"),
+    Check("many_markets", Severity.CAUTION, "markets of the log", 20),
     Check("flat_clicks", Severity.CAUTION, "clicks at position 1 over those at the best other", 1.1, "below"),
     Check("queries_that_fold", Severity.CAUTION, "share of queries that differ in what Unicode folds", 0.005),
     Check("unseen_queries", Severity.CAUTION, "share of judged queries that the log does not have", 0.9),
+    Check("no_judged_queries", Severity.FINDING, "judged queries that the log has", 1, "below"),
     Check("queries_alike", Severity.FINDING, "share of queries in another form", 0.25, caution=0.01),
     Check("unjudged_queries", Severity.CAUTION, "share of sessions of queries without a judgment", 0.99),
+    Check("no_judged_results", Severity.FINDING, "judged results that a list shows", 1, "below"),
     Check("urls_alike", Severity.FINDING, "share of results in another form", 0.1, caution=0.01),
     Check("unjudged_results", Severity.CAUTION, "share of results without a judgment", 0.95),
     Check("unshown_results", Severity.CAUTION, "share of judged results in no list", 0.99),
+    Check("no_query_attributes", Severity.FINDING, "queries with attributes in the log", 1, "below"),
     Check("one_grade", Severity.FINDING, "different grades in the judgments", 2, "below"),
     Check("top_grade_unused", Severity.CAUTION, "highest grade seen over the scale's highest", 1, "below"),
     Check("bottom_grade_unused", Severity.CAUTION, "lowest grade seen, where several are", 0),
@@ -137,18 +144,24 @@ class Measured:
     Attributes
     ----------
     name, value
-        The check and its number.
+        The check and its number; None where there are too few rows to say it.
     sentence, remedy
-        What is wrong, with numbers; what to do.
+        What is wrong, with numbers, or what there is too little of; what to do.
     example
         Rows of the data that show it; '' where none is known.
     """
 
     name: str
-    value: float
+    value: float | None
     sentence: str
     remedy: str
     example: str = ""
+
+
+def too_few(amount: int, least: int, rows: str, *names: str) -> Iterator[Measured]:
+    """Yield checks that need at least so many rows, e.g. ``clicks``, where there are fewer."""
+    for name in names:
+        yield Measured(name, None, f"{count(amount)} of {count(least)} {rows}", "")
 
 
 @dataclass(frozen=True)
@@ -158,16 +171,16 @@ class HealthCheck:
     Attributes
     ----------
     check, status
-        Its name; `OK`, or its severity if it fires.
+        Its name; `OK`, `TOO_FEW`, or its severity if it fires.
     value, threshold
         Its number and its threshold; the number is on the wrong side if it fires.
     sentence, remedy, example
-        As those of `Measured`; '' if it does not fire.
+        As those of `Measured`; '' if it is `OK`.
     """
 
     check: str
     status: str
-    value: float
+    value: float | None
     threshold: float
     sentence: str = ""
     remedy: str = ""
@@ -176,7 +189,7 @@ class HealthCheck:
     @property
     def fires(self) -> bool:
         """Whether something is wrong."""
-        return self.status != OK
+        return self.status not in {OK, TOO_FEW}
 
     @property
     def is_finding(self) -> bool:
@@ -207,6 +220,8 @@ def compared(found: Iterable[Measured], checks: Mapping[str, Check]) -> tuple[He
 
 
 def _compared(one: Measured, check: Check) -> HealthCheck:
+    if one.value is None:
+        return HealthCheck(check.name, TOO_FEW, None, check.first, one.sentence)
     for status, threshold in ((check.severity, check.threshold), (Severity.CAUTION, check.caution)):
         if threshold is not None and check.is_beyond(one.value, threshold):
             said = one.sentence, one.remedy, one.example
@@ -240,3 +255,13 @@ def fired(table: pl.DataFrame) -> tuple[HealthCheck, ...]:
     places = {name: place for place, name in enumerate(BY_NAME)}
     fires = [one for one in found if one.fires]
     return tuple(sorted(fires, key=lambda one: (order[one.status], places[one.check])))
+
+
+def well_text(table: pl.DataFrame) -> str:
+    """Return, where no check fires, how many found no fault; and how many could not speak, and why."""
+    spoke = plural(table.filter(status=OK).height, "check")
+    silent = table.filter(status=TOO_FEW)
+    if silent.is_empty():
+        return f"no fault found by {spoke} of the log and its judgments"
+    reasons = listed(silent["sentence"].unique(maintain_order=True))
+    return f"{spoke} found no fault, {count(silent.height)} could not speak (they have {reasons})"

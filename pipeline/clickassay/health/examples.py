@@ -8,6 +8,7 @@ from collections import Counter
 import polars as pl
 
 from clickassay.core.text import percent, utc_text, visible
+from clickassay.health.forms import alike_in_list
 from clickassay.inputs.normalise import normalise_url
 
 _CLICKS = 100_000
@@ -75,8 +76,8 @@ def _ids(unmatched: pl.DataFrame, searches: pl.LazyFrame) -> str:
 
 
 def _form(name: str) -> pl.Expr:
-    """Return ids without what often differs: case, spaces, a prefix with its separator, leading zeros."""
-    plain = pl.col(name).str.to_lowercase().str.strip_chars()
+    """Return ids without what often differs: case, blanks, quotes, a prefix, leading zeros, an end ``.0``."""
+    plain = pl.col(name).str.to_lowercase().str.strip_chars("\"' \t").str.replace(r"\.0+$", "")
     return plain.str.replace(r"^.*[:/_#-]", "").str.strip_chars_start("0").alias("form")
 
 
@@ -117,13 +118,16 @@ def _best_offset(late: list[int], idle_ms: int) -> tuple[int, int]:
 
 
 def _urls(joined: pl.DataFrame) -> str:
-    """Show a click's URL beside the first result of its search."""
+    """Show a click's URL beside a result of its search: the same in another form, or else the first."""
     shown = joined.filter(~pl.col("url").is_in(pl.col("results")), pl.col("results").list.len() > 0)
     for row in shown.drop_nulls("url").sort("search_id", "url").head(_MOST_ROWS).iter_rows(named=True):
-        normal = [normalise_url(url) if url else url for url in row["results"]]
-        if normalise_url(row["url"]) not in normal:
-            return (
-                f"For example, search “{visible(row['search_id'])}” shows “{visible(row['results'][0])}” "
-                f"first, and its click is on “{visible(row['url'])}”."
-            )
+        results = [url for url in row["results"] if url]
+        if normalise_url(row["url"]) in map(normalise_url, results) or not results:
+            continue
+        alike = alike_in_list(row["url"], results)
+        result, why = (results[0], "") if alike is None else (alike[0], f": they differ in {alike[1]}")
+        return (
+            f"For example, search “{visible(row['search_id'])}” shows “{visible(result)}”, and its click is "
+            f"on “{visible(row['url'])}”{why}."
+        )
     return ""

@@ -5,11 +5,14 @@ The first form takes away least. `alike` finds the form that brings most texts t
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+_SIGNS = r"""[\s"'\u2018-\u201F]+"""
+_AROUND = f"^{_SIGNS}|{_SIGNS}$"
+_WHOLE_NUMBER = r"^0*(\d+?)(?:\.0+)?$"
 _BEYOND_ASCII = r"[^\x00-\x7F]"
 _LAST_PIECE = r"([^/:#?=&_-]+)[^A-Za-z0-9]*$"
 _MANY = 10
@@ -58,10 +61,20 @@ def _lower(texts: pl.Series) -> pl.Series:
     return texts.str.to_lowercase()
 
 
+def _unquoted(texts: pl.Series) -> pl.Series:
+    """Return texts in lower case without the blanks and quotes around them."""
+    return _lower(texts).str.replace_all(_AROUND, "")
+
+
+def _numbers(texts: pl.Series) -> pl.Series:
+    """Return the same, numbers without leading zeros and without the end ``.0`` that floats have."""
+    return _unquoted(texts).str.replace(_WHOLE_NUMBER, "$1")
+
+
 def _bare(texts: pl.Series) -> pl.Series:
     """Return URLs without scheme, ``www.``, fragment and last slash, in lower case."""
     begin = r"^(?:[a-z][a-z0-9+.-]*:)?//(?:www\.)?|^www\."
-    return _lower(texts).str.replace(begin, "").str.replace("#.*$", "").str.strip_chars_end("/")
+    return _unquoted(texts).str.replace(begin, "").str.replace("#.*$", "").str.strip_chars_end("/")
 
 
 QUERY_FORMS: Mapping[str, Callable[[pl.Series], pl.Series]] = {
@@ -70,6 +83,8 @@ QUERY_FORMS: Mapping[str, Callable[[pl.Series], pl.Series]] = {
 }
 URL_FORMS: Mapping[str, Callable[[pl.Series], pl.Series]] = {
     "case": _lower,
+    "blanks or quotes": _unquoted,
+    "leading zeros or an end .0": _numbers,
     "the scheme, www. or the last slash": _bare,
 }
 
@@ -99,6 +114,16 @@ def alike_urls(
     found = _by_forms(wanted, known, key, URL_FORMS)
     begin = _by_beginning(wanted, elsewhere, key)
     return _most([*found, *([begin] if begin else [])])
+
+
+def alike_in_list(wanted: str, shown: Sequence[str]) -> tuple[str, str] | None:
+    """Return the URL of a list that another form makes equal to a wanted one, and that form; None if none."""
+    texts = pl.Series([wanted, *shown], dtype=pl.String)
+    for words, form in URL_FORMS.items():
+        ours, *theirs = form(texts)
+        if ours and ours in theirs:
+            return shown[theirs.index(ours)], words
+    return None
 
 
 def _most(found: list[Alike]) -> Alike | None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
 from clickassay.core.text import count, percent, plural, visible
-from clickassay.health.checks import Measured
+from clickassay.health.checks import Measured, too_few
 from clickassay.health.forms import Alike, alike_queries, alike_urls, folds_of
 from clickassay.patterns.lists import LogLists
 
@@ -38,6 +39,30 @@ class JudgedLog:
     unjudged: pl.DataFrame
     unshown: pl.DataFrame
 
+    @cached_property
+    def unseen(self) -> pl.DataFrame:
+        """(key) of judged queries that the log does not have, in order."""
+        return self.judged_queries.join(self.queries, on=self.key, how="anti").sort(self.key)
+
+    @cached_property
+    def alike_queries(self) -> Alike | None:
+        """Judged queries that the log has in another form."""
+        return alike_queries(self.unseen["query"].unique(), self.queries["query"].unique())
+
+    @cached_property
+    def alike_urls(self) -> Alike | None:
+        """Results shown that have a judgment in another form."""
+        return alike_urls(self.unjudged, self.judged, self.key, self.unshown)
+
+    @property
+    def in_other_form(self) -> pl.DataFrame:
+        """(query, url) of the log that are judged in another form only; url is null where the query is."""
+        queries = [] if self.alike_queries is None else self.alike_queries.pairs["known"].to_list()
+        rows = pl.DataFrame({"query": queries, "url": None}, schema={"query": pl.String, "url": pl.String})
+        if self.alike_urls is None:
+            return rows
+        return pl.concat([rows, self.alike_urls.pairs.select("query", url="wanted")])
+
 
 def join_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
     """Yield the numbers of the checks of how a log and its judgments go together.
@@ -52,21 +77,23 @@ def join_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
     if named.queries.is_empty() or named.judged_queries.is_empty():
         return
     yield from _query_checks(named, lists)
-    if named.shown.height >= _FEW_RESULTS and named.judged.height >= _FEW_RESULTS:
+    if not named.shown.is_empty() and not named.judged.is_empty():
         yield from _url_checks(named)
 
 
 def _query_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
-    known, judged, key = named.queries, named.judged_queries, named.key
-    unseen = judged.join(known, on=key, how="anti").sort(key)
+    judged, unseen, alike = named.judged_queries, named.unseen, named.alike_queries
     in_log = judged.height - unseen.height
-    alike = alike_queries(unseen["query"].unique(), known["query"].unique())
-    yield Measured(
-        "unseen_queries", unseen.height / judged.height,
-        f"Of {count(judged.height)} judged queries the log has {count(in_log)}.",
+    there = count(in_log) if in_log else "none"
+    said = (
+        f"Of {plural(judged.height, 'judged query', 'judged queries')} the log has {there}.",
         "Check that the judgments are of this log, and that queries are written alike.",
         _query_example(unseen, alike, lists),
-    )  # fmt: skip
+    )
+    yield Measured("no_judged_queries", in_log, *said)
+    if not in_log:
+        return
+    yield Measured("unseen_queries", unseen.height / judged.height, *said)
     found = 0 if alike is None else alike.pairs.height
     yield Measured(
         "queries_alike", found / judged.height,
@@ -76,7 +103,7 @@ def _query_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
         _query_example(unseen, alike, lists),
     )  # fmt: skip
     total = sum(lists.sessions_by_market().values())
-    of_judged = int(lists.configurations.join(judged, on=key, how="semi")["sessions"].sum())
+    of_judged = int(lists.configurations.join(judged, on=named.key, how="semi")["sessions"].sum())
     if total:
         yield Measured(
             "unjudged_queries", 1 - of_judged / total,
@@ -86,11 +113,13 @@ def _query_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
         )  # fmt: skip
 
 
-def _query_example(unseen: pl.DataFrame, alike: Alike | None, lists: LogLists) -> str:
+def _query_example(
+    unseen: pl.DataFrame, alike: Alike | None, lists: LogLists, what: str = "is judged"
+) -> str:
     if alike is not None:
         pair = alike.pairs.row(0, named=True)
         return (
-            f"For example, “{visible(pair['wanted'])}” is judged, and the log has "
+            f"For example, “{visible(pair['wanted'])}” {what}, and the log has "
             f"“{visible(pair['known'])}”: they differ in {alike.form}."
         )
     by_query = lists.configurations.group_by("query").agg(pl.col("sessions").sum())
@@ -98,20 +127,42 @@ def _query_example(unseen: pl.DataFrame, alike: Alike | None, lists: LogLists) -
     if unseen.is_empty() or not frequent:
         return ""
     first = unseen["query"].sort()[0]
-    return f"For example, “{visible(first)}” is judged; a query of the log is “{visible(frequent[0])}”."
+    return f"For example, “{visible(first)}” {what}; a query of the log is “{visible(frequent[0])}”."
 
 
 def _url_checks(pairs: JudgedLog) -> Iterator[Measured]:
-    alike = alike_urls(pairs.unjudged, pairs.judged, pairs.key, pairs.unshown)
-    found = 0 if alike is None else alike.pairs.height
+    alike = pairs.alike_urls
     example = _url_example(pairs, alike)
+    in_lists = pairs.judged.height - pairs.unshown.height
     yield Measured(
+        "no_judged_results", in_lists,
+        f"Of {plural(pairs.judged.height, 'judged result')} the lists of their queries show "
+        f"{count(in_lists) if in_lists else 'none'}.",
+        "Check that log and judgments name results alike.",
+        example,
+    )  # fmt: skip
+    if not in_lists:
+        return
+    shares = [_alike_share(pairs, alike, example), *_unmatched_shares(pairs, example)]
+    fewest = min(pairs.shown.height, pairs.judged.height)
+    if fewest < _FEW_RESULTS:
+        yield from too_few(fewest, _FEW_RESULTS, "results", *(one.name for one in shares))
+    else:
+        yield from shares
+
+
+def _alike_share(pairs: JudgedLog, alike: Alike | None, example: str) -> Measured:
+    found = 0 if alike is None else alike.pairs.height
+    return Measured(
         "urls_alike", found / pairs.shown.height,
         f"{percent(found / pairs.shown.height)} of the results shown for judged queries ({count(found)} of "
         f"{count(pairs.shown.height)}) have a judgment in another form only.",
         "Write URLs alike in log and judgments, then judge what is still missing.",
         example,
     )  # fmt: skip
+
+
+def _unmatched_shares(pairs: JudgedLog, example: str) -> Iterator[Measured]:
     unjudged, unshown = pairs.unjudged.height, pairs.unshown.height
     yield Measured(
         "unjudged_results", unjudged / pairs.shown.height,
@@ -147,6 +198,32 @@ def _url_example(pairs: JudgedLog, alike: Alike | None) -> str:
         f"For example, for the query “{visible(row['query'])}” “{visible(row['judged'])}” is judged, and "
         f"“{visible(row['shown'])}” is shown{why}."
     )
+
+
+def attributes_check(attributes: pl.DataFrame, queries: pl.DataFrame, lists: LogLists) -> Measured:
+    """Return the number of the check whether attributes are of queries of the log.
+
+    Parameters
+    ----------
+    attributes
+        Columns query, perhaps market, and the attributes; queries in normal form.
+    queries
+        (market, query) of the log.
+    lists
+        Lists of the log with their sessions.
+    """
+    key = [name for name in ("market", "query") if name in attributes.columns]
+    named = attributes.select(key).unique()
+    unseen = named.join(queries, on=key, how="anti")
+    in_log = named.height - unseen.height
+    alike = None if in_log else alike_queries(unseen["query"].unique(), queries["query"].unique())
+    return Measured(
+        "no_query_attributes", in_log,
+        f"Of {plural(named.height, 'query', 'queries')} with attributes the log has "
+        f"{count(in_log) if in_log else 'none'}.",
+        "Check that --queries names attributes of this log, and that queries are written alike.",
+        _query_example(unseen, alike, lists, "has attributes"),
+    )  # fmt: skip
 
 
 def folded_queries(queries: pl.DataFrame) -> Iterator[Measured]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from clickassay.core.text import listed, number, span, visible
-from clickassay.health.checks import Measured
+from clickassay.health.checks import Measured, too_few
 
 _FEW_JUDGMENTS = 20
 """Fewer do not show which grades there are."""
@@ -25,6 +25,7 @@ def judgment_checks(grades: pl.Series, max_grade: int) -> Iterator[Measured]:
     if len(seen) > 1:
         yield _bottom(seen, max_grade)
     if len(grades) < _FEW_JUDGMENTS:
+        yield from too_few(len(grades), _FEW_JUDGMENTS, "judgments", "one_grade", "top_grade_unused")
         return
     yield Measured(
         "one_grade", len(seen),

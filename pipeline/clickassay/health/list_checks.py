@@ -1,11 +1,11 @@
 """Checks of what a log shows: its queries, the lengths of its lists, and clicks by position."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from clickassay.core.text import count, number, percent, plural
-from clickassay.health.checks import BY_NAME, Measured
+from clickassay.core.text import count, number, percent, plural, visible
+from clickassay.health.checks import BY_NAME, Measured, too_few
 from clickassay.patterns.lists import LogLists
 
 _FEW_SESSIONS = 1000
@@ -26,12 +26,25 @@ def list_checks(lists: LogLists, positions: Sequence[tuple[int, int]], depth: in
     depth
         Results that are kept of a list.
     """
-    sessions = sum(lists.sessions_by_market().values())
+    by_market = lists.sessions_by_market()
+    yield _markets(by_market)
+    sessions = sum(by_market.values())
     if sessions >= _FEW_SESSIONS:
         yield _busiest_query(lists.configurations, sessions)
         yield _lengths(lists, depth)
+    else:
+        yield from too_few(sessions, _FEW_SESSIONS, "sessions", "busy_query", "one_list_length")
     if len(positions) > 1:
         yield _flat(positions)
+
+
+def _markets(sessions: Mapping[str, int]) -> Measured:
+    first = ", ".join(f"'{visible(market)}'" for market in sorted(sessions)[:3])
+    return Measured(
+        "many_markets", len(sessions),
+        f"The log has {plural(len(sessions), 'market')}, such as {first}.",
+        "Check that the column market names countries or sites: each value is measured by itself.",
+    )  # fmt: skip
 
 
 def _busiest_query(configurations: pl.DataFrame, sessions: int) -> Measured:

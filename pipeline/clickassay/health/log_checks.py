@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.text import count, percent, plural
-from clickassay.health.checks import BY_NAME, Measured
+from clickassay.health.checks import BY_NAME, Measured, too_few
 from clickassay.health.days import Days, days_of
 
 _FEW_CLICKS = 50
@@ -16,6 +16,8 @@ _FEW_ROWS = 1000
 """Fewer searches say nothing about how they lie in time, or among users."""
 _TIMES_AS_BUSY = 20
 """A group of users stands out if it has so many times its part of the searches; small logs have few users."""
+_FEW_DAYS = 3
+"""Of fewer days, none is usual."""
 _ENOUGH_CLICKS = 20
 """A day without a click is one of which so many were to be expected."""
 
@@ -43,18 +45,28 @@ def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator
     yield Measured(
         "no_clicks", clicks.read, "The log has no click.", "Check that --clicks names the clicks of this log."
     )
-    if clicks.read < _FEW_CLICKS:
+    if not clicks.read:
         return
-    yield from _lost_checks(clicks, examples)
-    yield from _rejected_checks(clicks)
-    if clicks.in_time:
-        yield Measured(
-            "clicks_elsewhere", clicks.elsewhere / clicks.in_time,
-            f"{clicks.part(clicks.elsewhere, clicks.in_time)} of the clicks are on none of the first "
-            f"{clicks.depth} results of their search.",
-            "Write URLs alike in clicks and results; if users click further down, set a larger --depth.",
-            examples.get("clicks_elsewhere", ""),
-        )  # fmt: skip
+    found = [*_lost_checks(clicks, examples), *_rejected_checks(clicks), *_elsewhere(clicks, examples)]
+    if clicks.read >= _FEW_CLICKS:
+        yield from found
+        return
+    speaking = clicks.in_vain
+    yield from (one for one in found if one.name in speaking)
+    silent = (one.name for one in found if one.name not in speaking)
+    yield from too_few(clicks.read, _FEW_CLICKS, "clicks", *silent)
+
+
+def _elsewhere(clicks: "_Clicks", examples: Mapping[str, str]) -> Iterator[Measured]:
+    if not clicks.in_time:
+        return
+    yield Measured(
+        "clicks_elsewhere", clicks.elsewhere / clicks.in_time,
+        f"{clicks.part(clicks.elsewhere, clicks.in_time)} of the clicks are on none of the first "
+        f"{clicks.depth} results of their search.",
+        "Write URLs alike in clicks and results; if users click further down, set a larger --depth.",
+        examples.get("clicks_elsewhere", ""),
+    )  # fmt: skip
 
 
 def _lost_checks(clicks: "_Clicks", examples: Mapping[str, str]) -> Iterator[Measured]:
@@ -120,6 +132,13 @@ class _Clicks:
         rows = self._rows.filter(pl.col("depth") == 0, pl.col("step") == step)
         return int((rows if reason is None else rows.filter(reason=reason))["rows"].sum())
 
+    @property
+    def in_vain(self) -> set[str]:
+        """The checks that speak of however few clicks, as no click has a search, or none is on a result."""
+        if self.rows("unmatched") + self.rows("out of time") == self.read:
+            return {"unmatched_clicks", "late_clicks"}
+        return {"clicks_elsewhere"} if self.elsewhere == self.in_time else set()
+
     def part(self, rows: int, of: int | None = None) -> str:
         """Return clicks as a share and as a number."""
         return f"{percent(rows / (of or self.read))} ({count(rows)} of {count(of or self.read)})"
@@ -128,6 +147,7 @@ class _Clicks:
 def _minute_checks(days: Days) -> Iterator[Measured]:
     searches, busiest = int(days.minutes.sum()), int(days.minutes.argmax())
     if searches < _FEW_ROWS:
+        yield from too_few(searches, _FEW_ROWS, "searches", "same_minute", "busy_minute")
         return
     share, at = int(days.minutes[busiest]) / searches, f"{busiest // 60:02d}:{busiest % 60:02d} UTC"
     text = f"{percent(share)} of the searches ({count(int(days.minutes[busiest]))}) are at {at} of their day."
@@ -144,6 +164,7 @@ def _minute_checks(days: Days) -> Iterator[Measured]:
 def _user_checks(days: Days) -> Iterator[Measured]:
     searches, busiest = int(days.by_users.sum()), int(days.by_users.max())
     if searches < _FEW_ROWS:
+        yield from too_few(searches, _FEW_ROWS, "searches", "busy_user", "one_search_each")
         return
     usual = _TIMES_AS_BUSY / min(days.users, len(days.by_users))
     share = busiest / searches
@@ -169,16 +190,33 @@ def _day_checks(days: Days) -> Iterator[Measured]:
         f"{_dates(days, missing)}.",
         "Check that every day was delivered, and that no time is years away.",
     )  # fmt: skip
-    is_enough = days.searches.sum() >= _FEW_ROWS and np.count_nonzero(days.searches) > 2
-    double = np.flatnonzero(days.searches > 2 * median) if is_enough else missing[:0]
+    yield from _double_days(days, median)
+    yield from _days_without_clicks(days)
+
+
+def _double_days(days: Days, median: float) -> Iterator[Measured]:
+    searches, there = int(days.searches.sum()), int(np.count_nonzero(days.searches))
+    if searches < _FEW_ROWS:
+        yield from too_few(searches, _FEW_ROWS, "searches", "double_days")
+        return
+    if there < _FEW_DAYS:
+        yield from too_few(there, _FEW_DAYS, "days", "double_days")
+        return
+    double = np.flatnonzero(days.searches > 2 * median)
     yield Measured(
         "double_days", len(double),
         f"{plural(len(double), 'day')} {_have(double)} more than twice the {count(round(median))} searches "
         f"of the median day, {_dates(days, double)}.",
         "Check that no day was delivered twice.",
     )  # fmt: skip
-    rate = days.clicks.sum() / max(1, days.searches.sum())
-    silent = np.flatnonzero((days.clicks == 0) & (days.searches * rate >= _ENOUGH_CLICKS))
+
+
+def _days_without_clicks(days: Days) -> Iterator[Measured]:
+    expected = days.searches * (days.clicks.sum() / max(1, days.searches.sum()))
+    if expected.max() < _ENOUGH_CLICKS:
+        yield from too_few(int(expected.max()), _ENOUGH_CLICKS, "clicks a day", "days_without_clicks")
+        return
+    silent = np.flatnonzero((days.clicks == 0) & (expected >= _ENOUGH_CLICKS))
     yield Measured(
         "days_without_clicks", len(silent),
         f"{plural(len(silent), 'day')} {_have(silent)} searches and no click, {_dates(days, silent)}.",

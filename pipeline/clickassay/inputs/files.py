@@ -72,10 +72,18 @@ def unreadable_file(what: str, file: Path, error: BaseException) -> InputError:
         If that is no fault of the file.
     """
     refuse_machine_fault(file, error)
-    found = f"{what}: cannot read {file}: {first_line(error)}"
-    if "InvalidNumber" in str(error):
-        return InputError(f"{found}; is it of more than 128 bits? Then write such ids as text")
-    return InputError(f"{found}; is it complete (and text in UTF-8)? Write it again")
+    remedy = "is it complete (and text in UTF-8)? Write it again"
+    return InputError(f"{what}: cannot read {file}: {first_line(error)}; {reading_remedy(error, remedy)}")
+
+
+def reading_remedy(error: BaseException, remedy: str) -> str:
+    """Return what to do about an error of reading: the remedy, where the error names no other cause."""
+    text = str(error)
+    if "Too many open files" in text:
+        return "raise the limit of open files (ulimit -n), or write the rows as fewer files"
+    if "InvalidNumber" in text:
+        return "is it of more than 128 bits? Then write such ids as text"
+    return remedy
 
 
 def malformed(file: object, line: int, found: str, *, expected: str) -> InputError:

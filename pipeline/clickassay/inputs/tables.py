@@ -1,21 +1,31 @@
 """Canonical input tables (method 2) as lazy Polars frames: found, typed and checked by schema."""
 
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.output import is_disk_full
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text import sentence
 from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import (
     READ_ERRORS,
     unreadable_file,
 )
-from clickassay.inputs.sources.fingerprint import FileFingerprint, file_fingerprint, input_fingerprint
+from clickassay.inputs.sources.fingerprint import (
+    FileFingerprint,
+    copies,
+    file_fingerprint,
+    input_fingerprint,
+    refuse_changed,
+)
 from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.unread import first_unread
 from clickassay.inputs.sources.values import check_values
@@ -38,7 +48,7 @@ class Input:
     frame
         Rows: ids are Int64 or String, texts String, times Int64 (ms since 1970, UTC).
     opened
-        Gives the same rows of one file: all, or those from an offset on, so many.
+        Gives the same rows of some files: all, or those of one from an offset on, so many.
     parts
         The files by format and schema, and their rows as they were written.
     found
@@ -50,12 +60,8 @@ class Input:
     columns: frozenset[str]
     frame: pl.LazyFrame
     opened: Callable[..., pl.LazyFrame]
-    parts: tuple[Part, ...] = ()
-    found: Found | None = None
-
-    def fingerprint(self) -> dict[str, object]:
-        """Return the identity of the input: number of files and bytes, and one digest."""
-        return input_fingerprint([self.file_fingerprint(file) for file in self.files])
+    parts: tuple[Part, ...]
+    found: Found
 
     def file_fingerprint(self, file: Path) -> FileFingerprint:
         """Return the fingerprint of a file, which is read whole."""
@@ -85,19 +91,25 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
         If nothing is there, a file cannot be opened, or a column is missing or mistyped.
     """
     found = find_files(what, path)
-    parts = list(parts_of(what, found))
-    _check_same_columns(what, parts, {want.name for want in wanted})
+    if not Path(path).is_file():
+        logging.getLogger(__name__).info("%s: %s", what, found)
+    names = {want.name for want in wanted}
+    parts = list(parts_of(what, found, None if keep_others else names))
+    _check_same_columns(what, parts, names)
     wide = frozenset[str]().union(*(part.wide for part in parts))
 
     selected = [(part, _columns(what, part, wanted, wide, keep_others=keep_others)) for part in parts]
     for part in parts:
         check_values(what, part, wanted, keep_others=keep_others)
     frames = [part.frame.select(columns) for part, columns in selected]
-    part_of = {file: one for one in selected for file in one[0].files}
+    part_of = {file: place for place, part in enumerate(parts) for file in part.files}
 
-    def opened(file: Path, rows: tuple[int, int] | None = None) -> pl.LazyFrame:
-        part, columns = part_of[file]
-        return part.rows_of([file], rows).select(columns)
+    def opened(files: Sequence[Path], rows: tuple[int, int] | None = None) -> pl.LazyFrame:
+        members: defaultdict[int, list[Path]] = defaultdict(list)
+        for file in files:
+            members[part_of[file]].append(file)
+        alike = [(*selected[place], some) for place, some in members.items()]
+        return pl.concat(part.rows_of(some, rows).select(columns) for part, columns, some in alike)
 
     columns = frozenset(parts[0].schema.names())
     return Input(what, found.files, columns, _stacked(what, frames, found.files), opened, tuple(parts), found)
@@ -203,6 +215,43 @@ def files_named(*tables: Input) -> Iterator[None]:
         if named is None:
             raise
         raise named from error
+
+
+@contextmanager
+def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, Any]]:
+    """Yield the identity of inputs by name, taken before they are read; a copy among their files is named.
+
+    Raises
+    ------
+    InputError
+        At the end, if a file was changed meanwhile.
+    """
+    files = {table.what: [table.file_fingerprint(file) for file in table.files] for table in tables}
+    for table in tables:
+        for note in copy_notes(table, files[table.what], "its rows are read twice, so leave it out"):
+            progress(Event(note, note=True))
+    try:
+        yield {
+            table.what: input_fingerprint(files[table.what])
+            | {"folders": table.found.folders, "left_out": dict(table.found.left_out)}
+            for table in tables
+        }
+    except Exception:  # a file that changed may be why
+        _refuse_changed(files)
+        raise
+    _refuse_changed(files)
+
+
+def _refuse_changed(files: Mapping[str, Sequence[FileFingerprint]]) -> None:
+    for what, some in files.items():
+        refuse_changed(what, some)
+
+
+def copy_notes(table: Input, files: Sequence[FileFingerprint], end: str) -> Iterator[str]:
+    """Yield a sentence for each of the files of an input that is a copy of another and has rows."""
+    for copy, first in copies(files):
+        if copy.seen and first.seen and table.opened(copy.seen[0]).head(1).collect().height:
+            yield f"{table.what}: {copy.seen[0]} is a copy of {first.seen[0]}; {end}"
 
 
 def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRowsError:

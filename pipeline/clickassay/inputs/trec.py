@@ -1,5 +1,6 @@
 """Runs and judgments as tables, from TREC files, Polars or pandas frames, or dicts; checked."""
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -12,24 +13,17 @@ from numpy.typing import NDArray
 from clickassay.core.errors import InputError
 from clickassay.core.records import Floats
 from clickassay.inputs.files import malformed
+from clickassay.inputs.text.frames import of_dict, of_frame, of_table
+from clickassay.inputs.text.grades import NOT_JUDGED, qrels_grade, suggestion, value_key
 from clickassay.inputs.text.lines import check_lines
 
 Sizes = NDArray[np.int64]
 Source = str | Path | Mapping[str, Mapping[str, float]] | Any
-"""A TREC file, a frame, or a dict ``{query: {doc: number}}``, as pytrec_eval takes it."""
+"""A TREC file, a table in a file, a frame, or a dict ``{query: {doc: number}}``, as pytrec_eval takes it."""
 
 _QRELS = {"query": pl.String, "doc": pl.String, "grade": pl.Int16}
 _RUN = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
 _RANKED_RUN = {**_RUN, "rank": pl.Float64}
-_NAMES = {
-    "query": ("query", "query_id", "qid", "topic"),
-    "doc": ("doc", "doc_id", "docno", "docid", "url"),
-    "grade": ("grade", "relevance", "rel", "label", "rating"),
-    "score": ("score", "sim"),
-    "rank": ("rank", "position"),
-}
-"""Names of columns that are recognised in frames, ours first."""
-
 LARGEST_GRADE, SMALLEST_GRADE = 30, -99
 
 _FIELD = r"[^\x00\t-\r ]+"  # as isspace of C, so that an id may hold a no-break space; trec_eval stops at NUL
@@ -39,12 +33,13 @@ _QRELS_LINE, _RUN_LINE = "query 0 doc grade", "query Q0 doc rank score tag"
 def read_qrels(
     source: Source, *, conflicts: str = "error", counts: MutableMapping[str, int] | None = None
 ) -> pl.DataFrame:
-    """Return judgments: query, doc (text), grade (-99..30); below 0 = pooled, but not judged.
+    """Return judgments: query, doc (text), grade (0..30, or -1 = pooled, but not judged).
 
     Parameters
     ----------
     source
-        A TREC qrels file (``query 0 doc grade``), a frame or a dict.
+        A TREC qrels file (``query 0 doc grade``), a table (Parquet, CSV, JSON lines), a frame or a dict.
+        Grades below -1 (spam) are judgments, of grade 0.
     conflicts
         What a result judged more than once gets: ``error``, or a grade by a rule of the setting `conflicts`.
     counts
@@ -82,17 +77,9 @@ _RULES = {
 def subtopics(rows: pl.DataFrame) -> str | None:
     """Say that the second column of lines of qrels looks like a subtopic, as diversity judgments have it.
 
-    Parameters
-    ----------
-    rows
-        As `qrels_lines` gives them.
-
-    Returns
-    -------
-    A sentence with what to do; None unless results judged more than once differ in that column.
+    None unless rows, as `qrels_lines` gives them, of results judged more than once differ in that column.
     """
-    pair = pl.struct("query", "doc")
-    repeated = rows.filter(pair.is_duplicated())
+    repeated = rows.filter(pl.struct("query", "doc").is_duplicated())
     second = repeated.with_columns(second=pl.col("text").str.extract_all(_FIELD).list.get(1))
     values = second["second"].unique().sort()
     if len(values) < 2 or second.select("query", "doc", "second").is_duplicated().any():
@@ -110,8 +97,9 @@ def read_run(source: Source, *, ranks: bool = False) -> pl.DataFrame:
     Parameters
     ----------
     source
-        A TREC run file (``query Q0 doc rank score tag``; the score decides, as in trec_eval), a frame with a
-        score or a rank, a dict ``{query: {doc: score}}``, or of lists ``{query: [doc, ...]}``, best first.
+        A TREC run file (``query Q0 doc rank score tag``; the score decides, as in trec_eval), a table or a
+        frame with a score or a rank, a dict ``{query: {doc: score}}``, or of lists ``{query: [doc, ...]}``,
+        best first.
     ranks
         Whether to add the column rank (number), null where the source has none beside the score.
 
@@ -212,7 +200,7 @@ def plain_dict(source: Source, kind: type[int] | type[float]) -> Mapping[str, Ma
         return None
     if kind is float:
         return source if np.isfinite(values).all() else None
-    whole = (values == np.floor(values)) & (values >= SMALLEST_GRADE) & (values <= LARGEST_GRADE)
+    whole = (values == np.floor(values)) & (values >= NOT_JUDGED) & (values <= LARGEST_GRADE)
     return source if whole.all() else None
 
 
@@ -249,67 +237,11 @@ def read_pairs(source: Source) -> pl.DataFrame:
 
 def _read(source: Source, what: str, layout: str, names: tuple[str, ...]) -> pl.DataFrame:
     if isinstance(source, str | Path):
-        return _fields(Path(source), what, layout, names)
+        table = of_table(Path(source), what, names)
+        return _fields(Path(source), what, layout, names) if table is None else table
     if isinstance(source, Mapping):
-        return _of_dict(source, what, names)
-    return _of_frame(source, what, names)
-
-
-def is_list(values: object) -> bool:
-    """Return whether this is a ranking as a list of documents, best first."""
-    return isinstance(values, list | tuple | np.ndarray | pl.Series)
-
-
-def _of_dict(source: Mapping[Any, Any], what: str, names: tuple[str, ...]) -> pl.DataFrame:
-    queries: list[str] = []
-    docs: list[str] = []
-    numbers: list[Any] = []
-    for query, values in source.items():
-        if isinstance(values, Mapping):
-            shown, given = list(values), list(values.values())
-        elif what == "run" and is_list(values):
-            shown, given = list(values), list(range(0, -len(values), -1))
-        else:
-            lists = " or a list [doc, ...], best first" if what == "run" else ""
-            raise InputError(
-                f"{what}: {query!r} has {values!r:.80}, expected a dict {{query: {{doc: number}}}}{lists}"
-            )
-        queries += [str(query)] * len(shown)
-        docs += map(str, shown)
-        numbers += given
-    columns = {names[0]: queries, names[1]: docs, names[2]: _as_series(numbers)}
-    return pl.DataFrame(columns | {name: [None] * len(docs) for name in names[3:]}, strict=False)
-
-
-def _as_series(numbers: list[Any]) -> pl.Series:
-    try:
-        return pl.Series(numbers, strict=True)
-    except (TypeError, pl.exceptions.PolarsError):
-        return pl.Series(numbers, dtype=pl.Float64, strict=False)
-
-
-def _of_frame(source: Any, what: str, names: tuple[str, ...]) -> pl.DataFrame:  # noqa: ANN401
-    if isinstance(source, pl.LazyFrame):
-        source = source.collect()
-    try:
-        frame = source if isinstance(source, pl.DataFrame) else pl.from_pandas(source)
-    except (TypeError, ImportError) as error:
-        kinds = "a TREC file, a Polars or pandas frame, or a dict"
-        raise InputError(f"{what}: found {type(source).__name__}, expected {kinds}") from error
-    return frame.select(_column(frame, what, name) for name in names)
-
-
-def _column(frame: pl.DataFrame, what: str, name: str) -> pl.Expr:
-    found = next((column for column in _NAMES[name] if column in frame.columns), None)
-    if name == "rank" and not (found and any(column in frame.columns for column in _NAMES["score"])):
-        return pl.lit(None).alias("rank")
-    if found is not None:
-        return (pl.col(found).cast(pl.String) if name in ("query", "doc") else pl.col(found)).alias(name)
-    rank = next((column for column in _NAMES["rank"] if column in frame.columns), None)
-    if name == "score" and rank is not None:
-        return (-pl.col(rank)).alias("score")
-    expected = " or ".join(_NAMES[name])
-    raise InputError(f"{what}: no column {expected}; it has: {', '.join(frame.columns)}")
+        return of_dict(source, what, names)
+    return of_frame(source, what, names)
 
 
 def _fields(file: Path, what: str, layout: str, names: Sequence[str]) -> pl.DataFrame:
@@ -346,8 +278,8 @@ def _lines(file: Path, what: str) -> pl.DataFrame:
     unmarked = pl.when(line=1).then(pl.col("text").str.strip_prefix("\ufeff")).otherwise("text")
     try:
         # a name such as run[1].txt is no pattern
-        lines = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
-        frame = lines.with_columns(text=unmarked).collect()
+        found = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
+        frame = found.with_columns(text=unmarked).collect()
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise InputError(f"{what}: cannot read {file}: {reason}; expected a UTF-8 text file") from error
@@ -369,15 +301,26 @@ def _whole_grades(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
     _refuse(exact, frame, odd, "grade", source)
     off = ~pl.col("grade").is_between(SMALLEST_GRADE, LARGEST_GRADE)
     _refuse(exact, frame, off, "grade", source)
-    return exact.select(pl.col(name).cast(kind) for name, kind in _QRELS.items())
+    whole = exact.select(pl.col(name).cast(kind) for name, kind in _QRELS.items())
+    known = whole["grade"].unique().to_list()
+    return whole.with_columns(pl.col("grade").replace({grade: qrels_grade(grade) for grade in known}))
 
 
-_EXPECTED = {
-    "grade": f"a whole grade of {SMALLEST_GRADE}..{LARGEST_GRADE} (a gain such as 100 is no grade: "
-    "`clickassay import judgments --grade-map` makes grades of it)",
-    "score": "a finite number",
-    "number": "a number of 0 or more",
-}
+_EXPECTED = {"score": "a finite number", "number": "a number of 0 or more"}
+
+
+def _expected_grade(frame: pl.DataFrame, source: Source) -> str:
+    """Return what a grade must be, and for a file the command that makes grades of all its ratings."""
+    whole = f"a whole grade of {SMALLEST_GRADE}..{LARGEST_GRADE}"
+    if not isinstance(source, str | Path):
+        return f"{whole} (a gain such as 100 is no grade: --grade-map of import judgments makes grades of it)"
+    keys = sorted({value_key(str(value)) for value in frame["grade"].unique().drop_nulls()})
+    guess, file = suggestion([key for key in keys if key != str(NOT_JUDGED)]), shlex.quote(str(source))
+    layout = " --layout qrels" if "line" in frame.columns else ""
+    return (
+        f"{whole}; make grades of all its ratings: clickassay import judgments {file}{layout} {guess.option} "
+        f"--out FOLDER ({guess.guessed}), and evaluate FOLDER/judgments.parquet"
+    )
 
 
 def _refuse(values: pl.DataFrame, frame: pl.DataFrame, odd: pl.Expr, name: str, source: Source) -> None:
@@ -385,10 +328,11 @@ def _refuse(values: pl.DataFrame, frame: pl.DataFrame, odd: pl.Expr, name: str, 
     if not wrong.any():
         return
     row = frame.filter(wrong).row(0, named=True)
+    expected = _expected_grade(frame, source) if name == "grade" else _EXPECTED[name]
     if "line" in row:
-        raise _malformed(source, frame.filter(wrong), _EXPECTED[name])
+        raise _malformed(source, frame.filter(wrong), expected)
     where = ", ".join(f"{what} {row[what]!r}" for what in ("query", "doc") if what in row)
-    raise InputError(f"{where}: {name} is {row[name]!r}, expected {_EXPECTED[name]}")
+    raise InputError(f"{where}: {name} is {row[name]!r}, expected {expected}")
 
 
 def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: str) -> None:

@@ -31,7 +31,7 @@ from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.normalise import normalise_queries
 from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.click_models import click_tables
-from clickassay.jobs.health import log_health, run_health
+from clickassay.jobs.health import judged_log, log_health, run_health
 from clickassay.jobs.strata import (
     DROP,
     Strata,
@@ -42,7 +42,7 @@ from clickassay.jobs.strata import (
     split_users,
     unjudged_table,
 )
-from clickassay.judgments.prepare import judged_queries, prepare_judgments
+from clickassay.judgments.prepare import check_labels, judged_queries, prepare_judgments
 from clickassay.metrics.scoring import Measurements, formed_sessions
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
 
@@ -98,9 +98,11 @@ def analyse_tables(
     refuse_stops(log_health(table, settings, examples))
     check_depths(table, settings.depth)
     settings = with_log_settings(table, settings)
-    progress(Event("reading judgments"))
-    rows, by_market = collected(judgments), "market" in judgments.columns
     queries = pl.concat(table.queries)
+    check_labels("searches", queries, settings)
+    progress(Event("reading judgments"))
+    check_labels("judgments", judgments.frame, settings)
+    rows, by_market = collected(judgments), "market" in judgments.columns
     graded = prepare_judgments(rows, queries, settings, by_market=by_market)
     judged = judged_queries(rows, by_market=by_market)
     check_judged(table, judged)
@@ -111,7 +113,8 @@ def analyse_tables(
         for rule, judgments in judgments_by_rule(split, graded, settings).items()
     }
     main, in_full = strata_by_rule[main_rule(settings)], strata_by_rule[DROP]
-    proposed = next_judgments_table(split, formed, graded, settings, progress)
+    named = judged_log(table, split.evaluation, graded, judged)
+    proposed = next_judgments_table(split, formed, graded, named.in_other_form, settings, progress)
     frames = {
         "statistics": pl.concat([stratum.statistics for stratum in main.measurements]),
         "funnel": _funnel(table, graded.funnel, main.measurements, settings),
@@ -131,7 +134,14 @@ def analyse_tables(
         "unjudged": unjudged_table({rule: strata.measurements for rule, strata in strata_by_rule.items()}),
     }
     health = run_health(
-        table, split.evaluation, graded, judged, frames["correlations"], settings, examples or {}
+        table,
+        split.evaluation,
+        graded,
+        named,
+        frames["correlations"],
+        attributes,
+        settings,
+        examples or {},
     )
     frames["health"] = health_table(health)
     return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}

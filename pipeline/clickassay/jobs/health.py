@@ -10,9 +10,9 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import ClickassayError
 from clickassay.core.records import Integers, largest_samples
 from clickassay.core.settings import Settings
-from clickassay.health.checks import HealthCheck, Measured, checks_with, compared
+from clickassay.health.checks import HealthCheck, Measured, checks_with, compared, too_few
 from clickassay.health.examples import click_examples
-from clickassay.health.join_checks import JudgedLog, folded_queries, join_checks
+from clickassay.health.join_checks import JudgedLog, attributes_check, folded_queries, join_checks
 from clickassay.health.judgment_checks import judgment_checks, order_check, order_words
 from clickassay.health.list_checks import list_checks
 from clickassay.health.log_checks import log_checks
@@ -50,8 +50,9 @@ def run_health(
     table: StagedTable,
     lists: LogLists,
     graded: Judgments,
-    judged: pl.DataFrame,
+    named: JudgedLog,
     correlations: pl.DataFrame,
+    attributes: pl.DataFrame | None,
     settings: Settings,
     examples: Mapping[str, str],
 ) -> tuple[HealthCheck, ...]:
@@ -59,17 +60,22 @@ def run_health(
 
     Parameters
     ----------
-    table, lists, graded, judged, settings, examples
+    table, lists, settings, examples
         As of `whole_health`.
+    graded, named
+        Usable judgments, and what they and the log name: see `judged_log`.
     correlations
         The run's table of this name.
+    attributes
+        Attributes of queries; None without any.
     """
     labels = settings.scale if len(settings.scale) == settings.max_grade + 1 else ()
     words = order_words(graded.grades["grade"], labels) if graded.grades.height else ""
     order = _order_check(correlations, words, counted_clicks(settings)[0])
     found = [
         *_log_measures(table, lists, examples),
-        *_judgment_measures(table, lists, graded, judged, settings),
+        *_judgment_measures(named, lists, graded, settings),
+        *([] if attributes is None else [attributes_check(attributes, pl.concat(table.queries), lists)]),
     ]
     return compared([*found, *order], checks_with(settings.health_limit))
 
@@ -96,7 +102,10 @@ def whole_health(
         Numbers of further checks.
     """
     found = _log_measures(table, lists, examples)
-    of_judgments = [] if judgments is None else _judgment_measures(table, lists, *judgments, settings)
+    of_judgments = []
+    if judgments is not None:
+        named = judged_log(table, lists, *judgments)
+        of_judgments = _judgment_measures(named, lists, judgments[0], settings)
     return compared([*found, *more, *of_judgments], checks_with(settings.health_limit))
 
 
@@ -110,13 +119,13 @@ def _log_measures(table: StagedTable, lists: LogLists, examples: Mapping[str, st
 
 
 def _judgment_measures(
-    table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame, settings: Settings
+    named: JudgedLog, lists: LogLists, graded: Judgments, settings: Settings
 ) -> list[Measured]:
-    named = _judged_log(table, lists, graded, judged)
     return [*join_checks(named, lists), *judgment_checks(graded.grades["grade"], settings.max_grade)]
 
 
-def _judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame) -> JudgedLog:
+def judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame) -> JudgedLog:
+    """Return what a log and its judgments name; `judged` has the queries of all judgments, usable or not."""
     key = graded.query_key
     pairs, rows = _judged_results(lists, graded)
     of_judged = pairs.select(key).unique()
@@ -155,9 +164,10 @@ def _order_check(correlations: pl.DataFrame, labels: str, click_metric: str) -> 
         pl.col("editorial_metric") == _FIRST_GRADE,
         pl.col("click_metric") == click_metric,
     ).drop_nulls("correlation")
+    queries = int(rows["n_queries"].max() or 0)  # type: ignore[arg-type]
+    if queries < _FEW_QUERIES:
+        return list(too_few(queries, _FEW_QUERIES, "queries with a correlation", "reversed_grades"))
     rows = rows.filter(pl.col("n_queries") >= _FEW_QUERIES)
-    if rows.is_empty():
-        return []
     row = largest_samples(rows)[0].rows(rows).row(0, named=True)
     return list(order_check(row["correlation"], row["ci_low"], row["ci_high"], labels))
 

@@ -17,6 +17,7 @@ from clickassay.health.checks import HealthCheck, fired, health_table
 from clickassay.health.time_checks import time_checks
 from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
+from clickassay.inputs.sources.walk import files_below
 from clickassay.inputs.tables import Input, collected, files_named, read_input
 from clickassay.jobs.health import examples_in, whole_health
 from clickassay.judgments.prepare import Judgments, judged_queries, prepare_judgments
@@ -39,11 +40,16 @@ _LOST = ("rejected", "repeated", "out of time", "unmatched", "left out", "no que
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A canonical table: where it is, its files, and its columns with their types as they were written."""
+    """A canonical table: where it is, its files, and its columns with their types as they were written.
+
+    `left_out` counts files and hidden folders that are not read, by reason.
+    """
 
     name: str
     path: str
     files: int
+    folders: int
+    left_out: dict[str, int]
     bytes: int
     rows: int
     columns: dict[str, str]
@@ -157,9 +163,24 @@ def inspect_log(
         log = None if searches is None else _log_facts(searches, end_of_times(settings))
     clicks = tables.get("clicks")
     if searches is None or clicks is None or not count:
-        return Inspection(facts, run_of(paths, settings), log)
+        judgments = tables.get("judgments") if count else None
+        problems = _judgment_problems(judgments, settings) if judgments is not None else ()
+        return Inspection(facts, run_of(paths, settings), log, problems=problems)
     counted = _counted(checked_log(searches, clicks), tables.get("judgments"), settings, progress)
     return replace(counted, tables=facts, command=run_of(paths, settings), log=log)
+
+
+def _judgment_problems(judgments: Input, settings: Settings) -> tuple[str, ...]:
+    """Return why a run would stop at judgments, whatever the log."""
+    rows, by_market = collected(judgments), "market" in judgments.columns
+    if not rows.height:
+        return ("judgments: the files hold no rows",)
+    try:
+        queries = judged_queries(rows, by_market=by_market)
+        prepare_judgments(rows, queries, settings, by_market=by_market)
+    except ClickassayError as error:
+        return (str(error),)
+    return ()
 
 
 def tables_of(folder: Path) -> dict[str, str]:
@@ -172,13 +193,15 @@ def tables_of(folder: Path) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name in CANONICAL:
-        places = [file for file in sorted(folder.glob(f"{name}.*")) if set(file.suffixes) & set(FORMATS)]
+        files = sorted(file for file in folder.iterdir() if file.name.startswith(f"{name}."))
+        places = [file for file in files if set(file.suffixes) & set(FORMATS)]
         places += [place for place in [folder / name] if place.is_dir()]
         if len(places) > 1:
             raise InputError(f"{folder} has {places[0].name} and {places[1].name}; say which by --{name}")
         if places:
             found[name] = str(places[0])
-    return found
+    # queries alone are attributes of no log: exports of other tools have files of this name
+    return {} if found.keys() == {"queries"} else found
 
 
 def run_of(paths: dict[str, str], settings: Settings) -> str:
@@ -210,11 +233,7 @@ def files_of(folder: Path) -> list[Path]:
     InputError
         If the folder has no file.
     """
-    found = [
-        file
-        for file in folder.rglob("*")
-        if file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-    ]
+    found = files_below("inspect", folder)
     if not found:
         raise InputError(f"{folder} has no file; give the folder of a log, or a file")
     return sorted(found, key=lambda file: (len(file.parts), file))[:MOST_FILES]
@@ -224,7 +243,9 @@ def _table_facts(table: Input, path: str) -> TableFacts:
     columns = {name: str(dtype) for part in table.parts for name, dtype in part.schema.items()}
     size = sum(file.stat().st_size for file in table.files)
     rows = table.frame.select(pl.len()).collect(engine="streaming").item()
-    return TableFacts(table.what, path, len(table.files), size, int(rows), columns)
+    found = table.found
+    counts = (len(table.files), found.folders, dict(found.left_out), size, int(rows))
+    return TableFacts(table.what, path, *counts, columns)
 
 
 def _log_facts(searches: Input, end_ms: int) -> LogFacts:

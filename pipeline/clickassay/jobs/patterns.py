@@ -17,7 +17,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.tables import writing_tables
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri
-from clickassay.inputs.tables import files_named, read_input, with_unread
+from clickassay.inputs.tables import files_named, read_input, watched, with_unread
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.patterns.folder import opened_patterns, read_patterns, write_patterns
@@ -78,9 +78,9 @@ def _on_arrays(
     from clickassay.logs.arrays.job import build_pattern_table  # noqa: PLC0415 - a stored table needs none
 
     log = read_log(searches, clicks)
-    with files_named(log.searches, log.clicks):
+    halves = (log.searches, log.clicks)
+    with watched(*halves, progress=progress) as inputs, files_named(*halves):
         table = build_pattern_table(log, settings, kept, progress=progress)
-    inputs = {"searches": log.searches.fingerprint(), "clicks": log.clicks.fingerprint()}
     return replace(table, info={**_info(settings), "inputs": inputs}, judged_queries=kept)
 
 

@@ -7,14 +7,17 @@ from tempfile import TemporaryDirectory
 
 from clickassay.core.progress import Progress
 from clickassay.core.settings import Settings
-from clickassay.inputs import detect as layouts
 from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr
 from clickassay.inputs.importers.base import Imported
+from clickassay.inputs.importers.judgments.files import IMPORTED_LAYOUTS
+from clickassay.inputs.importers.judgments.importer import import_judgments
+from clickassay.inputs.importers.letor import import_letor
 from clickassay.inputs.importers.pyclick import import_pyclick
 from clickassay.inputs.importers.tiangong_st import import_tiangong_st
 from clickassay.inputs.importers.ubi.importer import import_ubi
 from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18
 from clickassay.inputs.importers.yandex import import_yandex
+from clickassay.inputs.text import layouts
 from clickassay.jobs.inspect import Inspection, inspect_log
 
 IMPORTERS: dict[str, Callable[..., Imported]] = {
@@ -25,7 +28,30 @@ IMPORTERS: dict[str, Callable[..., Imported]] = {
     layouts.TIANGONG.name: import_tiangong_st,
     layouts.BAIDU.name: import_baidu_ultr,
 }
-"""Importers that need only one file, by the name of the layout."""
+"""Importers of logs that need only one file, by the name of the layout."""
+
+
+def _judgments(file: Path, *, out: Path, progress: Progress) -> Imported:
+    return import_judgments([file], out=out, progress=progress)
+
+
+JUDGMENTS: dict[str, Callable[..., Imported]] = {
+    **{name: _judgments for name in IMPORTED_LAYOUTS if name != layouts.JUDGMENTS.name},
+    layouts.LETOR.name: import_letor,
+}
+"""Importers of judgments that need only one file, by the name of the layout."""
+
+
+def foreign_judgments(file: Path, layout: str, progress: Progress) -> Imported:
+    """Return the counts and notes of importing a file of a layout in `JUDGMENTS`; nothing is kept.
+
+    Raises
+    ------
+    InputError
+        If the importer refuses the file as it is.
+    """
+    with TemporaryDirectory(prefix="clickassay-inspect-") as place:
+        return JUDGMENTS[layout](file, out=Path(place) / "judgments", progress=progress)
 
 
 def foreign_log(

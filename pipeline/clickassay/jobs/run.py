@@ -15,14 +15,14 @@ from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
-from clickassay.health.checks import HealthCheck, checks_with, fired
+from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
-from clickassay.inputs.tables import Input, collected, read_input
+from clickassay.inputs.tables import Input, collected, read_input, watched
 from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, query_attributes, with_log_settings
 from clickassay.jobs.click_models import run_models
 from clickassay.jobs.health import HEALTH_FILE, examples_of
 from clickassay.jobs.patterns import log_to_table, opened_table
-from clickassay.judgments.prepare import prepare_judgments
+from clickassay.judgments.prepare import check_labels, prepare_judgments
 from clickassay.judgments.too_few import no_correlation, without_judgments
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.clicks import counted_clicks
@@ -42,13 +42,14 @@ class RunSummary:
         That of ``summary.json``.
     undecided
         Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
-    health
-        What is wrong with the log and its judgments.
+    health, well
+        What is wrong with the log and its judgments; and a clause to say where nothing is.
     """
 
     content: Mapping[str, Any]
     undecided: tuple[str, ...]
     health: tuple[HealthCheck, ...] = ()
+    well: str = ""
 
     @property
     def is_finding(self) -> bool:
@@ -114,7 +115,10 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
 ) -> RunSummary:
     """Turn logs and judgments into a run folder; return its summary."""
     check_apart(out, searches, clicks, judgments, queries)
-    read_input("judgments", judgments, JUDGMENTS)  # a misspelt path is refused before sessions are formed
+    given = read_input(
+        "judgments", judgments, JUDGMENTS
+    )  # a misspelt path is refused before sessions are formed
+    check_labels("judgments", given.frame, settings)
     _check_names(settings)
     query_attributes(queries)
     with published_folder(out, force=force) as folder:
@@ -133,9 +137,13 @@ def _write_run(
     progress: Progress,
     examples: Mapping[str, str] | None = None,
 ) -> RunSummary:
-    graded, attributes = read_input("judgments", judgments, JUDGMENTS), query_attributes(queries)
-    frames = analyse_tables(table, graded, attributes, settings, progress, examples)
-    info = _info(table, graded, queries, attributes, settings, command)
+    graded = read_input("judgments", judgments, JUDGMENTS)
+    others = [] if queries is None else [read_input("queries", queries, QUERIES, keep_others=True)]
+    with watched(graded, *others, progress=progress) as inputs:
+        attributes = query_attributes(queries)
+        frames = analyse_tables(table, graded, attributes, settings, progress, examples)
+        undecided = _undecided(table, graded, settings, frames)
+    info = _info(table, inputs, attributes, settings, command)
     progress(Event("writing tables"))
     with writing_tables():
         for contract in RUN_TABLES:
@@ -149,8 +157,7 @@ def _write_run(
     wrong = fired(frames["health"])
     health = [one.as_entry() for one in wrong]
     report = write_report(frames, info, folder, health=health)
-    undecided = _undecided(table, graded, settings, frames)
-    return RunSummary(summary_content(report, health), undecided, wrong)
+    return RunSummary(summary_content(report, health), undecided, wrong, well_text(frames["health"]))
 
 
 def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:
@@ -165,22 +172,18 @@ def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames:
 
 def _info(
     table: StagedTable,
-    judgments: Input,
-    queries: str | None,
+    inputs: Mapping[str, Any],
     attributes: pl.DataFrame | None,
     settings: Settings,
     command: str,
 ) -> dict[str, Any]:
-    inputs = {**table.info["inputs"], "judgments": judgments.fingerprint()}
-    if queries is not None:
-        inputs["queries"] = read_input("queries", queries, QUERIES, keep_others=True).fingerprint()
     log_settings = {name: table.info["settings"][name] for name in LOG_SETTINGS}
     log_settings["clock"] = table.info["settings"].get("clock")  # a script has none
     return {
         "layout": LAYOUT,
         "settings": {**plain_settings(settings), **log_settings},
         "stored_depth": table.stored_depth,
-        "inputs": inputs,
+        "inputs": {**table.info["inputs"], **inputs},
         "versions": versions(),
         "command": command,
         "seed": settings.seed,

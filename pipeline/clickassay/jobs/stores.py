@@ -12,7 +12,7 @@ from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import versions
 from clickassay.core.settings import Settings
 from clickassay.inputs.paths import is_uri
-from clickassay.inputs.tables import files_named
+from clickassay.inputs.tables import copy_notes, files_named
 from clickassay.jobs.patterns import check_reachable, read_log
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
@@ -72,6 +72,9 @@ def grow_store(
     with store.locked(), files_named(log.searches, log.clicks):
         plan = plan_growth(store, log, settings)
         warn_if_unsorted(plan.windows, settings, progress)
+        for what, half in log.halves.items():
+            for note in copy_notes(half, plan.alike[what], "it is not read"):
+                progress(Event(note, note=True))
         told = steady(progress)
         with _batch_processor(log, settings, folder, store.judged_queries(), told) as processor:
             added = add_to_store(processor, store, plan, settings, versions(), told)

@@ -237,14 +237,21 @@ def _expectation(judged: JudgedConfigurations, name: str, settings: Settings) ->
 
 
 def next_judgments_table(
-    split: UserSplit, formed: dict[str, int], graded: Judgments, settings: Settings, progress: Progress
+    split: UserSplit,
+    formed: dict[str, int],
+    graded: Judgments,
+    in_other_form: pl.DataFrame,
+    settings: Settings,
+    progress: Progress,
 ) -> pl.DataFrame:
     """Return the rows of `contracts.judgments.NEXT_JUDGMENTS` for every judge and depth."""
     progress(Event("choosing results to judge next"))
     fitting = split.fitting_sessions
     evaluated = {market: sessions - fitting.get(market, 0) for market, sessions in formed.items()}
     found = [
-        next_judgments(split.evaluation, graded, evaluated, judge=judge, depth=depth)
+        next_judgments(
+            split.evaluation, graded, evaluated, judge=judge, depth=depth, in_other_form=in_other_form
+        )
         for judge in graded.judges or (EVERY,)
         for depth in settings.depth
     ]

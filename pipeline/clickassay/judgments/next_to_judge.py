@@ -18,7 +18,13 @@ MAX_QUERIES = 200
 
 
 def next_judgments(
-    table: LogLists, judgments: Judgments, formed: Mapping[str, int], *, judge: str, depth: int
+    table: LogLists,
+    judgments: Judgments,
+    formed: Mapping[str, int],
+    *,
+    judge: str,
+    depth: int,
+    in_other_form: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Rank queries by what judging them would do, per label: to coverage, and to the width of intervals.
 
@@ -35,6 +41,9 @@ def next_judgments(
         Filled rows are ignored.
     formed
         All sessions by market, for coverage.
+    in_other_form
+        (query, url) of the log that are judged, but spelled otherwise there; a null url stands for all.
+        Lists that show one are to be mended, not judged; None = there is none.
 
     Returns
     -------
@@ -43,7 +52,8 @@ def next_judgments(
     lists = _lists(table, depth)
     names = _names(table, lists)
     missing = _missing(table, lists, judgments, judge, depth)
-    wanted = _best_lists(lists, missing).join(names, on="q").sort("q")
+    open_ = missing if in_other_form is None else _without(missing, names, in_other_form)
+    wanted = _best_lists(lists, open_).join(names, on="q").sort("q")
     weights = _judged_weights(lists, missing).join(names, on="q").sort("q")
     ranked = [
         _rank_queries(part, weights.filter(market=part["market"][0]), formed[part["market"][0]])
@@ -94,6 +104,14 @@ def _missing(
     return missing.select(
         "list", lists["q"].gather(missing["list"]), table.results.urls.gather(missing["number"]).alias("url")
     )
+
+
+def _without(missing: pl.DataFrame, names: pl.DataFrame, in_other_form: pl.DataFrame) -> pl.DataFrame:
+    """Return what is missing without the lists that show a result that is judged in another form."""
+    judged = in_other_form.join(names, on="query").select("q", "url")
+    lists = missing.join(judged, on=["q", "url"]).select("list")
+    queries = judged.filter(pl.col("url").is_null())
+    return missing.join(lists, on="list", how="anti").join(queries, on="q", how="anti")
 
 
 def _best_lists(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:

@@ -9,9 +9,10 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import FUNNEL
-from clickassay.core.errors import JudgmentError, SettingsError
+from clickassay.core.errors import InputError, JudgmentError, SettingsError
 from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
+from clickassay.core.text import visible
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.normalise import (
     MAY_BE_UNNORMALISED,
@@ -20,6 +21,7 @@ from clickassay.inputs.normalise import (
     normalise_url,
 )
 from clickassay.inputs.tables import collected, read_input
+from clickassay.inputs.text.grades import suggestion, value_key
 from clickassay.patterns.funnel import check_rejected
 from clickassay.patterns.lists import LogLists
 
@@ -109,6 +111,26 @@ def prepare_judgments(
     return Judgments(kept, by_market, _funnel(counts))
 
 
+def check_labels(what: str, rows: pl.DataFrame | pl.LazyFrame, settings: Settings) -> None:
+    """Refuse rows with more markets or judges than may be: the column is probably something else.
+
+    Raises
+    ------
+    InputError
+        With the column, the number of its values, and some of them.
+    """
+    names = [name for name in ("market", "judge") if name in rows.lazy().collect_schema()]
+    for name in names:
+        values = rows.lazy().select(pl.col(name).unique()).collect()[name].drop_nulls().sort()
+        if len(values) > settings.max_markets:
+            shown = ", ".join(f"'{visible(value)}'" for value in values.head(_MAX_EXAMPLES))
+            raise InputError(
+                f"{what}: column {name} has {len(values):,} different values ({shown}, …), expected at most "
+                f"{settings.max_markets}, as each is measured by itself; rename the column or leave it out, "
+                f"or if they are {name}s, give --max-markets {len(values)}"
+            )
+
+
 def judged_queries(rows: pl.DataFrame, *, by_market: bool) -> pl.DataFrame:
     """Return the queries that rows of judgments name, in normal form, each once.
 
@@ -136,7 +158,14 @@ def _parse_grades(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
         _refuse(off, f"outside 0..{settings.max_grade} (--max-grade)")
     broken = rows.filter(numbers.is_not_null() & (numbers != numbers.floor()))
     if broken.height:
-        _refuse(broken, f"not a whole number 0..{settings.max_grade}; round it first")
+        guess = suggestion([value_key(str(number)) for number in numbers.drop_nulls().unique().sort()])
+        by_market = (broken["market"] != EVERY).any()  # the importer has no markets
+        command = "by such a rule" if by_market else "clickassay import judgments FILE"
+        _refuse(
+            broken,
+            f"not a whole number 0..{settings.max_grade}; make grades of all: {command} {guess.option}"
+            f"{'' if by_market else ' --out FOLDER'} ({guess.guessed})",
+        )
     return rows.with_columns(numbers.cast(pl.Int8).alias("grade"))
 
 

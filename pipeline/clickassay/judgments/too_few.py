@@ -185,10 +185,6 @@ def _remedies(shown: pl.DataFrame, graded: Judgments, settings: Settings, *, has
             f"{plural(asked, 'session')} of queries "
             "with some judgment"
         )
-    if graded.grades.is_empty():
-        lines.append(
-            "  judgments of these queries: those given name no query of the log; are they spelled alike?"
-        )
     if has_proposed:
         lines.append("  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET")
     return lines

@@ -38,7 +38,7 @@ def chunks_of(table: Input, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
     chunks: list[Chunk] = []
     for file in table.files:
         for offset, rows, low, high in row_groups(table, file):
-            content = scan_chunks(table, (Chunk(str(file), offset, rows, None, None),))
+            content = scan_rows(table, [str(file)], (offset, rows))
             if low is not None and high is not None and low >= first_ms and high < end_ms:
                 times: tuple[int | None, int | None] = low, high
             else:
@@ -63,7 +63,7 @@ def row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None,
     """Yield offset and rows of row groups, and their times (ms) by the footer; or of a whole file of text."""
     footer, offset = footer_of(file), 0
     if footer is None:
-        yield 0, int(table.opened(file).select(pl.len()).collect().item()), None, None
+        yield 0, int(table.opened([file]).select(pl.len()).collect().item()), None, None
         return
     per_ms = _units_per_ms(footer)
     for number in range(footer.num_row_groups):
@@ -110,9 +110,20 @@ def _read_range(rows: pl.LazyFrame, first_ms: int, end_ms: int) -> tuple[int | N
     return low, high
 
 
-def scan_chunks(table: Input, run: Sequence[Chunk]) -> pl.LazyFrame:
-    """Return the rows of adjacent chunks of one file."""
-    file = Path(run[0].file)
-    if not is_parquet(file):
-        return table.opened(file)  # a chunk is the whole file, and counting its lines is no parsing
-    return table.opened(file, (run[0].offset, sum(chunk.rows for chunk in run)))
+def scan_rows(table: Input, files: Sequence[str], rows: tuple[int, int] | None) -> pl.LazyFrame:
+    """Return the rows of files: all, or those of one from an offset on, so many."""
+    places = [Path(file) for file in files]
+    if rows is not None and not is_parquet(places[0]):
+        rows = None  # a chunk of text is a whole file, and counting its lines is no parsing
+    return table.opened(places, rows)
+
+
+def rows_of_file(file: str, chunks: Sequence[Chunk]) -> int:
+    """Return all rows of a file, of row groups outside the chunks too."""
+    footer = footer_of(Path(file))
+    return int(footer.num_rows) if footer else rows_of_chunks(file, chunks)
+
+
+def rows_of_chunks(file: str, chunks: Sequence[Chunk]) -> int:
+    """Return the rows of a file that lie in chunks."""
+    return sum(chunk.rows for chunk in chunks if chunk.file == file)

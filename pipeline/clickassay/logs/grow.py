@@ -1,7 +1,7 @@
 """A pattern store brought up to a log: only new files are read; each batch is published when it is done."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol
 
@@ -13,7 +13,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.core.text import utc_text
-from clickassay.inputs.sources.fingerprint import FileFingerprint
+from clickassay.inputs.sources.fingerprint import FileFingerprint, refuse_changed
 from clickassay.logs.batches.cutting import cut_chunks
 from clickassay.logs.batches.lone_search import refuse_lone_last
 from clickassay.logs.batches.windows import Window
@@ -46,7 +46,9 @@ class Plan(Generic[H]):
     run
         Number of the batch with which the run over these files began.
     known
-        Files that the store holds already.
+        Files that the store holds already, and copies of those to read.
+    alike
+        Fingerprints of the files to read, and of their copies.
     """
 
     log: Log[H]
@@ -54,6 +56,7 @@ class Plan(Generic[H]):
     files: Mapping[str, tuple[FileFingerprint, ...]]
     run: int
     known: int
+    alike: Mapping[str, tuple[FileFingerprint, ...]]
 
 
 def with_folds_of(folder: Path, settings: Settings) -> Settings:
@@ -97,9 +100,16 @@ def plan_growth(store: PatternStore, log: Log[H], settings: Settings) -> Plan[H]
     run = int(last.info["run"]) if last and unfinished else len(history) + 1
     to_read = Log(log.searches.only(new["searches"]), log.clicks.only(new["clicks"]))
     found = {what: tuple(files[what][file] for file in new[what]) for what in files}
+    alike = {what: tuple(_alike(files[what], found[what])) for what in files}
     if not any(new.values()):
-        return Plan(to_read, (), found, run, known)
-    return Plan(to_read, _windows(store, to_read, files, again, last, settings), found, run, known)
+        return Plan(to_read, (), found, run, known, alike)
+    windows = _windows(store, to_read, files, again, last, settings)
+    return Plan(to_read, windows, found, run, known, alike)
+
+
+def _alike(files: Fingerprints, new: Sequence[FileFingerprint]) -> Iterator[FileFingerprint]:
+    digests = {file.digest for file in new}
+    return (file for file in files.values() if file.digest in digests)
 
 
 def _new_files(
@@ -109,13 +119,16 @@ def _new_files(
     known = KnownFiles(what, store.files(what))
     new: list[str] = []
     found: list[FileFingerprint] = []
+    taken: set[str] = set()
     for file, fingerprint in files.items():
         before, same = known.at(fingerprint.path), known.like(fingerprint)
         if before is not None and same != before:
             raise InputError(_changed(store, what, file, before))
         if same is None or same in again:
-            new.append(file)
             found.extend([] if same is None else [same])
+            if fingerprint.digest not in taken:  # its copy is not read
+                new.append(file)
+                taken.add(fingerprint.digest)
     missing = [file.path for file in again if file not in found]
     if missing:
         raise InputError(
@@ -231,6 +244,8 @@ def add_to_store(
             "versions": dict(versions),
         }
         content = processor.content(info)
+        for what, files in plan.files.items():
+            refuse_changed(what, files)
         store.publish(replace(content, info={**info, "counted": _counted(store, content.closed.funnel)}))
     check_log(_so_far(store), settings.max_rejected)
     return len(plan.windows)
@@ -244,7 +259,7 @@ def _batch_info(
         "run": plan.run,
         "start_ms": plan.windows[number].start_ms,
         "watermark_ms": watermark_ms,
-        "files": {what: [asdict(file) for file in files if not number] for what, files in plan.files.items()},
+        "files": {what: [file.entry() for file in files if not number] for what, files in plan.files.items()},
         "ids": None if span is None else list(span),
     }
 

@@ -11,7 +11,7 @@ from clickassay.core.errors import InputError
 from clickassay.inputs.columns import CLICKED
 from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.tables import Input
-from clickassay.logs.chunks import Chunk, chunks_of, scan_chunks
+from clickassay.logs.chunks import Chunk, chunks_of, scan_rows
 
 
 class Half(Protocol):
@@ -128,7 +128,7 @@ class LocalHalf(Input):
         if len(files) == len(self.files):
             return self
         kept = tuple(Path(file) for file in files)
-        frame = pl.concat([self.opened(file) for file in kept]) if kept else self.frame.clear().lazy()
+        frame = self.opened(kept) if kept else self.frame.clear().lazy()
         return replace(self, files=kept, frame=frame)
 
     def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
@@ -137,7 +137,7 @@ class LocalHalf(Input):
 
     def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
         """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
-        rows = scan_chunks(self, (chunk,)).select("timestamp", "search_id")
+        rows = scan_rows(self, [chunk.file], (chunk.offset, chunk.rows)).select("timestamp", "search_id")
         return rows.filter(pl.col("timestamp") < end_ms).top_k(2, by="timestamp").collect().rows()
 
 

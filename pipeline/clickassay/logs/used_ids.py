@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.core.tables import scan_parquet
 from clickassay.logs.engine import Ids
 from clickassay.patterns.store.batches import StoredBatch
 from clickassay.patterns.store.files import undo_runs
@@ -89,7 +90,7 @@ class NewIds:
         files = [batch.folder / "ids.parquet" for batch in batches]
         try:
             known = (
-                pl.scan_parquet(files, glob=False)
+                scan_parquet(files)
                 .filter(pl.col("id").is_between(self._first_block[0], self._first_block[-1]))
                 .collect()["id"]
             )

@@ -1,6 +1,7 @@
 """Every editorial metric that a name can ask a run for, and their values (method 6)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -45,7 +46,8 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
     for measure in requested:
         if measure.depth is not None and measure.depth > min(settings.depth):
             raise SettingsError(
-                f"metric {measure}: the run has depth {min(settings.depth)}; cut it at that or above"
+                f"metric {measure}: the run has depth {min(settings.depth)}; give --depth {measure.depth}, "
+                f"or name it {replace(measure, depth=None)}, which is cut at every depth of the run"
             )
         _check_fits(measure, measure.depth or max(settings.depth), settings)
     return tuple(dict.fromkeys((*own, *requested)))

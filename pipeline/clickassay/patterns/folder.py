@@ -19,7 +19,7 @@ from clickassay.core.errors import PatternError
 from clickassay.core.files.documents import read_json
 from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.output import SETTINGS_FILE, write_json
-from clickassay.core.tables import write_table
+from clickassay.core.tables import scan_parquet, write_table
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.script_folder import read_script_folder
 from clickassay.patterns.table import PatternTable, Pieces, StagedTable
@@ -84,9 +84,9 @@ def opened_patterns(folder: Path) -> StagedTable:
         info = read_json(folder / SETTINGS_FILE)
         used = info.get("settings")
         only_judged = isinstance(used, dict) and used.get("only_judged")
-        judged = pl.read_parquet(folder / JUDGED_FILE, glob=False) if only_judged else None
+        judged = scan_parquet(folder / JUDGED_FILE).collect() if only_judged else None
         funnel, health = (
-            FOLDER_TABLES[name].canonical(pl.read_parquet(folder / f"{name}.parquet", glob=False))
+            FOLDER_TABLES[name].canonical(scan_parquet(folder / f"{name}.parquet").collect())
             for name in _SMALL
         )
     if "stored_depth" not in info:
@@ -97,7 +97,7 @@ def opened_patterns(folder: Path) -> StagedTable:
 
 def _read(folder: Path, name: str) -> Iterator[pl.DataFrame]:
     with _broken(folder):
-        rows = pl.scan_parquet(folder / f"{name}.parquet", glob=False)
+        rows = scan_parquet(folder / f"{name}.parquet")
         yield from FOLDER_TABLES[name].in_order(rows.collect_batches(maintain_order=True))
 
 

@@ -27,14 +27,35 @@ class LogFunnel:
         self._orphan_clicks: list[pl.DataFrame] = []
         self._open_orphan_clicks = _NO_ORPHAN_CLICKS
 
-    def count_searches(self, *, read: int, rejected: Mapping[str, int], usable: int, kept: int) -> None:
-        """Count searches that are new in a batch: read, rejected by reason, and kept of those usable."""
+    def count_searches(
+        self,
+        *,
+        read: int,
+        rejected: Mapping[str, int],
+        usable: int,
+        kept: int,
+        left_out: int,
+        shortened: int,
+    ) -> None:
+        """Count searches that are new in a batch.
+
+        Parameters
+        ----------
+        read, rejected, usable
+            All, those rejected by reason, and the others.
+        kept
+            Of the usable ones, those that are no repeated delivery.
+        left_out, shortened
+            Of these, searches whose query is left out, and those whose list shows a result again.
+        """
         _check_sum("searches", read, usable + sum(rejected.values()))
         self._closed["searches", "read", ""] += read
         for reason, rows in rejected.items():
             self._closed["searches", "rejected", reason] += rows
         self._closed["searches", "repeated", "delivered again"] += usable - kept
         self._closed["searches", "kept", ""] += kept
+        self._closed["lists", "left out", _NO_JUDGMENTS] += left_out
+        self._closed["lists", "shortened", SHOWN_AGAIN] += shortened
 
     def count_clicks(
         self,
@@ -163,6 +184,7 @@ def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
 
 
 _NO_JUDGMENTS = "query without judgments"
+SHOWN_AGAIN = "a result is shown again"
 _AMBIGUOUS = "ambiguous search_id"
 _OUT_OF_TIME = "beyond the idle limit"
 

@@ -15,6 +15,7 @@ from clickassay.core.contracts.form import ContractError, DataType
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import EngineError, PatternError
 from clickassay.core.files.machine import refuse_machine_fault
+from clickassay.core.tables import scan_parquet
 from clickassay.inputs.sources.fingerprint import TABLES
 from clickassay.patterns.counts import COUNT_FORMS, count_batch
 from clickassay.patterns.funnel import LogFunnel, orphan_click_rows
@@ -97,7 +98,7 @@ def _frame(folder: Path, name: str) -> pl.DataFrame:
     files = sorted(file for file in place.iterdir() if _is_data(file)) if place.is_dir() else [place]
     if not files:
         raise FileNotFoundError(f"{place} holds no Parquet file")
-    frame = pl.read_parquet(files, glob=False, hive_partitioning=False)
+    frame = scan_parquet(files).collect()
     if frame.columns == [_UNFINISHED]:
         raise PatternError(
             f"{folder} is unfinished: the SQL that fills it still runs, or ended before it wrote {name}; "

@@ -27,6 +27,7 @@ from clickassay.core.records import (
     largest_samples,
 )
 from clickassay.core.settings import Settings
+from clickassay.core.tables import scan_parquet
 from clickassay.core.text import first_line
 from clickassay.inputs.files import READ_ERRORS
 from clickassay.metrics.clicks import CLICK_METRICS, click_values, good_masks
@@ -113,7 +114,7 @@ class FinishedRun:
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Return a table as written, to read a part of it with `collect`."""
-        return pl.scan_parquet(self.file(table), glob=False)
+        return scan_parquet(self.file(table))
 
     def columns(self, table: str) -> list[str]:
         """Return the names of the columns of a table as written."""

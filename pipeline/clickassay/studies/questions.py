@@ -73,6 +73,17 @@ def _files() -> dict[str, str]:
     return {name: f"{folder}/{name}" for folder in folders for name in sql_names(folder)}
 
 
+def sql_of(text: str) -> str:
+    """Return the SQL of a ready question that is given by its name alone, or SQL as it is.
+
+    Raises
+    ------
+    QueryError
+        If the text is one word, but no name of a question: SQL has several.
+    """
+    return question(text.strip()).sql if re.fullmatch(r"\w+", text.strip()) else text
+
+
 _MEMORY = {"memory_limit": "50%"}
 """Of this machine's, for the question of a command: an answer too large ends it, and not the machine."""
 
@@ -104,7 +115,22 @@ def ask(run: Path, sql: str) -> pl.DataFrame:
 
 def _answer(connection: duckdb.DuckDBPyConnection, file: Path, sql: str) -> duckdb.DuckDBPyRelation:
     _check_tables(connection, file)
-    return connection.sql(_only_statement(connection.extract_statements(sql)))
+    try:
+        return connection.sql(_only_statement(connection.extract_statements(sql)))
+    except duckdb.CatalogException as error:
+        raise QueryError(_with_tables(error)) from error
+
+
+_UNKNOWN_TABLE = re.compile(r"Table with name \"?(.+?)\"? does not exist")
+
+
+def _with_tables(error: duckdb.CatalogException) -> str:
+    """Return the message of an unknown name; of a table with the tables that there are."""
+    first = terminal(str(error).splitlines()[0])
+    named = _UNKNOWN_TABLE.search(first)
+    if named is None:
+        return f"the question cannot be answered: {first}"
+    return f"no table {named[1]!r}; {did_you_mean(named[1], sorted(table.name for table in RUN_TABLES))}"
 
 
 MOST_ROWS = 100_000

@@ -1,5 +1,5 @@
 -- one row per result list of this batch: its query, its texts, whether normal form changes a URL of it, and the
--- fingerprints of its URLs in normal form
+-- fingerprints of its URLs in normal form, each at its first place; and as delivered, if it shows one again
 WITH of_one_search AS (
     -- the ids first: then the texts of few searches are read
     SELECT
@@ -33,6 +33,18 @@ checked AS (
         $normalise_urls AND holds_unnormalised_url(results) AS has_unnormalised_urls,
         valid_texts(results) AS raw_results
     FROM shown
+),
+
+fingerprinted AS (
+    SELECT
+        list_fp,
+        query_fp,
+        market,
+        query,
+        has_unnormalised_urls,
+        raw_results,
+        texts_fingerprints(normal_results($normalise_urls, has_unnormalised_urls, raw_results)) AS all_urls
+    FROM checked
 )
 
 SELECT
@@ -42,5 +54,6 @@ SELECT
     query,
     has_unnormalised_urls,
     raw_results,
-    texts_fingerprints(normal_results($normalise_urls, has_unnormalised_urls, raw_results)) AS urls
-FROM checked
+    CASE WHEN holds_repeat(all_urls) THEN without_repeats(all_urls) ELSE all_urls END AS urls,
+    CASE WHEN holds_repeat(all_urls) THEN all_urls END AS delivered_urls
+FROM fingerprinted

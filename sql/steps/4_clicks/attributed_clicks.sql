@@ -38,10 +38,11 @@ SELECT
     c.search_nr,
     c.in_time,
     c.on_first_page,
-    CASE WHEN $by_url THEN c.url_fp ELSE at_place(l.urls, c.place) END AS url_fp,
+    CASE WHEN $by_url THEN c.url_fp ELSE at_place(coalesce(l.delivered_urls, l.urls), c.place) END AS url_fp,
     CASE
         WHEN NOT c.is_kept THEN 0
-        WHEN $by_url THEN position_in(l.urls, c.url_fp) ELSE position_in(l.urls, at_place(l.urls, c.place))
+        WHEN $by_url THEN position_in(l.urls, c.url_fp)
+        ELSE position_in(l.urls, at_place(coalesce(l.delivered_urls, l.urls), c.place))
     END AS position
 FROM of_searches AS c
 LEFT JOIN list_texts AS l ON c.list_fp = l.list_fp

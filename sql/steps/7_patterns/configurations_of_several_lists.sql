@@ -14,6 +14,8 @@ SELECT
     c.configuration_id,
     t.market,
     t.query,
-    normal_results($normalise_urls, t.has_unnormalised_urls, top_of(t.raw_results, $depth)) AS results
+    shown_results(
+        $normalise_urls, t.has_unnormalised_urls, t.delivered_urls IS NOT NULL, t.raw_results, $depth
+    ) AS results
 FROM list_texts AS t
 INNER JOIN chosen AS c ON t.list_fp = c.list_fp

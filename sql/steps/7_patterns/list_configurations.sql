@@ -20,7 +20,11 @@ named AS (
         b.later_page_sessions,
         b.user_buckets,
         configuration_digest(
-            t.market, t.query, normal_results($normalise_urls, t.has_unnormalised_urls, top_of(t.raw_results, $depth))
+            t.market,
+            t.query,
+            shown_results(
+                $normalise_urls, t.has_unnormalised_urls, t.delivered_urls IS NOT NULL, t.raw_results, $depth
+            )
         ) AS configuration_id
     FROM list_texts AS t
     INNER JOIN begun AS b ON t.list_fp = b.list_fp

@@ -82,19 +82,19 @@ CASE = lists_of(ITEM.str.replace("/(\\d+)$", "/Item-$1"))
 SICK_JUDGMENTS = {
     "URLs in another case": (
         CASE, with_urls(URL.str.replace("/(\\d+)$", "/item-$1")),
-        {"urls_alike": "finding", "unjudged_results": "caution", "unshown_results": "caution"},
-        ("100.0 %", "for the query “query 0” “https://shop.example/0/item-1” is judged, and "
+        {"no_judged_results": "finding"},
+        ("Of 1,000 judged results the lists of their queries show none", "for the "
+         "query “query 0” “https://shop.example/0/item-1” is judged, and "
          "“https://shop.example/0/Item-1” is shown: they differ in case"),
     ),
     "http and https": (
-        unchanged, with_urls(URL.str.replace("https", "http")),
-        {"urls_alike": "finding", "unjudged_results": "caution", "unshown_results": "caution"},
+        unchanged, with_urls(URL.str.replace("https", "http")), {"no_judged_results": "finding"},
         ("“http://shop.example/0/1” is judged, and “https://shop.example/0/1” is shown: they differ in the "
          "scheme, www. or the last slash",),
     ),
     "ids with a prefix": (
-        unchanged, with_urls(URL.str.replace("https://shop.example/", "SKU-")),
-        {"urls_alike": "finding", "unjudged_results": "caution", "unshown_results": "caution"},
+        unchanged, with_urls(URL.str.replace("https://shop.example/", "SKU-"), NUMBER < 99),
+        {"urls_alike": "finding", "unjudged_results": "caution"},
         ("“SKU-0/1” is judged, and “https://shop.example/0/1” is shown: they differ in their beginning",),
     ),
     "5 % of the URLs in another form": (
@@ -102,14 +102,13 @@ SICK_JUDGMENTS = {
         {"urls_alike": "caution"}, ("have a judgment in another form only",),
     ),
     "other results": (
-        unchanged, with_urls("other:" + PLACE.cast(pl.String) + "x"),
-        {"unjudged_results": "caution", "unshown_results": "caution"},
+        unchanged, with_urls("other:" + PLACE.cast(pl.String) + "x"), {"no_judged_results": "finding"},
         ("“other:10x” is judged, and “https://shop.example/0/1” is shown.",),
     ),
     "queries with other signs": (
-        unchanged, with_queries(QUERY.str.replace(" ", "-")),
+        unchanged, with_queries(QUERY.str.replace(" ", "-"), NUMBER < 99),
         {"unseen_queries": "caution", "queries_alike": "finding", "unjudged_queries": "caution"},
-        ("100 judged queries of 100 are in the log in another form only",
+        ("99 judged queries of 100 are in the log in another form only",
          "“query-0” is judged, and the log has “query 0”: they differ in the signs between their words"),
     ),
     "3 queries with other signs": (
@@ -117,13 +116,18 @@ SICK_JUDGMENTS = {
         {"queries_alike": "caution"}, ("3 judged queries of 100 are in the log in another form only",),
     ),
     "queries of another log": (
-        unchanged, with_queries("other " + QUERY),
-        {"unseen_queries": "caution", "unjudged_queries": "caution"},
-        ("Of 100 judged queries the log has 0", "“other query 0” is judged; a query of the log is “query "),
+        unchanged, with_queries("other " + QUERY), {"no_judged_queries": "finding"},
+        ("Of 100 judged queries the log has none",
+         "“other query 0” is judged; a query of the log is “query "),
     ),
     "two spellings of a word": (
         two_spellings, unchanged, {"queries_that_fold": "caution"},
         ("2 queries of 101 would be one", "“strasse” and “straße” are two queries"),
+    ),
+    "ids of pandas": (
+        lists_of(ITEM.str.extract(r"/(\d+/\d+)$").str.replace("/", "0")),
+        with_urls(pl.format("{}0{}{}", NUMBER, PLACE, pl.lit(".0").repeat_by(NUMBER < 50).list.join(""))),
+        {"urls_alike": "finding"}, ("differ in leading zeros or an end .0",),
     ),
     "one grade": (unchanged, with_grades(4), {"one_grade": "finding"}, ("Every judgment has the grade 4",)),
     "the highest grade is not used": (

@@ -143,10 +143,15 @@ def refusal(*arguments: object) -> str:
     return one_line(outcome)
 
 
-def outside(*arguments: object, **more: object) -> Outcome:
-    """Run the command line in a process of its own."""
+def outside(*arguments: object, before: tuple[str, ...] = (), **more: object) -> Outcome:
+    """Run the command line in a process of its own, which a command `before` may start."""
     ended = subprocess.run(
-        started_with(*arguments), check=False, capture_output=True, timeout=60, env=environment(), **more
+        [*before, *started_with(*arguments)],
+        check=False,
+        capture_output=True,
+        timeout=60,
+        env=environment(),
+        **more,
     )
     return Outcome(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 

@@ -127,7 +127,7 @@ def time_fault(time: int | None, settings: Settings) -> str | None:
     """Return why a timestamp cannot be used, or None; a day after the clock (UTC) is the latest."""
     if time is None:
         return "null timestamp"
-    since = datetime.fromisoformat(settings.get("clock", "2100-12-31")) - datetime(1970, 1, 1)  # noqa: DTZ001
+    since = datetime.fromisoformat(settings.get("clock", "2100-12-31")) - datetime(1970, 1, 1)
     latest = since // timedelta(milliseconds=1) + 24 * 3_600_000
     return None if FIRST_MS <= time < END_MS and time <= latest else "time out of range"
 
@@ -175,7 +175,14 @@ def read_searches(rows: list[Row], settings: Settings, funnel: Funnel) -> list[S
     for same in delivered.values():
         count(funnel, "searches", "repeated", "delivered again", rows=len(same) - 1)
     count(funnel, "searches", "kept", "", rows=len(kept))
+    repeating = sum(without_repeats(search.results) != search.results for search in kept)
+    count(funnel, "lists", "shortened", "a result is shown again", rows=repeating)
     return kept
+
+
+def without_repeats(results: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the results of a list, each at its first place alone."""
+    return tuple(dict.fromkeys(results))
 
 
 def click_fault(row: Row, target: str, ambiguous: set[Any], settings: Settings) -> str | None:
@@ -243,7 +250,8 @@ def form_sessions(searches: list[Search]) -> list[Session]:
     for own in members.values():
         first = own[0]
         clicked = tuple(url for search in own for _, url in search.clicks)
-        sessions.append(Session(first.user_id, first.market, first.query, first.results, first.page, clicked))
+        shown = without_repeats(first.results)
+        sessions.append(Session(first.user_id, first.market, first.query, shown, first.page, clicked))
     return sessions
 
 

@@ -7,7 +7,7 @@ import pytest
 from clickassay.core.contracts.columns import EVERY
 from clickassay.health.checks import BY_NAME, compared
 from clickassay.health.examples import _offset
-from clickassay.health.list_checks import _flat
+from clickassay.health.list_checks import _flat, _markets
 from clickassay.health.log_checks import log_checks
 from clickassay.health.time_checks import time_checks
 from clickassay.patterns.health import LogCounts
@@ -115,3 +115,12 @@ def test_hours_without_a_search_are_named_if_they_usually_have_some():
         quiet = [*day, *day[:rare], 0, *day[rare + 1 :], *day, *day]
         assert statuses(time_checks(by_hour(quiet), HOUR)) == {}
     assert statuses(time_checks(by_hour([*day, *[0] * 24, *day, *day]), HOUR)) == {}  # a missing day
+
+
+def test_more_than_twenty_markets_are_a_caution_that_names_some():
+    sessions = {f"m{number:02}": 1 for number in range(21)}
+    (found,) = compared([_markets(sessions)], BY_NAME)
+    assert (found.status, found.fires) == ("caution", True)
+    assert "The log has 21 markets, such as 'm00', 'm01', 'm02'." in found.text
+    del sessions["m20"]
+    assert not any(one.fires for one in compared([_markets(sessions)], BY_NAME))

@@ -1,12 +1,17 @@
 import hashlib
+import os
+from pathlib import Path
 
 import pytest
 
+from clickassay.core.errors import InputError
 from clickassay.inputs.sources.fingerprint import (
     FileFingerprint,
+    copies,
     file_fingerprint,
     input_fingerprint,
     recorded_digest,
+    refuse_changed,
 )
 
 SIZE = 3 << 20
@@ -61,9 +66,52 @@ def test_an_older_digest_where_only_spark_reaches_is_of_path_size_and_time(tmp_p
     assert FileFingerprint.recorded(entry).digest == f"listing:{entry['sha256']}"
 
 
+def change(file):
+    file.write_bytes(bytes(SIZE - 1) + b"x")
+
+
+def replace(file):
+    change(file.with_name("new"))
+    file.with_name("new").rename(file)
+
+
+@pytest.mark.parametrize("harm", [change, replace, Path.unlink])
+def test_a_file_that_was_changed_since_is_refused(tmp_path, harm):
+    file = file_of(tmp_path, "a")
+    before = file_fingerprint(file)
+    harm(file)
+    with pytest.raises(InputError, match=r"^clicks: .*a was changed while it was read; run again$"):
+        refuse_changed("clicks", [before])
+
+
+def test_a_link_that_leads_to_another_file_since_is_refused(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(file_of(tmp_path, "a"))
+    before = file_fingerprint(link)
+    link.unlink()
+    link.symlink_to(file_of(tmp_path, "b", [5]))
+    with pytest.raises(InputError, match="link was changed while it was read"):
+        refuse_changed("clicks", [before])
+
+
+def test_a_file_that_was_only_touched_or_put_back_is_the_same(tmp_path):
+    file = file_of(tmp_path, "a")
+    before = file_fingerprint(file)
+    os.utime(file, (1, 1))
+    refuse_changed("clicks", [before])
+    file.unlink()
+    file_of(tmp_path, "a")
+    refuse_changed("clicks", [before])
+
+
+def test_copies_are_named_after_the_first(tmp_path):
+    a, b, c = (file_fingerprint(file_of(tmp_path, *given)) for given in (("a",), ("b", [1]), ("c",)))
+    assert [(copy.name, first.name) for copy, first in copies([a, b, c])] == [("c", "a")]
+
+
 def test_a_fingerprint_is_read_back_as_it_was_recorded(tmp_path):
     file = file_fingerprint(file_of(tmp_path, "a"))
-    assert FileFingerprint.recorded(vars(file)) == file
+    assert FileFingerprint.recorded(file.entry()) == file
 
 
 def test_the_digest_of_an_input_says_of_what_it_is(tmp_path):

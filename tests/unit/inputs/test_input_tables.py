@@ -8,7 +8,7 @@ import pytest
 from clickassay.core.text import first_line
 from clickassay.inputs.columns import CLICKS, JUDGMENTS, QUERIES, SEARCHES
 from clickassay.inputs.sources.walk import find_files
-from clickassay.inputs.tables import read_input
+from clickassay.inputs.tables import read_input, watched
 
 NOON_MS = 1_235_995_200_250  # date -u -d '2009-03-02 12:00:00.25' +%s%3N
 ROW = {"search_id": [1], "user_id": [2], "query": ["Q"], "timestamp": [NOON_MS], "results": [["a", "b"]]}
@@ -100,13 +100,18 @@ def test_other_columns_are_kept_only_when_asked_for(tmp_path):
     assert kept.to_dicts() == [{"query": "q", "market": "all", "navigational": "true", "kind": "x"}]
 
 
+def identity_of(file):
+    with watched(read_input("searches", file, SEARCHES)) as found:
+        return found["searches"]
+
+
 def test_a_fingerprint_names_the_content_and_not_the_place(tmp_path):
     (tmp_path / "other").mkdir()
     first, copy = parquet(tmp_path), parquet(tmp_path / "other")
-    one, same = (read_input("searches", file, SEARCHES).fingerprint() for file in (first, copy))
+    one, same = (identity_of(file) for file in (first, copy))
     assert one == same
     assert (one["names"], one["files"], one["bytes"]) == (["searches.parquet"], 1, first.stat().st_size)
-    other = read_input("searches", parquet(tmp_path, query=["R"]), SEARCHES).fingerprint()
+    other = identity_of(parquet(tmp_path, query=["R"]))
     assert other["digest"] != one["digest"]
 
 

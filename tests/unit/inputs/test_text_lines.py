@@ -10,9 +10,9 @@ import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.columns import JUDGMENTS
-from clickassay.inputs.detect import recognise
 from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.text import lines as door
+from clickassay.inputs.text.detect import recognise
 from clickassay.inputs.text.lines import lines
 from clickassay.inputs.trec import read_qrels, read_run
 

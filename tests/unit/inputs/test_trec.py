@@ -7,9 +7,12 @@ import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.core.settings import Settings
-from clickassay.inputs.importers.judgments.files import ReadOptions, read_judgment_file
+from clickassay.inputs.importers.judgments.files import read_judgment_file
+from clickassay.inputs.importers.judgments.importer import import_judgments
+from clickassay.inputs.importers.judgments.rating import ReadOptions
 from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.trec import ranked, read_qrels, read_run
+from clickassay.studies.evaluation.evaluate import evaluate
 from clickassay.studies.labelling.inputs import Sources, read_pool
 
 SESSION = """<sessiontrack2013><session num="1" userid="1" starttime="00:00:01.0"><topic num="1"/>
@@ -129,3 +132,73 @@ def test_a_document_twice_in_a_list_is_refused(tmp_path, read):
     (tmp_path / "a.run").write_text("q Q0 a 1 2 t\nq Q0 a 2 1 t\n")
     with pytest.raises(InputError, match="'a' is retrieved twice for query 'q'"):
         read(tmp_path / "a.run")
+
+
+# ---- below 0, and tables ----------------------------------------------------------------------------
+
+BELOW = "1 0 a -2\n1 0 b 1\n1 0 d -1\n"
+JUDGED = {"a": -2, "b": 1, "d": -1}
+SHOWN = {"1": {"a": 9.0, "b": 8.0, "c": 7.0}}
+SOURCES = {
+    "qrels": lambda file: file.write_text(BELOW),
+    "CSV": lambda file: file.write_text("query,url,grade\n1,a,-2\n1,b,1\n1,d,-1\n"),
+    "BEIR": lambda file: file.write_text("query-id\tcorpus-id\tscore\n1\ta\t-2\n1\tb\t1\n1\td\t-1\n"),
+    "JSON lines": lambda file: file.write_text(
+        "".join(f'{{"query-id":1,"corpus-id":"{doc}","score":{grade}}}\n' for doc, grade in JUDGED.items())
+    ),
+    "Parquet": lambda file: pl.DataFrame(
+        {"query": ["1"] * 3, "url": list(JUDGED), "grade": list(JUDGED.values())}
+    ).write_parquet(file),
+}
+
+
+def given(how, tmp_path):
+    """Return the same judgments as a file, a frame or a dict."""
+    if how == "a dict":
+        return {"1": JUDGED}
+    if how == "a frame of BEIR":
+        return pl.DataFrame(
+            {"query-id": ["1"] * 3, "corpus-id": list(JUDGED), "score": list(JUDGED.values())}
+        )
+    SOURCES[how](tmp_path / "judged")
+    return tmp_path / "judged"
+
+
+@pytest.mark.parametrize("how", [*SOURCES, "a dict", "a frame of BEIR"])
+def test_spam_is_judged_grade_0_and_minus_1_is_not_judged(tmp_path, how):
+    found = evaluate(given(how, tmp_path), SHOWN, "Judged@3 ERR@3", bounds=True)
+    values = {row["measure"]: row for row in found.means.iter_rows(named=True)}
+    assert values["Judged@3"]["mean"] == pytest.approx(2 / 3)
+    # c may have any grade to 4: 1/2 * R(1) + 1/3 * (1 - R(1)) * R(4), R(1) = 1/16, R(4) = 15/16
+    assert values["ERR(max_rel=4)@3"]["high"] == pytest.approx(1 / 32 + 15 / 16 * 15 / 16 / 3)
+    assert values["ERR(max_rel=4)@3"]["low"] == pytest.approx(1 / 32)
+
+
+@pytest.mark.parametrize("how", list(SOURCES))
+def test_import_and_evaluation_have_the_same_judgments(tmp_path, how):
+    if how not in ("qrels", "BEIR"):
+        pytest.skip("import refuses grades below 0 of other layouts, and asks for a map")
+    file = given(how, tmp_path)
+    out = import_judgments([file], out=tmp_path / "out").folder
+    evaluated_rows = [row for row in read_qrels(file).sort("doc").rows() if row[2] >= 0]
+    assert pl.read_parquet(out / "judgments.parquet").sort("url").rows() == evaluated_rows
+
+
+def test_a_grade_that_is_none_names_the_command_for_all(tmp_path):
+    (tmp_path / "q").write_text("1 0 a 0.4\n1 0 b 1.5\n1 0 c -1\n")
+    with pytest.raises(
+        InputError, match=r"import judgments \S+/q --layout qrels --grade-map 0\.4=0,1\.5=2 --out"
+    ):
+        read_qrels(tmp_path / "q")
+
+
+def test_a_table_of_repeated_judgments_follows_the_rule_too(tmp_path):
+    (tmp_path / "q.csv").write_text("query,url,grade\n1,a,1\n1,a,3\n")
+    with pytest.raises(InputError, match=r"judged twice .* --conflicts max"):
+        read_qrels(tmp_path / "q.csv")
+    assert read_qrels(tmp_path / "q.csv", conflicts="max").rows() == [("1", "a", 3)]
+
+
+def test_a_run_may_be_a_table(tmp_path):
+    (tmp_path / "r.tsv").write_text("qid\tdocno\trank\n1\ta\t2\n1\tb\t1\n")
+    assert evaluated_run(tmp_path / "r.tsv") == [("1", "b"), ("1", "a")]

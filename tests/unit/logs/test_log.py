@@ -25,7 +25,7 @@ def test_ids_are_text_in_both_halves_if_they_are_in_one(tmp_path):
     ids = [half.frame.collect()["search_id"].to_list() for half in log.halves.values()]
     assert ids == [["1"], ["1"]]
     (file,) = log.searches.files
-    assert log.searches.opened(file, (0, 1)).collect()["search_id"].to_list() == ["1"]
+    assert log.searches.opened([file], (0, 1)).collect()["search_id"].to_list() == ["1"]
 
 
 def test_clicks_that_name_no_result_are_refused(tmp_path):

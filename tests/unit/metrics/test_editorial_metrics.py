@@ -250,7 +250,10 @@ def test_further_metrics_come_last_each_once():
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("ERR@6", "the run has depth 5; cut it at that or above"), ("XYZ", "unknown metric XYZ")],
+    [
+        ("ERR@6", "the run has depth 5; give --depth 6, or name it ERR, which is cut at every depth"),
+        ("XYZ", "unknown metric XYZ"),
+    ],
 )
 def test_a_further_metric_that_is_none_or_too_deep_is_refused(name, message):
     with pytest.raises(SettingsError, match=message):

@@ -248,8 +248,8 @@ def test_facts_say_what_is_measured_where_on_how_much_and_how_sound(tables):
     ("statuses", "line"),
     [
         ((), "Not checked"),
-        (("ok",), "✓ No fault found by 1 check of the log"),
-        (("ok", "ok"), "✓ No fault found by 2 checks of the log"),
+        (("ok",), "✓ No fault found by 1 check of the log and its judgments"),
+        (("ok", "ok"), "✓ No fault found by 2 checks of the log and its judgments"),
         (("ok", "finding"), "✗ Finding: Of 9 clicks, 3 fail (see below)"),
         (("caution", "finding", "caution"), "✗ Finding: Of 9 clicks, 3 fail, and 2 more (see below)"),
     ],

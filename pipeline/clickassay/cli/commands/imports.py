@@ -19,7 +19,7 @@ imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_
 
 
 Encoding = Literal["utf-8", "gb18030"]
-Layout = Literal["table", "quepid", "srw", "qrels"]
+Layout = Literal["table", "quepid", "srw", "qrels", "beir", "rre", "rank-eval"]
 Raters = Literal["each", "majority", "median", "final"]
 
 
@@ -184,7 +184,8 @@ class Ratings:
     layout: Annotated[
         Layout | None,
         typer.Option(
-            metavar="NAME", help="Layout of the files: table, quepid, srw or qrels. [default: by content]"
+            metavar="NAME",
+            help="Layout of the files: table, quepid, srw, qrels, beir, rre, rank-eval. [default: content]",
         ),
     ] = None
     encoding: Annotated[str, typer.Option(help="Encoding of text files, e.g. gb18030.")] = "utf-8"
@@ -199,7 +200,18 @@ class Grades:
     """What becomes of ratings."""
 
     grade_map: Annotated[
-        str | None, typer.Option(help="Grade of every rating, e.g. 0=0,1=1,10=3,100=4 or bad=0,good=2.")
+        list[str] | None,
+        typer.Option(
+            metavar="MAP",
+            help="Grade of every rating, e.g. 0=0,1=1,10=3,100=4, bad=0,good=2 or ..0.5=0,0.5..=1; once for "
+            "all files, or once for each ('' = its ratings are grades).",
+        ),
+    ] = None
+    cuts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBERS", help="Thresholds, e.g. 0.25,0.5,0.75: a grade is how many are reached."
+        ),
     ] = None
     max_grade: Annotated[
         int | None, typer.Option(min=1, max=30, help="Highest grade; a rating beyond it is refused.")
@@ -217,6 +229,10 @@ class Grades:
         typer.Option(metavar="NAME", help="Name of the judge; once for all files, or once for each."),
     ] = None
     query_map: Annotated[Path | None, typer.Option(help="TSV: topic of the qrels, query of the log.")] = None
+    conflicts: Annotated[
+        Literal["max"] | None,
+        typer.Option(metavar="RULE", help="Of several grades of a result (subtopics) keep the highest: max."),
+    ] = None
 
 
 @imports.command("judgments")
@@ -229,7 +245,7 @@ def import_judgments(
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Import judgments of other tools: Quepid, Search Relevance Workbench, TREC qrels, tables.
+    """Import judgments of other tools: Quepid, Search Relevance Workbench, TREC qrels, BEIR, tables.
 
     Examples
     --------
@@ -238,15 +254,18 @@ def import_judgments(
         clickassay import judgments esci.json --grade-map 0=0,1=1,10=3,100=4 --out esci
 
         clickassay import judgments editors.csv llm.json --judge editors --judge llm --out both
+
+        clickassay import judgments llm-scores.csv --cuts 0.25,0.5,0.75 --out llm
     """
-    from clickassay.inputs.importers.judgments.files import ReadOptions
     from clickassay.inputs.importers.judgments.importer import RatingOptions
     from clickassay.inputs.importers.judgments.importer import import_judgments as read
+    from clickassay.inputs.importers.judgments.rating import ReadOptions
 
     reading = ReadOptions(ratings.layout, ratings.encoding, tuple(ratings.rater_column or ()))
     rating = RatingOptions(
-        grades.grade_map, grades.max_grade, grades.raters, tuple(grades.judge or ()), grades.query_map
-    )
+        tuple(grades.grade_map or ()), grades.cuts, grades.max_grade, grades.raters,
+        tuple(grades.judge or ()), grades.query_map, grades.conflicts,
+    )  # fmt: skip
     _import(read, files, out=out, read_options=reading, rating_options=rating, form=(json, quiet))
 
 

@@ -1,8 +1,9 @@
 """`clickassay inspect` and `explore`: what a run would make of a log, and what it made of it."""
 
 import os
+import shlex
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,8 @@ from clickassay.core.settings import Settings
 from clickassay.core.text import capital, utc_text
 
 if TYPE_CHECKING:
-    from clickassay.inputs.detect import Recognised
+    from clickassay.inputs.importers.base import Imported
+    from clickassay.inputs.text.detect import Recognised
     from clickassay.jobs.inspect import Inspection, TableFacts
 
 _BAR = 30
@@ -73,7 +75,7 @@ def inspect(
         raise InputError("give a file or folder, or --searches, --clicks and --judgments; not both")
     named = given if path is None else _tables(path)
     if path is not None and not named:
-        _show_place(path, json=json)
+        _show_place(path, json=json, quick=quick, quiet=quiet)
         return
     with shown_progress(quiet=quiet) as progress:
         found = inspect_log(named, settings, count=not quick, progress=progress)
@@ -87,7 +89,7 @@ def inspect(
 
 def _foreign_log(path: Path) -> str:
     """Return the layout of a file that an importer takes as it is; empty if none does."""
-    from clickassay.inputs.detect import recognise
+    from clickassay.inputs.text.detect import recognise
     from clickassay.jobs.preview import IMPORTERS
 
     layout = recognise(path).layout.name if path.is_file() else ""
@@ -97,19 +99,21 @@ def _foreign_log(path: Path) -> str:
 def _show_foreign_log(
     file: Path, judgments: dict[str, str], settings: Settings, *, json: bool, quiet: bool
 ) -> None:
-    from clickassay.inputs.detect import recognise
+    from clickassay.inputs.text.detect import recognise
     from clickassay.jobs.preview import foreign_log
 
     taken = recognise(file)
-    with shown_progress(quiet=quiet) as progress:
-        imported, found = foreign_log(file, taken.layout.name, judgments, settings, progress)
+    try:
+        with shown_progress(quiet=quiet) as progress:
+            imported, found = foreign_log(file, taken.layout.name, judgments, settings, progress)
+    except InputError as error:
+        _show_files([_Seen(file, replace(taken, command=""), problem=str(error))], json=json)
+        return
     if json:
-        summary = {**_plain(file, taken), "imported": imported.counts, "log": asdict(found)}
+        summary = {**_Seen(file, taken, imported).plain(), "log": asdict(found)}
         write_json([summary])
     else:
-        _show_file(file, taken)
-        say(", ".join(f"{name} {rows:,}" for name, rows in imported.counts.items() if rows))
-        say(*(f"Note: {note}" for note in imported.notes))
+        _Seen(file, taken, imported).show()
         _show(found)
     if found.problems or any(one.is_finding for one in found.health):
         raise typer.Exit(ExitCode.FINDING)
@@ -118,7 +122,7 @@ def _show_foreign_log(
 def _tables(path: Path) -> dict[str, str]:
     """Return the canonical tables of a folder, or the table that a file or all files are; none if neither."""
     from clickassay.inputs.columns import CANONICAL
-    from clickassay.inputs.detect import recognise
+    from clickassay.inputs.text.detect import recognise
     from clickassay.jobs.inspect import files_of, own_folder, tables_of
 
     if path.is_dir() and own_folder(path):
@@ -126,43 +130,84 @@ def _tables(path: Path) -> dict[str, str]:
     tables = tables_of(path) if path.is_dir() else {}
     if tables:
         return tables
-    names = {recognise(file).layout.name for file in (files_of(path) if path.is_dir() else [path])}
-    return {name: str(path) for name in names & CANONICAL.keys()} if len(names) == 1 else {}
+    found = [recognise(file) for file in (files_of(path) if path.is_dir() else [path])]
+    names = {one.layout.name for one in found}
+    is_read = len(names) == 1 and not any(one.problem for one in found)
+    return {name: str(path) for name in names & CANONICAL.keys()} if is_read else {}
 
 
 # ---- files --------------------------------------------------------------------------------------
 
 
-def _show_files(files: list[Path], *, json: bool) -> None:
-    from clickassay.inputs.detect import recognise
+@dataclass(frozen=True)
+class _Seen:
+    """A file: its layout, what its import counted if it was tried, and why nothing reads it as it is."""
 
-    found = {file: recognise(file) for file in files}
+    file: Path
+    found: "Recognised"
+    imported: "Imported | None" = None
+    problem: str = ""
+
+    def plain(self) -> dict[str, object]:
+        """Return what a script reads."""
+        told: dict[str, object] = {
+            "file": str(self.file),
+            "layout": self.found.layout.name,
+            "what": self.found.layout.what,
+            "command": self.found.command or None,
+            "head": self.found.head,
+        }
+        tried = {} if self.imported is None else {"imported": self.imported.counts}
+        return told | tried | ({"problem": self.problem} if self.problem else {})
+
+    def show(self) -> None:
+        """Say it on the screen."""
+        say(f"{self.file}: {self.found.layout.what}")
+        if self.problem:
+            say(f"  Problem: {self.problem}")
+        elif self.found.command:
+            say(f"  {self.found.command}")
+        elif self.found.head:
+            say("  It begins:", *(f"  {line}" for line in self.found.head), *_needed_columns())
+        if self.imported is not None:
+            say(", ".join(f"{name} {rows:,}" for name, rows in self.imported.counts.items() if rows))
+            say(*(f"Note: {note}" for note in self.imported.notes))
+
+
+def _show_files(seen: "list[_Seen]", *, json: bool) -> None:
     if json:
-        summary = [_plain(file, one) for file, one in found.items()]
-        write_json(summary)
+        write_json([one.plain() for one in seen])
     else:
-        for file, one in found.items():
-            _show_file(file, one)
-    if all(one.layout.name == "unknown" for one in found.values()):
+        for one in seen:
+            one.show()
+    if any(one.problem for one in seen) or all(one.found.layout.name == "unknown" for one in seen):
         raise typer.Exit(ExitCode.FINDING)
 
 
-def _plain(file: Path, found: "Recognised") -> dict[str, object]:
-    return {
-        "file": str(file),
-        "layout": found.layout.name,
-        "what": found.layout.what,
-        "command": found.command or None,
-        "head": found.head,
-    }
+def _looked_at(files: list[Path], *, quick: bool, quiet: bool) -> list[_Seen]:
+    """Recognise files, and try the import of judgments; events and queries of one log have one command."""
+    from clickassay.inputs.text.detect import recognise
+
+    found = [(file, recognise(file)) for file in files]
+    of_ubi = [shlex.quote(str(file)) for file, one in found if one.layout.name == "ubi"]
+    together = f"clickassay import ubi {' '.join(of_ubi)} --out FOLDER"
+    seen = []
+    for file, one in found:
+        taken = replace(one, command=together) if one.layout.name == "ubi" and len(of_ubi) > 1 else one
+        seen.append(_Seen(file, taken, problem=one.problem) if quick else _tried(file, taken, quiet=quiet))
+    return seen
 
 
-def _show_file(file: Path, found: "Recognised") -> None:
-    say(f"{file}: {found.layout.what}")
-    if found.command:
-        say(f"  {found.command}")
-    elif found.head:
-        say("  It begins:", *(f"  {line}" for line in found.head), *_needed_columns())
+def _tried(file: Path, found: "Recognised", *, quiet: bool) -> _Seen:
+    from clickassay.jobs.preview import JUDGMENTS, foreign_judgments
+
+    if found.layout.name not in JUDGMENTS:
+        return _Seen(file, found, problem=found.problem)
+    try:
+        with shown_progress(quiet=quiet) as progress:
+            return _Seen(file, found, foreign_judgments(file, found.layout.name, progress))
+    except InputError as error:
+        return _Seen(file, replace(found, command=""), problem=str(error))
 
 
 def _needed_columns() -> list[str]:
@@ -177,17 +222,17 @@ def _needed_columns() -> list[str]:
     ]
 
 
-def _show_place(folder: Path, *, json: bool) -> None:
+def _show_place(folder: Path, *, json: bool, quick: bool, quiet: bool) -> None:
     from clickassay.jobs.inspect import MOST_FILES, files_of, own_folder
 
     own = own_folder(folder)
     if not folder.is_dir():
-        _show_files([folder], json=json)
+        _show_files(_looked_at([folder], quick=quick, quiet=quiet), json=json)
     elif own is None:
         files = files_of(folder)
-        _show_files(files, json=json)
         if len(files) == MOST_FILES and not json:
-            say(f"Only {MOST_FILES} files were looked at.")
+            say(f"Only {MOST_FILES} files are looked at.")
+        _show_files(_looked_at(files, quick=quick, quiet=quiet), json=json)
     elif json:
         summary = {"folder": str(folder), "what": own[0], "command": own[1]}
         write_json(summary)

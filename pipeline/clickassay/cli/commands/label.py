@@ -293,7 +293,8 @@ def estimate(
     from clickassay.studies.labelling.plan_folder import read_plan
 
     made = read_plan(plan_folder)
-    found = estimate_plan(made, judgments, _on_scale_of(made, settings))
+    with shown_progress(quiet=False):
+        found = estimate_plan(made, judgments, _on_scale_of(made, settings))
     if json:
         write_json(found)
     else:

@@ -25,7 +25,12 @@ def query(
     run_folder: Annotated[
         Path | None, typer.Argument(metavar="RUN", help="A run folder, or its run.duckdb.")
     ] = None,
-    sql: Annotated[str | None, typer.Argument(metavar="SQL", help="A SELECT over the run's tables.")] = None,
+    sql: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SQL", help="A SELECT over the run's tables, or the name of a ready question."
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option(
@@ -40,7 +45,7 @@ def query(
     --------
         clickassay query reports/june "SELECT * FROM statistics"
 
-        clickassay query reports/june --name worst_disagreements --csv
+        clickassay query reports/june worst_disagreements --csv
 
         clickassay query --list
     """
@@ -49,15 +54,13 @@ def query(
         return
     if run_folder is None:
         raise QueryError("give a run folder: clickassay query RUN, then SQL or --name NAME")
-    from clickassay.studies.questions import ask, question
+    from clickassay.studies.questions import ask, question, sql_of
 
     if (sql is None) == (name is None):
         raise QueryError(
             "give either SQL or --name NAME; `clickassay query --list` shows the ready questions"
         )
-    if sql is not None and sql in question_names(""):
-        raise QueryError(f"{sql} is a ready question, not SQL; ask it by --name {sql}")
-    frame = ask(run_folder, question(name).sql if name is not None else str(sql))
+    frame = ask(run_folder, question(name).sql if name is not None else sql_of(str(sql)))
     if form.for_programs:
         write_frame(frame, csv=form.csv)
     else:

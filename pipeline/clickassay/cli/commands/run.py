@@ -129,9 +129,11 @@ def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
         write_json(finished.content)
     else:
         _show_decision(finished)
-        is_said = finished.content["decision"]["kind"] == "log_at_fault"
-        wrong = finished.health[1:] if is_said and not finished.undecided else finished.health
-        said = health_lines(wrong) if wrong or not finished.health else ()
+        is_said = finished.content["decision"]["kind"] == "log_at_fault" and not finished.undecided
+        if is_said and finished.health[0].example:  # which the page does not show
+            say(finished.health[0].example)
+        wrong = finished.health[1:] if is_said else finished.health
+        said = health_lines(wrong, finished.well) if wrong or not finished.health else ()
         say(*said, f"Report: {out / 'report.html'}")
     conclude(is_finding=finished.is_finding, stderr=json)
 
@@ -167,12 +169,12 @@ def _show_ranking(found: "Mapping[str, Any]") -> None:
         say(f"{plural(len(numbers) - _MOST_METRICS, 'more metric')}: see the report.")
 
 
-def health_lines(found: "Sequence[HealthCheck]") -> "Iterator[str]":
-    """Yield a line for each of the first checks that fire, and how many there are besides."""
+def health_lines(found: "Sequence[HealthCheck]", well: str) -> "Iterator[str]":
+    """Yield a line for each of the first checks that fire, and how many there are besides; or `well`."""
     for one in found[:_MOST_CHECKS]:
         yield f"{capital(one.status)}: {one.text}"
     if not found:
-        yield "Health: no fault found in the log and its judgments."
+        yield f"Health: {well}."
     if len(found) > _MOST_CHECKS:
         rest = plural(len(found) - _MOST_CHECKS, "more check")
         yield f"{capital(rest)} of the log's health: see its section in the report."

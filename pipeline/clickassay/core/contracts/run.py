@@ -53,10 +53,10 @@ HEALTH_CHECKS = Table(
     "one row per check of the log and its judgments",
     (
         Column("check", pl.String, "its name, as docs/reference/health.md has it"),
-        Column("status", pl.String, "ok; caution, finding or stop if it fires"),
-        Column("value", pl.Float64, "the number that is checked; its meaning there"),
+        Column("status", pl.String, "ok; caution, finding or stop if it fires; too few: it has too few rows"),
+        Column("value", pl.Float64, "the number that is checked; its meaning there; null with too few rows"),
         Column("threshold", pl.Float64, "where it begins to fire"),
-        Column("sentence", pl.String, "what is wrong; '' if nothing is"),
+        Column("sentence", pl.String, "what is wrong, or what is too few; '' if nothing is"),
         Column("remedy", pl.String, "what to do; '' if nothing"),
         Column("example", pl.String, "data that show it; '' if none is known"),
     ),

@@ -75,6 +75,14 @@ class Settings(BaseModel):
         le=1,
         metavar="SHARE",
     )
+    max_markets: int = _setting(
+        "Log",
+        100,
+        "Stop when there are more markets in the log, or more markets or judges in the judgments.",
+        ge=1,
+        metavar="N",
+        details="Each is measured by itself: a column of sessions, named so by mistake, would take hours.",
+    )
     health_limit: tuple[str, ...] = _setting(
         "Log",
         (),

@@ -18,6 +18,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers import base
+from clickassay.inputs.text.lines import lines
 
 _SEARCH_FIELDS = 3
 _DOCUMENT_FIELDS = 6  # up to Click; what follows is not used
@@ -105,7 +106,7 @@ def _digest(title: str, abstract: str) -> str:
 
 def _read_labels(file: Path, folder: base.CanonicalFolder) -> _Texts:
     texts = _Texts()
-    for number, line in base.lines(file, progress=folder.progress):
+    for number, line in lines(file, progress=folder.progress):
         fields = line.split("\t")
         if len(fields) != 6 or fields[4] not in base.GRADES_TO_4 or not _tokens(fields[1]):
             raise malformed(file, number, line, expected=_LABEL_LAYOUT)
@@ -128,7 +129,7 @@ def _translate(file: Path, folder: base.CanonicalFolder, texts: _Texts) -> None:
 
 def _searches(file: Path, folder: base.CanonicalFolder) -> Iterator[_Search]:
     search: _Search | None = None
-    for number, text in base.lines(file, progress=folder.progress):
+    for number, text in lines(file, progress=folder.progress):
         folder.counts["lines"] += 1
         fields = text.split("\t")
         if not text.strip():

@@ -22,9 +22,9 @@ import pyarrow.parquet as pq
 
 from clickassay.core.output import new_folder, write_json
 from clickassay.core.progress import Progress
+from clickassay.core.tables import scan_parquet
 from clickassay.inputs import columns
 from clickassay.inputs.arrow import arrow_schema
-from clickassay.inputs.text.lines import lines as lines  # for importers, beside the rest
 
 BASE_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 """Logs that give times without a date are put on this day."""
@@ -223,10 +223,10 @@ class CanonicalFolder:
         searches, judgments = self.path / "searches.parquet", self.path / "judgments.parquet"
         if not searches.exists():
             return {}
-        results = pl.scan_parquet(searches).select("query", url="results").explode("url", empty_as_null=False)
+        results = scan_parquet(searches).select("query", url="results").explode("url", empty_as_null=False)
         counts = {"results_shown": height(results)}
         if judgments.exists():
-            judged = results.join(pl.scan_parquet(judgments), on=["query", "url"], how="semi")
+            judged = results.join(scan_parquet(judgments), on=["query", "url"], how="semi")
             counts["results_shown_judged"] = height(judged)
         return counts
 

@@ -2,12 +2,14 @@
 
     grade qid:N feature:value feature:value ... # comment
 
-or without qid, and a second file with the number of lines of each query.
+or without qid, and a second file with the number of lines of each query. Judgment lists of the plugins for
+Elasticsearch and OpenSearch have documents and queries in comments.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers import base
+from clickassay.inputs.text.lines import lines
 
 FEATURES = base.JUDGMENTS.append(pa.field("features", pa.list_(pa.int32()))).append(
     pa.field("values", pa.list_(pa.float32()))
@@ -29,7 +32,10 @@ _LAST_FEATURE = 2**31 - 1  # the numbers are written in 32 bits
 _LARGEST_VALUE = float(np.finfo(np.float32).max)  # and so are the values
 _PAIR = f"a feature from 0 to {_LAST_FEATURE} with a finite value, at most {_LARGEST_VALUE:.2g} in size"
 _DOCUMENT = re.compile(r"\bdocid\s*=\s*(\S+)")
-_COUNTS = ("lines", "blank_lines", "queries", "documents", "without_features")
+_QUERY_TEXT = re.compile(r"#\s*qid:([^\s:]+)\s*:\s*(\S.*?)\s*(?:\*[0-9.]+)?\s*")
+"""A line that names a query, perhaps with its weight: ``# qid:1: red chair*1``."""
+
+_COUNTS = ("lines", "blank_lines", "queries", "documents", "without_features", "comments_not_used")
 _NOTES = ("Nothing was clicked here: rankings of these documents can be evaluated with `clickassay plan`.",)
 
 
@@ -45,21 +51,71 @@ def import_letor(
     sizes
         Lines of each query, one number a line, where `file` has no qid.
 
-    Documents are called by the docid of their comment, else ``qid-n``, n being the place in the query's lines
-    from 1. Raises InputError for a line that is not in the layout, a query whose lines are not together, or
-    sizes that do not add up to the lines.
+    Documents are called by the docid of their comment, or by its first word if every line has one that is its
+    own in the query; else ``qid-n``, n being the place in the query's lines from 1. Queries are called by
+    their texts in comments, if all have one, else by qid. Raises InputError for a line that is not in the
+    layout, a query whose lines are not together, or sizes that do not add up to the lines.
     """
+    comments = _comments(file, progress) if sizes is None else _Comments()
     with base.importing(out, _COUNTS, progress) as folder:
         with (
             folder.table("judgments", base.JUDGMENTS) as judgments,
             folder.table("features", FEATURES) as features,
         ):
-            for row in _documents(file, sizes, folder):
+            for row in _documents(file, sizes, comments, folder):
                 judgments.add(row.query, row.url, row.grade)
                 features.add(row.query, row.url, row.grade, row.features, row.values)
         if not folder.counts["documents"]:
             raise InputError(f"{file} has no document; expected lines {_LAYOUT}")
-        return folder.finish("letor", {"file": file, "sizes": sizes}, _NOTES)
+        return folder.finish("letor", {"file": file, "sizes": sizes}, _notes(folder.counts, comments))
+
+
+def _notes(counts: Mapping[str, int], comments: "_Comments") -> Iterator[str]:
+    yield from _NOTES
+    if comments.are_names:
+        yield f"Comments name the documents{' and the queries' if comments.texts else ''}."
+    if counts["comments_not_used"]:
+        yield (
+            f"{counts['comments_not_used']:,} comments were not used: they name documents by 'docid = X', or "
+            "if every line has one that begins with a word of its own in the query."
+        )
+
+
+@dataclass(frozen=True)
+class _Comments:
+    """Whether first words of comments name documents, and texts of queries by qid, empty if not all."""
+
+    are_names: bool = False
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def _comments(file: Path, progress: Progress) -> _Comments:
+    """Look through a file for what its comments name, as long as every document has one."""
+    told: dict[str, str] = {}
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    endings: defaultdict[str, set[str]] = defaultdict(set)
+    documents = 0
+    for _, text in lines(file, progress=progress):
+        body, _, comment = text.partition("#")
+        of_query, fields = _QUERY_TEXT.fullmatch(text.strip()), body.split()
+        if of_query:
+            told[of_query[1]] = of_query[2]
+        if len(fields) < 2:
+            continue
+        name, rest = _name_and_rest(comment)
+        if not name or _DOCUMENT.search(comment):
+            return _Comments()
+        documents += 1
+        query = fields[1].removeprefix("qid:")
+        names[query].add(name)
+        endings[query].add(rest)
+    if sum(map(len, names.values())) < documents:
+        return _Comments()
+    # what follows the names is the text of the query where it is the same in all lines of each
+    alike = {query: rest for query, (rest, *others) in endings.items() if not others}
+    texts = told if told.keys() >= names.keys() else alike if len(names) < documents else {}
+    has_all = len({texts.get(query) for query in names} - {"", None}) == len(names)
+    return _Comments(are_names=True, texts=texts if has_all else {})
 
 
 @dataclass(frozen=True)
@@ -71,12 +127,14 @@ class _Document:
     values: list[float]
 
 
-def _documents(file: Path, sizes: Path | None, folder: base.CanonicalFolder) -> Iterator[_Document]:
+def _documents(
+    file: Path, sizes: Path | None, comments: _Comments, folder: base.CanonicalFolder
+) -> Iterator[_Document]:
     counts = folder.counts
     queries = None if sizes is None else _queries(sizes, folder.progress)
     seen: set[str] = set()
     current, place = "", 0
-    for number, text in base.lines(file, progress=folder.progress):
+    for number, text in lines(file, progress=folder.progress):
         counts["lines"] += 1
         body, _, comment = text.partition("#")
         fields = body.split()
@@ -92,19 +150,33 @@ def _documents(file: Path, sizes: Path | None, folder: base.CanonicalFolder) -> 
             counts["queries"] += 1
         place += 1
         counts["documents"] += 1
-        named = _DOCUMENT.search(comment)
-        found = _document(file, number, text, fields, query, named[1] if named else f"{query}-{place}")
+        name = _name(comment, comments)
+        counts["comments_not_used"] += name is None and bool(comment.strip())
+        called = comments.texts.get(query, query)
+        found = _document(file, number, text, fields, called, name or f"{query}-{place}")
         counts["without_features"] += not found.features
         yield found
     if queries is not None and next(queries, None) is not None:
         raise InputError(f"{sizes}: more lines than {file} has documents; give the file that belongs to it")
 
 
+def _name_and_rest(comment: str) -> tuple[str, str]:
+    told = comment.strip()
+    name, _, rest = told.partition("\t" if "\t" in told else " ")
+    return name.strip(), rest.strip()
+
+
+def _name(comment: str, comments: _Comments) -> str | None:
+    named = _DOCUMENT.search(comment)
+    if named:
+        return named[1]
+    return _name_and_rest(comment)[0] if comments.are_names else None
+
+
 def _queries(sizes: Path, progress: Progress) -> Iterator[str]:
     """Yield the name of the query of each line: queries are numbered from 1."""
     return chain.from_iterable(
-        repeat(str(number), _size(sizes, number, text))
-        for number, text in base.lines(sizes, progress=progress)
+        repeat(str(number), _size(sizes, number, text)) for number, text in lines(sizes, progress=progress)
     )
 
 

@@ -14,6 +14,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers import base
+from clickassay.inputs.text.lines import lines
 
 _LAYOUT = "'QueryID, tab, url,url,... : click , click ;', with blanks around the colon"
 # URLs may hold colons: the one before the clicks has blanks around it.
@@ -60,7 +61,7 @@ class _Page:
 
 
 def _pages(file: Path, folder: base.CanonicalFolder) -> Iterator[_Page]:
-    for number, text in base.lines(file, progress=folder.progress):
+    for number, text in lines(file, progress=folder.progress):
         folder.counts["lines"] += 1
         for part in text.split(";"):
             if part.strip():

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import ClassVar, NoReturn, TypeVar
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.importers.base import CanonicalFolder, lines, whole_number
+from clickassay.inputs.importers.base import CanonicalFolder, whole_number
+from clickassay.inputs.text.lines import lines
 
 _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
 

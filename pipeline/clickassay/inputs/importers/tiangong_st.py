@@ -16,6 +16,7 @@ from clickassay.inputs.files import malformed
 from clickassay.inputs.importers import base
 from clickassay.inputs.importers.session_xml import Session, SessionTree, sessions_of
 from clickassay.inputs.normalise import normalise_query
+from clickassay.inputs.text.lines import lines
 
 ENCODINGS = ("utf-8", "gb18030")
 """GB18030 holds GB2312 and GBK, and its line ends are those of UTF-8."""
@@ -154,7 +155,7 @@ def _read_labels(
     file: Path, folder: base.CanonicalFolder, names: _QueryNames, encoding: str
 ) -> list[tuple[str, str, int]]:
     rows, hint = [], _HINTS.get(encoding, "")
-    for number, text in base.lines(file, progress=folder.progress, encoding=encoding, hint=hint):
+    for number, text in lines(file, progress=folder.progress, encoding=encoding, hint=hint):
         fields = text.split()
         grade = base.whole_number(fields[-1]) if len(fields) == 5 else None
         if grade is None:

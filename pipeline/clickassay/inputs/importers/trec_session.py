@@ -12,16 +12,19 @@ from clickassay.inputs.files import malformed
 from clickassay.inputs.importers import base
 from clickassay.inputs.importers.session_xml import Session, SessionTree, sessions_of
 from clickassay.inputs.normalise import normalise_query
+from clickassay.inputs.text.grades import NOT_JUDGED, qrels_grade
+from clickassay.inputs.text.lines import lines
 from clickassay.inputs.trec import qrels_lines
 
 GRADES = {
     # 2012: the labels are not in the order of relevance. The track scored 4 (highly relevant) as 2,
-    # 2 (key) as 3 and 3 (navigational) as 4; spam (-2) as not relevant.
-    "sessiontrack2012": {"-2": 0, "0": 0, "1": 1, "4": 2, "2": 3, "3": 4},
-    "sessiontrack2013": {"-2": 0, "0": 0, "1": 1, "2": 2, "3": 3, "4": 4},
+    # 2 (key) as 3 and 3 (navigational) as 4. Labels below 0 follow `qrels_grade`.
+    "sessiontrack2012": {"0": 0, "1": 1, "4": 2, "2": 3, "3": 4},
+    "sessiontrack2013": {"0": 0, "1": 1, "2": 2, "3": 3, "4": 4},
 }
 """Root element of the XML -> label in the qrels -> grade (0..4)."""
 
+_BELOW_0 = re.compile(r"-[1-9][0-9]?")
 _DAY_MS = 24 * 60 * 60 * 1000
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9](?:\.[0-9]+)?)")
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]+)?")
@@ -31,7 +34,8 @@ _COUNTS = (
     *("searches_repeating_a_result", "searches", "clicks_read", "clicks_of_unknown_rank", "clicks"),
     *("ampersands_escaped", "times_past_midnight"),
     *("queries_split_by_topic", "searches_of_queries_split_by_topic"),
-    *("blank_lines", "qrels_read", "qrels_of_topics_without_session", "qrels_below_0", "qrels_relabelled"),
+    *("blank_lines", "qrels_read", "qrels_of_topics_without_session", "qrels_not_judged"),
+    *("qrels_below_0", "qrels_relabelled"),
     *("topics_without_judgments", "searches_of_topics_without_judgments"),
     *(*base.JUDGMENT_COUNTS, *base.SHOWN_COUNTS),
 )
@@ -150,16 +154,22 @@ def _read_qrels(
 ) -> dict[str, list[tuple[str, int]]]:
     topics: dict[str, list[tuple[str, int]]] = defaultdict(list)
     counts = folder.counts
-    rows = qrels_lines(qrels, base.lines(qrels, progress=folder.progress), counts)
+    rows = qrels_lines(qrels, lines(qrels, progress=folder.progress), counts)
     for topic, document, label, number, text in rows.select(
         "query", "doc", "grade", "line", "text"
     ).iter_rows():
-        if label not in grades:
-            raise malformed(qrels, number, text, expected=f"a grade of the track ({', '.join(grades)})")
-        grade = grades[label]
+        below_0 = _BELOW_0.fullmatch(label) is not None
+        if not below_0 and label not in grades:
+            raise malformed(
+                qrels, number, text, expected=f"a grade of the track ({', '.join(grades)}), or below 0"
+            )
+        grade = qrels_grade(int(label)) if below_0 else grades[label]
         counts["qrels_read"] += 1
-        counts["qrels_below_0"] += label.startswith("-")
-        counts["qrels_relabelled"] += not label.startswith("-") and grade != int(label)
+        if grade == NOT_JUDGED:
+            counts["qrels_not_judged"] += 1
+            continue
+        counts["qrels_below_0"] += below_0
+        counts["qrels_relabelled"] += not below_0 and grade != int(label)
         topics[topic].append((document.lower(), grade))
     return topics
 

@@ -19,6 +19,7 @@ from clickassay.inputs import columns
 from clickassay.inputs.arrow import arrow_schema
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers import base
+from clickassay.inputs.text.lines import lines
 
 _RESULTS = 10
 _LAYOUT = "'query cookie unixtime url1 ... url10 nc' and nc times 'elapsed position'"
@@ -72,7 +73,7 @@ def import_yahoo_l18(
 
 def _read_judgments(file: Path, folder: base.CanonicalFolder) -> list[tuple[str, str, int]]:
     rows = []
-    for number, text in base.lines(file, progress=folder.progress):
+    for number, text in lines(file, progress=folder.progress):
         fields = text.split()
         if len(fields) != 3 or fields[2] not in base.GRADES_TO_4:
             raise malformed(file, number, text, expected=_JUDGMENT_LAYOUT)
@@ -83,7 +84,7 @@ def _read_judgments(file: Path, folder: base.CanonicalFolder) -> list[tuple[str,
 
 def _translate(log: Path, folder: base.CanonicalFolder) -> None:
     with folder.log(_TEXT_USERS) as writer:
-        for number, text in base.lines(log, progress=folder.progress):
+        for number, text in lines(log, progress=folder.progress):
             folder.counts["lines"] += 1
             if text.strip():
                 _write(number, _page(log, number, text), writer)

@@ -20,6 +20,7 @@ from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers import base
 from clickassay.inputs.normalise import normalise_query
+from clickassay.inputs.text.lines import lines
 
 NO_SEARCH = 0
 """search_id of clicks that come before any search of their session: no search has it, lines count from 1."""
@@ -92,7 +93,7 @@ def _with_region(query: str, region: str) -> str:
 
 
 def _read_judgments(file: Path, folder: base.CanonicalFolder) -> _Judgments:
-    numbered_lines = base.lines(file, progress=folder.progress)
+    numbered_lines = lines(file, progress=folder.progress)
     numbered = ((number, text.split("\t")) for number, text in numbered_lines if text.strip())
     first = next(numbered, None)
     if first is None:
@@ -140,7 +141,7 @@ def _query_names(query_map: Path | None, judgments: _Judgments, progress: Progre
 
 def _read_map(file: Path, progress: Progress) -> dict[str, str]:
     mapping: dict[str, str] = {}
-    for number, text in base.lines(file, progress=progress):
+    for number, text in lines(file, progress=progress):
         fields = text.split("\t")
         if len(fields) != 2 or "" in fields:
             raise malformed(file, number, text, expected=_MAP_LAYOUT)
@@ -153,7 +154,7 @@ def _read_map(file: Path, progress: Progress) -> dict[str, str]:
 def _translate(log: Path, folder: base.CanonicalFolder, names: _QueryNames, unit: float) -> None:
     with folder.log() as writer:
         translator = _Translator(log, names, unit, writer)
-        for number, text in base.lines(log, progress=folder.progress):
+        for number, text in lines(log, progress=folder.progress):
             translator.line(number, text)
     translator.check_sessions_are_grouped()
     folder.counts["queries_not_in_map"] = len(names.missing)

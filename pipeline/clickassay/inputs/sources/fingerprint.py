@@ -1,10 +1,12 @@
 """The identity of files: a digest of their content, named by what it was taken of."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
+
+from clickassay.core.errors import InputError
 
 CONTENT = "sha256"
 """Kind of digest: SHA-256 of the whole file; of an input, of the digests of its files."""
@@ -17,21 +19,34 @@ TABLES = "tables"
 
 END_BYTES = 1 << 20
 
+State = tuple[int, int, int]
+
 
 @dataclass(frozen=True)
 class FileFingerprint:
-    """Identity of a file: its name, place and size, and a digest ``kind:hexadecimal``."""
+    """Identity of a file: its name, place and size, and a digest ``kind:hexadecimal``.
+
+    Attributes
+    ----------
+    seen
+        The file as it was given, and its state before it was read for the digest; not recorded.
+    """
 
     name: str
     path: str
     bytes: int
     digest: str
+    seen: tuple[Path, State] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def recorded(cls, entry: Mapping[str, Any]) -> Self:
         """Return a fingerprint as a store recorded it; one without the kind of its digest is older."""
         digest = entry.get("digest") or f"{_older_kind(entry['path'])}:{entry['sha256']}"
         return cls(entry["name"], entry["path"], entry["bytes"], digest)
+
+    def entry(self) -> dict[str, Any]:
+        """Return what is recorded."""
+        return {"name": self.name, "path": self.path, "bytes": self.bytes, "digest": self.digest}
 
     @property
     def kind(self) -> str:
@@ -57,7 +72,44 @@ def file_fingerprint(file: Path) -> FileFingerprint:
     OSError
         If it cannot be read.
     """
-    return FileFingerprint(file.name, str(file.resolve()), file.stat().st_size, content_digest(file))
+    state = _state(file)
+    path, digest = str(file.resolve()), content_digest(file)
+    return FileFingerprint(file.name, path, state[0], digest, (file, state))
+
+
+def _state(file: Path) -> State:
+    """Return what a change of a file changes: size, time of change, and number of the file."""
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def refuse_changed(what: str, files: Sequence[FileFingerprint]) -> None:
+    """Refuse files whose content is another than when their fingerprints were taken.
+
+    Raises
+    ------
+    InputError
+        If one was changed, replaced or removed since then: what was read of it may be of either.
+    """
+    for fingerprint in files:
+        if fingerprint.seen is not None and _is_changed(*fingerprint.seen, fingerprint.digest):
+            file = fingerprint.seen[0]
+            raise InputError(f"{what}: {file} was changed while it was read; run again")
+
+
+def _is_changed(file: Path, state: State, digest: str) -> bool:
+    try:
+        return _state(file) != state and content_digest(file) != digest
+    except FileNotFoundError:
+        return True
+
+
+def copies(files: Sequence[FileFingerprint]) -> Iterator[tuple[FileFingerprint, FileFingerprint]]:
+    """Yield each file that has the content of one before it, and that one."""
+    first: dict[str, FileFingerprint] = {}
+    for file in files:
+        if first.setdefault(file.digest, file) is not file:
+            yield file, first[file.digest]
 
 
 def content_digest(file: Path) -> str:

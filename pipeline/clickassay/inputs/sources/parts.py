@@ -1,7 +1,7 @@
 """The files of an input by format and schema, with what their folders spell out."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from clickassay.inputs.sources.partitions import Partition, partition_of
 from clickassay.inputs.sources.scan import scan, schema_of
 from clickassay.inputs.sources.walk import Found
 
-_Like = tuple[str, tuple[tuple[str, pl.DataType], ...], Partition]
-"""Format, schema and partition values, which all files of a part share."""
+_Like = tuple[str, tuple[tuple[str, pl.DataType], ...], Partition, frozenset[str]]
+"""Format, schema, partition values and their names, which all files of a part share."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,9 @@ class Part:
     wide
         Columns of whole numbers whose type reaches beyond 64 signed bits.
     partition
-        What the folders spell out; it stands in place of a column of the files.
+        What the folders spell out, of the columns that are read; it stands in place of a column of the files.
+    folders
+        All columns that the folders spell out.
     """
 
     files: tuple[Path, ...]
@@ -38,11 +40,12 @@ class Part:
     written: pl.Schema
     wide: frozenset[str]
     partition: Partition
+    folders: frozenset[str]
 
     @property
     def schema(self) -> pl.Schema:
         """Columns and types of the files, and of what their folders spell out."""
-        return pl.Schema(dict(self.written) | {name: pl.String() for name, _ in self.partition})
+        return pl.Schema(dict(self.written) | {name: pl.String() for name in sorted(self.folders)})
 
     @property
     def frame(self) -> pl.LazyFrame:
@@ -61,8 +64,14 @@ class Part:
         return scan(files, self.format, self.written)
 
 
-def parts_of(what: str, found: Found) -> Iterator[Part]:
+def parts_of(what: str, found: Found, read: Collection[str] | None) -> Iterator[Part]:
     """Yield the parts of an input.
+
+    Parameters
+    ----------
+    read
+        The columns that are read: files that differ in other partitions, as a log of years in its days, are
+        one part. None = all.
 
     Raises
     ------
@@ -73,10 +82,12 @@ def parts_of(what: str, found: Found) -> Iterator[Part]:
     for file in found.files:
         format_ = format_of(file) or format_by_content(what, file)
         schema = tuple(schema_of(what, file, format_).items())
-        groups[format_, schema, partition_of(file, found.root)].append(file)
-    for (format_, schema, partition), members in groups.items():
+        spelled = partition_of(file, found.root)
+        partition = tuple(one for one in spelled if read is None or one[0] in read)
+        groups[format_, schema, partition, frozenset(name for name, _ in spelled)].append(file)
+    for (format_, schema, partition, folders), members in groups.items():
         wide = frozenset(name for name, dtype in schema if is_wide(dtype))
         # Polars reads 128 signed bits of JSON lines as a number, all others as a text
         as_text = wide if format_ == "json" else frozenset()
         written = {name: pl.String() if name in as_text else dtype for name, dtype in schema}
-        yield Part(tuple(members), format_, pl.Schema(written), wide, partition)
+        yield Part(tuple(members), format_, pl.Schema(written), wide, partition, folders)

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.core.tables import scan_parquet
 from clickassay.inputs.files import READ_ERRORS, unreadable_file
 from clickassay.inputs.text.lines import check_table
 
@@ -23,16 +24,15 @@ def scan(files: Sequence[Path], format_: str, schema: pl.Schema | None = None) -
     schema
         Of JSON lines: columns and types. None = of all rows of the first file.
     """
-    members = list(files)
     if format_ == "parquet":
-        return pl.scan_parquet(members, glob=False, hive_partitioning=False)
+        return scan_parquet(files)
     if format_ == "json":
         # scan_ndjson reads every path as a pattern; the others have an option
-        paths = [Path(escape(str(file))) for file in members]
+        paths = [Path(escape(str(file))) for file in files]
         return pl.scan_ndjson(paths, schema=schema, infer_schema_length=None)
     separator = "\t" if format_ == "tsv" else ","
     return pl.scan_csv(
-        members, separator=separator, infer_schema=False, glob=False, with_column_names=_without_blanks
+        list(files), separator=separator, infer_schema=False, glob=False, with_column_names=_without_blanks
     )
 
 

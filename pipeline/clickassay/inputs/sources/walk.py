@@ -5,7 +5,7 @@ lies in it would be missing without a word.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from glob import has_magic
@@ -44,7 +44,7 @@ class Found:
     @property
     def folders(self) -> int:
         """Number of folders that the files lie in."""
-        return len({file.parent for file in self.files})
+        return len(_parents(self.files))
 
     def __str__(self) -> str:
         found = f"{plural(len(self.files), 'file')} in {plural(self.folders, 'folder')}"
@@ -76,7 +76,7 @@ def find_files(what: str, path: str | Path) -> Found:
         raise InputError(f"{what}: {path} lies where only Spark reaches; add --engine spark, or copy it here")
     walk = _Walk(what)
     root, starts = _starts(what, place, walk)
-    files = [place] if starts is None else walk.files_of(starts)
+    files = [place] if starts is None else walk.files_of(starts, root)
     left_out = tuple(sorted(Counter(walk.left_out.values()).items(), key=lambda one: (-one[1], one[0])))
     if not files:
         known = ", ".join(FORMATS)
@@ -86,7 +86,7 @@ def find_files(what: str, path: str | Path) -> Found:
     for file in files:
         if not is_text(file):
             raise InputError(f"{what}: the name of {file} is not UTF-8; rename it")
-    return Found(root, tuple(sorted(files)), left_out)
+    return Found(root, tuple(files), left_out)
 
 
 def _starts(what: str, place: Path, walk: "_Walk") -> tuple[Path, Iterator[Path] | None]:
@@ -110,7 +110,7 @@ def _starts(what: str, place: Path, walk: "_Walk") -> tuple[Path, Iterator[Path]
 
 def files_below(what: str, folder: Path) -> list[Path]:
     """Return all files below a folder, whatever their endings, but hidden ones; sorted."""
-    return sorted(_Walk(what, any_ending=True).files_of([folder]))
+    return _Walk(what, any_ending=True).files_of([folder], folder)
 
 
 class _Walk:
@@ -129,17 +129,14 @@ class _Walk:
         self._what = what
         self._any_ending = any_ending
 
-    def files_of(self, starts: Iterator[Path] | Sequence[Path]) -> list[Path]:
-        """Return the files among some places, and below those that are folders; links come last."""
+    def files_of(self, starts: Iterable[Path], root: Path) -> list[Path]:
+        """Return the files among some places below a root, and below those that are folders; sorted."""
         places = dict.fromkeys(starts)
         folders = [place for place in places if self._is_folder(place)]
-        alone = [place for place in places if place not in set(folders)]
-        candidates = dict.fromkeys(alone)
+        candidates = dict.fromkeys(places.keys() - set(folders))
         for _, entries in self._below(folders):
             candidates |= dict.fromkeys(entry for entry in entries if not self._is_folder(entry))
-        files = [file for file in candidates if self._is_data(file)]
-        links = [file for file in files if file.is_symlink()]
-        return self._once([file for file in files if not file.is_symlink()], links)
+        return self._once([file for file in candidates if self._is_data(file)], root)
 
     def matches(self, folder: Path, patterns: Sequence[str]) -> Iterator[Path]:
         """Yield the places below a folder that match the parts of a glob."""
@@ -213,20 +210,23 @@ class _Walk:
             self.left_out[file] = _ending(file)
         return False
 
-    def _once(self, files: list[Path], links: list[Path]) -> list[Path]:
-        """Return files, and the links to others; two links to one file are that file once."""
-        seen = {_identity(file) for file in files} if links else set()
-        for link in links:
-            if (identity := _identity(link)) in seen:
-                self.left_out[link] = _LINK
-            else:
-                seen.add(identity)
-                files.append(link)
-        return files
+    def _once(self, files: Sequence[Path], root: Path) -> list[Path]:
+        """Return files without those that are others by way of a link."""
+        base, taken = root.resolve(), dict[Path, Path]()
+        linked = {folder: folder.resolve() != base / folder.relative_to(root) for folder in _parents(files)}
+        # what lies in the folder itself comes before what a link to a folder repeats, and files before links
+        for file in sorted(files, key=lambda file: (linked[file.parent], file.is_symlink(), file)):
+            if taken.setdefault(file.resolve(), file) is not file:
+                self.left_out[file] = _LINK
+        return sorted(taken.values())
 
     def _lost(self, cannot: str, place: Path, error: OSError) -> InputError:
         found = f"{self._what}: {cannot} {place}: {error.strerror}"
         return InputError(f"{found}; its rows would be missing: mend it, or take it away")
+
+
+def _parents(files: Iterable[Path]) -> set[Path]:
+    return {file.parent for file in files}
 
 
 def _identity(place: Path) -> tuple[int, int]:

@@ -16,8 +16,6 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-import pyarrow as pa
-
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text import first_line
@@ -30,6 +28,7 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LINES_PER_REPORT = 100_000
+_FIRST_BYTES = 4096
 _FIRST_LINES = 10_000
 """Lines that are looked at before an engine reads a file."""
 
@@ -74,6 +73,8 @@ def _unpacked(raw: io.BufferedReader) -> IO[bytes]:
     if first.startswith(_GZIP):
         return io.BufferedReader(gzip.GzipFile(fileobj=raw))
     if first.startswith(_ZSTD):
+        import pyarrow as pa  # noqa: PLC0415 - few files need it, and it takes its time
+
         return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw), "zstd"))
     return raw
 
@@ -180,11 +181,11 @@ def check_lines(what: str, file: Path) -> bytes:
     Raises
     ------
     InputError
-        If it is a pipe, in UTF-16, or has a line beyond `LONGEST_LINE`, which would end the process; the message
-        begins with `what`.
+        If it is a pipe, in UTF-16, or has a line beyond `LONGEST_LINE`, which would end the process; the
+        message begins with `what`.
     """
     try:
-        first = head(file, 64)
+        first = head(file, _FIRST_BYTES)
         if is_packed(file) or file.stat().st_size > LONGEST_LINE:
             with opened(file) as source:
                 for _ in islice(_bounded(file, source.stream), _FIRST_LINES):

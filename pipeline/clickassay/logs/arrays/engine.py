@@ -14,7 +14,7 @@ from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.core.text import first_line
-from clickassay.inputs.files import READ_ERRORS
+from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.logs.arrays.carry_over import CarryOver, new_search_ids, orphan_clicks
 from clickassay.logs.arrays.clean_searches import counted_once
 from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
@@ -77,11 +77,12 @@ class ArraySessioniser:
         keeps_ids: bool = False,
     ) -> None:
         self._settings, self._by_url, self._ids = settings, by_url, ids
+        self._only_judged = judged_queries is not None
         urls = Urls(normalise=settings.normalise_urls)
         self.shown = Shown(Queries(judged_queries), Lists(settings.stored_depth), urls)
         end_ms = end_of_times(settings)
         self._searches = SearchReader(
-            self.shown, folds=settings.folds, only_judged=judged_queries is not None, end_ms=end_ms
+            self.shown, folds=settings.folds, only_judged=self._only_judged, end_ms=end_ms
         )
         self._clicks = ClickReader(urls, by_url=by_url, end_ms=end_ms)
         self.carry_over: CarryOver | None = None
@@ -134,8 +135,7 @@ class ArraySessioniser:
         )
         formed = visits(searches, counts, shown.pairs(searches), read.clicks, placed, limits)
         made = sessions(searches, counts, formed, placed, shown)
-        kept = int(counts.sum()) - int(searches.carried.sum())
-        self.funnel.count_searches(**self._new_searches, kept=kept)
+        self._count_searches(searches, counts)
         self._count_clicks(searches, read, placed, formed, made, limits)
         self._count_sessions(searches, made)
         if self._keeps_ids:
@@ -162,6 +162,19 @@ class ArraySessioniser:
         new = len(read.clicks) - old
         self._new_clicks = {"read": new + faults.total(), "carried": old, "rejected": faults}
         return read
+
+    def _count_searches(self, searches: Searches, counts: Flags) -> None:
+        """Count searches as they are kept now; those that are carried were counted before."""
+        shown, none = self.shown, np.zeros(len(searches), bool)
+        left_out = ~shown.queries.is_kept.take(searches.query) if self._only_judged else none
+        shortened = shown.lists.repeats.take(searches.list) if shown.lists.any_repeats else none
+
+        def new(chosen: Flags) -> int:
+            return int((chosen & counts).sum()) - int((chosen & searches.carried).sum())
+
+        self.funnel.count_searches(
+            **self._new_searches, kept=new(~none), left_out=new(left_out), shortened=new(shortened)
+        )
 
     def _count_clicks(
         self,
@@ -254,9 +267,8 @@ def _translated_errors() -> Iterator[None]:
         if "KeyboardInterrupt" in str(error):  # Ctrl-C while Polars reads
             raise KeyboardInterrupt from None
         refuse_machine_fault("the log", error)
-        raise InputError(
-            f"cannot read the log: {first_line(error)}; check that the files are complete"
-        ) from error
+        remedy = reading_remedy(error, "check that the files are complete")
+        raise InputError(f"cannot read the log: {first_line(error)}; {remedy}") from error
     except MemoryError as error:
         raise EngineError(
             "not enough memory; use a smaller --memory-limit or --batch, or --engine duckdb, which spills"

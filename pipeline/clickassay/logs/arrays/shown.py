@@ -19,6 +19,8 @@ QUERY, _MARKET, _AGAIN = 0, 1, 3
 """Seeds: independent hashes, so that an XOR names a pair."""
 _NORMAL_QUERY = r"^[!-@\[-~]+( [!-@\[-~]+)*$"
 """Matches most queries that are in normal form already, and no others."""
+_LONG = 256
+"""Results of longer lists are put in order to find those that a list shows again; others are compared."""
 LEFT_OUT = "left out"
 """What is kept of the list of a query without judgments, when only judged queries are."""
 
@@ -139,8 +141,10 @@ class Lists:
         self._depth = depth
         self._numbers = Numbers()
         self._query, self._top = Growing(np.int32), Growing(np.int32, fill=-1)
+        self._repeats, self.any_repeats = Growing(np.bool_), False
         self._ends, self._urls = Growing(np.int64), Growing(np.int32)
-        """URLs as read of lists that are longer than the depth or not in normal form, one after the other."""
+        """URLs as read, one list after the other: of lists that are longer than the depth, not in normal
+        form, or show a result again."""
         self._markets: dict[int, str] = {}
 
     @property
@@ -151,9 +155,15 @@ class Lists:
 
     @property
     def top(self) -> Small:
-        """Return the numbers of the normal forms of the first results; -1 after the end of a list."""
+        """Return the numbers of the normal forms of the first distinct results; -1 after the last."""
         top: Small = self._top.values
         return top
+
+    @property
+    def repeats(self) -> Flags:
+        """Return whether each list shows a result again, in normal form."""
+        repeats: Flags = self._repeats.values
+        return repeats
 
     @property
     def left_out(self) -> dict[int, str]:
@@ -174,15 +184,24 @@ class Lists:
         `normal` has the number of the normal form of each known URL.
         """
         which = np.repeat(np.arange(len(queries)), lengths)
+        results = normal[urls]
+        again = _shown_again(which, results, int(lengths.max(initial=0)))
+        repeats = np.zeros(len(queries), bool)
+        repeats[which[again]] = True
         place = np.arange(len(urls)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        if len(again):
+            place -= _again_before(again, place)
+            place[again] = self._depth  # beyond the top
         wide = int(min(lengths.max(initial=0), self._depth))
         top = np.full((len(queries), wide), -1, np.int32)
         first = place < wide
-        top[which[first], place[first]] = normal[urls[first]]
+        top[which[first], place[first]] = results[first]
         self._top.append(top)
         self._query.append(queries)
-        differs = lengths > wide
-        differs[which[urls != normal[urls]]] = True
+        self._repeats.append(repeats)
+        self.any_repeats |= bool(len(again))
+        differs = (lengths > wide) | repeats
+        differs[which[urls != results]] = True
         self._ends.append(self._urls.count + np.cumsum(np.where(differs, lengths, 0)))
         self._urls.append(urls[differs[which]])
 
@@ -221,6 +240,28 @@ class Lists:
     def _as_read(self, lists: Small) -> tuple[Rows, Rows]:
         """Return where the URLs of lists begin and end; equal for a list of its top results alone."""
         return np.where(lists > 0, self._ends.values[lists - 1], 0), self._ends.values[lists]
+
+
+def _shown_again(which: Rows, results: Small, longest: int) -> Rows:
+    """Return the rows of results that stand further up in their list, too; `which` are lists, in order."""
+    if longest > _LONG:
+        order = np.lexsort((results, which))
+        same = (results[order[1:]] == results[order[:-1]]) & (which[order[1:]] == which[order[:-1]])
+        return np.sort(order[1:][same])
+    found = np.zeros(len(results), bool)
+    for apart in range(1, longest):
+        rows = np.flatnonzero(results[apart:] == results[:-apart])
+        found[rows[which[rows] == which[rows + apart]] + apart] = True
+    return np.flatnonzero(found)
+
+
+def _again_before(again: Rows, place: Rows) -> Rows:
+    """Return for each result how many before it in its list stand there again."""
+    counts = np.zeros(len(place) + 1, np.int64)
+    counts[again + 1] = 1
+    before = np.cumsum(counts)[:-1]
+    found: Rows = before - before[np.arange(len(place)) - place]
+    return found
 
 
 def _ranges(begins: Rows, ends: Rows) -> Rows:

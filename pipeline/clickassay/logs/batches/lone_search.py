@@ -37,6 +37,6 @@ def refuse_lone_last(log: Log[H], chunks: tuple[Chunk, ...], end_ms: int) -> Non
     if before is not None and found[0][0] - before > DAY_MS:
         raise InputError(
             f"searches: {last.file}: the last search, {visible(found[0][1])}, is of {utc_text(found[0][0])} "
-            f"UTC, and the one before it of {utc_text(before)}: a wrong clock would close the store to all that "
-            "comes before it; take the row out, or add --allow-gap if it is right"
+            f"UTC, and the one before it of {utc_text(before)}: a wrong clock would close the store to all "
+            "that comes before it; take the row out, or add --allow-gap if it is right"
         )

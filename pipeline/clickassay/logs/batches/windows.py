@@ -9,7 +9,7 @@ from itertools import pairwise
 import polars as pl
 
 from clickassay.inputs.tables import Input
-from clickassay.logs.chunks import DAY_MS, Chunk, scan_chunks
+from clickassay.logs.chunks import DAY_MS, Chunk, rows_of_file, scan_rows
 
 _REREAD = {"searches": 0.25, "clicks": 1.0}
 """A cut is made only if it makes at most this share of a batch be read twice; clicks cost little."""
@@ -126,14 +126,12 @@ def midnights(chunks: Iterable[Chunk]) -> list[int]:
 
 
 def scan_window(table: Input, chunks: Sequence[Chunk], window: Window) -> pl.LazyFrame:
-    """Return the rows of the window, in canonical types; neighbouring chunks of a file are read as one."""
-    if not chunks:
-        return table.frame.clear().lazy()
+    """Return the rows of the window, in canonical types; files that lie wholly in it are read together."""
     frames = []
-    for run in adjacent_chunks(chunks, lambda chunk: is_inside(chunk, window)):
-        rows = scan_chunks(table, run)
-        frames.append(rows if is_inside(run[0], window) else rows.filter(_in_window(run[0], window)))
-    return pl.concat(frames) if len(frames) > 1 else frames[0]
+    for span in window_spans(chunks, window, lambda file: rows_of_file(file, chunks)):
+        rows = scan_rows(table, span.files, span.rows)
+        frames.append(rows if span.times is None else rows.filter(_in_window(*span.times)))
+    return pl.concat(frames) if frames else table.frame.clear().lazy()
 
 
 @dataclass(frozen=True)
@@ -205,8 +203,7 @@ def rows_in_window(chunk: Chunk, window: Window) -> tuple[int | None, int | None
     return start if is_cut_before else None, end if is_cut_after else None, untimed
 
 
-def _in_window(chunk: Chunk, window: Window) -> pl.Expr:
-    start, end, untimed = rows_in_window(chunk, window)
+def _in_window(start: int | None, end: int | None, untimed: bool) -> pl.Expr:
     time, condition = pl.col("timestamp"), pl.lit(True)
     if start is not None:
         condition = time >= start

@@ -4,6 +4,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.files.sql import sql_text
 from clickassay.core.output import is_disk_full
 from clickassay.core.settings import memory_bytes
+from clickassay.core.tables import scan_parquet
 from clickassay.core.text import first_line
-from clickassay.inputs.files import READ_ERRORS
+from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.logs.engine import Value
 from clickassay.logs.translate import filled_step
 
@@ -59,7 +61,7 @@ class DuckDBEngine:
             Whether to add `file_row_number`: the place of a row in its file, from 0.
         """
         with self.translated_errors():
-            names = [str(file) for file in files]
+            names = [escape(str(file)) for file in files]  # which would be patterns
             return self._connection.read_parquet(names, hive_partitioning=False, file_row_number=numbered)
 
     def rows_of_frame(self, frame: pl.DataFrame) -> DuckDBPyRelation:
@@ -135,7 +137,7 @@ class DuckDBEngine:
         for old in self._fetched_to[name][:-_KEPT_FILES]:
             old.unlink()
             self._fetched_to[name].remove(old)
-        return pl.scan_parquet(place, glob=False)
+        return scan_parquet(place)
 
     def fetched(self, name: str) -> DuckDBPyRelation:
         """Return the rows that `fetch` wrote last for a step of this name."""
@@ -198,7 +200,8 @@ def _translated(error: BaseException) -> EngineError | InputError:
         )
     if is_disk_full(error):
         return EngineError(f"disk full while working: {text}; free space or choose another --out")
-    if isinstance(error, READ_ERRORS):
+    if isinstance(error, READ_ERRORS) or "Too many open files" in str(error):
         refuse_machine_fault("the log", error)
-        return InputError(f"cannot read the log: {text}; check that the files are complete")
+        remedy = reading_remedy(error, "check that the files are complete")
+        return InputError(f"cannot read the log: {text}; {remedy}")
     return EngineError(f"the engine failed: {text}")

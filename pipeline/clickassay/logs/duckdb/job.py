@@ -14,7 +14,7 @@ from clickassay.core.errors import EngineError
 from clickassay.core.output import is_disk_full
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
-from clickassay.inputs.tables import files_named, unreadable
+from clickassay.inputs.tables import files_named, unreadable, watched
 from clickassay.logs.duckdb.engine import DuckDBEngine
 from clickassay.logs.duckdb.read import LogReader
 from clickassay.logs.log import LocalHalf, Log
@@ -47,8 +47,8 @@ def write_duckdb_patterns(
     info
         Settings and versions of the table; inputs are added.
     """
-    inputs = {half.what: half.fingerprint() for half in (log.searches, log.clicks)}
-    with duckdb_engine(log, settings, folder) as engine:
+    watch = watched(log.searches, log.clicks, progress=progress)
+    with watch as inputs, duckdb_engine(log, settings, folder) as engine:
         reader = LogReader(engine)
         table = sql_pattern_table(
             engine, reader.rows_of(log.searches), reader.rows_of(log.clicks), settings, judged_queries,

@@ -8,7 +8,6 @@ canonical types by the code that reads it otherwise.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
-from glob import has_magic
 from pathlib import Path
 
 import polars as pl
@@ -25,7 +24,7 @@ from clickassay.inputs.columns import CANONICAL, Wanted
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.types import from_folder
 from clickassay.logs.batches.windows import Window, window_spans
-from clickassay.logs.chunks import Chunk, footer_of, row_groups
+from clickassay.logs.chunks import Chunk, row_groups, rows_of_file
 from clickassay.logs.duckdb.engine import DuckDBEngine
 from clickassay.logs.log import LocalHalf
 
@@ -66,7 +65,7 @@ class LogReader:
     def rows_in(self, half: LocalHalf, chunks: Sequence[Chunk], window: Window) -> DuckDBPyRelation:
         """Return the rows of chunks that lie in a window; files that lie wholly in it are read together."""
         found: list[DuckDBPyRelation] = []
-        for span in window_spans(chunks, window, lambda file: _rows_of_file(file, chunks)):
+        for span in window_spans(chunks, window, lambda file: rows_of_file(file, chunks)):
             for rows in self._opened(half, [Path(file) for file in span.files], span.rows):
                 found.append(rows if span.times is None else rows.filter(_in_window(*span.times)))
         return self._union(half, found)
@@ -96,8 +95,8 @@ class LogReader:
     def _types(self, half: LocalHalf, part: Part, file: Path) -> Types | None:
         """Return the types of the wanted columns of a file in DuckDB; None if it must be written first."""
         names = [name.lower() for name in part.schema]
-        if part.format != "parquet" or len(names) > len(set(names)) or _ROW in names or has_magic(str(file)):
-            return None  # DuckDB takes no account of capitals, and reads a name with * as a pattern
+        if part.format != "parquet" or len(names) > len(set(names)) or _ROW in names:
+            return None  # DuckDB takes no account of capitals
         read = self._engine.read_parquet([file])
         types = {name: str(dtype) for name, dtype in zip(read.columns, read.types, strict=True)}
         own = {name: types[name] for name in _own_columns(half, part)}
@@ -114,7 +113,7 @@ class LogReader:
         if place is None:
             place = self._written[half.what, file] = self._engine.place(half.what)
             with self._engine.translated_errors():
-                half.opened(file).sink_parquet(place, maintain_order=True)
+                half.opened([file]).sink_parquet(place, maintain_order=True)
         return place
 
 
@@ -179,9 +178,3 @@ def _in_window(start: int | None, end: int | None, untimed: bool) -> Expression:
     if end is not None:
         condition = condition & (time < ConstantExpression(end))
     return CoalesceOperator(condition, ConstantExpression(untimed))
-
-
-def _rows_of_file(file: str, chunks: Sequence[Chunk]) -> int:
-    """Return all rows of a file: of row groups outside the window too."""
-    footer = footer_of(Path(file))
-    return int(footer.num_rows) if footer else sum(chunk.rows for chunk in chunks if chunk.file == file)

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlparse
 import polars as pl
 import pyarrow.parquet as pq
 
+from clickassay.core.tables import scan_parquet
 from clickassay.inputs.paths import without_patterns
 from clickassay.logs.engine import Value
 from clickassay.logs.spark.errors import text_error, translate_error
@@ -107,7 +108,7 @@ class SparkEngine:
             name = step.rpartition("/")[2]
             frame = self._select(step, {})
             place = self._fetched_from[name] = self._written(name, frame)
-            return pl.scan_parquet(self._files_here(place, frame.schema), glob=False)
+            return scan_parquet(self._files_here(place, frame.schema))
 
     @staticmethod
     def _side_by_side(work: Callable[[str], T], steps: Sequence[str]) -> list[T]:

@@ -17,10 +17,12 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.sources.walk import find_files
-from clickassay.logs.log import Log, joined_log
+from clickassay.inputs.tables import watched
+from clickassay.logs.log import LocalHalf, Log, joined_log
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder
 from clickassay.logs.spark.read import SparkHalf, lies_here, read_for_spark
+from clickassay.logs.spark.remote import RemoteFiles
 from clickassay.logs.spark.session import SparkPlace, check_workers, is_local, spark_session
 from clickassay.logs.spark.windows import window_rows
 from clickassay.logs.sql_batches import SqlBatchProcessor
@@ -66,19 +68,27 @@ def write_spark_patterns(
     with spark_engine(settings, folder, log_bytes) as engine:
         log = read_spark_log(engine, searches, clicks)
         place = None if then_to is None else _free(SparkFolder(engine.session, then_to), then_to)
-        inputs = {half.what: half.listing.fingerprint() for half in (log.searches, log.clicks)}
         versions = {**info["versions"], "spark": str(engine.session.version)}
-        made = {**info, "inputs": inputs, "versions": versions}
-        table = sql_pattern_table(
-            engine, log.searches.frame, log.clicks.frame, settings, judged_queries,
-            by_url=log.by_url, info=made, progress=progress,
-        )  # fmt: skip
-        progress(Event("writing"))
-        write_patterns(table, folder)
+        with _watched(log, progress) as inputs:
+            table = sql_pattern_table(
+                engine, log.searches.frame, log.clicks.frame, settings, judged_queries,
+                by_url=log.by_url, info={**info, "inputs": inputs, "versions": versions}, progress=progress,
+            )  # fmt: skip
+            progress(Event("writing"))
+            write_patterns(table, folder)
         if place is not None:
             files = [file for file in folder.iterdir() if file.is_file()]
             for file in sorted(files, key=lambda file: (file.name == SETTINGS_FILE, file.name)):
                 place.put(folder, file.name)
+
+
+@contextmanager
+def _watched(log: Log[SparkHalf], progress: Progress) -> Iterator[dict[str, Any]]:
+    """Yield the identity of both halves; at the end files of this machine that changed are refused."""
+    listings = (log.searches.listing, log.clicks.listing)
+    here = [one for one in listings if isinstance(one, LocalHalf)]
+    with watched(*here, progress=progress) as inputs:
+        yield {**inputs, **{one.what: one.fingerprint() for one in listings if isinstance(one, RemoteFiles)}}
 
 
 def bytes_here(searches: str | Path, clicks: str | Path) -> int | None:

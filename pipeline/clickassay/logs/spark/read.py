@@ -242,8 +242,7 @@ def _written_first(
             "machine; write it as Parquet with integers of 64 bits, or text, first"
         )
     folder.mkdir(parents=True)
-    rows = pl.concat([local.opened(file) for file in part.files])
-    rows.sink_parquet(folder / "part-0.parquet")
+    local.opened(part.files).sink_parquet(folder / "part-0.parquet")
     return session.read.parquet(without_patterns(place))
 
 

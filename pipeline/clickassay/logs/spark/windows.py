@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clickassay.logs.batches.windows import Window, window_spans
-from clickassay.logs.chunks import Chunk, footer_of
+from clickassay.logs.chunks import Chunk, rows_of_chunks, rows_of_file
 from clickassay.logs.log import LocalHalf
 from clickassay.logs.spark.read import SparkHalf
 
@@ -17,12 +16,12 @@ if TYPE_CHECKING:
 def window_rows(half: SparkHalf, chunks: Sequence[Chunk], window: Window) -> "DataFrame":
     """Return the rows of a window in canonical types; files that lie wholly in it are read together."""
 
-    def rows_of_file(file: str) -> int:
-        footer = footer_of(Path(file)) if isinstance(half.listing, LocalHalf) else None
-        return int(footer.num_rows) if footer else sum(chunk.rows for chunk in chunks if chunk.file == file)
+    def all_rows(file: str) -> int:
+        known = rows_of_file if isinstance(half.listing, LocalHalf) else rows_of_chunks
+        return known(file, chunks)
 
     frames = []
-    for span in window_spans(chunks, window, rows_of_file):
+    for span in window_spans(chunks, window, all_rows):
         rows = half.opened(span.files, span.rows)
         frames.append(rows if span.times is None else rows.where(_in_window(*span.times)))
     return reduce(lambda one, other: one.unionByName(other), frames or [half.frame.limit(0)])

@@ -15,6 +15,7 @@ from clickassay.core.errors import StoreError
 from clickassay.core.files.documents import DocumentError, check_form, read_json
 from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.output import is_disk_full, write_json
+from clickassay.core.tables import scan_parquet
 from clickassay.patterns.folder import JUDGED_FILE
 from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store.records import BatchRecord
@@ -41,7 +42,7 @@ def rows_of(file: Path) -> int:
 
 def _collected(file: Path, chosen: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
     try:
-        return chosen(pl.scan_parquet(file, glob=False, hive_partitioning=False)).collect()
+        return chosen(scan_parquet(file)).collect()
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise broken(file, error) from error
 

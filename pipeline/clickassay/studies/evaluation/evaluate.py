@@ -19,9 +19,9 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings, load_settings
 from clickassay.core.text import listed
+from clickassay.inputs.text.frames import is_list
 from clickassay.inputs.trec import (
     Source,
-    is_list,
     plain_dict,
     read_numbers,
     read_pairs,

@@ -13,7 +13,7 @@ from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import ActiveError
 from clickassay.core.files.documents import check_form, read_json
 from clickassay.core.output import SETTINGS_FILE, published_folder, write_json
-from clickassay.core.tables import as_csv, write_table, writing_tables
+from clickassay.core.tables import as_csv, scan_parquet, write_table, writing_tables
 from clickassay.studies.labelling.inputs import KEY
 
 PLAN_QUERIES = Table(
@@ -202,7 +202,8 @@ def read_plan(folder: Path) -> LabelPlan:
         check_form(info, PlanRecord)
         forms = {form.name: form for form in (PLAN_QUERIES, PLAN_DOCUMENTS, PLAN_DRAWS)}
         frames = {
-            name: form.canonical(pl.read_parquet(folder / f"{name}.parquet")) for name, form in forms.items()
+            name: form.canonical(scan_parquet(folder / f"{name}.parquet").collect())
+            for name, form in forms.items()
         }
         return LabelPlan(
             **frames, options=PlanOptions(**info["options"]), max_grade=int(info["max_grade"]),

@@ -6,16 +6,16 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.detect import recognise
+from clickassay.inputs.text.detect import recognise
 from support.places import DATA, IMPORTED
 
 URLS = " ".join(f"u{n}" for n in range(1, 11))
 WIDE = "\t".join(["1", "9e107d9d372bb6826bd81d3542a419d6", "t", "a", "3", "1", *["-"] * 20])
 BEGINNINGS = {
+    "judgment-table": "query\turl\tgrade\n" + "q\ta\t1\n" * 20,
+    "queries": "query,navigational\nq,true\n",
     "searches": '{"search_id":1,"user_id":2,"query":"q","timestamp":0,"results":["a"]}\n',
     "clicks": "search_id,timestamp,position\n1,0,1\n",
-    "judgments": "query\turl\tgrade\n" + "q\ta\t1\n" * 20,
-    "queries": "query,navigational\nq,true\n",
     "quepid": "query,docid,rating\nq,a,1\n",
     "quepid-raters": 'query,docid,"a_rating",b_rating\nq,a,1,2\n',
     "srw": '{\n "name": "x",\n "judgmentRatings": [\n  {"query": "q"}\n]}\n',
@@ -38,14 +38,29 @@ BEGINNINGS = {
 }
 
 
+ENDINGS = {"searches": ".jsonl", "clicks": ".csv", "queries": ".csv"}
+"""Tables that only a run reads, which knows them by their names."""
+
+
 @pytest.mark.parametrize("layout", BEGINNINGS)
 def test_a_layout_is_recognised_by_its_first_lines(layout, tmp_path):
     file = tmp_path / "a name that says nothing"
     file.write_text(BEGINNINGS[layout], encoding="utf-8")
     found = recognise(file)
     assert found.layout.name == layout
-    assert ("'" + str(file) + "'" in found.command) == (layout not in ("unknown", "trec-run"))
+    has_command = layout not in ("unknown", "trec-run", *ENDINGS)
+    assert ("'" + str(file) + "'" in found.command) == has_command
+    assert ("rename it to" in found.problem) == (layout in ENDINGS)
     assert found.head == tuple(BEGINNINGS[layout].splitlines()[:3])
+
+
+@pytest.mark.parametrize("layout", ENDINGS)
+def test_a_table_of_a_log_has_a_command_under_a_name_that_a_run_knows(layout, tmp_path):
+    file = tmp_path / f"table{ENDINGS[layout]}"
+    file.write_text(BEGINNINGS[layout], encoding="utf-8")
+    found = recognise(file)
+    assert (found.layout.name, found.problem) == (layout, "")
+    assert f"--{layout} {file}" in found.command
 
 
 @pytest.mark.parametrize("layout", ["yandex", "qrels", "quepid"])

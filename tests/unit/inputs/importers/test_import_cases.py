@@ -15,8 +15,8 @@ import pytest
 from clickassay.core import errors
 from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr
 from clickassay.inputs.importers.base import Imported
-from clickassay.inputs.importers.judgments.files import ReadOptions
 from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
+from clickassay.inputs.importers.judgments.rating import ReadOptions
 from clickassay.inputs.importers.letor import import_letor
 from clickassay.inputs.importers.pyclick import import_pyclick
 from clickassay.inputs.importers.tiangong_st import import_tiangong_st

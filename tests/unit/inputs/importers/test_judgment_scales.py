@@ -1,16 +1,27 @@
 """Ratings become grades by rules that are worked out here by hand, or by the definitions in plain loops."""
 
 import re
+import shlex
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from clickassay.core.errors import InputError
+from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.settings import load_settings
-from clickassay.inputs.importers.judgments.files import ReadOptions
 from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from clickassay.inputs.importers.judgments.raters import majority, median
-from clickassay.inputs.importers.judgments.scales import grades_of, parse_grade_map, suggested_map, value_key
+from clickassay.inputs.importers.judgments.rating import ReadOptions
+from clickassay.inputs.text.grades import (
+    NOT_JUDGED,
+    grades_of,
+    parse_cuts,
+    parse_grade_map,
+    qrels_grade,
+    suggestion,
+    value_key,
+)
 
 
 def met(*values):
@@ -52,7 +63,7 @@ def test_a_declared_scale_may_have_gaps_and_an_end():
 
 
 def test_a_map_takes_any_text_on_its_left():
-    assert parse_grade_map("Very bad=0, a=b=1,10.0=3") == {"very bad": 0, "a=b": 1, "10": 3}
+    assert parse_grade_map("Very bad=0, a=b=1,10.0=3").values == {"very bad": 0, "a=b": 1, "10": 3}
 
 
 @pytest.mark.parametrize("top", [1, 2, 3, 5, 8])
@@ -70,11 +81,12 @@ def test_the_note_on_the_scale_has_options_that_a_run_takes(top, tmp_path):
 
 def test_a_suggested_map_can_be_given_back_as_it_is():
     keys = ["100", "0", "10", "1"]
-    suggested = suggested_map(keys).removeprefix("--grade-map ")
-    assert parse_grade_map(suggested) == {"0": 0, "1": 1, "10": 2, "100": 3}
+    suggested = suggestion(keys).option.removeprefix("--grade-map ")
+    assert parse_grade_map(suggested).values == {"0": 0, "1": 1, "10": 2, "100": 3}
     many = [str(n / 10) for n in range(11)]
-    grades = parse_grade_map(suggested_map([value_key(key) for key in many]).removeprefix("--grade-map "))
-    assert [grades[value_key(key)] for key in many] == [round(4 * n / 10) for n in range(11)]
+    option = suggestion([value_key(key) for key in many]).option
+    grades = parse_grade_map(option.removeprefix("--grade-map "))
+    assert [grades.grade(value_key(key)) for key in many] == [round(4 * n / 10) for n in range(11)]
 
 
 def grade_most_often_given(grades):
@@ -100,3 +112,75 @@ def test_majority_and_median_are_those_of_their_definitions_in_any_order(seed):
 def test_ties_worked_by_hand():
     assert [majority(g) for g in ([0, 3], [0, 2, 3], [0, 0, 1, 3, 3], [1, 1, 2, 4, 4])] == [0, 2, 0, 1]
     assert [median(g) for g in ([0, 3], [0, 2, 3], [1, 2, 2, 3])] == [0, 2, 2]
+
+
+# ---- ranges, cuts, suggestions ----------------------------------------------------------------------
+
+numbers = st.floats(0, 100, allow_nan=False).map(lambda number: round(number, 3))
+
+
+@given(st.lists(numbers, min_size=1, max_size=8, unique=True).map(sorted), numbers)
+def test_a_grade_by_cuts_is_how_many_of_them_are_reached(cuts, number):
+    grades = parse_cuts(",".join(f"{cut:g}" if cut == int(cut) else repr(cut) for cut in cuts))
+    assert grades.grade(value_key(str(number))) == sum(number >= cut for cut in cuts)
+
+
+@given(
+    st.lists(
+        st.one_of(numbers.map(str), st.sampled_from(["good", "bad", "1,5", "3,0"])), min_size=1, max_size=60
+    )
+)
+def test_what_is_suggested_can_be_typed_and_has_a_grade_for_every_rating(ratings):
+    keys = list(dict.fromkeys(map(value_key, ratings)))
+    name, value = shlex.split(suggestion(keys).option)
+    grades = parse_cuts(value) if name == "--cuts" else parse_grade_map(value)
+    spelled = [key for key in keys if name == "--grade-map" or key not in ("good", "bad")]
+    assert all(0 <= grades.grade(key) <= 4 or max(map(float, spelled)) <= 5 for key in spelled)
+
+
+@pytest.mark.parametrize(
+    ("values", "option", "how"),
+    [
+        (("3.0", "2.5", "0.5", "4.0"), "--grade-map 0.5=1,2.5=3,3=3,4=4", "rounding, halves up"),
+        (("0.4", "1.5", "2.0"), "--grade-map 0.4=0,1.5=2,2=2", "rounding, halves up"),
+        (("0.12", "0.53"), "--grade-map 0.12=0,0.53=1", "their order"),
+        (("0", "1", "10", "100"), "--grade-map 0=0,1=1,10=2,100=3", "their order"),
+        (("1,5", "3,0"), "--grade-map 1.5=2,3=3", "rounding"),
+        (tuple(str(n / 100) for n in range(101)), "--cuts 0.2,0.4,0.6,0.8", "5 parts of equal width"),
+        (tuple(str(n / 10) for n in range(41)), "--cuts 0.5,1.5,2.5,3.5", "rounding, halves up"),
+        (("good", "bad"), "--grade-map bad=0,good=2", "usual order"),
+        (("meh", "3"), "--grade-map '3=0,meh=?'", "put a grade for each ?"),
+    ],
+)
+def test_suggestions_say_that_they_are_guesses_and_how(values, option, how):
+    found = suggestion(list(dict.fromkeys(map(value_key, values))))
+    assert found.option == option
+    assert how in str(found)
+
+
+@pytest.mark.parametrize("text", ["1..0=1", "0..2=0,1..3=1", "0..1=0,0..1=1", "1..1=0"])
+def test_ranges_that_are_empty_or_overlap_are_refused(text):
+    with pytest.raises(SettingsError, match="is empty, or overlaps another"):
+        parse_grade_map(text)
+
+
+@pytest.mark.parametrize("text", ["", "a", "1,1", "2,1", "1,,2", "nan"])
+def test_cuts_are_rising_numbers(text):
+    with pytest.raises(SettingsError, match="rising numbers"):
+        parse_cuts(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("3,0", "3"), ("0,25", "0.25"), ("-1,5", "-1.5"), ("1,000", "1,000")]
+)
+def test_a_comma_is_a_decimal_one_unless_it_may_divide_thousands(text, number):
+    assert value_key(text) == number
+
+
+def test_a_map_takes_values_with_commas():
+    assert parse_grade_map("1,000=1,3,0=3, so, so=2").values == {"1,000": 1, "3": 3, "so, so": 2}
+
+
+@pytest.mark.parametrize(("number", "grade"), [(-99, 0), (-2, 0), (-1, NOT_JUDGED), (0, 0), (4, 4)])
+def test_below_0_there_is_one_rule(number, grade):
+    assert qrels_grade(number) == grade

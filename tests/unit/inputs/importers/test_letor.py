@@ -32,6 +32,7 @@ def test_documents_have_names_grades_and_features(tmp_path):
     assert features["values"].to_list() == [[0.5, 1.0, -0.25], [0.0], [pytest.approx(1e-3)]]
     assert found.counts == {
         "lines": 4, "blank_lines": 1, "queries": 2, "documents": 3, "without_features": 0,
+        "comments_not_used": 1,
     }  # fmt: skip
     record = json.loads((tmp_path / "out" / "import.json").read_text())
     assert (record["importer"], record["counts"]) == ("letor", found.counts)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
@@ -19,31 +20,34 @@ from clickassay.inputs.importers.base import (
     importing,
     unmapped_prefix,
 )
-from clickassay.inputs.importers.judgments.files import (
+from clickassay.inputs.importers.judgments.files import OF_TOPICS, JudgmentFile, read_judgment_file
+from clickassay.inputs.importers.judgments.raters import (
     FINAL,
-    JudgmentFile,
-    Rating,
-    ReadOptions,
-    read_judgment_file,
+    RULES,
+    GradedRating,
+    combine_raters,
+    file_judges,
 )
-from clickassay.inputs.importers.judgments.raters import RULES, GradedRating, combine_raters, file_judges
-from clickassay.inputs.importers.judgments.scales import grades_of, parse_grade_map, value_key
+from clickassay.inputs.importers.judgments.rating import Rating, ReadOptions
 from clickassay.inputs.paths import is_text
+from clickassay.inputs.text.grades import (
+    NOT_JUDGED,
+    GradeMap,
+    grades_of,
+    parse_cuts,
+    parse_grade_map,
+    qrels_grade,
+    value_key,
+)
 
 BY_JUDGE = arrow_schema(columns.JUDGMENTS, "judge")
 """One row per (query, url, grade, judge), where there are several judges."""
 
-_NOT_JUDGED = "-1"
 _USUAL_TOP = 4
 _COUNTS = (
-    *("files", "blank_lines", "ratings_read", "ratings_blank", "queries_unrated"),
-    *(
-        "qrels_not_judged",
-        "qrels_below_0",
-        "qrels_of_subtopics",
-        "topics_not_in_file",
-        "ratings_of_topics_not_in_file",
-    ),
+    *("files", "blank_lines", "ratings_read", "ratings_blank", "queries_unrated", "queries_named_by_id"),
+    *("qrels_not_judged", "qrels_below_0", "qrels_of_subtopics"),
+    *("topics_not_in_file", "ratings_of_topics_not_in_file"),
     *("raters", "ratings_left_aside", "results_rated_by_several", "results_raters_differ"),
     *("judgments", "queries", "judgments_repeated", "judgments_conflicting"),
 )
@@ -56,7 +60,10 @@ class RatingOptions:
     Attributes
     ----------
     grade_map
-        ``0=0,1=1,10=3,100=4``: the grade of every rating.
+        ``0=0,1=1,10=3,100=4``, ``..0.5=0,0.5..=1``: the grade of every rating; one for all files, or one for
+        each, empty where the ratings of a file are grades.
+    cuts
+        ``0.25,0.5,0.75``: a rating has as its grade how many of them it reaches; in place of a grade map.
     max_grade
         Highest grade of the scale; ratings beyond are refused.
     raters
@@ -65,13 +72,18 @@ class RatingOptions:
         Names of the judges of the files: none, one for all, or one for each file.
     query_map
         Tab separated: topic of qrels, and its query.
+    conflicts
+        ``max``: of several grades of a result by one judge the highest is kept, as for subtopics; None = all
+        are, and a run has the rule.
     """
 
-    grade_map: str | None = None
+    grade_map: str | tuple[str, ...] | None = None
+    cuts: str | None = None
     max_grade: int | None = None
     raters: str | None = None
     judges: tuple[str, ...] = ()
     query_map: Path | None = None
+    conflicts: Literal["max"] | None = None
 
 
 def import_judgments(
@@ -100,13 +112,15 @@ def import_judgments(
     """
     reading, options = read_options or ReadOptions(), rating_options or RatingOptions()
     _check(reading, options)
-    grade_map = None if options.grade_map is None else _grade_map(options.grade_map, options.max_grade)
+    maps = _grade_maps(options, len(files))
     with importing(out, _COUNTS, progress) as folder:
         counts = folder.counts
         read = [read_judgment_file(file, reading, counts, progress=progress) for file in files]
         names = _topic_queries(read, reading, options, progress)
-        graded = list(_grade_ratings(read, names, grade_map, options, counts))
-        kept = _write_rows(combine_raters(graded, options.raters or "each", counts), folder)
+        graded = list(_grade_ratings(read, names, maps, options, counts))
+        kept = _write_rows(
+            combine_raters(graded, options.raters or "each", counts), folder, options.conflicts
+        )
         inputs = {f"file_{number}": file for number, file in enumerate(files, 1)}
         notes = _notes(kept, read, options, counts)
         settings = _settings(read, reading, options)
@@ -132,12 +146,27 @@ def _check(reading: ReadOptions, options: RatingOptions) -> None:
         )
 
 
-def _grade_map(text: str, max_grade: int | None) -> Mapping[str, int]:
-    grade_map = parse_grade_map(text)
-    highest = max(grade_map.values())
-    if max_grade is not None and highest > max_grade:
+def _grade_maps(options: RatingOptions, files: int) -> list[GradeMap | None]:
+    """Return the map of each file; None where its ratings are grades."""
+    given = (options.grade_map,) if isinstance(options.grade_map, str) else options.grade_map or ()
+    if options.cuts is not None:
+        if given:
+            raise SettingsError(
+                "give --grade-map or --cuts, not both; a map may have ranges, e.g. 0.25..0.5=1"
+            )
+        return [_within(parse_cuts(options.cuts), options.max_grade)] * files
+    if len(given) not in (0, 1, files):
         raise SettingsError(
-            f"--grade-map goes up to {highest}, --max-grade says {max_grade}; fix one of them"
+            f"--grade-map: found {len(given)} maps for {files} files, expected one, or one for each file"
+        )
+    maps = [_within(parse_grade_map(text), options.max_grade) if text.strip() else None for text in given]
+    return maps if len(maps) == files else (maps or [None]) * files
+
+
+def _within(grade_map: GradeMap, max_grade: int | None) -> GradeMap:
+    if max_grade is not None and grade_map.highest > max_grade:
+        raise SettingsError(
+            f"--grade-map goes up to {grade_map.highest}, --max-grade says {max_grade}; fix one of them"
         )
     return grade_map
 
@@ -151,7 +180,7 @@ def _topic_queries(
     """Return the query of each topic; None without a query map."""
     if options.query_map is None:
         return None
-    if all(file.layout != "qrels" for file in read):
+    if all(file.layout not in OF_TOPICS for file in read):
         raise InputError(
             f"{options.query_map} names queries of topics, but no file has TREC qrels; omit --query-map"
         )
@@ -173,28 +202,42 @@ def _topic_queries(
 def _grade_ratings(
     read: Sequence[JudgmentFile],
     names: Mapping[str, str] | None,
-    grade_map: Mapping[str, int] | None,
+    maps: Sequence[GradeMap | None],
     options: RatingOptions,
     counts: dict[str, int],
 ) -> Iterator[GradedRating]:
     """Yield the ratings of all files as grades of one scale."""
-    judges = file_judges(len(read), options.judges)
-    used = [
-        (file, judge, list(_ratings_used(file, grade_map or {}, counts)))
-        for file, judge in zip(read, judges, strict=True)
-    ]
-    places: dict[str, str] = {}
-    for file, _, ratings in used:
-        for rating, key in ratings:
-            places.setdefault(key, file.places[rating.value])
-    if not places:
+    used = [list(_ratings_used(file, of_file, counts)) for file, of_file in zip(read, maps, strict=True)]
+    if not any(used):
         raise InputError(f"{read[0].file} has no judgment: every grade is -1, not judged; give other qrels")
-    grades = grades_of(places, grade_map=grade_map, max_grade=options.max_grade)
-    for file, judge, ratings in used:
+    grades = _grades_of_files(read, used, maps, options.max_grade)
+    for file, judge, ratings, of_file in zip(
+        read, file_judges(len(read), options.judges), used, grades, strict=True
+    ):
         query_of, stem = _query_names(file, names, counts), _as_text(file.file.stem)
         for rating, key in ratings:
             query = query_of.get(rating.query, rating.query)
-            yield GradedRating(query, rating.url, grades[key], judge, rating.rater, stem)
+            yield GradedRating(query, rating.url, of_file[key], judge, rating.rater, stem)
+
+
+def _grades_of_files(
+    read: Sequence[JudgmentFile],
+    used: Sequence[Sequence[tuple[Rating, str]]],
+    maps: Sequence[GradeMap | None],
+    max_grade: int | None,
+) -> list[dict[str, int]]:
+    """Return the grades by key of each file; files with the same map, or none, are looked at together."""
+    together: dict[int, dict[str, str]] = {}
+    for file, ratings, of_file in zip(read, used, maps, strict=True):
+        places = together.setdefault(id(of_file), {})
+        for rating, key in ratings:
+            places.setdefault(key, file.places[rating.value])
+    graded = {
+        id(of_file): grades_of(together[id(of_file)], grade_map=of_file, max_grade=max_grade)
+        for of_file in maps
+        if together[id(of_file)]
+    }
+    return [graded.get(id(of_file), {}) for of_file in maps]
 
 
 def _as_text(name: str) -> str:
@@ -203,32 +246,30 @@ def _as_text(name: str) -> str:
 
 
 def _ratings_used(
-    file: JudgmentFile, grade_map: Mapping[str, int], counts: dict[str, int]
+    file: JudgmentFile, grade_map: GradeMap | None, counts: dict[str, int]
 ) -> Iterator[tuple[Rating, str]]:
-    """Yield ratings and their keys; grades of qrels below 0 are no grades, unless the map names them.
-
-    TREC writes -1 for a document that was pooled and not judged, and -2 (or less) for spam.
-    """
+    """Yield ratings and keys; grades of qrels below 0 follow `qrels_grade`, unless the map names them."""
     counts["files"] += 1
     counts["ratings_read"] += len(file.ratings)
+    named = grade_map.values if grade_map else {}
     keys = {value: value_key(value) for value in {rating.value for rating in file.ratings}}
     for rating in file.ratings:
         key = keys[rating.value]
-        is_below_0 = file.layout == "qrels" and key.startswith("-") and key[1:].isdigit()
-        if key in grade_map or not is_below_0:
+        if key in named or file.layout not in OF_TOPICS or not (key.startswith("-") and key[1:].isdigit()):
             yield rating, key
-        elif key == _NOT_JUDGED:
-            counts["qrels_not_judged"] += 1
-        else:
-            counts["qrels_below_0"] += 1
-            yield rating, "0"
+            continue
+        grade = qrels_grade(int(key))
+        counts["qrels_not_judged"] += grade == NOT_JUDGED
+        counts["qrels_below_0"] += grade != NOT_JUDGED
+        if grade != NOT_JUDGED:
+            yield rating, str(grade)
 
 
 def _query_names(
     file: JudgmentFile, names: Mapping[str, str] | None, counts: dict[str, int]
 ) -> Mapping[str, str]:
     """Return the query of each topic of qrels; topics that the query map lacks are marked and counted."""
-    if names is None or file.layout != "qrels":
+    if names is None or file.layout not in OF_TOPICS:
         return {}
     times = Counter(rating.query for rating in file.ratings)
     missing = times.keys() - names.keys()
@@ -243,15 +284,26 @@ def _query_names(
 _Row = tuple[str, str, int, str | None]
 
 
-def _write_rows(rows: Sequence[GradedRating], folder: CanonicalFolder) -> list[_Row]:
+def _write_rows(rows: Sequence[GradedRating], folder: CanonicalFolder, conflicts: str | None) -> list[_Row]:
     """Write the distinct rows, and return them; with a column for the judge if some row has one."""
     kept = distinct_judgments([(row.query, row.url, row.grade, row.judge) for row in rows], folder.counts)
+    if conflicts == "max":
+        kept = _highest(kept)
+    folder.counts["judgments"] = len(kept)
     folder.counts["queries"] = len({query for query, *_ in kept})
     by_judge = any(judge is not None for *_, judge in kept)
     with folder.table("judgments", BY_JUDGE if by_judge else JUDGMENTS) as writer:
         for row in kept:
             writer.add(*(row if by_judge else row[:3]))
     return kept
+
+
+def _highest(rows: Sequence[_Row]) -> list[_Row]:
+    """Return one row of each result and judge, with its highest grade."""
+    best: dict[tuple[str, str, str | None], int] = {}
+    for query, url, grade, judge in rows:
+        best[query, url, judge] = max(grade, best.get((query, url, judge), grade))
+    return [(query, url, grade, judge) for (query, url, judge), grade in best.items()]
 
 
 def _settings(
@@ -262,6 +314,8 @@ def _settings(
         "encoding": reading.encoding,
         "rater_columns": list(reading.rater_columns),
         "grade_map": options.grade_map,
+        "cuts": options.cuts,
+        "conflicts": options.conflicts,
         "max_grade": options.max_grade,
         "raters": options.raters or "each",
         "judges": list(options.judges),
@@ -289,16 +343,23 @@ def _notes(
         )
     if FINAL in judges and options.raters is None:
         yield "The judge 'final' is the column final_rating; --raters final takes it alone."
-    if any(file.layout == "qrels" for file in read) and options.query_map is None:
+    if any(file.layout in OF_TOPICS for file in read) and options.query_map is None:
         yield "Queries are ids of topics: if the log has texts, give --query-map, a TSV of topic and query."
     if counts["qrels_not_judged"] or counts["qrels_below_0"]:
         yield "Grades of qrels below 0: -1 (not judged) was dropped, -2 and less (spam) became 0."
     if counts["topics_not_in_file"]:
         yield "Some topics are not in the query map: their queries are called unmapped:<topic>."
+    if counts["queries_named_by_id"]:
+        yield "Some requests search more than one text, or none: their queries are called by their ids."
+    if options.conflicts is None:
+        yield from _notes_on_conflicts(counts)
+
+
+def _notes_on_conflicts(counts: Mapping[str, int]) -> Iterator[str]:
     if counts["qrels_of_subtopics"]:
         yield (
-            "Column 2 of the qrels looks like a subtopic, as diversity judgments have it: give a run "
-            "--conflicts max, which takes the highest grade of each result."
+            "Column 2 of the qrels looks like a subtopic, as diversity judgments have it: give --conflicts "
+            "max, here or to a run, which takes the highest grade of each result."
         )
     elif counts["judgments_conflicting"]:
         yield "Some results have two grades of one judge: choose a rule (--conflicts) for the run."

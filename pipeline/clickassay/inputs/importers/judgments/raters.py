@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from statistics import median_low
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.importers.judgments.files import FINAL
+
+FINAL = "final"
+"""The rater of a column ``final_rating``: the grade on which the raters agreed in the end."""
 
 RULES = ("each", "majority", "median", FINAL)
 

@@ -1,6 +1,7 @@
 """Documents of User Behavior Insights as they are exported, one by one, and the values of their fields.
 
-Bulk (an action line, then a document), JSON lines (bare, or with ``_index`` and ``_source``), Parquet, CSV.
+Bulk (an action line, then a document), JSON lines (bare, or with ``_index`` and ``_source``), one array or
+search response of JSON, Parquet, CSV.
 Nested fields may be objects, JSON text, or columns whose names have dots.
 """
 
@@ -19,7 +20,10 @@ import pyarrow.parquet as pq
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress
 from clickassay.inputs.files import malformed
-from clickassay.inputs.importers.base import LAST_MS, lines
+from clickassay.inputs.importers.base import LAST_MS
+from clickassay.inputs.sources.walk import files_below
+from clickassay.inputs.text.lines import head, lines
+from clickassay.inputs.text.rows import json_objects
 
 QUERY = "query"
 EVENT = "event"
@@ -30,6 +34,7 @@ _DIGITS = re.compile(r"-?[0-9]{1,18}")
 _QUERY_FIELDS = ("user_query", "query_response_id", "query_response_hit_ids", "query_response_object_ids")
 _HITS = ("query_response_hit_ids", "query_response_object_ids")  # the second until 2024
 _INDICES = {"ubi_queries": QUERY, "ubi_events": EVENT}
+_OBJECT = "a JSON object on one line (bulk or JSON lines)"
 _EITHER = "a document with action_name (an event) or user_query (a query), of UBI 1.2 or 1.3"
 _TIME = "a time from 1990 to 2100: ISO 8601, or milliseconds since 1970"
 _ROWS_AT_ONCE = 10_000
@@ -43,7 +48,7 @@ class Document:
     Attributes
     ----------
     file, line
-        Where it stands; in Parquet the number of the row, from 1.
+        Where it stands; in Parquet, or in one JSON document, its number from 1.
     kind
         `QUERY` or `EVENT`.
     fields
@@ -165,12 +170,13 @@ def documents(file: Path, counts: dict[str, int], progress: Progress) -> Iterato
     InputError
         If the file cannot be read, or a document is neither query nor event; file and line are named.
     """
-    if file.suffix.lower() in {".parquet", ".pq"}:
+    first = head(file, 64).lstrip()
+    if first.startswith(b"PAR1"):
         rows = _parquet_rows(file, progress)
-    elif file.suffix.lower() == ".csv":
-        rows = _csv_rows(file, counts, progress)
-    else:
+    elif first.startswith((b"{", b"[")):
         rows = _json_rows(file, counts, progress)
+    else:
+        rows = _csv_rows(file, counts, progress)
     for line, index, fields in rows:
         kind = _kind(file, line, index, fields)
         counts["documents_of_others"] += kind is None
@@ -193,7 +199,7 @@ def files_of(paths: list[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         inside = (
-            sorted(file for file in path.iterdir() if file.suffix.lower() in _FORMATS)
+            [file for file in files_below("ubi", path) if file.suffix.lower() in _FORMATS]
             if path.is_dir()
             else [path]
         )
@@ -221,42 +227,29 @@ def _kind(file: Path, line: int, index: str, fields: Mapping[str, Any]) -> str |
 
 def _json_rows(file: Path, counts: dict[str, int], progress: Progress) -> Iterator[_Row]:
     index, number, awaited = "", 0, False
-    for number, text in lines(file, progress=progress):
-        if not text.strip():
-            counts["blank_lines"] += 1
-            continue
-        found = _object(file, number, text)
-        action = None if awaited else _action(file, number, text, found)
+    for number, found in json_objects(file, lines(file, progress=progress), counts, _OBJECT):
+        action = None if awaited else _action(file, number, found)
         awaited = action is not None
         if awaited:
             index = action or ""
             continue
         source = found.get("_source")
-        if isinstance(source, dict):
-            index, found = str(found.get("_index") or index), source
-        yield number, index, found
+        fields = source if isinstance(source, dict) else found
+        yield number, str(found.get("_index") or index) if fields is source else index, fields
         index = ""
     if awaited:
         raise malformed(file, number, "an action at the end", expected="its document in the line below")
 
 
-def _object(file: Path, number: int, text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise malformed(file, number, text, expected="a JSON object on one line (bulk or JSON lines)")
-    return found
-
-
-def _action(file: Path, number: int, text: str, found: Mapping[str, Any]) -> str | None:
+def _action(file: Path, number: int, found: Mapping[str, Any]) -> str | None:
     """Return the index that an action line names, perhaps none (""); None for a line that is a document."""
     name, value = next(iter(found.items()), ("", None))
     if len(found) != 1 or not isinstance(value, dict) or name not in {"index", "create", "update", "delete"}:
         return None
     if name in {"update", "delete"}:
-        raise malformed(file, number, text, expected="actions index or create: an export of whole documents")
+        raise malformed(
+            file, number, json.dumps(found), expected="actions index or create: an export of whole documents"
+        )
     return str(value.get("_index") or "")
 
 

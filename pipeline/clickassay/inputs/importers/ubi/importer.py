@@ -44,6 +44,7 @@ _COUNTS = (
     *("impressions_without_place", "impressions_repeated"),
     *("clicks_read", "clicks_without_query_id", "clicks_without_result", "clicks_without_time"),
     *("clicks_repeated", "clicks", "clicks_of_no_search", "clicks_elsewhere"),
+    "clicks_at_another_place",
     *("searches_read", "searches_of_several_queries", "searches_without_query", "searches_without_results"),
     *("searches_without_user", "searches_without_time", "searches", "searches_repeating_a_result"),
     *("searches_by_user_id", "searches_by_client_id", "searches_by_session_id"),
@@ -235,6 +236,11 @@ def _notes(names: _Names, counts: dict[str, int]) -> Iterable[str]:
     kinds = [name for name in ("user_id", "client_id", "session_id") if counts[f"searches_by_{name}"]]
     if len(kinds) > 1 or kinds == ["session_id"]:
         yield f"Users are identified by {' or '.join(kinds)}: one person may count as several."
+    if counts["clicks_at_another_place"]:
+        yield (
+            f"{counts['clicks_at_another_place']:,} of {counts['clicks_read']:,} clicks have the ordinal of "
+            "another result than the one that they name: the name (object_id) decides."
+        )
     if len(names.applications) > 1:
         yield f"Clicks and impressions of several applications are in one log: {_named(names.applications)}."
     if len(names.object_id_fields) > 1:

@@ -5,6 +5,7 @@ A result list is that of the hits, or the known beginning of the page that impre
 
 import polars as pl
 
+from clickassay.core.tables import scan_parquet
 from clickassay.inputs.importers.base import CanonicalFolder, height
 
 _ID = "query_id"
@@ -16,7 +17,7 @@ def write_log(folder: CanonicalFolder) -> None:
     """Write and count the searches and clicks of the folder's ``stage``, which `importer` wrote."""
     counts = folder.counts
     queries, impressions, clicks = (
-        pl.scan_parquet(folder.path / "stage" / f"{name}.parquet")
+        scan_parquet(folder.path / "stage" / f"{name}.parquet")
         for name in ("queries", "impressions", "clicks")
     )
     hits = _hit_lists(queries, counts)
@@ -184,4 +185,22 @@ def _clicks(clicks: pl.LazyFrame, log: pl.DataFrame, counts: dict[str, int]) -> 
         how="semi",
     )
     counts["clicks_elsewhere"] = of_search.height - on_page.height
+    counts["clicks_at_another_place"] = _at_another_place(clicks, log)
     return distinct
+
+
+def _at_another_place(clicks: pl.LazyFrame, log: pl.DataFrame) -> int:
+    """Count clicks whose ordinal is that of another result of the list than the one that they name.
+
+    Ordinals count from 0 or from 1, an application's alike: taken is the origin by which fewer differ.
+    """
+    lists = log.lazy().select(pl.col("search_id").alias(_ID), "results")
+    placed = clicks.filter(pl.col("ordinal") >= 0).join(lists, on=_ID)
+    named = placed.filter(pl.col("url").is_in(pl.col("results")))
+    apart = [
+        pl.col("results").list.get(pl.col("ordinal") - origin, null_on_oob=True).ne_missing(pl.col("url"))
+        | (pl.col("ordinal") < origin)
+        for origin in (0, 1)
+    ]
+    counted = named.group_by("application").agg(zero=apart[0].sum(), one=apart[1].sum()).collect()
+    return int(counted.select(pl.min_horizontal("zero", "one").sum()).item())

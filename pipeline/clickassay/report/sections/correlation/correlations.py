@@ -120,7 +120,8 @@ def _correlations_reading(run: Run) -> tuple[str, ...]:
 
 def good_section(run: Run) -> Section:
     """Table 3: AP and RR, by the lowest grade that counts as relevant."""
-    families = _families(run.editorial)
+    there = set(run.frames["correlations"]["editorial_metric"])
+    families = _families([name for name in run.editorial if name in there])
     names = tuple(name for family in families for name in family)
     data = run.frames["correlations"].filter(pl.col("editorial_metric").is_in(names), split=EVERY)
     table_title = "Table 3. AP and RR by the lowest grade that counts as relevant"

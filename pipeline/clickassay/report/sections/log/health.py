@@ -3,9 +3,9 @@
 Examples are left out: a page that is passed on shows no search ids, nor URLs of rare queries.
 """
 
-from clickassay.core.text import capital, plural
-from clickassay.health.checks import BY_NAME, OK, HealthCheck, fired
-from clickassay.report.cells import Row, Spelled
+from clickassay.core.text import capital
+from clickassay.health.checks import BY_NAME, OK, HealthCheck, fired, well_text
+from clickassay.report.cells import Cell, Row, Spelled
 from clickassay.report.model import Run, Section, Table
 from clickassay.report.verdict.words import main_clause
 
@@ -19,7 +19,7 @@ def health_line(run: Run) -> str:
     if frame.is_empty():
         return "Not checked"
     if not wrong:
-        return f"\u2713 No fault found by {plural(frame.height, 'check')} of the log"
+        return f"\u2713 {capital(well_text(frame))}"
     first = main_clause(wrong[0].sentence).removesuffix(".")
     more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
     return f"\u2717 {capital(wrong[0].status)}: {first}{more} (see below)"
@@ -28,9 +28,8 @@ def health_line(run: Run) -> str:
 def health_section(run: Run) -> Section:
     """Return the section on the health of the log: what is wrong, and all checks folded."""
     wrong = fired(run.frames["health"])
-    checks = plural(run.frames["health"].height, "check")
     said = tuple(f"{capital(one.status)}. {one.sentence} {one.remedy}" for one in wrong)
-    well = f"Nothing is wrong by {checks} of the log and its judgments."
+    well = f"{capital(well_text(run.frames['health']))}."
     return Section(
         "health", "Health of the log", said or (well,), folded=(_table(run),), fold_words="All checks"
     )
@@ -44,9 +43,9 @@ def _table(run: Run) -> Table:
     return Table("health", "Checks of the log and its judgments", "Check", _HEADS, rows)
 
 
-def _cells(one: HealthCheck) -> tuple[Spelled, ...]:
+def _cells(one: HealthCheck) -> tuple[Cell, ...]:
     return (
         Spelled(one.status, 0.0 if one.status == OK else 1.0),
-        Spelled(f"{one.value:.4g}", one.value),
+        one.sentence if one.value is None else Spelled(f"{one.value:.4g}", one.value),
         Spelled(f"{BY_NAME[one.check].side} {one.threshold:g}", one.threshold),
     )

@@ -1,0 +1,295 @@
+"""What a file is, recognised by its first lines: the canonical tables, and every layout that importers read.
+
+docs/reference/inspect.md has the table of layouts. A guess is made from at most the first 256 kB; nothing
+else is read.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.errors import InputError
+from clickassay.inputs import columns
+from clickassay.inputs.files import READ_ERRORS, format_of, unreadable_file
+from clickassay.inputs.text import layouts, rows
+from clickassay.inputs.text.layouts import UNKNOWN, Layout
+from clickassay.inputs.text.lines import head
+
+_HEAD_BYTES = 1 << 18
+_LINES = 50
+_SHOWN_LINES = 3
+_SHOWN_SIGNS = 100
+_PARQUET, _XML = b"PAR1", "<"
+_FORMS = {",": "csv", "\t": "tsv"}
+_UBI_FORMS = ("parquet", "csv", "json", "document")
+_NOT_OF_QUERIES = {
+    *("url", "doc", "document", "docid", "passage", "grade", "rating", "judgment", "judgement", "relevance"),
+    *(
+        "score",
+        "time",
+        "timestamp",
+        "click",
+        "clicked",
+        "rank",
+        "position",
+        "user",
+        "session",
+        "results",
+        "hits",
+    ),
+}
+"""Words in names of columns that tell of documents, judgments or clicks: such a table has other rows."""
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """The layout that a file was recognised as.
+
+    Attributes
+    ----------
+    layout
+        The layout, or `UNKNOWN`.
+    command
+        The command line that would read the file; empty if none does.
+    head
+        Its first lines, cut to what fits a terminal; empty for a binary file.
+    problem
+        Why a run would not read a table of its columns; empty if it would.
+    """
+
+    layout: Layout
+    command: str
+    head: tuple[str, ...]
+    problem: str = ""
+
+
+def recognise(file: Path) -> Recognised:
+    """Guess what a file is from its beginning.
+
+    Raises
+    ------
+    InputError
+        If it is missing, no file, empty or unreadable.
+    """
+    raw = head(file, _HEAD_BYTES)
+    if not raw.strip():
+        raise InputError(f"{file} is empty; expected a log or judgments")
+    if raw.startswith(_PARQUET):
+        return _recognised(file, *_of_columns(file, _parquet_columns(file), "parquet"), ())
+    lines = _whole_lines(raw)
+    shown = tuple(_shown(line) for line in lines[:_SHOWN_LINES])
+    return _recognised(file, *_of_text(file, lines), () if b"\0" in raw else shown)
+
+
+def _recognised(file: Path, layout: Layout, problem: str, head: tuple[str, ...]) -> Recognised:
+    command = layout.command.format(file=shlex.quote(str(file)))
+    command = f"clickassay {command}" if command and not problem else ""
+    return Recognised(layout, command, head, problem)
+
+
+def _whole_lines(raw: bytes) -> list[str]:
+    """Return the lines that are not blank and end inside the head; bytes of any encoding are taken."""
+    text = raw.decode("utf-8", errors="replace")
+    lines = text.splitlines()
+    whole = lines[:-1] if len(raw) == _HEAD_BYTES and len(lines) > 1 else lines
+    return [line for line in whole if line.strip()]
+
+
+def _shown(line: str) -> str:
+    return line if len(line) <= _SHOWN_SIGNS else line[:_SHOWN_SIGNS] + "…"
+
+
+# ---- tables ----------------------------------------------------------------------------------------
+
+
+def _parquet_columns(file: Path) -> list[str]:
+    try:
+        return list(pl.read_parquet_schema(file))
+    except READ_ERRORS as error:
+        raise unreadable_file("Parquet", file, error) from error
+
+
+def _of_columns(file: Path, names: Sequence[str], form: str) -> tuple[Layout, str]:
+    """Return the layout of a table, and why a run would not read it.
+
+    Parameters
+    ----------
+    form
+        parquet, csv, tsv, json (an object a line), document (one of JSON), or another separator.
+    """
+    canonical = _canonical({name.strip() for name in names})
+    foreign = _foreign(names, form)
+    problem = _unread_by_runs(file, form)
+    if canonical is None or (problem and foreign is not UNKNOWN):
+        return foreign, ""
+    return canonical, problem
+
+
+def _canonical(names: set[str]) -> Layout | None:
+    words = {word.lower() for name in names for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+    found = {
+        layouts.SEARCHES: columns.required(columns.SEARCHES) <= names,
+        layouts.CLICKS: columns.required(columns.CLICKS) <= names and bool(names & columns.CLICKED),
+        layouts.JUDGMENTS: columns.required(columns.JUDGMENTS) <= names,
+        layouts.QUERIES: "query" in names and len(names) > 1 and not words & _NOT_OF_QUERIES,
+    }
+    return next((layout for layout, holds in found.items() if holds), None)
+
+
+def _foreign(names: Sequence[str], form: str) -> Layout:
+    keys = [rows.column_key(name) for name in names]
+    has = set(keys)
+    by_rater = sum(key.endswith("_rating") for key in keys) > 1 or bool(has & {"rater", "judge"})
+    judged = bool(has & {*rows.QUERY}) and bool(has & {*rows.DOCUMENT})
+    graded = bool(has & {*rows.grade_names(keys)})
+    of_quepid = judged and bool(has & {"docid", "doc_id"})
+    found = {
+        layouts.UBI: bool(has & {"user_query", "action_name"})
+        and form in ("parquet", "csv", "json", "document"),
+        layouts.YANDEX_JUDGMENTS: list(names) == ["query", "url", "relevance"] and form == "tsv",
+        layouts.QUEPID_RATERS: of_quepid and by_rater and (graded or "rater" not in has),
+        layouts.QUEPID: of_quepid and graded,
+        layouts.BEIR: judged and "corpus_id" in has and graded,
+        layouts.JUDGMENT_TABLE: judged and graded and "market" not in has,
+    }
+    return next((layout for layout, holds in found.items() if holds), UNKNOWN)
+
+
+def _unread_by_runs(file: Path, form: str) -> str:
+    """Return why a run would not read a table, with what to do; empty if it would."""
+    named = format_of(file) or ("parquet" if form == "parquet" else None)
+    if named == form:
+        return ""
+    if form == "document":
+        given = shlex.quote(str(file))
+        return f"a run reads an object a line: write it so, jq -c '.[]' {given} > {file.stem}.jsonl"
+    ending = {"parquet": ".parquet", "csv": ".csv", "tsv": ".tsv", "json": ".jsonl"}.get(form)
+    if ending is None:
+        return f"a run reads commas (.csv) or tabs (.tsv), found {form!r}: write it so"
+    return f"a run knows what a table is by the end of its name: rename it to {file.stem}{ending}"
+
+
+# ---- text ------------------------------------------------------------------------------------------
+
+
+def _of_text(file: Path, lines: Sequence[str]) -> tuple[Layout, str]:
+    first = lines[0].lstrip()
+    if first.startswith(_XML):
+        return _of_xml("\n".join(lines[:_LINES])), ""
+    if first.startswith(("{", "[")):
+        return _of_json(file, "\n".join(lines))
+    separator = rows.separator_of(first)
+    named = _of_columns(file, rows.header_of(first), _FORMS.get(separator, separator))
+    if named[0] is not UNKNOWN:
+        return named
+    return next((layout for layout, fits in _LINE_LAYOUTS if fits(lines[:_LINES])), UNKNOWN), ""
+
+
+def _of_xml(text: str) -> Layout:
+    if re.search(r"<sessiontrack|<clueweb\d\did>", text):
+        return layouts.TREC_SESSION
+    return layouts.TIANGONG if "<session" in text and "<query_id>" in text else UNKNOWN
+
+
+_DOCUMENTS = (
+    (layouts.SRW, (r'"judgmentRatings"\s*:\s*\[',)),
+    (layouts.RRE, (r'"query_groups"\s*:\s*\[', r'"relevant_documents"\s*:')),
+    (layouts.RANK_EVAL, (r'"requests"\s*:\s*\[', r'"ratings"\s*:\s*\[')),
+)
+"""JSON documents by what is found in them."""
+
+
+def _of_json(file: Path, text: str) -> tuple[Layout, str]:
+    for layout, signs in _DOCUMENTS:
+        if all(re.search(sign, text) for sign in signs):
+            return layout, ""
+    form, row = _first_object(text)
+    action = row.get("index") or row.get("create")
+    if isinstance(action, dict):
+        return (layouts.UBI if "ubi" in str(action.get("_index", "ubi")) else UNKNOWN), ""
+    source = row.get("_source", row)
+    return _of_columns(file, list(source), form) if isinstance(source, dict) else (UNKNOWN, "")
+
+
+def _first_object(text: str) -> tuple[str, dict[str, object]]:
+    """Return the form of JSON, and its first object; an empty one where there is none."""
+    hits = re.search(r'"hits"\s*:\s*\[', text)
+    start = hits.end() if hits else int(text.startswith("["))
+    try:
+        found, end = json.JSONDecoder().raw_decode(
+            text, start + len(text[start:]) - len(text[start:].lstrip())
+        )
+    except (ValueError, RecursionError):
+        return "json", {}
+    by_line = start == 0 and "\n" not in text[:end].strip()
+    return ("json" if by_line else "document"), (found if isinstance(found, dict) else {})
+
+
+# ---- lines without a header --------------------------------------------------------------------------
+
+
+def _mostly(pattern: str, *, comments: str | None = None) -> Callable[[Sequence[str]], bool]:
+    """Return a test that holds when nine lines of ten are as the pattern says; lines of comment do not count.
+
+    A broken line does not change the layout: the importer names the line.
+    """
+    compiled = re.compile(pattern)
+
+    def fits(lines: Sequence[str]) -> bool:
+        told = [line for line in lines if comments is None or not line.lstrip().startswith(comments)]
+        odd = sum(compiled.fullmatch(line.rstrip()) is None for line in told)
+        return odd < len(told) and 10 * odd <= len(told)
+
+    return fits
+
+
+def _is_yahoo(lines: Sequence[str]) -> bool:
+    """Return whether every line is: query cookie time, ten URLs, n, and n pairs."""
+    rows = [line.split("\t" if "\t" in line else None) for line in lines]
+    return bool(rows) and all(
+        len(row) > 13 and row[2].isdigit() and row[13].isdigit() and len(row) == 14 + 2 * int(row[13])
+        for row in rows
+    )
+
+
+def _is_baidu(lines: Sequence[str]) -> bool:
+    """Return whether header rows of three fields are followed by wide rows: position, digest of a URL."""
+    rows = [line.split("\t") for line in lines]
+    wide = [row for row in rows if len(row) >= 20]
+    return (
+        bool(wide)
+        and all(row[0].isdigit() for row in wide)
+        and all(len(row) <= 3 or len(row) >= 20 for row in rows)
+    )
+
+
+def _is_yandex_labels(lines: Sequence[str]) -> bool:
+    """Return whether lines are labels of Yandex: qrels of four numbers have 0 in the second place."""
+    rows = [line.split("\t") for line in lines]
+    fits = all(len(row) == 4 and row[3] in ("0", "1") and row[2].isdigit() for row in rows)
+    return fits and any(row[1] not in ("0", "Q0") for row in rows)
+
+
+_NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_COMMENT = r"(?:\s*#.*)?"
+_PAIRS = rf"(?:\s+\d+:{_NUMBER})*"
+_LINE_LAYOUTS: tuple[tuple[Layout, Callable[[Sequence[str]], bool]], ...] = (
+    (layouts.LETOR, _mostly(rf"\d+\s+qid:\S+{_PAIRS}{_COMMENT}", comments="#")),
+    (layouts.LIGHTGBM, _mostly(rf"\d+(?:\s+\d+:{_NUMBER})+{_COMMENT}", comments="#")),
+    (layouts.YANDEX, _mostly(r"\d+\t\d+\t(?:Q\t[^\t]+\t[^\t]+(?:\t.*)?|C\t[^\t]+\t*)")),
+    (layouts.PYCLICK, _mostly(r"[^\s;]+_\d+\t[^\s;]+\s+:.*")),
+    (layouts.TREC_RUN, _mostly(rf"\S+\s+Q0\s+\S+\s+\d+\s+{_NUMBER}\s+\S+")),
+    (layouts.YAHOO, _is_yahoo),
+    (layouts.BAIDU, _is_baidu),
+    (layouts.BAIDU_LABELS, _mostly(r"[^\t]*\t[^\t]*\t[^\t]*\t[^\t]*\t[0-4]\t\d+")),
+    (layouts.YANDEX_JUDGMENTS, _is_yandex_labels),
+    (layouts.QRELS, _mostly(rf"\S+\s+\S+\s+\S+\s+{_NUMBER}")),
+    (layouts.TIANGONG_LABELS, _mostly(r"\d+\s+\d+\s+\d+\s+\S+\s+\d")),
+    (layouts.YAHOO_JUDGMENTS, _mostly(r"\S+\s+\S+\s+[0-4]")),
+)
+"""Layouts of lines without a header, the strictest first."""

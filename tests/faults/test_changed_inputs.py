@@ -1,0 +1,53 @@
+"""Inputs that are replaced while a run reads them: no run has the digest of one and numbers of another."""
+
+import shutil
+
+import polars as pl
+import pytest
+
+from clickassay.core.errors import InputError
+from clickassay.core.settings import load_settings
+from clickassay.jobs.patterns import make_patterns
+from clickassay.jobs.run import make_run
+from support.logs import tiny
+
+
+def replaced_at(message, file):
+    """Return a progress callback that puts another file in place of one when a stage begins."""
+
+    def callback(event):
+        if event.message.startswith(message) and not file.with_name("done").exists():
+            rows = pl.read_parquet(file)
+            rows.head(rows.height - 1).write_parquet(file.with_name("done"))
+            shutil.copy(file.with_name("done"), file.with_name("new"))
+            file.with_name("new").replace(file)
+
+    return callback
+
+
+def parquet(log, name):
+    file = log.folder / f"{name}.parquet"
+    assert file.is_file()
+    return file
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+@pytest.mark.parametrize("name", ["searches", "clicks"])
+def test_a_log_that_is_replaced_while_it_is_read_leaves_no_pattern_table(tmp_path, engine, name):
+    log = tiny.write_log(tmp_path)
+    paths = [str(parquet(log, one)) for one in ("searches", "clicks")]
+    replace = replaced_at("writing" if engine == "duckdb" else "forming sessions", parquet(log, name))
+    settings = load_settings(depth=[3], engine=engine, max_rejected=0.9)
+    with pytest.raises(InputError, match=rf"{name}\.parquet was changed while it was read; run again"):
+        make_patterns(*paths, log.out, settings, progress=replace)
+    assert not log.out.exists()
+
+
+@pytest.mark.parametrize("when", ["correlating", "reading the pattern table"])
+def test_judgments_that_are_replaced_while_a_run_uses_them_leave_no_run(tmp_path, when):
+    log = tiny.write_log(tmp_path)
+    paths = [str(parquet(log, one)) for one in ("searches", "clicks", "judgments")]
+    settings = load_settings(depth=[3], iterations=5, max_rejected=0.9, click_models=("NONE",))
+    with pytest.raises(InputError, match=r"^judgments: .* was changed while it was read; run again$"):
+        make_run(*paths, None, log.out, settings, progress=replaced_at(when, parquet(log, "judgments")))
+    assert not log.out.exists()

@@ -1,0 +1,264 @@
+"""Judgments in the shapes that tools write them, small, with what must come of them worked out by hand."""
+
+import gzip
+import json
+
+import polars as pl
+import pytest
+
+from clickassay.core.errors import InputError, SettingsError
+from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
+from clickassay.inputs.importers.letor import import_letor
+from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.text.detect import recognise
+
+
+def search_response(*documents):
+    return json.dumps({"took": 2, "hits": {"total": {"value": len(documents)}, "hits": documents}})
+
+
+LIST = {
+    "judgmentRatings": [
+        {"query": "usb hub", "ratings": [{"docId": "p1", "rating": "3"}, {"docId": 2, "rating": 0}]}
+    ]
+}
+RRE = {
+    "id_field": "id",
+    "topics": [
+        {
+            "query_groups": [
+                {
+                    "queries": [
+                        {"template": "q.json", "placeholders": {"$query": "bass"}},
+                        {"template": "q.json", "placeholders": {"$query": "Bass guitar", "$lang": "en"}},
+                    ],
+                    "relevant_documents": {"1": {"gain": 3}, "2": {"gain": 1}},
+                }
+            ]
+        }
+    ],
+}
+RRE_BY_GRADE = {
+    "query_placeholder": "$q",
+    "query_groups": [
+        {
+            "queries": [{"placeholders": {"$q": "bass", "$v": "[0.1]"}}],
+            "relevant_documents": {"3": ["a"], "0": ["b", "c"]},
+        }
+    ],
+}
+RANK_EVAL = {
+    "requests": [
+        {
+            "id": "amsterdam_query",
+            "request": {"query": {"bool": {"must": [{"match": {"text": {"query": "amsterdam"}}}]}}},
+            "ratings": [{"_index": "i", "_id": "d1", "rating": 0}, {"_index": "i", "_id": "d2", "rating": 3}],
+        },
+        {
+            "id": "berlin_query",
+            "template_id": "t",
+            "params": {"query_string": "berlin", "field": "text"},
+            "ratings": [{"_index": "i", "_id": "d1", "rating": 1}],
+        },
+        {"id": "all", "request": {"query": {"match_all": {}}}, "ratings": [{"_id": "d1", "rating": 2}]},
+    ]
+}
+LAMP = [("lamp", "p1", 3), ("lamp", "p2", 0)]
+BEIR = [("q1", "d7", 2), ("q1", "d9", 1)]
+
+HUB = [("usb hub", "p1", 3), ("usb hub", "2", 0)]
+BOTH = [
+    (query, document, grade) for query in ("bass", "Bass guitar") for document, grade in (("1", 3), ("2", 1))
+]
+CITIES = [("amsterdam", "d1", 0), ("amsterdam", "d2", 3), ("berlin", "d1", 1), ("all", "d1", 2)]
+BEIR_LINES = """{"query-id":"q1","corpus-id":"d7","score":2.0}
+{"query-id":"q1","corpus-id":"d9","score":1}
+"""
+ARRAY = """[{"query":"lamp","url":"p1","grade":3},
+{"query":"lamp","url":"p2","grade":0}]"""
+NUMBERS = '{"query":7,"docid":12345678901234567890,"rating":1}\n'
+
+SHAPES = {
+    "a search response of lists": ("srw", search_response({"_source": LIST}, {"_source": LIST}), HUB),
+    "a stored list over several lines": ("srw", json.dumps({"_source": LIST}, indent=1), HUB),
+    "Rated Ranking Evaluator": ("rre", json.dumps(RRE, indent=2), BOTH),
+    "Rated Ranking Evaluator, by grade": (
+        "rre", json.dumps(RRE_BY_GRADE), [("bass", "a", 3), ("bass", "b", 0), ("bass", "c", 0)]
+    ),
+    "requests of rank_eval": ("rank-eval", json.dumps(RANK_EVAL), CITIES),
+    "BEIR with tabs": ("beir", "query-id\tcorpus-id\tscore\nq1\td7\t2\nq1\td9\t1\n", BEIR),
+    "BEIR as JSON lines": ("beir", BEIR_LINES, BEIR),
+    "BEIR, not judged and spam": (
+        "beir", "query-id\tcorpus-id\tscore\nq1\td7\t2\nq1\td8\t-1\nq1\td9\t-2\n",
+        [("q1", "d7", 2), ("q1", "d9", 0)],
+    ),
+    "qrels with whole floats": ("qrels", "1 0 a 0.0\n1 0 b 2.0\n", [("1", "a", 0), ("1", "b", 2)]),
+    "decimal commas": ("quepid", "query;docid;rating\nlamp;p1;3,0\nlamp;p2;0,00\n", LAMP),
+    "blanks after commas": ("judgment-table", "query, url, grade\nlamp, p1, 3\nlamp , p2,0\n", LAMP),
+    "other names and separator": ("judgment-table", '"Query"|Document|"Rel"\nlamp|p1|3\nlamp|p2|0\n', LAMP),
+    "a blank line above the header": ("quepid", "\nquery,docid,rating\nlamp,p1,3\nlamp,p2,0\n", LAMP),
+    "one array of JSON": ("judgment-table", ARRAY, LAMP),
+    "JSON lines with numbers as ids": ("quepid", NUMBERS, [("7", "12345678901234567890", 1)]),
+}  # fmt: skip
+
+
+def rows_of(folder):
+    return pl.read_parquet(folder / "judgments.parquet").rows()
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_judgments_are_recognised_and_read_in_every_shape(tmp_path, shape, packed):
+    layout, text, expected = SHAPES[shape]
+    (tmp_path / "in").write_bytes(packed(text.encode()))
+    assert recognise(tmp_path / "in").layout.name == layout
+    import_judgments([tmp_path / "in"], out=tmp_path / "out")
+    assert rows_of(tmp_path / "out") == expected
+
+
+def test_requests_that_search_no_single_text_are_counted(tmp_path):
+    (tmp_path / "in.json").write_text(json.dumps(RANK_EVAL))
+    found = import_judgments([tmp_path / "in.json"], out=tmp_path / "out")
+    assert found.counts["queries_named_by_id"] == 1
+    assert any("called by their ids" in note for note in found.notes)
+
+
+SURROGATES = {
+    "a list of judgments": '{"judgmentRatings":[{"query":"\\ud800","ratings":[{"docId":"a","rating":1}]}]}',
+    "JSON lines": '{"query":"q","url":"\\udfff","grade":1}\n',
+    "an array": '[{"query":"q","url":"a","grade":1,"judge":"\\ud83d"}]',
+    "Rated Ranking Evaluator": json.dumps(RRE_BY_GRADE).replace('"a"', '"\\udc00"'),
+    "rank_eval": json.dumps(RANK_EVAL).replace('"d2"', '"\\ud800"'),
+}
+
+
+@pytest.mark.parametrize("shape", SURROGATES)
+def test_a_lone_surrogate_is_refused_with_its_place(tmp_path, shape):
+    (tmp_path / "in.json").write_text(SURROGATES[shape])
+    with pytest.raises(InputError, match=r"in\.json, .*expected text without lone surrogates") as caught:
+        import_judgments([tmp_path / "in.json"], out=tmp_path / "out")
+    str(caught.value).encode()
+
+
+# ---- grades -----------------------------------------------------------------------------------------
+
+
+def imported(tmp_path, texts, **options):
+    """Import texts as files, and return the rows."""
+    files = []
+    for number, text in enumerate(texts):
+        files.append(tmp_path / f"{number}.csv")
+        files[-1].write_text(text)
+    import_judgments(files, out=tmp_path / "out", rating_options=RatingOptions(**options))
+    return rows_of(tmp_path / "out")
+
+
+SCORES = "query,docid,rating\nq,a,0.24\nq,b,0.25\nq,c,0.7\nq,d,1\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"cuts": "0.25,0.5,0.75"}, {"grade_map": "..0.25=0,0.25..0.5=1,0.5..0.75=2,0.75..=3"},
+     {"grade_map": "1=3,0..0.25=0,0.25..0.5=1,0.5..0.75=2"}],
+)  # fmt: skip
+def test_shares_become_grades_by_cuts_or_ranges(tmp_path, options):
+    expected = [("q", "a", 0), ("q", "b", 1), ("q", "c", 2), ("q", "d", 3)]
+    assert imported(tmp_path, [SCORES], **options) == expected
+
+
+def test_each_file_may_have_a_map_of_its_own_or_none(tmp_path):
+    editors = "query,docid,rating\nq,a,1\nq,b,4\n"
+    rows = imported(tmp_path, [editors, SCORES], grade_map=("", "..0.5=0,0.5..=4"), judges=("ed", "llm"))
+    assert [(url, grade) for _, url, grade, judge in rows if judge == "ed"] == [("a", 1), ("b", 4)]
+    assert [grade for *_, grade, judge in rows if judge == "llm"] == [0, 0, 4, 4]
+    with pytest.raises(SettingsError, match="2 maps for 1 files, expected one, or one for each file"):
+        import_judgments(
+            [tmp_path / "0.csv"], out=tmp_path / "x", rating_options=RatingOptions(grade_map=("", "1=1"))
+        )
+
+
+def test_of_subtopics_the_highest_grade_is_taken_on_demand(tmp_path):
+    (tmp_path / "qrels").write_text("1 1 a 1\n1 2 a 0\n1 1 b 0\n1 2 b 2\n")
+    found = import_judgments(
+        [tmp_path / "qrels"], out=tmp_path / "out", rating_options=RatingOptions(conflicts="max")
+    )
+    assert rows_of(tmp_path / "out") == [("1", "a", 1), ("1", "b", 2)]
+    assert (found.counts["judgments"], found.counts["judgments_conflicting"]) == (2, 2)
+
+
+# ---- names in comments ------------------------------------------------------------------------------
+
+LISTS = {
+    "titles behind, queries above": "# grade queryid docId title\n#\n# qid:1: lamp\n# qid:2: red chair\n"
+    "4\tqid:1 #\tp1\tDesk lamp\n0\tqid:1 #\tp2\tBulb\n3\tqid:2 #\tp9\tRed chair\n",
+    "queries behind": "4 qid:1 1:12.3 # p1 lamp\n0 qid:1 1:0.1 # p2 lamp\n3 qid:2 1:9 # p9 red chair\n",
+    "weights of queries": "# qid:1: lamp*1\n# qid:2: red chair*2.5\n\n"
+    "4\tqid:1\t # p1\tlamp\n0\tqid:1\t # p2\tlamp\n3\tqid:2\t # p9\tred chair\n",
+}
+
+
+@pytest.mark.parametrize("shape", LISTS)
+def test_comments_name_documents_and_queries(tmp_path, shape):
+    (tmp_path / "in").write_text(LISTS[shape])
+    assert recognise(tmp_path / "in").layout.name == "letor"
+    found = import_letor(tmp_path / "in", out=tmp_path / "out")
+    assert rows_of(tmp_path / "out") == [("lamp", "p1", 4), ("lamp", "p2", 0), ("red chair", "p9", 3)]
+    assert "Comments name the documents and the queries." in found.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "unused"),
+    [
+        ("4 qid:1 # p1 Desk lamp\n0 qid:1 # p2 Bulb\n", [("1", "p1", 4), ("1", "p2", 0)], 0),
+        ("4 qid:1 # same\n0 qid:1 # same\n", [("1", "1-1", 4), ("1", "1-2", 0)], 2),
+        ("4 qid:1 # p1\n0 qid:1\n", [("1", "1-1", 4), ("1", "1-2", 0)], 1),
+    ],
+    ids=["titles alone", "no names", "one without"],
+)
+def test_comments_that_name_nothing_are_counted(tmp_path, text, expected, unused):
+    (tmp_path / "in").write_text(text)
+    found = import_letor(tmp_path / "in", out=tmp_path / "out")
+    assert rows_of(tmp_path / "out") == expected
+    assert found.counts["comments_not_used"] == unused
+    assert any("comments were not used" in note for note in found.notes) == bool(unused)
+
+
+# ---- User Behavior Insights in one document -----------------------------------------------------------
+
+QUERY = {"query_id": "q1", "user_query": "lamp", "client_id": "c", "timestamp": "2026-05-01T10:00:00.000Z",
+         "query_response_hit_ids": ["p1", "p2"]}  # fmt: skip
+CLICK = {"query_id": "q1", "action_name": "click", "client_id": "c", "timestamp": "2026-05-01T10:00:09.000Z",
+         "event_attributes": {"object": {"object_id": "p2"}}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps([QUERY, CLICK]),
+        json.dumps([QUERY, CLICK], indent=1),
+        search_response(
+            {"_index": "ubi_queries", "_source": QUERY}, {"_index": "ubi_events", "_source": CLICK}
+        ),
+    ],
+    ids=["an array", "an array over lines", "a search response"],
+)
+def test_documents_of_ubi_may_stand_in_one(tmp_path, text):
+    (tmp_path / "in").write_text(text)
+    assert recognise(tmp_path / "in").layout.name == "ubi"
+    found = import_ubi([tmp_path / "in"], out=tmp_path / "out")
+    assert (found.counts["searches"], found.counts["clicks"], found.counts["results_shown"]) == (1, 1, 2)
+
+
+# ---- what is none of them -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n1\tlamp\t2006-03-01 07:17:12\t\t\n",
+     '{"query":"lamp","passage":"...","model":"m","judgment":2}\n', "query,clicked_url,session\nq,u,1\n"],
+    ids=["AOL", "judgments of passages", "clicks without ids"],
+)  # fmt: skip
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def test_tables_of_clicks_or_judgments_are_not_taken_for_one_of_queries(tmp_path, text, ending):
+    (tmp_path / f"in.{ending}").write_text(text)
+    assert recognise(tmp_path / f"in.{ending}").layout.name == "unknown"
