@@ -44,12 +44,15 @@ class RunSummary:
         Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
     health, well
         What is wrong with the log and its judgments; and a clause to say where nothing is.
+    undrawn
+        Why there are no pictures; empty where there are.
     """
 
     content: Mapping[str, Any]
     undecided: tuple[str, ...]
     health: tuple[HealthCheck, ...] = ()
     well: str = ""
+    undrawn: str = ""
 
     @property
     def is_finding(self) -> bool:
@@ -153,11 +156,13 @@ def _write_run(
         write_json(folder / HEALTH_FILE, frames["health"].to_dicts())
     progress(Event("drawing the report"))
     from clickassay.report.build import summary_content, write_report  # noqa: PLC0415 - charts take a second
+    from clickassay.report.charts.artist import artist  # noqa: PLC0415 - as above
 
     wrong = fired(frames["health"])
     health = [one.as_entry() for one in wrong]
     report = write_report(frames, info, folder, health=health)
-    return RunSummary(summary_content(report, health), undecided, wrong, well_text(frames["health"]))
+    content = summary_content(report, health)
+    return RunSummary(content, undecided, wrong, well_text(frames["health"]), artist().failure)
 
 
 def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:
