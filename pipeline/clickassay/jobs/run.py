@@ -17,7 +17,7 @@ from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
-from clickassay.inputs.tables import Input, collected, read_input, watched
+from clickassay.inputs.tables import Input, collected, files_named, read_input, watched
 from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, query_attributes, with_log_settings
 from clickassay.jobs.click_models import run_models
 from clickassay.jobs.health import HEALTH_FILE, examples_of
@@ -118,10 +118,9 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
 ) -> RunSummary:
     """Turn logs and judgments into a run folder; return its summary."""
     check_apart(out, searches, clicks, judgments, queries)
-    given = read_input(
-        "judgments", judgments, JUDGMENTS
-    )  # a misspelt path is refused before sessions are formed
-    check_labels("judgments", given.frame, settings)
+    given = read_input("judgments", judgments, JUDGMENTS)  # what is wrong is refused before the work
+    with files_named(given):
+        check_labels("judgments", given.frame, settings)
     _check_names(settings)
     query_attributes(queries)
     with published_folder(out, force=force) as folder:
