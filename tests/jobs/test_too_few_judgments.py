@@ -89,10 +89,11 @@ def test_judgments_of_other_queries_alone_are_a_fault_and_nothing_is_proposed(tm
     assert code == 1
     assert lines[1].startswith("0.0 % of the results shown have a grade: 0 of 11,")
     assert not any("To judge first" in line for line in lines)
-    assert lines[-2] == (
+    finding = (
         "Finding: Of 1 judged query the log has none. For example, “radio” is judged; a query of the log is "
         "“tv”. Check that the judgments are of this log, and that queries are written alike."
     )
+    assert finding in lines
 
 
 def test_of_a_query_the_lists_that_complete_most_sessions_are_proposed(tmp_path):

@@ -70,6 +70,7 @@ ALLOWED_CALLS = {
     ("inputs/sources/scan.py", "pl.scan_csv"): "the function that opens files of users",
     ("inputs/sources/scan.py", "pl.scan_ndjson"): "the function that opens files of users",
     ("core/files/sql.py", "glob"): "files of the package",
+    ("core/output.py", "glob"): "work folders that a killed command left",
     ("core/files/sql.py", "rglob"): "files of the package",
     ("jobs/stores.py", "rglob"): "files of a batch, which a store wrote",
     ("patterns/store/batches.py", "rglob"): "files of a batch, which a store wrote",

@@ -105,3 +105,33 @@ def test_a_folder_behind_a_uri_that_contradicts_a_column_is_refused(
             searches_at(spark, uri)
     else:
         assert [row["market"] for row in searches_at(spark, uri)] == [market]
+
+
+def test_times_without_a_zone_are_of_the_zone_that_is_given_as_on_the_default_engine(spark, tmp_path):
+    shown, zone = tiny.searches(), "Europe/Berlin"
+    local = shown.with_columns(pl.col("timestamp").dt.convert_time_zone(zone).dt.replace_time_zone(None))
+    local.write_parquet(tmp_path / "local.parquet", row_group_size=12)
+    local.head(3).with_columns(pl.col("timestamp").dt.strftime("%Y-%m-%d %H:%M:%S")).write_ndjson(
+        tmp_path / "text.jsonl"
+    )
+    shown.tail(3).write_parquet(tmp_path / "zoned.parquet")
+    right = sorted(
+        pl.concat([shown, shown.head(3), shown.tail(3)])
+        .select(pl.col("timestamp").dt.epoch("ms"))
+        .to_series()
+    )
+    folders = iter(range(100))
+    half = read_for_spark(
+        spark, "searches", tmp_path / "*.*", SEARCHES, lambda _: f"file://{tmp_path}/{next(folders)}", zone
+    )
+    assert sorted(row["timestamp"] for row in half.frame.select("timestamp").collect()) == right
+    second = half.opened([str(tmp_path / "local.parquet")], (12, 12)).select("search_id").collect()
+    assert sorted(row["search_id"] for row in second) == shown["search_id"].to_list()[12:]
+    with pytest.raises(InputError, match="no zone, and --time-zone Europe/Berlin"):
+        read_for_spark(
+            spark, "searches", f"file://{tmp_path}/local.parquet", SEARCHES, lambda _: "unused", zone
+        )
+    away = read_for_spark(
+        spark, "searches", f"file://{tmp_path}/zoned.parquet", SEARCHES, lambda _: "unused", zone
+    )
+    assert away.frame.count() == 3

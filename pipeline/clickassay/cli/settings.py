@@ -15,7 +15,7 @@ import typer
 from clickassay.cli.options import Group, click_metric_names, click_model_names, declared_option, metric_names
 from clickassay.core.settings import SETTINGS, Setting, Settings, load_settings
 
-LOG_SETTINGS = ("depth", "idle_minutes", "idle_scope", "normalise_urls", "max_rejected", "clock")
+LOG_SETTINGS = ("depth", "idle_minutes", "idle_scope", "normalise_urls", "max_rejected", "clock", "time_zone")
 """Settings of sessions and configurations."""
 BATCH_SETTINGS = ("only_judged", "batch", "folds")
 GRADE_SETTINGS = ("scale", "max_grade", "relevant_grade", "success_grade", "conflicts")

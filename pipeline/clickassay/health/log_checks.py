@@ -1,12 +1,12 @@
 """Checks of a log alone: what became of its clicks, its days, minutes and users."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import polars as pl
 
-from clickassay.core.text import count, percent, plural
+from clickassay.core.text import count, listed, percent, plural
 from clickassay.health.checks import BY_NAME, Measured, too_few
 from clickassay.health.days import Days, days_of
 
@@ -33,11 +33,55 @@ def log_checks(funnel: pl.DataFrame, health: pl.DataFrame, examples: Mapping[str
         By check, what shows it; see `examples`.
     """
     yield from _click_checks(funnel, examples)
+    yield from _repeats_check(funnel)
     days = days_of(health)
     if days is not None:
         yield from _minute_checks(days)
         yield from _user_checks(days)
         yield from _day_checks(days)
+
+
+def zone_checks(mixed: Mapping[str, Sequence[int]]) -> Iterator[Measured]:
+    """Yield the number of the check of times that have a zone in one row and none in another.
+
+    Parameters
+    ----------
+    mixed
+        By table, how many times have a zone, and how many have none; only tables that have both.
+    """
+    if not mixed:
+        return
+    zoned, local = (sum(counts) for counts in zip(*mixed.values(), strict=True))
+    each = listed(
+        f"{count(without)} times without a zone and {count(with_)} with one in column timestamp of {what}"
+        for what, (with_, without) in mixed.items()
+    )
+    yield Measured(
+        "times_without_zone", local / (local + zoned),
+        f"There are {each}; times without a zone are taken as UTC.",
+        "Where they are local times, name their zone, as --time-zone Europe/Berlin; if all are UTC, "
+        "--health-limit times_without_zone=off.",
+    )  # fmt: skip
+
+
+def _repeats_check(funnel: pl.DataFrame) -> Iterator[Measured]:
+    """Yield the share of lists that show a result again, of the lists that are known."""
+    rows = {
+        (source, step): int(number)
+        for source, step, number in funnel.filter(depth=0)
+        .group_by("source", "step")
+        .agg(pl.col("rows").sum())
+        .iter_rows()
+    }
+    lists = rows.get(("searches", "kept"), 0) - rows.get(("lists", "left out"), 0)
+    again = rows.get(("lists", "shortened"), 0)
+    if lists > 0:
+        yield Measured(
+            "repeated_results", again / lists,
+            f"{percent(again / lists)} of the lists ({count(again)} of {count(lists)}) show a result again; "
+            "each result counts at its first place.",
+            "Check the join that made results: a row that matches several others repeats a result.",
+        )  # fmt: skip
 
 
 def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator[Measured]:

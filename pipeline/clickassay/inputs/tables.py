@@ -28,9 +28,9 @@ from clickassay.inputs.sources.fingerprint import (
 )
 from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.unread import first_unread
-from clickassay.inputs.sources.values import check_values
+from clickassay.inputs.sources.values import check_values, times_by_zone
 from clickassay.inputs.sources.walk import Found, find_files
-from clickassay.inputs.types import EXPECTED, converted
+from clickassay.inputs.types import EXPECTED, UTC, converted
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ class Input:
         The files by format and schema, and their rows as they were written.
     found
         What lies behind the path, and what was left out of it.
+    time_zone
+        Zone of the times that have none.
     """
 
     what: str
@@ -62,6 +64,7 @@ class Input:
     opened: Callable[..., pl.LazyFrame]
     parts: tuple[Part, ...]
     found: Found
+    time_zone: str = UTC
 
     def file_fingerprint(self, file: Path) -> FileFingerprint:
         """Return the fingerprint of a file, which is read whole."""
@@ -71,7 +74,14 @@ class Input:
             raise unreadable_file(self.what, file, error) from error
 
 
-def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_others: bool = False) -> Input:
+def read_input(
+    what: str,
+    path: str | Path,
+    wanted: Sequence[Wanted],
+    *,
+    keep_others: bool = False,
+    time_zone: str = UTC,
+) -> Input:
     """Find the files of an input and put them into canonical types, lazily.
 
     Parameters
@@ -84,6 +94,8 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
         The columns that it may have, as those of `inputs.columns` (method 2).
     keep_others
         Keep all other columns too, as they are (attribute columns of `queries`).
+    time_zone
+        Zone of the times that have none.
 
     Raises
     ------
@@ -98,9 +110,12 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
     _check_same_columns(what, parts, names)
     wide = frozenset[str]().union(*(part.wide for part in parts))
 
-    selected = [(part, _columns(what, part, wanted, wide, keep_others=keep_others)) for part in parts]
+    selected = [
+        (part, _columns(what, part, wanted, wide, keep_others=keep_others, time_zone=time_zone))
+        for part in parts
+    ]
     for part in parts:
-        check_values(what, part, wanted, keep_others=keep_others)
+        check_values(what, part, wanted, keep_others=keep_others, time_zone=time_zone)
     frames = [part.frame.select(columns) for part, columns in selected]
     part_of = {file: place for place, part in enumerate(parts) for file in part.files}
 
@@ -112,7 +127,14 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
         return pl.concat(part.rows_of(some, rows).select(columns) for part, columns, some in alike)
 
     columns = frozenset(parts[0].schema.names())
-    return Input(what, found.files, columns, _stacked(what, frames, found.files), opened, tuple(parts), found)
+    frame = _stacked(what, frames, found.files)
+    return Input(what, found.files, columns, frame, opened, tuple(parts), found, time_zone)
+
+
+def mixed_times(*tables: Input) -> dict[str, tuple[int, int]]:
+    """Return how many times have a zone, and how many have none, by the names of tables that have both."""
+    found = {table.what: times_by_zone(table.parts) for table in tables}
+    return {what: both for what, both in found.items() if all(both)}
 
 
 def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> None:
@@ -127,11 +149,17 @@ def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> No
 
 
 def _columns(
-    what: str, part: Part, wanted: Sequence[Wanted], wide: frozenset[str], *, keep_others: bool
+    what: str,
+    part: Part,
+    wanted: Sequence[Wanted],
+    wide: frozenset[str],
+    *,
+    keep_others: bool,
+    time_zone: str,
 ) -> list[pl.Expr]:
     """Return the canonical columns of a part; ids are text where those of other parts are `wide`."""
     _check_columns(what, part, wanted)
-    columns = [_column(what, part, want, wide) for want in wanted]
+    columns = [_column(what, part, want, wide, time_zone) for want in wanted]
     if keep_others:
         columns += [pl.col(name) for name in part.schema if name not in {want.name for want in wanted}]
     return columns
@@ -147,7 +175,7 @@ def _check_columns(what: str, part: Part, wanted: Sequence[Wanted]) -> None:
     raise InputError(f"{what}: {names} missing in {part.files[0]}; it has: {', '.join(part.schema)}{advice}")
 
 
-def _column(what: str, part: Part, want: Wanted, wide: frozenset[str]) -> pl.Expr:
+def _column(what: str, part: Part, want: Wanted, wide: frozenset[str], time_zone: str) -> pl.Expr:
     if want.name not in part.schema:
         absent = pl.lit(want.absent, dtype=pl.Int64 if want.kind == "integer" else pl.String)
         return absent.alias(want.name)
@@ -155,7 +183,7 @@ def _column(what: str, part: Part, want: Wanted, wide: frozenset[str]) -> pl.Exp
     from_text = part.format in ("csv", "tsv", "json") or want.name in dict(part.partition)
     # cells and names alike may have blanks around them
     column = pl.col(want.name).str.strip_chars() if part.format in ("csv", "tsv") else pl.col(want.name)
-    canonical = converted(column, dtype, want.kind, from_text=from_text)
+    canonical = converted(column, dtype, want.kind, from_text=from_text, time_zone=time_zone)
     if canonical is None:
         raise InputError(
             f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {EXPECTED[want.kind]}; "
@@ -261,7 +289,7 @@ def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRo
         if not text.startswith(f"{table.what}:"):
             continue
         parts = [(part.files, part.format, part.schema, part.frame) for part in table.parts]
-        for unread in first_unread(table.what, parts):
+        for unread in first_unread(table.what, parts, table.time_zone):
             text = text.replace(f"with null {unread.column}", f"with {unread.column} that cannot be read")
             text = f"{text} {sentence(str(unread))}"
     return RejectedRowsError(text)

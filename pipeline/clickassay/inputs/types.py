@@ -18,7 +18,15 @@ EXPECTED = {
 """Description of each kind, for messages."""
 
 
-def converted(column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: bool) -> pl.Expr | None:
+UTC = "UTC"
+"""Zone of times without one, unless another is given."""
+_FARTHEST_MS = 10**13
+"""Times (ms) within 317 years of 1970 are brought from a zone to UTC; others are out of range anyway."""
+
+
+def converted(
+    column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: bool, time_zone: str = UTC
+) -> pl.Expr | None:
     """Bring a column to the canonical type of its kind.
 
     Parameters
@@ -29,6 +37,9 @@ def converted(column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: boo
         What it has to hold.
     from_text
         Whether the file holds text only, so that times, numbers and lists are spelled out.
+    time_zone
+        Zone of times that have none: a local time that occurs twice is the earlier, one that does not exist
+        is null.
 
     Returns
     -------
@@ -42,14 +53,16 @@ def converted(column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: boo
     is_text = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
     if kind in ("id", "text"):
         return _id_or_text(column, dtype, is_text=is_text, text_only=kind == "text")
-    convert = {"time": _time, "integer": _integer, "texts": _texts}[kind]
+    if kind == "time":
+        return _time(column, dtype, is_text=is_text and from_text, time_zone=time_zone)
+    convert = {"integer": _integer, "texts": _texts}[kind]
     return convert(column, dtype, is_text=is_text and from_text)
 
 
-def from_folder(value: str | None, kind: Kind) -> str | int | None:
+def from_folder(value: str | None, kind: Kind, time_zone: str = UTC) -> str | int | None:
     """Return the canonical value of a Hive partition, which a folder's name spells out."""
     given = pl.DataFrame({"x": [value]}, schema={"x": pl.String})
-    expression = converted(pl.col("x"), pl.String(), kind, from_text=True)
+    expression = converted(pl.col("x"), pl.String(), kind, from_text=True, time_zone=time_zone)
     found: str | int | None = given.select(expression).item() if expression is not None else None
     return found
 
@@ -73,20 +86,37 @@ def _id_or_text(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, text_only
     return as_digits(column, dtype) if text_only else as_id(column, dtype)
 
 
-def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
+def has_no_zone(dtype: pl.DataType | None) -> bool:
+    """Return whether a type is a timestamp without a zone."""
+    return isinstance(dtype, pl.Datetime) and dtype.time_zone is None
+
+
+def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, time_zone: str) -> pl.Expr | None:
     if isinstance(dtype, pl.Datetime):
-        return column.dt.epoch("ms")
+        return _in_utc(column, time_zone) if has_no_zone(dtype) else column.dt.epoch("ms")
     if is_text:
-        return _parsed_time(column.str.strip_chars())
+        zoned, local = zoned_and_local(column)
+        number = column.str.strip_chars().str.to_integer(strict=False)
+        return pl.coalesce(number, zoned.dt.epoch("ms"), _in_utc(local, time_zone))
     return _signed(column, dtype)
 
 
-def _parsed_time(text: pl.Expr) -> pl.Expr:
-    """Integer milliseconds, or ISO 8601 with or without a zone (none = UTC); null where it is neither."""
-    iso = text.str.replace("T", " ", literal=True).str.replace(r"[Zz]$", "+0000")
+def zoned_and_local(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return the times of ISO 8601 that have a zone, and the others of ISO 8601; null for any other text."""
+    iso = text.str.strip_chars().str.replace("T", " ", literal=True).str.replace(r"[Zz]$", "+0000")
     zoned = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f%#z", time_unit="ms", time_zone="UTC", strict=False)
-    naive = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="ms", strict=False)
-    return pl.coalesce(text.str.to_integer(strict=False), zoned.dt.epoch("ms"), naive.dt.epoch("ms"))
+    return zoned, iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="ms", strict=False)
+
+
+def _in_utc(local: pl.Expr, time_zone: str) -> pl.Expr:
+    """Milliseconds since 1970, UTC, of local times of a zone."""
+    ms = local.dt.epoch("ms")
+    if time_zone == UTC:
+        return ms
+    is_near = ms.abs() < _FARTHEST_MS
+    near = pl.when(is_near).then(ms).cast(pl.Datetime("ms"))
+    zoned = near.dt.replace_time_zone(time_zone, ambiguous="earliest", non_existent="null")
+    return pl.when(is_near).then(zoned.dt.epoch("ms")).otherwise(ms)
 
 
 # one item of a JSON array (RFC 8259): null, an integer, or a string whose surrogates come in pairs

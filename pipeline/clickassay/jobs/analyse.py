@@ -50,7 +50,7 @@ Frames = dict[str, pl.DataFrame]
 
 
 LOG_SETTINGS = ("idle_minutes", "idle_scope", "normalise_urls", "folds", "only_judged")
-"""Settings that have their effect when the pattern table is made."""
+"""Settings that have their effect when the pattern table is made, and that every table names."""
 
 
 def analyse(

@@ -36,7 +36,7 @@ def plan_table(
     """
     check_apart(out, searches, clicks)
     check_free(out, force=force)
-    log = read_log(searches, clicks)
+    log = read_log(searches, clicks, settings)
     queries_to_keep(judgments, settings)
     with files_named(log.searches, log.clicks):
         windows = plan_windows(log, settings)
@@ -56,7 +56,7 @@ def plan_store(
         If a file has changed since it was read, or comes too late.
     """
     check_apart(folder, searches, clicks)
-    log, settings = read_log(searches, clicks), with_folds_of(folder, settings)
+    log, settings = read_log(searches, clicks, settings), with_folds_of(folder, settings)
     kept = queries_to_keep(judgments, settings)
     with files_named(log.searches, log.clicks):
         if not (folder / STORE_FILE).exists() and not (folder.exists() and any(folder.iterdir())):

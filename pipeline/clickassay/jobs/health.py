@@ -1,6 +1,6 @@
 """The health of a log and its judgments: the numbers of its checks, gathered from the tables of a run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,8 @@ from clickassay.health.examples import click_examples
 from clickassay.health.join_checks import JudgedLog, attributes_check, folded_queries, join_checks
 from clickassay.health.judgment_checks import judgment_checks, order_check, order_words
 from clickassay.health.list_checks import list_checks
-from clickassay.health.log_checks import log_checks
+from clickassay.health.log_checks import log_checks, zone_checks
+from clickassay.inputs.types import UTC
 from clickassay.jobs.patterns import read_log
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import (
@@ -41,9 +42,13 @@ def log_health(
     table: StagedTable, settings: Settings, examples: Mapping[str, str] | None = None
 ) -> tuple[HealthCheck, ...]:
     """Return the checks of a log alone: of its clicks, days, minutes and users."""
-    return compared(
-        log_checks(table.funnel, table.health, examples or {}), checks_with(settings.health_limit)
-    )
+    return compared(_of_log(table, examples or {}, settings), checks_with(settings.health_limit))
+
+
+def _of_log(table: StagedTable, examples: Mapping[str, str], settings: Settings) -> Iterator[Measured]:
+    yield from log_checks(table.funnel, table.health, examples)
+    if table.info.get("settings", {}).get("time_zone", settings.time_zone) == UTC:  # another was given
+        yield from zone_checks(table.info.get("mixed_times", {}))
 
 
 def run_health(
@@ -73,7 +78,7 @@ def run_health(
     words = order_words(graded.grades["grade"], labels) if graded.grades.height else ""
     order = _order_check(correlations, words, counted_clicks(settings)[0])
     found = [
-        *_log_measures(table, lists, examples),
+        *_log_measures(table, lists, examples, settings),
         *_judgment_measures(named, lists, graded, settings),
         *([] if attributes is None else [attributes_check(attributes, pl.concat(table.queries), lists)]),
     ]
@@ -101,7 +106,7 @@ def whole_health(
     more
         Numbers of further checks.
     """
-    found = _log_measures(table, lists, examples)
+    found = _log_measures(table, lists, examples, settings)
     of_judgments = []
     if judgments is not None:
         named = judged_log(table, lists, *judgments)
@@ -109,10 +114,12 @@ def whole_health(
     return compared([*found, *more, *of_judgments], checks_with(settings.health_limit))
 
 
-def _log_measures(table: StagedTable, lists: LogLists, examples: Mapping[str, str]) -> list[Measured]:
+def _log_measures(
+    table: StagedTable, lists: LogLists, examples: Mapping[str, str], settings: Settings
+) -> list[Measured]:
     positions = list(clicks_by_position(lists, table.stored_depth))
     return [
-        *log_checks(table.funnel, table.health, examples),
+        *_of_log(table, examples, settings),
         *list_checks(lists, positions, table.stored_depth),
         *folded_queries(pl.concat(table.queries)),
     ]
@@ -182,7 +189,7 @@ def examples_of(
     if not _clicks_are_lost(table, settings):
         return {}
     try:
-        log = read_log(searches, clicks)
+        log = read_log(searches, clicks, settings)
     except ClickassayError:  # files that only an engine reaches
         return {}
     return examples_in(log, table, settings)

@@ -18,7 +18,7 @@ from clickassay.health.time_checks import time_checks
 from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.sources.walk import files_below
-from clickassay.inputs.tables import Input, collected, files_named, read_input
+from clickassay.inputs.tables import Input, collected, files_named, mixed_times, read_input
 from clickassay.jobs.health import examples_in, whole_health
 from clickassay.judgments.prepare import Judgments, judged_queries, prepare_judgments
 from clickassay.judgments.shown import clicks_by_position, results_shown
@@ -153,7 +153,9 @@ def inspect_log(
         If a file is missing, cannot be read or lacks a column.
     """
     tables = {
-        name: read_input(name, path, CANONICAL[name], keep_others=name == "queries")
+        name: read_input(
+            name, path, CANONICAL[name], keep_others=name == "queries", time_zone=settings.time_zone
+        )
         for name, path in paths.items()
     }
     progress(Event("reading the tables"))
@@ -265,6 +267,7 @@ def _counted(
     """Return the counts; the caller adds tables and command."""
     with files_named(log.searches, log.clicks):
         table = counted_pattern_table(log, settings, progress=progress)
+        table = replace(table, info={**table.info, "mixed_times": mixed_times(log.searches, log.clicks)})
     problems, funnel, lists = [], table.funnel, log_lists(table)
     queries = pl.concat(table.queries)
     try:

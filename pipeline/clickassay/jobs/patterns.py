@@ -17,7 +17,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.tables import writing_tables
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri
-from clickassay.inputs.tables import files_named, read_input, watched, with_unread
+from clickassay.inputs.tables import files_named, mixed_times, read_input, watched, with_unread
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.patterns.folder import opened_patterns, read_patterns, write_patterns
@@ -77,11 +77,13 @@ def _on_arrays(
 ) -> StagedTable:
     from clickassay.logs.arrays.job import build_pattern_table  # noqa: PLC0415 - a stored table needs none
 
-    log = read_log(searches, clicks)
+    log = read_log(searches, clicks, settings)
     halves = (log.searches, log.clicks)
     with watched(*halves, progress=progress) as inputs, files_named(*halves):
+        mixed = mixed_times(*halves)
         table = build_pattern_table(log, settings, kept, progress=progress)
-    return replace(table, info={**_info(settings), "inputs": inputs}, judged_queries=kept)
+    info = {**_info(settings), "inputs": inputs, "mixed_times": mixed}
+    return replace(table, info=info, judged_queries=kept)
 
 
 def stored_patterns(place: Path) -> PatternTable:
@@ -124,10 +126,11 @@ def _write_in_sql(
         return
     from clickassay.logs.duckdb.job import write_duckdb_patterns  # noqa: PLC0415 - not the default
 
-    log = read_log(searches, clicks)
+    log = read_log(searches, clicks, settings)
     with writing_tables(), files_named(log.searches, log.clicks):
+        info = {**_info(settings), "mixed_times": mixed_times(log.searches, log.clicks)}
         write_duckdb_patterns(
-            log, settings, folder, judged_queries=kept, info=_info(settings), progress=steady(progress)
+            log, settings, folder, judged_queries=kept, info=info, progress=steady(progress)
         )
 
 
@@ -143,7 +146,7 @@ def _write_on_spark(
 ) -> None:
     from clickassay.logs.spark.job import write_spark_patterns  # noqa: PLC0415 - an extra
 
-    with writing_tables(), _values_shown(searches, clicks):
+    with writing_tables(), _values_shown(searches, clicks, settings):
         write_spark_patterns(
             searches, clicks, settings, folder,
             judged_queries=kept, info=_info(settings), then_to=then_to, progress=steady(progress),
@@ -151,27 +154,31 @@ def _write_on_spark(
 
 
 @contextmanager
-def _values_shown(searches: str | Path, clicks: str | Path) -> Iterator[None]:
+def _values_shown(searches: str | Path, clicks: str | Path, settings: Settings) -> Iterator[None]:
     """Add values that could not be read to an error of too many unusable rows, where files are in reach."""
     try:
         yield
     except RejectedRowsError as error:
         try:
-            log = read_log(searches, clicks)
+            log = read_log(searches, clicks, settings)
         except ClickassayError:
             raise error from None
         raise with_unread(error, (log.searches, log.clicks)) from error
 
 
-def read_log(searches: str | Path, clicks: str | Path) -> Log[LocalHalf]:
-    """Open the searches and the clicks of a log; only schemas are read.
+def read_log(searches: str | Path, clicks: str | Path, settings: Settings) -> Log[LocalHalf]:
+    """Open the searches and the clicks of a log, with times of the settings' zone; only schemas are read.
 
     Raises
     ------
     InputError
         If a file is missing, cannot be read or lacks a column.
     """
-    return checked_log(read_input("searches", searches, SEARCHES), read_input("clicks", clicks, CLICKS))
+    zone = settings.time_zone
+    return checked_log(
+        read_input("searches", searches, SEARCHES, time_zone=zone),
+        read_input("clicks", clicks, CLICKS, time_zone=zone),
+    )
 
 
 def make_patterns(

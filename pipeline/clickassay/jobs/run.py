@@ -18,6 +18,7 @@ from clickassay.correlation.classes import left_out_columns
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.tables import Input, collected, files_named, read_input, watched
+from clickassay.inputs.types import UTC
 from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, query_attributes, with_log_settings
 from clickassay.jobs.click_models import run_models
 from clickassay.jobs.health import HEALTH_FILE, examples_of
@@ -183,6 +184,7 @@ def _info(
 ) -> dict[str, Any]:
     log_settings = {name: table.info["settings"][name] for name in LOG_SETTINGS}
     log_settings["clock"] = table.info["settings"].get("clock")  # a script has none
+    log_settings["time_zone"] = table.info["settings"].get("time_zone", UTC)
     return {
         "layout": LAYOUT,
         "settings": {**plain_settings(settings), **log_settings},

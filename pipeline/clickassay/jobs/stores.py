@@ -66,7 +66,7 @@ def grow_store(
     if settings.engine == "spark":
         return _grow_on_spark(searches, clicks, folder, settings, judgments, steady(progress))
     folder = Path(folder)
-    log, settings = read_log(searches, clicks), with_folds_of(folder, settings)
+    log, settings = read_log(searches, clicks, settings), with_folds_of(folder, settings)
     kept = queries_to_keep(judgments, settings)
     store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
     with store.locked(), files_named(log.searches, log.clicks):
@@ -110,7 +110,7 @@ def _grow_on_spark(
     log_bytes = bytes_here(searches, clicks)
     progress(Event("starting Spark"))
     with spark_engine(settings, None, log_bytes) as engine, local_store(engine.session, place) as folder:
-        log, settings = read_spark_log(engine, searches, clicks), with_folds_of(folder, settings)
+        log, settings = read_spark_log(engine, searches, clicks, settings), with_folds_of(folder, settings)
         for half in log.halves.values():
             half.fingerprints()  # a table without distinct files is refused before a store is created
         store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)

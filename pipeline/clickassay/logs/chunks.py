@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from clickassay.inputs.files import is_parquet
 from clickassay.inputs.tables import Input
+from clickassay.inputs.types import UTC
 
 DAY_MS = 86_400_000
 MANY_DAYS = 40
@@ -65,7 +66,7 @@ def row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None,
     if footer is None:
         yield 0, int(table.opened([file]).select(pl.len()).collect().item()), None, None
         return
-    per_ms = _units_per_ms(footer)
+    per_ms = _units_per_ms(footer, table.time_zone)
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
         yield (offset, group.num_rows, *_footer_range(group, per_ms))
@@ -82,11 +83,13 @@ def footer_of(file: Path) -> pq.FileMetaData | None:
         return None
 
 
-def _units_per_ms(footer: pq.FileMetaData) -> float:
-    """Return how many units of the column timestamp make a millisecond; 0 if it is no time."""
+def _units_per_ms(footer: pq.FileMetaData, time_zone: str) -> float:
+    """Return how many units of the column timestamp make a millisecond of UTC; 0 if it is no such time."""
     schema = footer.schema.to_arrow_schema()
     kind = schema.field("timestamp").type if "timestamp" in schema.names else None
     if kind is not None and pa.types.is_timestamp(kind):
+        if kind.tz is None and time_zone != UTC:
+            return 0.0
         return {"s": 0.001, "ms": 1.0, "us": 1000.0, "ns": 1_000_000.0}[kind.unit]
     return 1.0 if kind == pa.int64() else 0.0
 

@@ -73,6 +73,7 @@ def store_settings(settings: Settings, log: Log[H]) -> dict[str, Any]:
         "idle_minutes": settings.idle_minutes,
         "idle_scope": settings.idle_scope,
         "normalise_urls": settings.normalise_urls,
+        "time_zone": settings.time_zone,
         "folds": settings.folds,
         "clicks_by": "url" if log.by_url else "position",
         "search_ids": "integers" if log.searches.has_numbers("search_id") else "text",

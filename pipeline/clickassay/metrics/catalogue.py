@@ -79,8 +79,8 @@ def editorial_values(
         (N, k) grades 0..g_max, best position first.
     pool
         (N, g_max + 1) number of judged results of the query by grade. Not used (may be None) when
-        settings.pool is "shown": then the pool is the results shown. The pool has every result once, so
-        a list that shows a relevant result twice can bring NDCG and AP above 1 (method 6, taken literally).
+        settings.pool is "shown": then the pool is the results shown. A list that shows a
+        result again, which no log leaves, can bring NDCG and AP above 1.
     settings
         relevant_grade, max_grade, persistence and pool.
     measures

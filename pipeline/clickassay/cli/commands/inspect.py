@@ -41,7 +41,8 @@ def inspect(
     settings: Annotated[
         Settings,
         settings_of(
-            *("depth", "normalise_urls", "max_rejected", "health_limit"), *GRADE_SETTINGS, *MACHINE_SETTINGS
+            *("depth", "normalise_urls", "max_rejected", "time_zone", "health_limit"),
+            *(*GRADE_SETTINGS, *MACHINE_SETTINGS),
         ),
     ],
     path: Annotated[Path | None, typer.Argument(metavar="PATH", help="A file or folder.")] = None,

@@ -89,7 +89,9 @@ def _declared(name: str, field: FieldInfo) -> Setting:
 def _in_words(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _limits(field: FieldInfo) -> str:

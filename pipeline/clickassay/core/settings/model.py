@@ -6,7 +6,9 @@ settings and the messages of errors all follow from the fields of `Settings`.
 
 import re
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Any, Literal, Self
+from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -126,6 +128,15 @@ class Settings(BaseModel):
         metavar="TIME",
         details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
         "repeated on another day.",
+    )
+    time_zone: str = _setting(
+        "Log",
+        "UTC",
+        "Zone of searches' and clicks' times that have none, such as Europe/Berlin.",
+        metavar="ZONE",
+        details="Times with a zone keep theirs, and numbers are UTC. Of a local time that occurs twice (in "
+        "autumn) the earlier is meant; one that does not exist (in spring) is rejected and counted as null "
+        "timestamp.",
     )
     folds: int = _setting(
         "Log",
@@ -337,6 +348,16 @@ class Settings(BaseModel):
         if self.clock is None:  # not as if it were given: messages repeat what a user gave
             self.__dict__["clock"] = _utc(datetime.now(UTC))
         return self
+
+    @field_validator("time_zone")
+    @classmethod
+    def _zone_is_known(cls, zone: str) -> str:
+        known = {"UTC"} if zone == "UTC" else available_timezones() - {"Factory", "localtime"}
+        if zone not in known:
+            close = get_close_matches(zone, known, n=3)
+            hint = f"; did you mean {' or '.join(close)}?" if close else ""
+            raise ValueError(f"must be a zone of the IANA database, such as Europe/Berlin{hint}")
+        return zone
 
     @field_validator("depth")
     @classmethod

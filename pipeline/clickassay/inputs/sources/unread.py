@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.text import visible
 from clickassay.inputs.columns import CANONICAL
-from clickassay.inputs.types import Kind, converted
+from clickassay.inputs.types import UTC, Kind, converted
 
 _WRITE: Mapping[Kind, str] = {
     "time": "write times as 2026-10-03 14:05:00, with a zone or in UTC, or as milliseconds since 1970",
@@ -31,7 +31,7 @@ class Unread:
 
 
 def first_unread(
-    what: str, parts: Sequence[tuple[Sequence[Path], str, pl.Schema, pl.LazyFrame]]
+    what: str, parts: Sequence[tuple[Sequence[Path], str, pl.Schema, pl.LazyFrame]], time_zone: str = UTC
 ) -> Iterator[Unread]:
     """Yield the first value of each column that cannot be read.
 
@@ -41,18 +41,31 @@ def first_unread(
         Name of the table.
     parts
         Files, format, schema and rows as written, of files that are alike.
+    time_zone
+        Zone of the times that have none.
     """
     for want in CANONICAL.get(what, ()):
         for files, format_, schema, frame in parts:
             is_text = schema.get(want.name) == pl.String and format_ != "parquet"
-            value = _first(frame, want.name, want.kind) if is_text and want.kind in _WRITE else None
+            value = (
+                _first(frame, want.name, want.kind, time_zone) if is_text and want.kind in _WRITE else None
+            )
             if value is not None:
-                yield Unread(want.name, value, files[0], _WRITE[want.kind])
+                yield Unread(want.name, value, files[0], _how_to_write(want.kind, time_zone))
                 break
 
 
-def _first(frame: pl.LazyFrame, name: str, kind: Kind) -> str | None:
-    read = converted(pl.col(name), pl.String(), kind, from_text=True)
+def _how_to_write(kind: Kind, time_zone: str) -> str:
+    if kind != "time" or time_zone == UTC:
+        return _WRITE[kind]
+    return (
+        f"write times as 2026-10-03 14:05:00, with a zone or as clocks of {time_zone} show them (they leave "
+        "out an hour in spring), or as milliseconds since 1970"
+    )
+
+
+def _first(frame: pl.LazyFrame, name: str, kind: Kind, time_zone: str) -> str | None:
+    read = converted(pl.col(name), pl.String(), kind, from_text=True, time_zone=time_zone)
     if read is None:
         return None
     texts = frame.select(text=pl.col(name), read=read).filter(

@@ -11,10 +11,37 @@ from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import READ_ERRORS, unreadable_file
 from clickassay.inputs.integers import exact_below, odd_float
 from clickassay.inputs.sources.parts import Part
-from clickassay.inputs.types import EXPECTED, converted, from_folder
+from clickassay.inputs.types import EXPECTED, converted, from_folder, has_no_zone, zoned_and_local
 
 
-def check_values(what: str, part: Part, wanted: Sequence[Wanted], *, keep_others: bool) -> None:
+def times_by_zone(parts: Sequence[Part]) -> tuple[int, int]:
+    """Return how many times of a table have a zone, and how many have none, where both may occur.
+
+    Texts are read for it; timestamps of Parquet only if they differ from file to file. Numbers are neither.
+    """
+    of_type = [part for part in parts if isinstance(part.schema.get("timestamp"), pl.Datetime)]
+    is_text = [
+        part for part in parts if part.format != "parquet" and part.written.get("timestamp") == pl.String
+    ]
+    if not is_text and len({str(has_no_zone(part.schema["timestamp"])) for part in of_type}) < 2:
+        return 0, 0
+    time = pl.col("timestamp")
+    counted = [part.frame.select(_counts(*zoned_and_local(time))) for part in is_text]
+    for part in of_type:
+        nothing = pl.lit(None, pl.Datetime("ms"))
+        both = (nothing, time) if has_no_zone(part.schema["timestamp"]) else (time, nothing)
+        counted.append(part.frame.select(_counts(*both)))
+    found = pl.concat(counted).sum().collect(engine="streaming")
+    return int(found["zoned"][0]), int(found["local"][0])
+
+
+def _counts(zoned: pl.Expr, local: pl.Expr) -> list[pl.Expr]:
+    return [zoned.count().cast(pl.Int64).alias("zoned"), local.count().cast(pl.Int64).alias("local")]
+
+
+def check_values(
+    what: str, part: Part, wanted: Sequence[Wanted], *, keep_others: bool, time_zone: str
+) -> None:
     """Refuse floats that are no whole numbers where these are meant, and folders that a column contradicts.
 
     Raises
@@ -30,7 +57,10 @@ def check_values(what: str, part: Part, wanted: Sequence[Wanted], *, keep_others
         if name in part.written and (keep_others or name in known)
     ]
     found = [odd_float(pl.col(name), part.written[name]).alias(f"float {name}") for name in floats]
-    found += [_other(part, name, value, known.get(name)).alias(f"folder {name}") for name, value in repeated]
+    found += [
+        _other(part, name, value, known.get(name), time_zone).alias(f"folder {name}")
+        for name, value in repeated
+    ]
     for file, row in _firsts(what, part, found):
         for name in floats:
             if (value := row[f"float {name}"]) is not None:
@@ -58,16 +88,20 @@ def _firsts(what: str, part: Part, found: list[pl.Expr]) -> Iterator[tuple[Path,
             raise unreadable_file(what, file, error) from error
 
 
-def _other(part: Part, name: str, value: str | None, want: Wanted | None) -> pl.Expr:
+def _other(part: Part, name: str, value: str | None, want: Wanted | None, time_zone: str) -> pl.Expr:
     """Return the first value of a column that is not that of the folder, as text; null if there is none."""
     dtype, from_text = part.written[name], part.format != "parquet"
-    own = None if want is None else converted(pl.col(name), dtype, want.kind, from_text=from_text)
+    own = (
+        None
+        if want is None
+        else converted(pl.col(name), dtype, want.kind, from_text=from_text, time_zone=time_zone)
+    )
     if want is None or own is None:
         spelled = pl.lit(value, dtype=pl.String)
         spelled = spelled.cast(dtype, strict=False) if dtype.is_numeric() else spelled
         own = pl.col(name)
     else:
-        spelled = pl.lit(from_folder(value, want.kind))
+        spelled = pl.lit(from_folder(value, want.kind, time_zone))
     texts = own.cast(pl.String)
     return texts.fill_null("null").filter(texts.ne_missing(spelled.cast(pl.String))).first()
 

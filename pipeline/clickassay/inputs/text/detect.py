@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-
 from clickassay.core.errors import InputError
+from clickassay.core.tables import scan_parquet
 from clickassay.inputs import columns
 from clickassay.inputs.files import READ_ERRORS, format_of, unreadable_file
 from clickassay.inputs.text import layouts, rows
@@ -109,7 +108,7 @@ def _shown(line: str) -> str:
 
 def _parquet_columns(file: Path) -> list[str]:
     try:
-        return list(pl.read_parquet_schema(file))
+        return scan_parquet(file).collect_schema().names()
     except READ_ERRORS as error:
         raise unreadable_file("Parquet", file, error) from error
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.core.tables import scan_parquet
 from clickassay.inputs.files import READ_ERRORS, malformed, unreadable_file
 from clickassay.inputs.text import rows
 from clickassay.inputs.text.lines import check_lines, lines
@@ -92,7 +93,7 @@ def of_table(file: Path, what: str, names: tuple[str, ...]) -> pl.DataFrame | No
     first = check_lines(what, file)
     if first.startswith(b"PAR1"):
         try:
-            return of_frame(pl.read_parquet(file, glob=False), what, names)
+            return of_frame(scan_parquet(file).collect(), what, names)
         except READ_ERRORS as error:
             raise unreadable_file(what, file, error) from error
     if first.lstrip().startswith((b"{", b"[")):

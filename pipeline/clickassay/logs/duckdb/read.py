@@ -130,7 +130,7 @@ def _own_columns(half: LocalHalf, part: Part) -> list[str]:
 
 
 def _has_near_times(half: LocalHalf, file: Path) -> bool:
-    """Return whether a file's footer says that all of its times are as near as DuckDB needs them."""
+    """Return whether a file's footer says that all of its times are UTC, and as near as DuckDB needs them."""
     return all(
         low is not None and high is not None and low > -_FARTHEST_MS and high < _FARTHEST_MS
         for _, rows, low, high in row_groups(half, file)
@@ -148,12 +148,16 @@ def _columns(half: LocalHalf, part: Part, types: dict[str, str] | None) -> Itera
         elif want.name in types:
             yield _column(want.name, types[want.name]).cast(canonical).alias(want.name)
         else:
-            yield ConstantExpression(_constant(want, partition)).cast(canonical).alias(want.name)
+            yield (
+                ConstantExpression(_constant(want, partition, half.time_zone))
+                .cast(canonical)
+                .alias(want.name)
+            )
 
 
-def _constant(want: Wanted, partition: dict[str, str | None]) -> str | int | None:
+def _constant(want: Wanted, partition: dict[str, str | None], time_zone: str) -> str | int | None:
     if want.name in partition:
-        return from_folder(partition[want.name], want.kind)
+        return from_folder(partition[want.name], want.kind, time_zone)
     return want.absent
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from clickassay.core.errors import SettingsError
 from clickassay.core.files.sql import sql_text
 from clickassay.core.provenance import __version__
 from clickassay.core.settings import Settings
@@ -163,10 +164,15 @@ def write_script(name: str, log: ScriptLog, settings: Settings) -> str:
     Raises
     ------
     SettingsError
-        If a name cannot be written into a script.
+        If a name cannot be written into a script, or times without a zone are not UTC.
     EngineError
         If SQLGlot, which translates the steps to Spark, is not installed.
     """
+    if settings.time_zone != "UTC":
+        raise SettingsError(
+            f"time_zone: a script takes times without a zone as UTC, not as {settings.time_zone}; leave the "
+            "setting out, and convert timestamp in the two views of the script"
+        )
     engine = dialect(name)
     recorder = record_steps(engine, settings, by_url=log.by_url)
     names = [name for step in recorder.steps for name in (step.name, f"{step.name}_{step.number}")]

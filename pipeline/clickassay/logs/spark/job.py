@@ -17,7 +17,7 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.sources.walk import find_files
-from clickassay.inputs.tables import watched
+from clickassay.inputs.tables import mixed_times, watched
 from clickassay.logs.log import LocalHalf, Log, joined_log
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder
@@ -66,13 +66,15 @@ def write_spark_patterns(
     log_bytes = bytes_here(searches, clicks)
     progress(Event("starting Spark"))
     with spark_engine(settings, folder, log_bytes) as engine:
-        log = read_spark_log(engine, searches, clicks)
+        log = read_spark_log(engine, searches, clicks, settings)
         place = None if then_to is None else _free(SparkFolder(engine.session, then_to), then_to)
         versions = {**info["versions"], "spark": str(engine.session.version)}
+        here = [half.listing for half in (log.searches, log.clicks) if isinstance(half.listing, LocalHalf)]
         with _watched(log, progress) as inputs:
+            made = {**info, "inputs": inputs, "versions": versions, "mixed_times": mixed_times(*here)}
             table = sql_pattern_table(
                 engine, log.searches.frame, log.clicks.frame, settings, judged_queries,
-                by_url=log.by_url, info={**info, "inputs": inputs, "versions": versions}, progress=progress,
+                by_url=log.by_url, info=made, progress=progress,
             )  # fmt: skip
             progress(Event("writing"))
             write_patterns(table, folder)
@@ -179,7 +181,9 @@ def spark_batches(
     return SqlBatchProcessor(engine, lambda half: half.frame, window_rows, settings, judged_queries, progress)
 
 
-def read_spark_log(engine: SparkEngine, searches: str | Path, clicks: str | Path) -> Log[SparkHalf]:
+def read_spark_log(
+    engine: SparkEngine, searches: str | Path, clicks: str | Path, settings: Settings
+) -> Log[SparkHalf]:
     """Open both halves of a log.
 
     Raises
@@ -187,5 +191,6 @@ def read_spark_log(engine: SparkEngine, searches: str | Path, clicks: str | Path
     InputError
         If a file or table is missing, cannot be read or lacks a column.
     """
-    read = partial(read_for_spark, engine.session, staging=engine.place)
+    zone = settings.time_zone
+    read = partial(read_for_spark, engine.session, staging=engine.place, time_zone=zone)
     return joined_log(read("searches", searches, SEARCHES), read("clicks", clicks, CLICKS))

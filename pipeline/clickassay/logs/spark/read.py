@@ -23,7 +23,7 @@ from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.sources.values import no_whole_number
 from clickassay.inputs.tables import Input, read_input
-from clickassay.inputs.types import EXPECTED, Kind, from_folder
+from clickassay.inputs.types import EXPECTED, UTC, Kind, from_folder, has_no_zone
 from clickassay.logs.chunks import Chunk
 from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import text_error, translate_error
@@ -112,6 +112,7 @@ def read_for_spark(
     source: str | Path,
     wanted: Sequence[Wanted],
     staging: Callable[[str], str],
+    time_zone: str = UTC,
 ) -> SparkHalf:
     """Open one half of a log.
 
@@ -121,18 +122,21 @@ def read_for_spark(
         A file, folder or glob here; a path with its scheme (``s3a://…``); or a table's name.
     staging
         Gives a new folder that Spark reads, for what must be written as Parquet first.
+    time_zone
+        Zone of the times that have none.
 
     Raises
     ------
     InputError
-        If nothing is there, or a column is missing or mistyped.
+        If nothing is there, a column is missing or mistyped, or only Spark reaches times that are not UTC.
     """
     text = str(source)
     if is_uri(text):
-        return _read_whole(what, text, wanted, lambda: parquet_at(session, what, text, wanted))
+        return _read_whole(what, text, wanted, lambda: parquet_at(session, what, text, wanted), time_zone)
     if not lies_here(text):
-        return _read_whole(what, text, wanted, lambda: session.table(text))
-    return _read_local(session, local_half(read_input(what, source, wanted)), text, wanted, staging)
+        return _read_whole(what, text, wanted, lambda: session.table(text), time_zone)
+    local = local_half(read_input(what, source, wanted, time_zone=time_zone))
+    return _read_local(session, local, text, wanted, staging)
 
 
 def lies_here(source: str | Path) -> bool:
@@ -166,7 +170,7 @@ def _read_local(
 
 
 def _read_whole(
-    what: str, source: str, wanted: Sequence[Wanted], read: Callable[[], "DataFrame"]
+    what: str, source: str, wanted: Sequence[Wanted], read: Callable[[], "DataFrame"], time_zone: str
 ) -> SparkHalf:
     def opened(files: Sequence[str], _rows: tuple[int, int] | None) -> "DataFrame":
         from pyspark.sql import functions as F  # noqa: PLC0415, N812
@@ -176,6 +180,7 @@ def _read_whole(
 
     try:
         raw = read()
+        _refuse_local_times(what, source, raw, time_zone)
         rows = _canonical(what, source, raw, wanted)
         _check_floats(what, source, raw, wanted)
         time = _column(what, source, dict(raw.dtypes), Wanted("timestamp", "time"), None)
@@ -185,6 +190,14 @@ def _read_whole(
         raise InputError(f"{what}: {translate_error(error)}") from text_error(error)
     files = RemoteFiles(what, source, raw, time)
     return SparkHalf(what, source, frozenset(raw.columns), rows, opened, files)
+
+
+def _refuse_local_times(what: str, source: str, raw: "DataFrame", time_zone: str) -> None:
+    if time_zone != UTC and dict(raw.dtypes).get("timestamp") == "timestamp_ntz":
+        raise InputError(
+            f"{what}: timestamp of {source} has no zone, and --time-zone {time_zone} is for files of this "
+            "machine; write it with a zone, as by to_utc_timestamp, first"
+        )
 
 
 def _check_floats(what: str, source: str, raw: "DataFrame", wanted: Sequence[Wanted]) -> None:
@@ -210,8 +223,9 @@ def _read_part(
     staging: Callable[[str], str],
     rows: tuple[int, int] | None,
 ) -> "DataFrame":
-    if part.format != "parquet" or any(_is_foreign(part.schema.get(want.name)) for want in wanted):
-        return _written_first(session, local, part, staging)
+    is_foreign = any(_is_foreign(part.schema.get(want.name)) for want in wanted)
+    if part.format != "parquet" or is_foreign or _has_local_times(local, part):
+        return _written_first(session, local, part, staging, rows)
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
     paths = [without_patterns(f"file://{file.resolve()}") for file in part.files]
@@ -231,8 +245,18 @@ def _is_foreign(dtype: pl.DataType | None) -> bool:
     return inner in (pl.Int128, pl.UInt128, pl.Float16)
 
 
+def _has_local_times(local: Input, part: Part) -> bool:
+    """Return whether times of a part, or of its folder, are of a zone that Spark is not told."""
+    dtype = part.schema.get("timestamp")
+    return local.time_zone != UTC and (has_no_zone(dtype) or isinstance(dtype, pl.String))
+
+
 def _written_first(
-    session: "SparkSession", local: Input, part: Part, staging: Callable[[str], str]
+    session: "SparkSession",
+    local: Input,
+    part: Part,
+    staging: Callable[[str], str],
+    rows: tuple[int, int] | None,
 ) -> "DataFrame":
     place = staging("log")
     folder = Path(unquote(urlparse(place).path)) if place.startswith("file:") else None
@@ -242,7 +266,7 @@ def _written_first(
             "machine; write it as Parquet with integers of 64 bits, or text, first"
         )
     folder.mkdir(parents=True)
-    local.opened(part.files).sink_parquet(folder / "part-0.parquet")
+    local.opened(part.files, rows).sink_parquet(folder / "part-0.parquet")
     return session.read.parquet(without_patterns(place))
 
 

@@ -106,10 +106,11 @@ class PatternStore:
                 f"store {folder} keeps only queries that were judged when it was made, and these judgments "
                 "are of other queries; use the same judgments, or another --store"
             )
+        made = {"time_zone": "UTC", **store.settings}  # the first stores do not name it
         for name, value in settings.items():
-            if store.settings.get(name, value) != value:
+            if made.get(name, value) != value:
                 raise StoreError(
-                    f"store {folder} was made with {name} = {store.settings.get(name)}, not {value}; "
+                    f"store {folder} was made with {name} = {made.get(name)}, not {value}; "
                     "use the same setting, or another --store"
                 )
         return store

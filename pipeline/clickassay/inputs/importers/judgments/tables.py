@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress
+from clickassay.core.tables import scan_parquet
 from clickassay.inputs.files import READ_ERRORS, malformed, unreadable_file
 from clickassay.inputs.importers.judgments.rating import BLANK, UNRATED, FoundRating, ReadOptions
 from clickassay.inputs.text import rows
@@ -122,11 +121,12 @@ def _ratings(
 
 def _parquet_rows(file: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
     try:
-        names = pl.read_parquet_schema(file)
+        table = scan_parquet(file)
+        names = table.collect_schema().names()
         keys = [column_key(name) for name in names]
         wanted = {*rows.QUERY, *_DOCUMENT, *rows.grade_names(keys), *_RATER, "market"}
         taken = [name for name, key in zip(names, keys, strict=True) if key in wanted]
-        frame = pl.read_parquet(file, columns=taken)
+        frame = table.select(taken).collect()
     except READ_ERRORS as error:
         raise unreadable_file("judgments", file, error) from error
     for number, row in enumerate(frame.iter_rows(named=True), 1):

@@ -1,0 +1,44 @@
+"""Lists that a join has fanned out: each result counts once, as if it had been shown once."""
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from clickassay.core.errors import PatternError
+from clickassay.metrics.scoring import _check_ranges
+from support.logs import tiny
+
+
+def fanned_out(frame, rows=tiny.ROWS):
+    """Show each result of the first lists twice, one after the other."""
+    twice = [[url for url in urls for _ in range(2)] for urls in frame["results"]]
+    lists = [*twice[:rows], *frame["results"].to_list()[rows:]]
+    return frame.with_columns(results=pl.Series(lists))
+
+
+def tables_of(folder, searches):
+    folder.mkdir()
+    return tiny.analysed(tiny.write_log(folder, searches=searches))
+
+
+def test_a_log_that_shows_each_result_twice_gives_the_numbers_of_the_one_that_does_not(tmp_path):
+    plain, doubled = (
+        tables_of(tmp_path / name, frame)
+        for name, frame in (("plain", tiny.searches()), ("doubled", fanned_out(tiny.searches())))
+    )
+    for table in ("configurations", "patterns", "correlations", "statistics"):
+        assert_frame_equal(plain[table], doubled[table])
+    assert doubled["configurations"]["NDCG", "AP"].max().row(0) <= (1.0, 1.0)
+
+
+@pytest.mark.parametrize(("rows", "status"), [(0, "ok"), (1, "ok"), (2, "caution"), (tiny.ROWS, "caution")])
+def test_more_than_a_twentieth_of_such_lists_is_a_caution(tmp_path, rows, status):
+    health = tables_of(tmp_path / "log", fanned_out(tiny.searches(), rows))["health"]
+    row = health.row(by_predicate=pl.col("check") == "repeated_results", named=True)
+    assert (row["status"], row["value"]) == (status, pytest.approx(rows / tiny.ROWS))
+
+
+def test_a_value_beyond_the_range_of_its_metric_is_refused_with_the_configuration():
+    values = pl.DataFrame({"NDCG": [1.0, 1.36], "DCG": [9.0, 99.0]})
+    with pytest.raises(PatternError, match=r"NDCG of configuration two is 1\.3600, beyond 0 to 1"):
+        _check_ranges(values.columns, values.to_numpy(), pl.Series(["one", "two"]))
