@@ -195,7 +195,7 @@ def test_a_store_with_older_digests_knows_its_files_and_what_has_their_ends_is_c
     grow_store(str(searches), str(clicks), store, SETTINGS)
     record = store / "000001" / "batch.json"
     info = json.loads(record.read_text())
-    del info["own_digest"]
+    del info["own_digest"]  # older batches have none
     for files in info["files"].values():
         for file in files:
             file["sha256"] = ends_digest(Path(file["path"])).removeprefix("ends:")

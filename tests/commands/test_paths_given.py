@@ -1,5 +1,6 @@
 """Paths on the command line: what is no text or no path of this machine is refused by every command alike."""
 
+import ast
 import inspect
 import os
 from pathlib import Path
@@ -11,6 +12,9 @@ from typer.main import get_command
 from clickassay.cli.app import app
 from clickassay.cli.places import OF_ENGINE, OF_SCRIPT, place_of
 from support.logs import tiny
+from support.places import ROOT
+
+PACKAGE = ROOT / "pipeline" / "clickassay"
 
 WORDS_OF_PLACES = ("file", "folder", "glob", "path", "plan")
 """One of these stands in the help of whatever names a place."""
@@ -143,3 +147,60 @@ def test_any_other_text_that_is_not_utf_8_is_refused_too(words):
     )
     line = tiny.refusal(words[0], *needed, *words[1:], os.fsdecode(b"\xff"))
     assert "is not UTF-8; give a text in UTF-8" in line
+
+
+# ---- one function makes paths of what a user writes ----------------------------------------------
+
+MAKERS = {
+    "cli/exit.py": "the null device",
+    "cli/progress.py": "the memory of this process",
+    "cli/commands/patterns.py": "a folder that `cli.places` has checked, for a job that wants a path",
+    "core/output.py": "temporary folders; inputs, to be compared with an output",
+    "core/files/sql.py": "files of the package",
+}
+"""Modules of the command line and of the core that call `Path`, and of what."""
+
+
+def test_no_other_module_of_the_command_line_or_the_core_makes_a_path():
+    found = {
+        module.relative_to(PACKAGE).as_posix()
+        for folder in ("cli", "core")
+        for module in (PACKAGE / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Path"
+    }
+    assert found == set(MAKERS)
+
+
+def test_a_command_has_no_parameter_of_text_that_it_makes_a_path_of():
+    texts = {
+        (words, one.name) for words in ALL for one in declared(words).values() if str in flat(one.annotation)
+    }
+    named_as_places = {
+        (words, name)
+        for words, name in texts - set(PLACES)
+        if name
+        in {"out", "store", "run_folder", "searches", "clicks", "judgments", "queries", "path", "file"}
+    }
+    assert named_as_places == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [(("patterns",), "use a smaller --batch"), (("evaluate",), "run it where more memory is free")],
+)
+def test_advice_for_too_little_memory_is_of_options_that_the_command_has(
+    tmp_path, monkeypatch, words, advice
+):
+    def short(*_, **__):
+        raise MemoryError
+
+    module = {"patterns": "clickassay.jobs.patterns.make_patterns"}
+    monkeypatch.setattr(module.get(words[0], "clickassay.studies.evaluation.job.evaluate_files"), short)
+    log = tiny.write_log(tmp_path)
+    command = (
+        log.options("patterns") if words == ("patterns",) else ["evaluate", log.judgments, log.judgments]
+    )
+    line = tiny.refusal(*command)
+    assert advice in line
+    assert ("--batch" in line) == any(one.name == "batch" for one in ALL[words].params)

@@ -1,10 +1,14 @@
 """Files that are missing, empty, cut, overwritten or not what their name says: one line, nothing left."""
 
+import base64
 import gzip
 import os
+from pathlib import Path
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
+from pyarrow.parquet import encryption
 
 from support.logs import tiny
 
@@ -209,3 +213,35 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path, ending):
         outcome = tiny.inside(*log.options("patterns"))
     assert f"secret{ending}" in tiny.one_line(outcome)
     assert "ermission denied" in outcome.err
+
+
+class _Keys(encryption.KmsClient):
+    """Keeps keys in the file itself: nobody has to find them again."""
+
+    def __init__(self, _configuration):
+        encryption.KmsClient.__init__(self)
+
+    def wrap_key(self, key, _master):
+        return base64.b64encode(key).decode()
+
+    def unwrap_key(self, wrapped, _master):
+        return base64.b64decode(wrapped)
+
+
+@pytest.mark.parametrize("plain_footer", [True, False])
+def test_parquet_that_is_encrypted_is_refused_in_one_line_and_ends_no_process(tmp_path, plain_footer):
+    log = tiny.write_log(tmp_path)
+    table = pq.read_table(log.searches)
+    made = encryption.EncryptionConfiguration(
+        footer_key="footer", column_keys={"column": ["query"]}, plaintext_footer=plain_footer
+    )
+    properties = encryption.CryptoFactory(_Keys).file_encryption_properties(
+        encryption.KmsConnectionConfig(), made
+    )
+    end = 0
+    while end == 0:  # one signature in 256 ends as a footer without one does
+        with pq.ParquetWriter(log.searches, table.schema, encryption_properties=properties) as writer:
+            writer.write_table(table)
+        end = Path(log.searches).read_bytes()[-9]
+    line = tiny.one_line(tiny.outside(*log.options("patterns")))
+    assert f"searches: {log.searches} is encrypted" in line

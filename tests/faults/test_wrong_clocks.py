@@ -1,4 +1,4 @@
-"""Rows of the future: rejected and counted, never the end of a store; a clock can be set to repeat a r."""
+"""Rows of the future: rejected and counted, never the end of a store; a clock can be set to repeat runs."""
 
 import json
 

@@ -19,6 +19,7 @@ def _in_this_process(monkeypatch):
     def checked(command, *rest, **options):
         words = command.split() if isinstance(command, str) else [*map(str, command)]
         slow = Path(words[0]).name.startswith(("python", "java", "clickassay", "bash", "sh"))
+        slow = slow and not any(word.endswith("/charts/draw.py") for word in words)  # once for all pictures
         return refused() if slow else start(command, *rest, **options)
 
     monkeypatch.setattr(subprocess, "Popen", checked)

@@ -93,7 +93,7 @@ def _message(error: BaseException) -> str | None:
         case ClickassayError():
             return str(error)
         case MemoryError():
-            return "out of memory; use a smaller --batch, or --engine duckdb, which spills to disk"
+            return "out of memory; run it where more memory is free"
         case OSError():
             found = f"{error.filename or 'the system'}: {error.strerror or error}"
             return f"{found}; check the path and its rights"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import typer
 
 from clickassay.cli.places import checked, place_of
-from clickassay.core.errors import SettingsError
+from clickassay.core.errors import EngineError, SettingsError
 from clickassay.core.text import without_secrets
 
 if TYPE_CHECKING:
@@ -142,7 +142,13 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         for name, group in sorted(groups.items(), key=lambda item: not item[1].names_engine):
             built[name] = group.build(_checked(group.parameters, given, on_spark=on_spark))
             on_spark = on_spark or (group.names_engine and built[name].engine == "spark")
-        command(**_checked(single.values(), given, on_spark=on_spark), **built)
+        try:
+            command(**_checked(single.values(), given, on_spark=on_spark), **built)
+        except MemoryError as error:
+            if not {"batch", "engine"} <= {one.name for one in parameters}:
+                raise  # advice is of options that the command has
+            advice = "use a smaller --batch, or --engine duckdb, which spills to disk"
+            raise EngineError(f"out of memory; {advice}") from error
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what typer reads
     called.__annotations__ = {one.name: one.annotation for one in parameters}

@@ -1,5 +1,6 @@
 """The files behind an input: their format recognised; messages for broken ones."""
 
+import os
 from pathlib import Path
 
 import polars as pl
@@ -61,6 +62,29 @@ def format_by_content(what: str, file: Path) -> str:
     if first == b"PAR1":
         return "parquet"
     raise InputError(f"{what}: format of {file} unknown; expected a name that ends in {', '.join(FORMATS)}")
+
+
+_FOOTER_END_BYTES = 9  # its last byte, its length in four, PAR1
+
+
+def refuse_encrypted(what: str, file: Path) -> None:
+    """Refuse a Parquet file that is encrypted, as a whole or by column: a reader would end the process.
+
+    A footer in the clear has a signature behind it then, and else ends with the zero that ends a structure of
+    Thrift; one signature in 256 ends with a zero too.
+
+    Raises
+    ------
+    InputError
+        If it is.
+    """
+    with file.open("rb") as stream:
+        stream.seek(-min(_FOOTER_END_BYTES, file.stat().st_size), os.SEEK_END)
+        end = stream.read()
+    if end.endswith(b"PARE") or (end.endswith(b"PAR1") and len(end) == _FOOTER_END_BYTES and end[0] != 0):
+        raise InputError(
+            f"{what}: {file} is encrypted; write it without encryption, or the columns that it needs"
+        )
 
 
 def unreadable_file(what: str, file: Path, error: BaseException) -> InputError:

@@ -278,7 +278,7 @@ def _refuse_changed(files: Mapping[str, Sequence[FileFingerprint]]) -> None:
 def copy_notes(table: Input, files: Sequence[FileFingerprint], end: str) -> Iterator[str]:
     """Yield a sentence for each of the files of an input that is a copy of another and has rows."""
     for copy, first in copies(files):
-        if copy.seen and first.seen and table.opened(copy.seen[0]).head(1).collect().height:
+        if copy.seen and first.seen and table.opened([copy.seen[0]]).head(1).collect().height:
             yield f"{table.what}: {copy.seen[0]} is a copy of {first.seen[0]}; {end}"
 
 

@@ -17,7 +17,7 @@ from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
-from clickassay.inputs.tables import Input, collected, read_input, watched
+from clickassay.inputs.tables import Input, collected, files_named, read_input, watched
 from clickassay.inputs.types import UTC
 from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, query_attributes, with_log_settings
 from clickassay.jobs.click_models import run_models
@@ -45,12 +45,15 @@ class RunSummary:
         Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
     health, well
         What is wrong with the log and its judgments; and a clause to say where nothing is.
+    undrawn
+        Why there are no pictures; empty where there are.
     """
 
     content: Mapping[str, Any]
     undecided: tuple[str, ...]
     health: tuple[HealthCheck, ...] = ()
     well: str = ""
+    undrawn: str = ""
 
     @property
     def is_finding(self) -> bool:
@@ -116,10 +119,9 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
 ) -> RunSummary:
     """Turn logs and judgments into a run folder; return its summary."""
     check_apart(out, searches, clicks, judgments, queries)
-    given = read_input(
-        "judgments", judgments, JUDGMENTS
-    )  # a misspelt path is refused before sessions are formed
-    check_labels("judgments", given.frame, settings)
+    given = read_input("judgments", judgments, JUDGMENTS)  # what is wrong is refused before the work
+    with files_named(given):
+        check_labels("judgments", given.frame, settings)
     _check_names(settings)
     query_attributes(queries)
     with published_folder(out, force=force) as folder:
@@ -154,11 +156,13 @@ def _write_run(
         write_json(folder / HEALTH_FILE, frames["health"].to_dicts())
     progress(Event("drawing the report"))
     from clickassay.report.build import summary_content, write_report  # noqa: PLC0415 - charts take a second
+    from clickassay.report.charts.artist import artist  # noqa: PLC0415 - as above
 
     wrong = fired(frames["health"])
     health = [one.as_entry() for one in wrong]
     report = write_report(frames, info, folder, health=health)
-    return RunSummary(summary_content(report, health), undecided, wrong, well_text(frames["health"]))
+    content = summary_content(report, health)
+    return RunSummary(content, undecided, wrong, well_text(frames["health"]), artist().failure)
 
 
 def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Write a report: one HTML file that needs nothing else, Markdown, CSV and LaTeX tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -243,8 +244,9 @@ def write_summaries(report: Report, health: Sequence[Mapping[str, Any]], folder:
     ranking = report.claims.correlation.ranking
     write_text(folder / "summary.md", summary_markdown(report.decision, ranking, report.facts))
     if report.picture is not None:
-        picture = report.picture.image(report.title, f"{report.scope} {report.reason}")
-        (folder / "summary.png").write_bytes(picture)
+        with suppress(ReportError):  # the page says so, and the command
+            picture = report.picture.image(report.title, f"{report.scope} {report.reason}")
+            (folder / "summary.png").write_bytes(picture)
 
 
 def write_table_files(folder: Path, tables: Iterable[Table]) -> None:

@@ -134,7 +134,8 @@ def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
             say(finished.health[0].example)
         wrong = finished.health[1:] if is_said else finished.health
         said = health_lines(wrong, finished.well) if wrong or not finished.health else ()
-        say(*said, f"Report: {out / 'report.html'}")
+        undrawn = f"Note: the report has no pictures: {finished.undrawn}" if finished.undrawn else None
+        say(*said, *filter(None, (undrawn, f"Report: {out / 'report.html'}")))
     conclude(is_finding=finished.is_finding, stderr=json)
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.core.tables import scan_parquet
-from clickassay.inputs.files import READ_ERRORS, unreadable_file
+from clickassay.inputs.files import READ_ERRORS, refuse_encrypted, unreadable_file
 from clickassay.inputs.text.lines import check_table
 
 
@@ -51,7 +51,9 @@ def schema_of(what: str, file: Path, format_: str) -> pl.Schema:
     try:
         if file.stat().st_size == 0:
             raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
-        if format_ != "parquet":
+        if format_ == "parquet":
+            refuse_encrypted(what, file)
+        else:
             check_table(what, file, format_)
         return scan([file], format_).collect_schema()
     except READ_ERRORS as error:

@@ -50,6 +50,16 @@ class CountedRows(BaseModel):
     rows: Count
 
 
+class RecordedSettings(BaseModel):
+    """Settings of the log that a report on the store repeats."""
+
+    idle_minutes: float
+    idle_scope: str
+    normalise_urls: bool
+    folds: Count
+    only_judged: bool
+
+
 class BatchRecord(BaseModel):
     """The content of batch.json."""
 
@@ -60,6 +70,6 @@ class BatchRecord(BaseModel):
     ends_run: bool
     files: RecordedFiles
     counted: list[CountedRows]
-    settings: dict[str, Any]
+    settings: RecordedSettings
     versions: dict[str, Any]
     digests: dict[str, str]

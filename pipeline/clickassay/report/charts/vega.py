@@ -9,10 +9,15 @@ from typing import Any
 
 from markupsafe import Markup
 
+from clickassay.core.errors import ReportError
+from clickassay.report.charts.artist import artist
 from clickassay.report.model import Drawing
 
 VERSION = "6.4"
 """Version of Vega-Lite; the package has several."""
+
+UNDRAWN = Markup("<p>This picture could not be drawn where the page was made.</p>")
+"""Stands in the place of a picture."""
 
 INK = "#1c2127"
 MUTED = "#5b6571"
@@ -87,9 +92,10 @@ def picture(
         Width and height of the plot and the space around it, in pixels.
     """
     spec = specification(layers, values, titles, size=size, sides=sides)
-    import vl_convert  # noqa: PLC0415 - tables as text need no pictures
-
-    svg = vl_convert.vegalite_to_svg(spec, vl_version=VERSION, allowed_base_urls=[])
+    try:
+        svg = artist().draw("svg", spec, VERSION).decode()
+    except ReportError:
+        return Drawing(UNDRAWN, titles, values)
     return Drawing(Markup(svg), titles, values)  # noqa: S704 - Vega escapes what it draws
 
 
@@ -124,9 +130,12 @@ def image(spec: Spec, title: Sequence[str], subtitle: Sequence[str]) -> bytes:
         Of `specification`.
     title, subtitle
         Their lines, which take room above the picture.
-    """
-    import vl_convert  # noqa: PLC0415 - tables as text need no pictures
 
+    Raises
+    ------
+    ReportError
+        If it cannot be drawn here.
+    """
     head = {
         "text": list(title), "subtitle": list(subtitle), "anchor": "start", "frame": "bounds",
         "fontSize": 19, "color": INK, "subtitleColor": MUTED, "subtitleFontSize": 13, "offset": 16,
@@ -137,8 +146,7 @@ def image(spec: Spec, title: Sequence[str], subtitle: Sequence[str]) -> bytes:
     around = {"top": lift, "left": _FRAME, "right": _FRAME, "bottom": _FRAME}
     padding = {side: sides[side] + more for side, more in around.items()}
     own = {**spec, "title": head, "padding": padding, "background": "white"}
-    png: bytes = vl_convert.vegalite_to_png(own, vl_version=VERSION, scale=2, allowed_base_urls=[])
-    return png
+    return artist().draw("png", own, VERSION, scale=2)
 
 
 def tip_text(value: Mapping[str, Any], titles: Mapping[str, str]) -> str:
