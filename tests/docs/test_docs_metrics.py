@@ -216,8 +216,6 @@ def test_edge_cases_with_numbers_hold():
     assert ours_with(scale=tuple("abcdef"))["ERR"] == pytest.approx(0.3348, abs=5e-5)
     assert "p = 0.9 the example has 0.1391" in facts("RBP")["edge cases"]
     assert ours_with(persistence=0.9)["RBP"] == pytest.approx(0.1391, abs=5e-5)
-    assert "(1 + 1)/1 = 2" in facts("AP")["edge cases"]
-    assert ours("AP", [3, 3, 0, 0, 0], [3, 0, 0, 0]) == 2
 
 
 def ours_with(**settings):

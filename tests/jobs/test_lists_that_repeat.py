@@ -4,8 +4,6 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from clickassay.core.errors import PatternError
-from clickassay.metrics.scoring import _check_ranges
 from support.logs import tiny
 
 
@@ -36,9 +34,3 @@ def test_more_than_a_twentieth_of_such_lists_is_a_caution(tmp_path, rows, status
     health = tables_of(tmp_path / "log", fanned_out(tiny.searches(), rows))["health"]
     row = health.row(by_predicate=pl.col("check") == "repeated_results", named=True)
     assert (row["status"], row["value"]) == (status, pytest.approx(rows / tiny.ROWS))
-
-
-def test_a_value_beyond_the_range_of_its_metric_is_refused_with_the_configuration():
-    values = pl.DataFrame({"NDCG": [1.0, 1.36], "DCG": [9.0, 99.0]})
-    with pytest.raises(PatternError, match=r"NDCG of configuration two is 1\.3600, beyond 0 to 1"):
-        _check_ranges(values.columns, values.to_numpy(), pl.Series(["one", "two"]))

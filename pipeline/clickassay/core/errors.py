@@ -32,6 +32,10 @@ class JudgmentError(ClickassayError):
     """Judgments are off the scale or contradict each other."""
 
 
+class MetricError(ClickassayError):
+    """A metric has a value outside its range, which no sound input can give."""
+
+
 class EngineError(ClickassayError):
     """The engine gave up: out of memory, out of disk, or a broken file met on the way."""
 

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clickassay.core.errors import MetricError
 from clickassay.core.settings import Settings
 
 LARGEST_GRADE = 30
+_ROUNDING = 1e-9
+"""Sums of floating-point numbers may end so far beyond a range."""
 
 Value = int | float | str | bool | tuple[float, ...] | None
 
@@ -154,9 +157,31 @@ class Measure:
         return f"{self.metric.with_parameters or self.metric.name}({spelled}){cut}"
 
     def compute(self, arrays: Mapping[str, Any], settings: Settings) -> NDArray[np.float64]:
-        """Compute one value per row from `arrays`, with parameters from the name or the `settings`."""
+        """Compute one value per row from `arrays`, with parameters from the name or the `settings`.
+
+        Raises
+        ------
+        MetricError
+            If a value lies outside the declared range: then it is wrong, as of a list with a result twice.
+        """
         given = given_arguments(self, settings)
-        return self.metric.function(*(arrays[name] for name in self.metric.needs), **given)
+        values = self.metric.function(*(arrays[name] for name in self.metric.needs), **given)
+        self._check_range(values, given)
+        return values
+
+    def _check_range(self, values: NDArray[np.float64], given: Mapping[str, Value]) -> None:
+        low, high, utilities = self.metric.low, self.metric.high, given.get("utilities")
+        gains = given.get("gains")
+        if isinstance(utilities, tuple):
+            high = max(high, *utilities)
+        if isinstance(gains, tuple) and gains[0] > 0:  # then results without a judgment are worth something
+            high = np.inf
+        wrong = values[(values < low - _ROUNDING) | (values > high + _ROUNDING)]  # NaN is neither
+        if len(wrong):
+            raise MetricError(
+                f"{self}: {len(wrong):,} of {len(values):,} values lie outside {low:g} to {high:g}, such as "
+                f"{wrong[0]:.4f}; nothing was written: does a list show a result twice?"
+            )
 
 
 def _spelled(value: Value) -> str:

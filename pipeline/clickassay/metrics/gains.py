@@ -79,10 +79,10 @@ def ndcg(
     gains: Values | None = None,
     ideal: str = "judged",
 ) -> Floats:
-    """NDCG = DCG / DCG of the best results, 0 when that is 0; 0..1 where no result is repeated.
+    """NDCG = DCG / DCG of the best results, 0 when that is 0; 0..1.
 
-    A list that shows a judged result twice can exceed 1: the pool has it once, and nothing is clipped
-    (method 6). `gains`, one number for each grade from 0 up, replace those of the form.
+    A list has each result once, as the pool has (method 3, rule 5): nothing is clipped. `gains`, one number
+    for each grade from 0 up, replace those of the form.
 
     Parameters
     ----------

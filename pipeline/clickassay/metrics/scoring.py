@@ -11,16 +11,12 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import Column
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
-from clickassay.core.errors import PatternError
 from clickassay.core.records import Floats, JudgedConfigurations, Sample, SampleKey, first_digits
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import editorial_values
 from clickassay.metrics.click_model_metrics import Expectation
 from clickassay.metrics.clicks import CLICK_METRICS, ClickValues, click_entropy, click_values, good_masks
-from clickassay.metrics.editorial import EDITORIAL
 from clickassay.metrics.null_success import null_success
-
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,6 @@ def compute_metrics(
     clicks = click_values(n, mask, sessions, good, depth=depth)
     pool = judged.pool if settings.pool == "judged" else None
     names, editorial = editorial_values(judged.grades, pool, settings, click_models=fitting.models)
-    _check_ranges(names, editorial, judged.rows["configuration_id"])
     samples = tuple(
         _sample(judged, clicks, good, names, editorial, market, judge=judge, depth=depth)
         for market in sorted(judged.rows["market"].unique())
@@ -107,25 +102,6 @@ def compute_metrics(
         statistics=_statistics(samples, measured, judge=judge, depth=depth),
         funnel=_funnel(judged, samples, formed, fitting, judge=judge, depth=depth),
     )
-
-
-def _check_ranges(names: Sequence[str], values: Floats, configuration_ids: pl.Series) -> None:
-    """Refuse (N, E) values of metrics beyond their declared range.
-
-    Raises
-    ------
-    PatternError
-        If there is one: a list of a table of an older version may show a result again.
-    """
-    for metric in EDITORIAL:
-        column = values[:, names.index(metric.name)] if metric.name in names else np.empty(0)
-        beyond = np.flatnonzero((column < metric.low - _ROUNDING) | (column > metric.high + _ROUNDING))
-        if len(beyond):
-            raise PatternError(
-                f"{metric.name} of configuration {configuration_ids[int(beyond[0])]} is "
-                f"{column[beyond[0]]:.4f}, beyond {metric.low:g} to {metric.high:g}: its list "
-                "shows a result again; make the pattern table or store again with this version"
-            )
 
 
 def _filled(judged: JudgedConfigurations, sessions: NDArray[np.int64]) -> dict[str, float]:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERNS
 from clickassay.core.errors import PatternError
+from clickassay.core.text import plural
 from clickassay.patterns.memory import held_densely
-from clickassay.patterns.results import NumberedResults, number_results
+from clickassay.patterns.results import NumberedResults, number_results, repeating
 from clickassay.patterns.table import StagedTable
 
 MOST_FREQUENT = 10_000
@@ -46,8 +47,21 @@ class LogLists:
 
     @cached_property
     def results(self) -> NumberedResults:
-        """Their results by number."""
-        return number_results(self.configurations["results"], self.query)
+        """Their results by number.
+
+        Raises
+        ------
+        PatternError
+            If a list shows a result twice: in tables of older versions it may.
+        """
+        found = number_results(self.configurations["results"], self.query)
+        if len(lists := repeating(found.numbers)):
+            raise PatternError(
+                f"pattern table: {plural(len(lists), 'list')} of {len(self.query):,} show a result twice, as "
+                "an older clickassay left them: their metrics would be wrong; make the table or store again "
+                "from its log (`clickassay patterns`)"
+            )
+        return found
 
     @property
     def patterns_by_id(self) -> pl.DataFrame:

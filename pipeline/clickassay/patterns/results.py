@@ -72,6 +72,13 @@ def number_results(
     return NumberedResults(numbers, lists[first], urls)
 
 
+def repeating(numbers: NDArray[np.int32]) -> Integers:
+    """Return the lists, rows of numbers as of `NumberedResults`, that show a result more than once."""
+    in_order = np.sort(numbers, axis=1)
+    again = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)
+    return np.flatnonzero(again.any(axis=1))
+
+
 def _ranks(query: Integers, texts: pl.Series) -> NDArray[np.uint64]:
     rows = pl.DataFrame({"query": query, "text": texts})
     ranks: NDArray[np.uint64] = rows.select(pl.struct("query", "text").rank("dense")).to_series().to_numpy()

@@ -73,11 +73,23 @@ def read_script_folder(folder: Path) -> PatternTable:
 
 def _refuse_old_layout(folder: Path) -> None:
     counts = folder / COUNTS_FOLDER
-    if (counts / f"{_OLD_COUNTS}.parquet").exists() and not (counts / "attributed_clicks.parquet").exists():
+    is_renamed = (counts / f"{_OLD_COUNTS}.parquet").exists()
+    is_renamed &= not (counts / "attributed_clicks.parquet").exists()
+    if is_renamed or not _counts_repeats(counts / "searches.parquet"):
         raise PatternError(
             f"{folder} was left by the SQL of an older clickassay; "
             "print the SQL again with `clickassay sql` and run it"
         )
+
+
+def _counts_repeats(place: Path) -> bool:
+    """Return whether searches whose lists show a result again are counted; True if that cannot be seen."""
+    try:
+        files = sorted(filter(_is_data, place.iterdir())) if place.is_dir() else [place]
+        names = scan_parquet(files[0]).collect_schema().names()
+    except (OSError, IndexError, pl.exceptions.PolarsError):
+        return True
+    return "usable" not in names or "shortened" in names
 
 
 def _broken(folder: Path, reason: str) -> PatternError:

@@ -89,11 +89,6 @@ def test_judgments_with_markets_hold_for_their_market_only(by_market, grades, po
     assert judged.pool.tolist() == pools
 
 
-def test_a_result_shown_twice_has_its_grade_twice():
-    judged = judged_at(3, table_of([("all", "q", "aba")], [{1: 1}]))
-    assert judged.grades.tolist() == [[3, 1, 3]]
-
-
 def test_without_a_judged_configuration_there_are_no_rows():
     judged = judged_at(2, rows=judgment_rows([("other", "a", 1)]))
     assert judged.rows.is_empty()

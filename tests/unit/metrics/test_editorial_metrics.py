@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.core.errors import JudgmentError, SettingsError
+from clickassay.core.errors import JudgmentError, MetricError, SettingsError
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import METRICS, editorial_values, report_measures, shown_pool
 from clickassay.metrics.click_model_metrics import MODEL_METRICS
@@ -71,13 +71,20 @@ def test_ndcg_and_ap_are_0_when_the_pool_has_nothing_to_find():
     assert found == dict.fromkeys(found, 0.0)
 
 
-def test_a_result_shown_twice_is_graded_at_each_place_but_is_once_in_the_pool():
-    found = values([4, 4], pool=[4, 0], settings=JUDGED)
-    assert found["AP"] == 2  # precisions 1 and 1, one relevant result
-    assert found["NDCG"] == pytest.approx(1 + 1 / math.log2(3))
-    names = ["nDCG(dcg='exp-log2')", "nDCG(ideal='uncut')", "nDCG(dcg='log2')", "NCG"]
-    other = values([4, 4], pool=[4, 0], settings=JUDGED, names=names)
-    assert list(other.values()) == [*[found["NDCG"]] * 3, 2.0]
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    # precisions 1 and 1, one relevant result; 1 + 1 / log2(3); two of one relevant result
+    [("AP", "2.0000"), ("NDCG", "1.6309"), ("nDCG(ideal='uncut')", "1.6309"), ("NCG", "2.0"), ("R@2", "2")],
+)
+def test_a_value_beyond_the_range_of_its_metric_stops_with_it(name, wrong):
+    assert values([4, 0], pool=[4, 0], settings=JUDGED, names=[name])
+    with pytest.raises(MetricError, match=rf"1 of 1 values lie outside 0 to 1, such as {wrong}.*twice"):
+        values([4, 4], pool=[4, 0], settings=JUDGED, names=[name])
+
+
+def test_the_highest_utility_is_the_range_of_an_err_of_utilities():
+    name = "ERR(utilities='3 2')"
+    assert values([4, 4], names=[name])[name] == pytest.approx(3 * 15 / 16 + 2 * 15 / 16 / 16)
 
 
 @given(GRADES, st.sampled_from(FORMS))
