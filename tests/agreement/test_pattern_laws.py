@@ -28,6 +28,8 @@ from support.logs.written_sql import differing
 few = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 DAY = 24 * 3_600_000
 
+CLOCK = "2026-11-01"
+
 
 def later(rows, by_ms, *, ids_by=0):
     return [
@@ -190,11 +192,11 @@ def log(tmp_path_factory):
 @pytest.fixture(scope="module")
 def stored(log, tmp_path_factory):
     place = tmp_path_factory.mktemp("pattern-table") / "patterns"
-    return make_patterns(log["searches"], log["clicks"], place, load_settings(depth=[5]))
+    return make_patterns(log["searches"], log["clicks"], place, load_settings(depth=[5], clock=CLOCK))
 
 
 def test_a_report_on_the_stored_table_is_the_run_on_the_log(log, stored, tmp_path):
-    chosen = load_settings(depth=[5], iterations=20)
+    chosen = load_settings(depth=[5], iterations=20, clock=CLOCK)
     told = make_run(*log.values(), tmp_path / "run", chosen)
     told_again = make_report(stored, log["judgments"], log["queries"], tmp_path / "report", chosen)
     assert told == told_again

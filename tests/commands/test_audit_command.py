@@ -172,22 +172,6 @@ def test_without_judgments_what_needs_them_is_left_out_and_the_rest_is_the_same(
     assert "nDCG(dcg='exp-log2')@5" in kept["convention"]
 
 
-def test_a_list_that_shows_a_result_twice_has_one_ndcg_above_1_in_a_run_and_in_its_audit(tmp_path):
-    twice = pl.concat_list(pl.col("results").list.first(), pl.col("results").list.head(2))
-    log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(results=twice))
-    linear, uncut = "nDCG(dcg='log2')@3", "nDCG(ideal='uncut')@3"
-    tiny.said_by(*log.options(), "--metric", linear, "--metric", uncut)
-    values = pl.read_parquet(log.out / "configurations.parquet").select("NDCG", linear, uncut)
-    best_first = 15 + 15 / np.log2(3) + 3 / 2  # grades 4 4 2; the three judged results have 4 2 0
-    assert values["NDCG"].max() == pytest.approx(best_first / (15 + 3 / np.log2(3)))
-    assert values[uncut].to_list() == values["NDCG"].to_list()
-    assert values[linear].max() == pytest.approx((4 + 4 / np.log2(3) + 2 / 2) / (4 + 2 / np.log2(3)))
-    means = means_of(audit_run(log.out, judgments=log.judgments))
-    uncut = "nDCG(dcg='exp-log2',ideal='uncut')@3"
-    assert means["nDCG(dcg='exp-log2')@3"] == pytest.approx(means[uncut])
-    assert means[uncut] > 1
-
-
 def test_judgments_of_another_run_are_refused(run, log, tmp_path):
     every = pl.read_parquet(log / "log" / "judgments.parquet")
     cases = {

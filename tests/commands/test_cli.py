@@ -398,7 +398,7 @@ def test_control_signs_in_a_message_cannot_reach_the_terminal(capsys):
 
 def test_running_out_of_memory_is_told_with_what_to_do(capsys):
     assert run_command(raising(MemoryError())) == 2
-    assert "smaller --batch" in capsys.readouterr().err
+    assert "run it where more memory is free" in capsys.readouterr().err
 
 
 # ---- progress ---------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from clickassay.cli.limits import quiet_libraries
+from clickassay.core.errors import MachineError
 from clickassay.inputs.files import unreadable_file
 from support.logs import tiny
 
@@ -131,10 +132,8 @@ def test_more_files_than_may_be_open_are_read(tmp_path, engine, limits):
 
 
 def test_a_lack_of_open_files_names_the_limit():
-    error = OSError(24, "Too many open files", "a.parquet")
-    assert str(unreadable_file("searches", "a.parquet", error)).endswith(
-        "raise the limit of open files (ulimit -n), or write the rows as fewer files"
-    )
+    with pytest.raises(MachineError, match=r"a\.parquet: Too many open files; raise .*ulimit -n"):
+        unreadable_file("searches", "a.parquet", OSError(24, "Too many open files", "a.parquet"))
 
 
 def test_a_deadlock_that_polars_only_guesses_at_is_not_told():

@@ -92,7 +92,7 @@ def test_judgments_of_no_query_of_the_log_leave_a_report_that_says_so(tmp_path):
     log = tiny.write_log(tmp_path, judgments=frame)
     outcome = tiny.inside(*log.options())
     assert outcome.code == 1, outcome
-    assert "are they spelled alike?" in outcome.out
+    assert "“other maps” is judged; a query of the log is “maps”" in outcome.out
     assert tiny.funnel(log.out)["judgments", "no query", "its query is not in the log"] == 9
     assert pl.read_parquet(log.out / "correlations.parquet").is_empty()
     report = (log.out / "report.md").read_text()

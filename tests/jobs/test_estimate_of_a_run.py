@@ -307,5 +307,6 @@ def test_a_log_in_no_order_is_named_on_stderr_in_one_line_unless_quiet(mixed, tm
 
 
 def test_a_log_in_order_is_read_without_a_word(days, tmp_path):
-    assert tiny.inside(*command(days, "--out", tmp_path / "out")).err == ""
+    told = tiny.inside(*command(days, "--out", tmp_path / "out")).err.splitlines()
+    assert told == [f"clickassay: {what}: 4 files in 1 folder" for what in ("searches", "clicks")]
     assert "Note:" not in tiny.said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))

@@ -55,3 +55,12 @@ def test_the_number_is_that_of_the_clicks_that_were_broken(name, tmp_path):
     (found,) = found_in(tmp_path, searches, clicks)
     assert found.value == broken / CLICKS.height
     assert f"({broken:,} of {CLICKS.height:,})" in found.sentence
+
+
+@pytest.mark.parametrize(("markets", "fires"), [(20, False), (21, True)])
+def test_more_than_twenty_markets_are_a_caution_with_some_of_their_names(tmp_path, markets, fires):
+    names = [f"m{row % markets:02d}" for row in range(tiny.ROWS)]
+    log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(market=pl.Series(names)))
+    health = tiny.analysed(log)["health"].row(by_predicate=pl.col("check") == "many_markets", named=True)
+    assert (health["value"], health["status"]) == (markets, "caution" if fires else "ok")
+    assert ("'m00', 'm01', 'm02'" in health["sentence"]) == fires

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clickassay.cli.console import say, show_table, write_json
+from clickassay.cli.console import say, show_table, speaker, write_json
 from clickassay.cli.exit import ExitCode
 from clickassay.cli.options import JSON, QUIET, RUN
 from clickassay.cli.places import HERE
@@ -350,4 +350,5 @@ def explore(
 
 
 def _show_address(address: str) -> None:
-    say(f"Page: {address}", "Ctrl-C ends it.")
+    speaker().print(f"Page: {address}")  # its token is the way in: no secret to whom it is shown
+    say("Ctrl-C ends it.")

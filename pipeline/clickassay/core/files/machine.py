@@ -17,7 +17,7 @@ _REMEDIES = {
     errno.ENOMEM: "give the process more memory, then run again",
 }
 _NUMBER = re.compile(r"os error (\d+)|Os \{ code: (\d+)")
-_VARIABLES = re.compile(r"POLARS_\w+|Worker threads cannot be set")
+_VARIABLES = re.compile(r"POLARS_(?!VERBOSE)\w+|Worker threads cannot be set")
 
 
 def refuse_machine_fault(path: object, error: BaseException) -> None:

@@ -59,7 +59,9 @@ CHOICES = (
 
 def provenance_section(run: Run) -> Section:
     """Return definitions, choices, settings, inputs and versions as tables."""
-    settings = _named_values("Settings", ("Setting", "Value"), run.settings)
+    # the clock is that of the run unless it is given: settings.json has it, and the page stays the same
+    shown = {name: value for name, value in run.settings.items() if name != "clock"}
+    settings = _named_values("Settings", ("Setting", "Value"), shown)
     versions = _named_values("Versions", ("Software", "Version"), run.info.get("versions") or {})
     tables = (_definitions(run), settings, _inputs(run), versions)
     return Section(
