@@ -1,5 +1,6 @@
 """What a log's health checks say of sick logs, and that they say nothing of their healthy neighbours."""
 
+import polars as pl
 import pytest
 
 from clickassay.core.settings import Settings
@@ -9,7 +10,8 @@ from clickassay.jobs.health import examples_of, log_health
 from clickassay.jobs.patterns import log_to_table
 from clickassay.judgments.shown import clicks_by_position
 from clickassay.patterns.lists import log_lists
-from tests.support.logs.sick import NEIGHBOURS, SICK, healthy
+from support.logs import tiny
+from support.logs.sick import NEIGHBOURS, SICK, healthy
 
 SEARCHES, CLICKS = healthy()
 
