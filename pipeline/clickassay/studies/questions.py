@@ -5,7 +5,6 @@ network, extensions and settings is off.
 """
 
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -84,8 +83,11 @@ def sql_of(text: str) -> str:
     return question(text.strip()).sql if re.fullmatch(r"\w+", text.strip()) else text
 
 
-_MEMORY = {"memory_limit": "50%"}
-"""Of this machine's, for the question of a command: an answer too large ends it, and not the machine."""
+_COMMAND = {"memory_limit": "50%", "threads": "1"}
+"""Half of this machine's memory for a command's question: an answer too large ends it, and not the machine.
+
+Two threads add up numbers in an order that changes from time to time, and with it the last digits.
+"""
 
 
 def ask(run: Path, sql: str) -> pl.DataFrame:
@@ -109,7 +111,7 @@ def ask(run: Path, sql: str) -> pl.DataFrame:
         one valid statement that returns rows.
     """
     file = _database(run)
-    with _explained(), closing(_open(file, _MEMORY)) as connection:
+    with _explained(), closing(_open(file, _COMMAND)) as connection:
         return frame_of(_answer(connection, file, sql))
 
 
@@ -140,7 +142,7 @@ MOST_ROWS = 100_000
 class PageQuestions:
     """The questions of one page, one at a time: the page's end interrupts the one that is being answered.
 
-    All pages together take a quarter of the memory, and leave a core to draw pages with.
+    All pages together take a quarter of the memory.
     """
 
     def __init__(self) -> None:
@@ -155,7 +157,7 @@ class PageQuestions:
             As `ask` does, or if the page has gone.
         """
         file = _database(run)
-        limits = {"memory_limit": "25%", "threads": str(max(1, (os.cpu_count() or 1) - 1))}
+        limits = _COMMAND | {"memory_limit": "25%"}
         try:
             with _explained(), closing(_open(file, limits)) as connection:
                 self._running = connection
