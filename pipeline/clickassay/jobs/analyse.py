@@ -21,9 +21,9 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import query_splits
 from clickassay.correlation.comparisons import comparisons, difference_comparisons
-from clickassay.correlation.disagreements import judge_disagreements
 from clickassay.correlation.influence import influence
-from clickassay.correlation.judges import agreement, confusion, judge_comparisons
+from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons
+from clickassay.correlation.judges.disagreements import judge_disagreements
 from clickassay.correlation.tables import correlations, differences
 from clickassay.correlation.weighted import sample_moments
 from clickassay.health.checks import health_table, refuse_stops

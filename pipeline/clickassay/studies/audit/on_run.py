@@ -10,17 +10,17 @@ from clickassay.core.errors import NothingInCommonError, ReportError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
 from clickassay.core.settings import Settings
+from clickassay.correlation.conventions import audit_tables, lists_of, scale_of, with_conventions
 from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import collected, read_input
 from clickassay.judgments.prepare import Judgments, prepare_judgments
 from clickassay.judgments.shown import judged_pool, rows_of_numbers
 from clickassay.metrics.catalogue import shown_pool
+from clickassay.metrics.conventions import Convention, conventions
+from clickassay.metrics.lists import NO_GRADE, Lists
+from clickassay.metrics.tool_formulas import AuditScale
 from clickassay.patterns.results import number_results
-from clickassay.studies.audit.conventions import Convention, conventions
-from clickassay.studies.audit.tables import audit_tables, lists_of, scale_of, with_conventions
-from clickassay.studies.audit.tool_formulas import AuditScale
-from clickassay.studies.evaluation.lists import NO_GRADE, Lists
 from clickassay.studies.finished_run import FinishedRun, GradedSample
 
 NEEDS_POOL = "needs judged results that no list shows: give --judgments"
