@@ -94,9 +94,16 @@ def test_what_is_out_of_range_is_refused_by_name(options, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("limit", ["4GB", "512 MiB", "1.5gb", " 100 kb ", "8B"])
-def test_a_memory_limit_is_a_number_with_its_unit(limit):
-    assert load_settings(memory_limit=limit).memory_limit == limit
+SIZES = {
+    "4GB": 4_000_000_000, "512 MiB": 536_870_912, "1.5gb": 1_500_000_000, " 100 kb ": 100_000, "8B": 8,
+    "1tib": 1_099_511_627_776,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("limit", "size"), SIZES.items())
+def test_a_memory_limit_is_a_number_with_its_unit(limit, size):
+    settings = load_settings(memory_limit=limit)
+    assert (settings.memory_limit, settings.memory_limit_bytes) == (limit, size)
 
 
 def test_several_faults_are_told_together():

@@ -26,6 +26,7 @@ LISTS = {
 }
 """Settings that take several values, and what stands between them; the name of a metric may hold commas and
 blanks of its own, in parentheses."""
+_BYTES = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT])(I?))?B\s*")
 _OF_SPARK = ("spark_master", "spark_remote", "spark_conf", "spark_staging")
 
 
@@ -41,6 +42,15 @@ def _setting(group: str, default: Any, meaning: str, **more: Any) -> Any:  # noq
         name: more.pop(name) for name in ("unset", "metavar", "each", "also", "details") if name in more
     }
     return Field(default=default, description=meaning, json_schema_extra=shown, **more)
+
+
+def _bytes(text: str) -> int:
+    """Return a size in bytes: GB are thousands of MB, GiB are 1024 MiB."""
+    found = _BYTES.fullmatch(text.upper())
+    if found is None:
+        raise ValueError("must be a number with its unit, as 4GB or 512MiB")
+    number, unit, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
 
 
 class Settings(BaseModel):
@@ -321,12 +331,8 @@ class Settings(BaseModel):
 
     @property
     def memory_limit_bytes(self) -> int | None:
-        """Memory limit in bytes; None if there is none."""
-        if self.memory_limit is None:
-            return None
-        number, unit = re.fullmatch(r"\s*([\d.]+)\s*([a-z]+)\s*", self.memory_limit.lower()).groups()  # type: ignore[union-attr]
-        step = 1024 if "i" in unit else 1000
-        return int(float(number) * step ** "bkmgt".index(unit[0]))
+        """Memory limit in bytes, the same number for every engine; None if there is none."""
+        return None if self.memory_limit is None else _bytes(self.memory_limit)
 
     @property
     def stored_depth(self) -> int:
@@ -383,8 +389,8 @@ class Settings(BaseModel):
     @field_validator("memory_limit")
     @classmethod
     def _memory_has_a_unit(cls, limit: str | None) -> str | None:
-        if limit is not None and not re.fullmatch(r"(?i)\s*\d+(\.\d+)?\s*([KMGT]i?B|B)\s*", limit):
-            raise ValueError("must be a number with its unit, as 4GB or 512MiB")
+        if limit is not None:
+            _bytes(limit)
         return limit
 
     @field_validator("spark_conf")

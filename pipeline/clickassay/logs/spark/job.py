@@ -132,7 +132,7 @@ def spark_engine(settings: Settings, work: Path | None, log_bytes: int | None) -
         settings.spark_remote,
         dict(entry.split("=", 1) for entry in settings.spark_conf),
         settings.threads,
-        settings.memory_limit,
+        settings.memory_limit_bytes,
         log_bytes,
     )
     with (
