@@ -46,10 +46,6 @@ from clickassay.patterns.table import PatternTable, StagedTable, check_depths, c
 Frames = dict[str, pl.DataFrame]
 
 
-LOG_SETTINGS = ("idle_minutes", "idle_scope", "normalise_urls", "folds", "only_judged")
-"""Settings that have their effect when the pattern table is made, and that every table names."""
-
-
 def analyse(
     table: PatternTable,
     judgments: str | Path,

@@ -10,12 +10,11 @@ from clickassay.core.errors import PatternError
 from clickassay.core.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.provenance import plain_settings, versions
-from clickassay.core.settings import Settings
+from clickassay.core.settings import NAMED_SETTINGS, Settings, log_settings
 from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
-from clickassay.inputs.types import UTC
-from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, with_log_settings
+from clickassay.jobs.analyse import Frames, analyse_tables, with_log_settings
 from clickassay.jobs.click_models import run_models
 from clickassay.jobs.health import HEALTH_FILE
 from clickassay.jobs.inputs import Inputs, open_log, with_judgments
@@ -116,7 +115,7 @@ def _check_info(table: StagedTable, folder: Path) -> None:
     info = table.info
     whole = isinstance(info.get("stored_depth"), int) and isinstance(info.get("inputs"), dict)
     used = info.get("settings")
-    if not whole or not isinstance(used, dict) or not used.keys() >= set(LOG_SETTINGS):
+    if not whole or not isinstance(used, dict) or not used.keys() >= set(NAMED_SETTINGS):
         raise PatternError(
             f"pattern table {folder} is broken: its settings.json lacks what `clickassay patterns` wrote; "
             "make it again"
@@ -200,13 +199,10 @@ def _undecided(table: StagedTable, graded: Judgments, settings: Settings, frames
 
 
 def _info(table: StagedTable, inputs: Inputs, settings: Settings) -> dict[str, Any]:
-    log_settings = {name: table.info["settings"][name] for name in LOG_SETTINGS}
-    log_settings["clock"] = table.info["settings"].get("clock")  # a script has none
-    log_settings["time_zone"] = table.info["settings"].get("time_zone", UTC)
     attributes = None if inputs.queries is None else inputs.queries.rows
     return {
         "layout": LAYOUT,
-        "settings": {**plain_settings(settings), **log_settings},
+        "settings": {**plain_settings(settings), **log_settings(table.info["settings"])},
         "stored_depth": table.stored_depth,
         "inputs": {**table.info["inputs"], **inputs.identities},
         "versions": versions(),

@@ -35,12 +35,11 @@ def _setting(group: str, default: Any, meaning: str, **more: Any) -> Any:  # noq
 
     `more` may have the limits of pydantic's `Field`, and ``unset`` (what None or an empty tuple amounts to),
     ``metavar`` (what stands for a value in `--help`), ``each`` (range of the items of a list), ``also``
-    (a shorter option) and ``details`` (Markdown for the page of settings alone).
+    (a shorter option), ``of_log`` (see `declared.Setting`) and ``details`` (Markdown for the page of settings
+    alone).
     """
-    shown: dict[str, Any] = {"group": group}
-    shown |= {
-        name: more.pop(name) for name in ("unset", "metavar", "each", "also", "details") if name in more
-    }
+    told = ("unset", "metavar", "each", "also", "of_log", "details")
+    shown = {"group": group, **{name: more.pop(name) for name in told if name in more}}
     return Field(default=default, description=meaning, json_schema_extra=shown, **more)
 
 
@@ -59,7 +58,12 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     depth: tuple[int, ...] = _setting(
-        "Sessions", (5, 10), "Cut k of results and clicks.", each=f"1 to {MAX_DEPTH}", metavar="K"
+        "Sessions",
+        (5, 10),
+        "Cut k of results and clicks.",
+        each=f"1 to {MAX_DEPTH}",
+        metavar="K",
+        of_log="sql",
     )
     idle_minutes: float = _setting(
         "Sessions",
@@ -68,9 +72,13 @@ class Settings(BaseModel):
         gt=0,
         le=7 * 24 * 60,
         metavar="MINUTES",
+        of_log="sql",
     )
     idle_scope: Literal["user", "query"] = _setting(
-        "Sessions", "user", "Whose activity counts: that of the user, or of the user with the same query."
+        "Sessions",
+        "user",
+        "Whose activity counts: that of the user, or of the user with the same query.",
+        of_log="sql",
     )
     normalise_urls: bool = _setting(
         "Sessions",
@@ -78,6 +86,7 @@ class Settings(BaseModel):
         "Bring URLs to a normal form.",
         details="Scheme and host in lower case, without default port, fragment and one trailing slash; "
         "ids that are no URLs are left alone.",
+        of_log="sql",
     )
     max_rejected: float = _setting(
         "Sessions",
@@ -108,6 +117,7 @@ class Settings(BaseModel):
         False,
         "Keep only the lists of queries that have judgments; count the sessions of all others.",
         details="Coverage stays exact.",
+        of_log="engine",
     )
     batch: str = _setting(
         "Log",
@@ -138,6 +148,7 @@ class Settings(BaseModel):
         metavar="TIME",
         details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
         "repeated on another day.",
+        of_log="later",
     )
     time_zone: str = _setting(
         "Log",
@@ -147,6 +158,7 @@ class Settings(BaseModel):
         details="Times with a zone keep theirs, and numbers are UTC. Of a local time that occurs twice (in "
         "autumn) the earlier is meant; one that does not exist (in spring) is rejected and counted as null "
         "timestamp.",
+        of_log="later",
     )
     folds: int = _setting(
         "Log",
@@ -157,6 +169,7 @@ class Settings(BaseModel):
         details="What is fitted on clicks of even folds is evaluated on those of odd ones; `diff` needs 8 or "
         "more to know what users' habits add. A store keeps the number that it was made with.",
         metavar="N",
+        of_log="sql",
     )
     scale: tuple[str, ...] = _setting(
         "Grades",
