@@ -5,8 +5,8 @@ import subprocess
 from support.places import ROOT
 
 MOST = 75_000
-ELSEWHERE = ("reports/", "sql/", "tests/", "data_samples/")
-"""Folders whose pages are results, or belong to what lies beside them."""
+ELSEWHERE = ("reports/", "docs/sample/", "sql/", "tests/", "data_samples/")
+"""Folders whose pages are results of runs, or describe the files beside them."""
 
 
 def words_of_documents():
