@@ -1,7 +1,6 @@
 """Settings: where they come from, which win, and what is refused."""
 
 import re
-from typing import get_args
 
 import pytest
 from pydantic import ValidationError
@@ -17,7 +16,6 @@ from clickassay.core.settings import (
     load_settings,
     log_settings,
 )
-from clickassay.report.published.read import known
 
 
 def from_toml(folder, text, **options):
@@ -123,11 +121,6 @@ def test_several_faults_are_told_together():
 def test_settings_survive_json():
     chosen = load_settings(depth=[3], scale=["a", "b", "c", "d"], memory_limit="1GB")
     assert Settings(**chosen.model_dump(mode="json")) == chosen
-
-
-def test_all_published_numbers_can_be_chosen():
-    choices = Settings.model_fields["published"].annotation
-    assert set(get_args(get_args(choices)[0])) == set(known())
 
 
 # ---- the environment --------------------------------------------------------------------------------

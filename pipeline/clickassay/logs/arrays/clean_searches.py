@@ -70,10 +70,8 @@ def _holds_null(lists: pa.LargeListArray) -> Flags:
 
 def _too_long(queries: pl.Series) -> Flags | None:
     """Return which queries have more than `MOST_BYTES`; None if none has."""
-    lengths = queries.str.len_bytes()
-    if (lengths.max() or 0) <= MOST_BYTES:
-        return None
-    return (lengths > MOST_BYTES).fill_null(value=False).to_numpy()
+    too_long = queries.str.len_bytes() > MOST_BYTES
+    return too_long.fill_null(value=False).to_numpy() if too_long.any() else None
 
 
 def first_faults(height: int, faults: tuple[str, ...], found: Mapping[str, Flags | None]) -> Codes | None:
