@@ -13,7 +13,7 @@ from clickassay.core.settings import Settings
 from clickassay.correlation.conventions import audit_tables, lists_of, scale_of, with_conventions
 from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.columns import JUDGMENTS
-from clickassay.inputs.tables import collected, read_input
+from clickassay.inputs.tables import WholeInput, read_input
 from clickassay.judgments.prepare import Judgments, prepare_judgments
 from clickassay.judgments.shown import judged_pool, rows_of_numbers
 from clickassay.metrics.catalogue import shown_pool
@@ -125,7 +125,9 @@ class _GradedLists:
     def of_judgments(cls, run: FinishedRun, graded: GradedSample, path: str) -> "_GradedLists":
         key, settings = graded.sample.key, run.settings
         lists = run.configurations(key).select("market", "query", "results")
-        judgments = _graded(path, lists, settings)
+        given = WholeInput.of(read_input("judgments", path, JUDGMENTS))
+        queries = lists.select("market", "query").unique()
+        judgments = prepare_judgments(given.rows, queries, settings, by_market=given.by_market)
         own, on = judgments.grades.filter(pl.col("judge") == key.judge), judgments.query_key
         query = lists.select(pl.struct("market", "query").rle_id().cast(pl.Int64)).to_series().to_numpy()
         results = number_results(lists["results"], query)
@@ -134,26 +136,19 @@ class _GradedLists:
         judged = grades[rows]
         there = judged != NO_GRADE
         if not there.any():
-            raise _nothing_in_common(run, path, lists, judgments)
+            raise _nothing_in_common(run, path, lists, given.rows, judgments)
         if (judged != graded.grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
             raise _other_judgments(run.folder)
         pool = judged_pool(lists, own.group_by(*on, "grade").len(), settings.max_grade)
         return cls(lists_of(graded.sample.configuration_ids, judged, pool), True, int((~there).sum()))
 
 
-def _graded(path: str, lists: pl.DataFrame, settings: Settings) -> Judgments:
-    read = read_input("judgments", path, JUDGMENTS)
-    queries = lists.select("market", "query").unique()
-    return prepare_judgments(collected(read), queries, settings, by_market="market" in read.columns)
-
-
 def _nothing_in_common(
-    run: FinishedRun, path: str, lists: pl.DataFrame, judgments: Judgments
+    run: FinishedRun, path: str, lists: pl.DataFrame, rows: pl.DataFrame, judgments: Judgments
 ) -> NothingInCommonError:
     """Return an error with one name of each side; where they meet, it is the judge that does not."""
     key, theirs = judgments.query_key, judgments.grades
     if theirs.is_empty():  # no query is in both: they are named as they were read
-        rows = collected(read_input("judgments", path, JUDGMENTS))
         theirs = rows.select("market", "query", "url").drop_nulls()
     ours = lists.explode("results").select(*key, text="results")
     apart = names_apart(
