@@ -236,8 +236,8 @@ def _anchor(heading: str) -> str:
 
 
 def _table(rows: Sequence[Row]) -> str:
-    cells = [("name", "value", "meaning"), ("---",) * 3, *rows]
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in cells)
+    lines = ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
+    return "".join(("| name | value | meaning |\n|---|---|---|\n", *lines))
 
 
 def main() -> None:

@@ -92,7 +92,8 @@ def markdown_cell(text: str) -> str:
 
 
 def _table(head: list[str], rules: list[str], rows: list[list[str]]) -> str:
-    return "".join(f"| {' | '.join(row)} |\n" for row in (head, rules, *rows))
+    lines = (f"| {' | '.join(row)} |\n" for row in (head, *rows))
+    return "".join((next(lines), f"|{'|'.join(rules)}|\n", *lines))
 
 
 def main() -> None:

@@ -35,8 +35,8 @@ def settings_page() -> str:
 
 def _section(group: str, settings: list[Setting]) -> str:
     rows = [_row(setting) for setting in settings]
-    cells = [("name", "value", "default", "meaning"), ("---",) * 4, *rows]
-    return f"## {group}\n\n" + "".join("| " + " | ".join(row) + " |\n" for row in cells)
+    head = "| name | value | default | meaning |\n|---|---|---|---|\n"
+    return f"## {group}\n\n{head}" + "".join("| " + " | ".join(row) + " |\n" for row in rows)
 
 
 def _row(setting: Setting) -> tuple[str, str, str, str]:

@@ -65,7 +65,9 @@ def _names(columns: list[Column], key: tuple[str, ...]) -> str:
 
 
 def _table(rows: list[Cells]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (("column", "type", "meaning"), ("---",) * 3, *rows))
+    lines = (f"| {' | '.join(row)} |" for row in (("column", "type", "meaning"), *rows))
+    head = next(lines)
+    return "\n".join((head, "|---|---|---|", *lines))
 
 
 def with_tables(page: str) -> str:

@@ -27,7 +27,7 @@ def sections(name):
 
 def rows_of(text):
     """Return the cells of the last pipe table of a text, its head first and its rule left out."""
-    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    lines = [line for line in text.splitlines() if line.startswith("|")]
     last = max(number for number, line in enumerate(lines) if set(line) <= set("|-: "))
     kept = [lines[last - 1], *lines[last + 1 :]]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in kept]
@@ -224,7 +224,7 @@ def test_a_cell_shows_its_text_and_nothing_else():
 
 def test_every_row_of_an_answer_has_as_many_cells_as_its_head():
     for name, text in sections("questions.md").items():
-        if "\n| " in text:
+        if "\n|" in text:
             head, *rows = rows_of(text)
             assert {len(row) for row in rows} == {len(head)}, name
             assert 1 <= len(rows) <= 3, name
