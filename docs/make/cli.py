@@ -29,9 +29,9 @@ TOP = """<!-- Made by `make pages` from the texts of `--help`: do not edit by ha
     clickassay COMMAND [OPTIONS]
 
 Every command has `--help` (or `-h`), which shows in the terminal what stands here, with all options. Here a
-table has the options of the command itself; others are explained once, among the
+command has its usage, examples, and its own options; others are explained once, among the
 [shared options](#shared-options) and the [settings](settings.md), which a file or the environment can give as
-well. How commands end: [exit codes](exit-codes.md).
+well. [Exit codes](exit-codes.md).
 
 A path is one of this machine, in UTF-8; `file:///…` is the path that it names. Other URLs are for logs,
 pattern tables and stores on `--engine spark`.
@@ -44,8 +44,8 @@ SEVERAL = 3
 Parameter = Any
 """A parameter, command or group as Typer hands it out; its classes are not public."""
 
-Row = tuple[str, str, str]
-"""How an argument or option is spelled, its value, and its meaning."""
+Row = tuple[str, str]
+"""How an argument or option is spelled, with its value, and its meaning."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,12 @@ def _shared(commands: list[tuple[str, Parameter]]) -> list[Row]:
     number = Counter(
         _row(one, command) for _, command in commands for one in _options(command) if not _is_setting(one)
     )
-    best = {row[0]: row for row, times in reversed(number.most_common()) if times >= SEVERAL}
-    return [row for row in number if best.get(row[0]) == row]
+    best = {_name(row): row for row, times in reversed(number.most_common()) if times >= SEVERAL}
+    return [row for row in number if best.get(_name(row)) == row]
+
+
+def _name(row: Row) -> str:
+    return row[0].split("`")[1]
 
 
 def _overview(commands: list[tuple[str, Parameter]]) -> str:
@@ -118,22 +122,16 @@ def _section(path: str, command: Parameter, shared: list[Row]) -> str:
     options = _options(command)
     plain = [one for one in options if not _is_setting(one)]
     own = [row for one in (*arguments, *plain) if (row := _row(one, command)) not in shared]
-    parts = [
-        f"## {_short(path)}",
-        read.summary,
-        *map(_marked, read.more),
-        f"    {_usage(path, arguments, options)}",
-    ]
-    if read.examples:
-        parts += ["Examples:" if len(read.examples) > 1 else "Example:"]
-        parts += ["\n".join(f"    {example}" for example in read.examples)]
+    lines = (_usage(path, arguments, options), *read.examples)
+    parts = [f"## {_short(path)}", read.summary, *map(_marked, read.more)]
+    parts += ["\n".join(f"    {line}" for line in lines)]
     parts += [_table(own).rstrip("\n")] if own else []
     elsewhere = {
         f"[Shared](#{_anchor(SHARED)})": [one for one in plain if _row(one, command) in shared],
         "[Settings](settings.md)": [one for one in options if _is_setting(one)],
     }
-    lines = (f"{link}: {', '.join(map(_first, given))}." for link, given in elsewhere.items() if given)
-    return "\n\n".join([*parts, " ".join(lines)]).rstrip("\n") + "\n"
+    others = (f"{link}: {', '.join(map(_first, given))}." for link, given in elsewhere.items() if given)
+    return "\n\n".join([*parts, " ".join(others)]).rstrip("\n") + "\n"
 
 
 def read_help(text: str) -> Help:
@@ -154,12 +152,10 @@ def _row(parameter: Parameter, command: Parameter) -> Row:
     """Return the cells of an argument or option."""
     kind, default = _type_words(parameter, command), _default(parameter)
     value = ", ".join(filter(None, ("" if kind == "flag" else kind, default and f"default {default}")))
+    after = value and f" {value}"
     is_argument = parameter.param_type_name == "argument"
-    return (
-        f"`{_argument_name(parameter)}`" if is_argument else _spelling(parameter),
-        value,
-        _meaning(parameter),
-    )
+    name = f"`{_argument_name(parameter)}`" if is_argument else _spelling(parameter)
+    return f"{name}{after}", _meaning(parameter)
 
 
 def _spelling(option: Parameter) -> str:
@@ -237,7 +233,7 @@ def _anchor(heading: str) -> str:
 
 def _table(rows: Sequence[Row]) -> str:
     lines = ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
-    return "".join(("| name | value | meaning |\n|---|---|---|\n", *lines))
+    return "".join(("| name | meaning |\n|---|---|\n", *lines))
 
 
 def main() -> None:

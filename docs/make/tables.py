@@ -16,7 +16,7 @@ TABLES = {f"log {table.name}": table for table in PATTERN_TABLES} | {
 }
 """The tables by the name between the marks of the page; what both parts have stands there once."""
 
-Cells = tuple[str, str, str]
+Cells = tuple[str, str]
 
 
 def shared() -> dict[str, Column]:
@@ -46,12 +46,12 @@ def _rows(columns: tuple[Column, ...] | list[Column], *, key: tuple[str, ...], s
     for kind, group in groups:
         members = list(group)
         if kind is True:
-            found.append((_names(members, key), "", ""))
+            found.append((_names(members, key), ""))
         elif kind:
             meaning = members[0].meaning.replace("lower end", "lower and upper end")
-            found.append((_names(members, key), str(members[0].dtype), meaning))
+            found.append((f"{_names(members, key)} {members[0].dtype}", meaning))
         else:
-            found += [(_names([one], key), str(one.dtype), one.meaning) for one in members]
+            found += [(f"{_names([one], key)} {one.dtype}", one.meaning) for one in members]
     return found
 
 
@@ -65,9 +65,7 @@ def _names(columns: list[Column], key: tuple[str, ...]) -> str:
 
 
 def _table(rows: list[Cells]) -> str:
-    lines = (f"| {' | '.join(row)} |" for row in (("column", "type", "meaning"), *rows))
-    head = next(lines)
-    return "\n".join((head, "|---|---|---|", *lines))
+    return "\n".join(("| column | meaning |\n|---|---|", *(f"| {' | '.join(row)} |" for row in rows)))
 
 
 def with_tables(page: str) -> str:
