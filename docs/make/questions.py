@@ -13,7 +13,7 @@ from clickassay.studies.questions import DATABASE, Question, ask, cells, questio
 DOCS = Path(__file__).parents[1]
 PAGE = DOCS / "reference" / "questions.md"
 SAMPLE = DOCS.parent / "reports" / "sample"
-MAX_ROWS = 3
+MAX_ROWS = 2
 MAX_CELL = 60
 """Characters of a cell; a list of ten URLs would make a row unreadable."""
 SAMPLE_COLUMNS = ("market", "depth", "judge")

@@ -18,12 +18,11 @@ A setting has one name everywhere. `idle_minutes` here is
 - `idle_minutes = 30`, a line of the file that `--settings FILE.toml` names.
 
 An option wins over a variable, a variable over the file, the file over the default. Variables and the file
-may have settings that a command does not use; a name that is no setting is refused. An empty variable counts
-as not set. A setting that is true or false is an option by itself: `--only-judged` or `--no-only-judged`.
+may have settings that a command does not use; an unknown name is refused. An empty variable is not set.
+A setting that is true or false is an option by itself: `--only-judged` or `--no-only-judged`. A list takes
+several values: with commas, by repeating the option, or as a list in TOML: `depth = [5, 10]`.
 
-A list takes several values: with commas, by repeating the option, or as a list in TOML: `depth = [5, 10]`.
-
-What a run was made with stands in its `settings.json`.
+A run keeps its settings in `settings.json`.
 """
 
 
