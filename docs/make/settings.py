@@ -39,8 +39,8 @@ def _section(group: str, settings: list[Setting]) -> str:
 
 
 def _row(setting: Setting) -> tuple[str, str, str, str]:
-    several = ", several" if setting.is_list else ""
-    value = f"{type_in_words(setting.type)}{several}{f', {setting.limits}' if setting.limits else ''}"
+    kind = type_in_words(setting.type).removeprefix("a ")
+    value = ", ".join(filter(None, (kind, "several" if setting.is_list else "", setting.limits)))
     meaning = " ".join(filter(None, (setting.meaning, setting.details)))
     return f"`{setting.name}`", value, setting.default, meaning
 
