@@ -138,7 +138,8 @@ def read_help(text: str) -> Help:
     """Take the help of a command apart: paragraphs, and the indented lines below "Example"."""
     prose, _, below = re.sub(r"\nExamples\n-+\n", "\nExample:\n", text).partition("\nExample:\n")
     paragraphs = [" ".join(part.split()) for part in prose.split("\n\n") if part.strip()]
-    examples = [line.strip() for line in below.splitlines() if line.strip()]
+    joined = re.sub(r"\n +(?=--)", " ", below)
+    examples = [line.strip() for line in joined.splitlines() if line.strip()]
     return Help(paragraphs[0], tuple(paragraphs[1:]), tuple(examples))
 
 

@@ -149,6 +149,12 @@ def test_the_reference_has_every_option_and_argument_that_help_lists(helps):
         assert arguments == set(re.findall(r"^\| `([A-Z]\w*)` ", text, re.MULTILINE)), command
 
 
+def test_every_example_is_one_whole_line():
+    lines = re.findall(r"^    (.+)$", (REFERENCE / "cli.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(lines) > 60
+    assert [line for line in lines if not line.startswith("clickassay ")] == []
+
+
 def test_an_option_that_is_explained_elsewhere_is_explained_there():
     told = sections("cli.md")
     shared = set(spelled(told.pop("Shared options")))
@@ -176,7 +182,7 @@ def test_the_page_has_every_setting_once_with_its_default_and_every_choice():
     assert list(rows) == list(Settings.model_fields)
     shown = {name: row[2] for name, row in rows.items()}
     assert (shown["depth"], shown["idle_minutes"], shown["only_judged"]) == ("5, 10", "60", "false")
-    assert (shown["threads"], shown["published"], shown["metric"]) == ("all cores", "none", "none")
+    assert (shown["threads"], shown["metric"]) == ("all cores", "none")
     assert rows["conflicts"][1] == "one of error, max, mean-rounded, latest"
 
 
