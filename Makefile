@@ -96,6 +96,7 @@ pages: $(VENV)/installed $(VENV)/tools
 	$(BIN)/python docs/make/settings.py
 	$(BIN)/python docs/make/audit.py
 	$(BIN)/python docs/make/health.py
+	$(BIN)/python docs/make/tables.py
 	$(BIN)/python docs/make/questions.py
 	$(BIN)/python docs/make/sql.py
 
