@@ -7,11 +7,18 @@ PIP := $(BIN)/python -m pip install --quiet
 SOURCES := pyproject.toml $(shell find pipeline sql -type f -not -name '*.pyc')
 SAMPLE := data_samples
 
-.PHONY: report explore dev quick check test test-thorough test-all lint samples truth pictures site pages pins clean
+.PHONY: report sample explore dev quick check test test-thorough test-all lint samples truth pictures site pages pins clean
 
 report: $(VENV)/installed
-	@CLICKASSAY_CLOCK=2026-02-01 $(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
+	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
 	  --judgments $(SAMPLE)/judgments.parquet --queries $(SAMPLE)/queries.parquet --out reports/sample --force
+
+# What a reader looks at: its test makes the run again and compares.
+SHOWN := report.md summary.png $(addprefix tables/,$(addsuffix .csv,baselines click_models funnel health influence_queries \
+  table1_statistics table2_correlations table2_noise_corrected table6_differences))
+sample: report
+	rm -rf docs/sample && mkdir docs/sample
+	cd reports/sample && cp $(SHOWN) ../../docs/sample
 
 explore: report $(VENV)/explorer
 	$(BIN)/clickassay explore reports/sample
@@ -91,7 +98,7 @@ site: $(VENV)/installed $(VENV)/documents
 	$(BIN)/python -m sphinx -q -W --keep-going -c docs/make -d build/doctrees . build/site
 	@echo "Documents: build/site/index.html"
 
-pages: $(VENV)/installed $(VENV)/tools
+pages: report $(VENV)/tools
 	$(BIN)/python docs/make/cli.py
 	$(BIN)/python docs/make/settings.py
 	$(BIN)/python docs/make/audit.py
@@ -99,7 +106,7 @@ pages: $(VENV)/installed $(VENV)/tools
 	$(BIN)/python docs/make/questions.py
 	$(BIN)/python docs/make/sql.py
 
-pictures: $(VENV)/installed $(VENV)/tools
+pictures: report $(VENV)/tools
 	$(BIN)/python docs/make/pictures.py
 
 truth: $(VENV)/installed
