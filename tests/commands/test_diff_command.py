@@ -12,7 +12,8 @@ import pytest
 from clickassay.studies.runs_compared.numbers import BEYOND, NO_VALUE, NOT_TESTED, WITHIN
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
 from support.logs import tiny
-from support.runs.given_runs import ROOT, changed_info, changed_table, compared, judgments, made
+from support.places import ROOT
+from support.runs.given_runs import changed_info, changed_table, compared, judgments, made
 from support.runs.sample_run import sample
 
 HOSTILE = "\x1b[31mred\x1b[0m\u202e[bold]\n"

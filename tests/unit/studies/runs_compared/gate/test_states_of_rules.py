@@ -161,15 +161,15 @@ def test_a_mean_is_weighted_by_sessions_and_a_closed_form_is_that_of_the_table()
 
 
 def test_a_rule_is_about_the_sample_that_it_names_else_that_of_the_options_else_the_headline():
-    def sample(text, **options):
+    def chosen(text, **options):
         return outcome(sample(), text, SampleChoice(**options)).sample
 
-    assert sample("coverage >= 0") == SampleKey("north", 5, "all")
-    assert sample("coverage >= 0", depth=10) == SampleKey("north", 10, "all")
-    assert sample("coverage >= 0 for market south", depth=10) == SampleKey("south", 10, "all")
-    assert sample("coverage >= 0 for depth 5", depth=10, market="south") == SampleKey("south", 5, "all")
+    assert chosen("coverage >= 0") == SampleKey("north", 5, "all")
+    assert chosen("coverage >= 0", depth=10) == SampleKey("north", 10, "all")
+    assert chosen("coverage >= 0 for market south", depth=10) == SampleKey("south", 10, "all")
+    assert chosen("coverage >= 0 for depth 5", depth=10, market="south") == SampleKey("south", 5, "all")
     with pytest.raises(ReportError, match=r"rule 'cover.*no judged configurations of market west; it has: "):
-        sample("coverage >= 0 for market west")
+        chosen("coverage >= 0 for market west")
 
 
 def test_the_sample_by_default_is_that_of_the_headline_with_several_judges(tmp_path):
