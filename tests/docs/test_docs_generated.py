@@ -13,9 +13,9 @@ from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.settings import Settings
 from support.pages import parts, script
 from support.places import ROOT
+from support.runs.sample_run import sample, table
 
 REFERENCE = ROOT / "docs" / "reference"
-SAMPLE = ROOT / "reports" / "sample"
 AGAIN = "make it again with `make pages` and commit it"
 GROUPS = ("clicks", "import", "store")
 
@@ -191,7 +191,7 @@ def test_the_page_has_every_setting_once_with_its_default_and_every_choice():
 
 def test_the_committed_page_of_questions_is_that_of_today():
     page = (REFERENCE / "questions.md").read_text(encoding="utf-8")
-    assert page == script("questions").questions_page(), AGAIN
+    assert page == script("questions").questions_page(sample()), AGAIN
 
 
 def test_the_page_has_every_question_with_its_words_and_a_link_to_its_sql():
@@ -208,7 +208,7 @@ def test_the_answer_on_coverage_is_what_the_table_holds():
     text = sections("questions.md")["coverage"]
     head, *rows = rows_of(text)
     above = dict(re.findall(r"(market|depth|judge) (\w+)[,:]", text))
-    statistics = pl.read_parquet(SAMPLE / "statistics.parquet").sort("market", "depth", "judge")
+    statistics = table("statistics").sort("market", "depth", "judge")
     assert len(rows) == min(statistics.height, 2)
     for row, kept in zip(rows, statistics.iter_rows(named=True), strict=False):
         found = above | dict(zip(head, row, strict=True))
@@ -240,7 +240,7 @@ def test_every_row_of_an_answer_has_as_many_cells_as_its_head():
 
 def test_a_question_without_an_answer_says_so(tmp_path):
     run = tmp_path / "run"
-    shutil.copytree(SAMPLE, run, ignore=shutil.ignore_patterns("tables", "report.*", "run.duckdb"))
+    shutil.copytree(sample(), run, ignore=shutil.ignore_patterns("tables", "report.*", "run.duckdb"))
     empty = pl.read_parquet(run / "statistics.parquet").clear()
     empty.write_parquet(run / "statistics.parquet")
     page = script("questions").questions_page(run)
@@ -251,8 +251,8 @@ def test_a_question_without_an_answer_says_so(tmp_path):
 def test_the_answers_here_are_those_of_duckdb_alone():
     head, *rows = rows_of(sections("questions.md")["worst_disagreements"])
     with duckdb.connect() as connection:
-        for table in ("configurations", "correlations", "patterns"):
-            connection.read_parquet(str(SAMPLE / f"{table}.parquet")).create_view(table)
+        for name in ("configurations", "correlations", "patterns"):
+            connection.read_parquet(str(sample() / f"{name}.parquet")).create_view(name)
         sql = (ROOT / "sql" / "questions" / "metrics" / "worst_disagreements.sql").read_text(encoding="utf-8")
         answer = connection.sql(sql)
         assert head == [name for name in answer.columns if name not in ("market", "depth", "judge")]

@@ -35,6 +35,7 @@ from support.oracle.oracle_metrics import err as err_of
 from support.pages import parts
 from support.places import ROOT
 from support.runs.given_sample import sample_of
+from support.runs.sample_run import table
 
 PAGE, WHY = (
     (ROOT / "docs" / name).read_text(encoding="utf-8").replace("\N{MINUS SIGN}", "-")
@@ -150,7 +151,7 @@ def test_the_page_has_every_metric_of_a_run_in_the_order_of_reports():
 
 
 def test_the_committed_run_has_the_metrics_of_the_page():
-    columns = pl.read_parquet_schema(ROOT / "reports" / "sample" / "configurations.parquet")
+    columns = table("configurations").schema
     assert set(SECTIONS) == {name for name, kind in columns.items() if kind == pl.Float64}
 
 
@@ -506,9 +507,9 @@ def test_clicks_fall_as_quality_rises_when_the_page_answers():
 
 def sample_rows(name, **where):
     """Return the rows of the sample run that the page speaks of."""
-    table = pl.read_parquet(ROOT / "reports" / "sample" / f"{name}.parquet")
+    found = table(name)
     chosen = {"market": "north", "depth": 5, "split": "all", "click_metric": "MeanRR"} | where
-    return table.filter(**{column: value for column, value in chosen.items() if column in table.columns})
+    return found.filter(**{column: value for column, value in chosen.items() if column in found.columns})
 
 
 def one(name, column, **where):
