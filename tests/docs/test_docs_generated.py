@@ -61,7 +61,7 @@ def test_the_page_on_tables_has_every_table_once_and_every_column_with_its_type(
     marked = re.findall(r"<!-- columns of ([\w ]+) -->\n(.*?)<!-- end -->", page, flags=re.DOTALL)
     tables = script("tables").TABLES
     assert sorted(name for name, _ in marked) == sorted(["shared", *tables])
-    assert {table.name for table in RUN_TABLES} <= {name.removeprefix("log ") for name in tables}
+    assert {contract.name for contract in RUN_TABLES} <= {name.removeprefix("log ") for name in tables}
     told = {name: [row[0] for row in rows_of(text)] for name, text in marked}
     types = {
         (name, column): row[0].rpartition("`")[2].strip("* ")
@@ -69,10 +69,10 @@ def test_the_page_on_tables_has_every_table_once_and_every_column_with_its_type(
         for row in rows_of(text)[1:]
         for column in re.findall(r"`(\w+)`", row[0])
     }
-    for name, table in tables.items():
+    for name, contract in tables.items():
         named = re.findall(r"`(\w+)`", " ".join(told[name]))
-        assert named == [column.name for column in table.columns]
-        for column in table.columns:
+        assert named == [column.name for column in contract.columns]
+        for column in contract.columns:
             assert (types[name, column.name] or types["shared", column.name]) == str(column.dtype)
 
 
