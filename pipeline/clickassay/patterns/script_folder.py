@@ -6,6 +6,7 @@ Each table is a Parquet file, or a folder of part files as Spark writes them.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ _SETTINGS: Mapping[str, DataType] = {
     "clicks": pl.String,
     "dialect": pl.String,
     "clickassay": pl.String,
+    "clock_ms": pl.Int64,
     "faults": pl.Int64,
 }
 _UNFINISHED = "unfinished"
@@ -75,21 +77,22 @@ def _refuse_old_layout(folder: Path) -> None:
     counts = folder / COUNTS_FOLDER
     is_renamed = (counts / f"{_OLD_COUNTS}.parquet").exists()
     is_renamed &= not (counts / "attributed_clicks.parquet").exists()
-    if is_renamed or not _counts_repeats(counts / "searches.parquet"):
+    is_old = _lacks(counts / "searches.parquet", "shortened", beside="usable")
+    if is_renamed or is_old or _lacks(folder / "settings.parquet", "clock_ms", beside="faults"):
         raise PatternError(
             f"{folder} was left by the SQL of an older clickassay; "
             "print the SQL again with `clickassay sql` and run it"
         )
 
 
-def _counts_repeats(place: Path) -> bool:
-    """Return whether searches whose lists show a result again are counted; True if that cannot be seen."""
+def _lacks(place: Path, column: str, *, beside: str) -> bool:
+    """Return whether a table has the column `beside` but not `column`; False if that cannot be seen."""
     try:
         files = sorted(filter(_is_data, place.iterdir())) if place.is_dir() else [place]
         names = scan_parquet(files[0]).collect_schema().names()
     except (OSError, IndexError, pl.exceptions.PolarsError):
-        return True
-    return "usable" not in names or "shortened" in names
+        return False
+    return beside in names and column not in names
 
 
 def _broken(folder: Path, reason: str) -> PatternError:
@@ -139,7 +142,8 @@ def _settings(folder: Path) -> dict[str, Any]:
             f"{folder} cannot be used: checks of the SQL that filled it found {settings['faults']} rows "
             "where there must be none; read the output of that run"
         )
-    return settings
+    clock = datetime.fromtimestamp(settings["clock_ms"] / 1000, UTC)
+    return {**settings, "clock": clock.isoformat(timespec="seconds")}
 
 
 def _rows(folder: Path, name: str, form: Mapping[str, DataType]) -> list[tuple[Any, ...]]:
@@ -182,7 +186,7 @@ def _info(settings: Mapping[str, Any], counts: Counts, tables: Mapping[str, pl.D
     """Return the `info` of the table: settings, inputs, versions; only the other engine saw the files."""
     digest = _digest(counts, tables)
     unknown = {"files": _UNKNOWN, "bytes": _UNKNOWN, "digest": f"{TABLES}:{digest}"}
-    log_settings = ("idle_minutes", "idle_scope", "normalise_urls", "folds")
+    log_settings = ("idle_minutes", "idle_scope", "normalise_urls", "folds", "clock")
     return {
         "stored_depth": settings["stored_depth"],
         "settings": {
