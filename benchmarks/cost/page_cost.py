@@ -74,7 +74,7 @@ def paper_sized() -> Path:
                                 "--n-queries", 24_000, "--seed", 3, "--out", log, "--quiet"))  # fmt: skip
         measured(clickassay("run", "--searches", log / "searches.parquet", "--clicks", log / "clicks.parquet",
                             "--judgments", log / "judgments.parquet", "--queries", log / "queries.parquet",
-                            "--published", "chapelle2009", "--out", out, "--quiet"))  # fmt: skip
+                            "--out", out, "--quiet"))  # fmt: skip
     sizes = pl.read_parquet(out / "statistics.parquet").select(
         "market", "depth", "n_queries", "n_configurations"
     )

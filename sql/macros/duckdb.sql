@@ -18,6 +18,9 @@ CREATE OR REPLACE TEMP MACRO row_number_of_its_own() AS row_number() OVER ();
 CREATE OR REPLACE TEMP MACRO length_of(xs) AS len(xs);
 CREATE OR REPLACE TEMP MACRO holds_null(xs) AS coalesce(list_count(xs) < len(xs), FALSE);
 
+-- bytes of a text in UTF-8
+CREATE OR REPLACE TEMP MACRO bytes_of(x) AS strlen(x);
+
 -- what stands for the results of a search whose query is left out, in rows that a later batch reads again
 CREATE OR REPLACE TEMP MACRO left_out_results() AS ['left out'];
 

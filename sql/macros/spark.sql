@@ -17,6 +17,9 @@ CREATE OR REPLACE TEMP MACRO row_number_of_its_own() AS monotonically_increasing
 CREATE OR REPLACE TEMP MACRO length_of(xs) AS CASE WHEN xs IS NOT NULL THEN CAST(size(xs) AS BIGINT) END;
 CREATE OR REPLACE TEMP MACRO holds_null(xs) AS coalesce(exists(xs, x -> x IS NULL), FALSE);
 
+-- bytes of a text in UTF-8
+CREATE OR REPLACE TEMP MACRO bytes_of(x) AS octet_length(x);
+
 -- what stands for the results of a search whose query is left out, in rows that a later batch reads again
 CREATE OR REPLACE TEMP MACRO left_out_results() AS array('left out');
 

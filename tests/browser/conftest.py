@@ -32,7 +32,7 @@ def run_folders(tmp_path_factory):
 def sample_run(tmp_path_factory):
     """The run on `data_samples`, made anew."""
     out = tmp_path_factory.mktemp("sample") / "run"
-    make_run(*SAMPLE.values(), out, load_settings(published="chapelle2009"), command="clickassay run")
+    make_run(*SAMPLE.values(), out, load_settings(), command="clickassay run")
     return out
 
 

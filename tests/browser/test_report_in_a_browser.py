@@ -163,9 +163,3 @@ def test_print_leaves_out_what_is_folded_and_what_only_a_screen_needs(opened, sa
         assert not page.locator("#t-table6_differences").is_visible()
         assert "Which metric correlates with which click metric" in page.inner_text(".print-only")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-
-
-def test_the_published_numbers_are_marked_as_those_of_another_log(opened, sample_run):
-    with opened(sample_run, **DESK) as page:
-        unfold(page)
-        assert "Chapelle et al. 2009, market 1" in page.inner_text("#published")

@@ -491,3 +491,6 @@ def test_columns_with_more_values_than_markets_or_judges_may_be_are_refused_befo
         f"{table}: column {column} has 3 different values ('{column}-0', '{column}-1', '{column}-2'" in said
     )
     assert "give --max-markets 3" in said
+    looked_at = inside("inspect", log.folder, "--depth", "3", "--max-markets", "2")
+    assert looked_at.code == 1
+    assert "give --max-markets 3" in looked_at.out + looked_at.err

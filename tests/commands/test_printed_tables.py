@@ -3,11 +3,12 @@
 import ast
 from itertools import product
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.cli.console import show_table
+from clickassay.cli.console import show_frame, show_table
 from support.places import ROOT
 
 CLI = ROOT / "pipeline" / "clickassay" / "cli"
@@ -64,3 +65,11 @@ def test_heads_are_spelled_out_as_cells_are(capsys):
     shown = capsys.readouterr().out
     assert r"query\x1b]0;a title\x07\u202e" in shown
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+def test_a_head_of_two_lines_is_printed_in_two_and_a_column_of_a_question_never_is(capsys):
+    show_table(("Run", "95 % interval\nlow"), [("a", "0.25")], numbers=("95 % interval\nlow",))
+    first, second, *_ = (line.split() for line in capsys.readouterr().out.strip().splitlines())
+    assert (first, second) == (["95", "%", "interval"], ["Run", "low"])
+    show_frame(pl.DataFrame({"a\nb": [1]}), most_rows=5)
+    assert r"a\x0ab" in capsys.readouterr().out

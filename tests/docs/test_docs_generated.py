@@ -114,7 +114,7 @@ def test_the_page_has_every_setting_once_with_its_default_and_every_choice():
     assert list(rows) == list(Settings.model_fields)
     shown = {name: row[2] for name, row in rows.items()}
     assert (shown["depth"], shown["idle_minutes"], shown["only_judged"]) == ("5, 10", "60", "false")
-    assert (shown["threads"], shown["published"], shown["metric"]) == ("all cores", "none", "none")
+    assert (shown["threads"], shown["metric"]) == ("all cores", "none")
     assert rows["conflicts"][1] == "one of error, max, mean-rounded, latest"
 
 

@@ -208,7 +208,7 @@ def test_what_ten_measures_cost_is_what_was_measured():
 def test_what_heavy_tails_do_to_decisions_is_what_was_found():
     pattern = (
         r"intervals of correlations covered (\d+) to (\d+) %, "
-        r"those of differences between metrics kept (\d+) to (\d+) %"
+        r"intervals of differences between metrics kept (\d+) to (\d+) %"
     )
     found = numbers(pattern, page("docs/explanation/decisions.md"))
     heavy = TAILS.filter(pl.col("weights").is_in(["pareto 1.5", "pareto 1.2"]))

@@ -1,15 +1,20 @@
 """Inputs that are replaced while a run reads them: no run has the digest of one and numbers of another."""
 
+import hashlib
 import shutil
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.core.settings import load_settings
+from clickassay.inputs.importers.ubi.importer import import_ubi
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_run
+from clickassay.studies.evaluation.job import EvaluationOptions, evaluate_files
 from support.logs import tiny
+from support.places import IMPORTED
 
 
 def replaced_at(message, file):
@@ -51,3 +56,38 @@ def test_judgments_that_are_replaced_while_a_run_uses_them_leave_no_run(tmp_path
     with pytest.raises(InputError, match=r"^judgments: .* was changed while it was read; run again$"):
         make_run(*paths, None, log.out, settings, progress=replaced_at(when, parquet(log, "judgments")))
     assert not log.out.exists()
+
+
+def shorter_at(message, file):
+    """Return a progress callback that takes the last line of a file away when a stage begins."""
+
+    def callback(event):
+        if event.message.startswith(message):
+            kept = file.read_text(encoding="utf-8").splitlines()[:-1]
+            file.with_name("new").write_text("\n".join(kept), encoding="utf-8")
+            file.with_name("new").replace(file)
+
+    return callback
+
+
+def test_a_log_that_is_replaced_while_it_is_imported_leaves_no_folder(tmp_path):
+    log = Path(shutil.copy(IMPORTED / "ubi" / "pages_from_impressions" / "log.jsonl", tmp_path))
+    with pytest.raises(InputError, match=r"log\.jsonl was changed while it was read; run again$"):
+        import_ubi([log], out=tmp_path / "out", progress=shorter_at("putting searches together", log))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["qrels", "system"])
+def test_files_that_are_replaced_while_they_are_evaluated_leave_no_numbers(tmp_path, name):
+    qrels, ranking = tmp_path / "qrels", tmp_path / "system"
+    qrels.write_text("q 0 a 1\nq 0 b 0\n", encoding="utf-8")
+    ranking.write_text("q Q0 a 1 2 system\nq Q0 b 2 1 system\n", encoding="utf-8")
+    options = EvaluationOptions("AP")
+    identity = evaluate_files(qrels, [ranking], options).inputs["run system"]
+    assert identity == {
+        "name": "system",
+        "bytes": ranking.stat().st_size,
+        "sha256": hashlib.sha256(ranking.read_bytes()).hexdigest(),
+    }
+    with pytest.raises(InputError, match=rf"{name} was changed while it was read; run again$"):
+        evaluate_files(qrels, [ranking], options, progress=shorter_at("evaluating", tmp_path / name))

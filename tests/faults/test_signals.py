@@ -56,7 +56,9 @@ def interrupted_at(
     log: tiny.Log, message: str, number: int, *, more: tuple[str, ...] = (), usual: str = HEARD
 ) -> tiny.Outcome:
     """Run the log and send a signal when progress first says `message`; `usual` handles SIGINT before."""
-    first_line = f"import signal; signal.signal(signal.SIGINT, signal.{usual})"
+    signals = {"SIGHUP": "SIG_DFL", "SIGINT": usual}  # whatever this process was started with
+    set_up = "; ".join(f"signal.signal(signal.{name}, signal.{how})" for name, how in signals.items())
+    first_line = f"import signal; {set_up}"
     command = [sys.executable, "-c", f"{first_line}\n{MARKED}", *log.options(), *more]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=tiny.environment(), text=True
@@ -67,7 +69,7 @@ def interrupted_at(
                 time.sleep(0.05)  # into the work itself
                 process.send_signal(number)
                 break
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     return tiny.Outcome(process.returncode, out, err)

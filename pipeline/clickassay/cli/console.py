@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -79,8 +80,8 @@ def show_table(
     console, right, ends = speaker(soft_wrap=False), set(numbers), set(sections)
     table = Table(box=box.SIMPLE_HEAD)
     cells = [[Text("" if cell is None else terminal(str(cell))) for cell in row] for row in rows]
-    for place, head in enumerate(map(terminal, heads)):
-        widest = max((Text(head).cell_len, *(row[place].cell_len for row in cells), 1))
+    for place, head in enumerate("\n".join(map(terminal, head.split("\n"))) for head in heads):
+        widest = max((*map(cell_len, head.split("\n")), *(row[place].cell_len for row in cells), 1))
         if heads[place] in right:
             table.add_column(Text(head), justify="right", no_wrap=True, min_width=widest)
         else:
@@ -99,7 +100,8 @@ def show_frame(frame: "pl.DataFrame", *, most_rows: int) -> None:
     from clickassay.studies.questions import cells  # noqa: PLC0415 - DuckDB takes a while to import
 
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
-    show_table(frame.columns, cells(frame.head(most_rows)), numbers=numbers)
+    heads = list(map(terminal, frame.columns))  # a name may hold an end of line, where our own heads break
+    show_table(heads, cells(frame.head(most_rows)), numbers=list(map(terminal, numbers)))
     more = f" (first {most_rows} shown; --csv gives all)" if frame.height > most_rows else ""
     say(f"{frame.height:,} rows{more}")
 

@@ -27,7 +27,6 @@ REPORT_SETTINGS = (
     "health_limit",
     "iterations",
     "min_users",
-    "published",
     "seed",
 )
 MACHINE_SETTINGS = ("threads", "memory_limit")

@@ -20,7 +20,7 @@ from clickassay.inputs.files import FORMATS
 from clickassay.inputs.sources.walk import files_below
 from clickassay.inputs.tables import Input, collected, files_named, mixed_times, read_input
 from clickassay.jobs.health import examples_in, whole_health
-from clickassay.judgments.prepare import Judgments, judged_queries, prepare_judgments
+from clickassay.judgments.prepare import Judgments, check_labels, judged_queries, prepare_judgments
 from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.logs.arrays.job import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
@@ -178,6 +178,7 @@ def _judgment_problems(judgments: Input, settings: Settings) -> tuple[str, ...]:
     if not rows.height:
         return ("judgments: the files hold no rows",)
     try:
+        check_labels("judgments", rows, settings)
         queries = judged_queries(rows, by_market=by_market)
         prepare_judgments(rows, queries, settings, by_market=by_market)
     except ClickassayError as error:
@@ -273,6 +274,7 @@ def _counted(
     try:
         with files_named(log.searches, log.clicks):
             check_log(funnel, settings.max_rejected)
+        check_labels("searches", queries, settings)
     except ClickassayError as error:
         problems.append(str(error))
     judged: list[JudgedFacts] = []
@@ -281,6 +283,7 @@ def _counted(
         rows, by_market = collected(judgments), "market" in judgments.columns
         judged = _judged(lists, queries, table.stored_depth, rows, settings, by_market=by_market)
         try:
+            check_labels("judgments", rows, settings)
             graded = prepare_judgments(rows, queries, settings, by_market=by_market)
             usable = graded, judged_queries(rows, by_market=by_market)
             funnel = pl.concat([funnel, graded.funnel])

@@ -4,6 +4,6 @@
 - ``verdict``: the headline and the main findings, as data and as sentences.
 - ``brief``: what of a section is in view.
 - ``caveats``, ``glossary``: what these do not show, terms.
-- ``sections``, ``charts``, ``published``: parts of the page, pictures, published results of other logs.
+- ``sections``, ``charts``: parts of the page, pictures.
 - ``build``, ``writers``: the files: HTML, Markdown, CSV, LaTeX.
 """

@@ -20,7 +20,6 @@ from clickassay.report.glossary import linked, once_a_section, terms
 from clickassay.report.model import Figure, Run, Section, Table, read_run
 from clickassay.report.sections.context.conventions import conventions_section
 from clickassay.report.sections.context.provenance import command, provenance_section
-from clickassay.report.sections.context.published import published_section
 from clickassay.report.sections.correlation.baselines import baselines_section
 from clickassay.report.sections.correlation.classes import classes_section, frequency_section
 from clickassay.report.sections.correlation.comparisons import comparisons_section
@@ -166,7 +165,6 @@ def _record_sections(run: Run, *, is_well: bool) -> tuple[Section, ...]:
         influence_section(run),
         examination_section(run),
         conventions_section(run),
-        *_published(run),
         *((health_section(run),) if is_well else ()),
         provenance_section(run),
     )
@@ -178,11 +176,6 @@ def _depends(claims: Findings) -> tuple[Section, ...]:
         return ()
     title = "Is it the same for every click metric, market, depth and judge?"
     return (Section("depends", title, third_finding(claims.depends).sentences),)
-
-
-def _published(run: Run) -> tuple[Section, ...]:
-    name = run.settings.get("published")
-    return () if name is None else (published_section(run, name),)
 
 
 def write_report(

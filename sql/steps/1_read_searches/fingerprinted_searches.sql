@@ -53,6 +53,7 @@ SELECT
         WHEN search_fp IS NULL THEN 'null search_id'
         WHEN user_fp IS NULL THEN 'null user_id'
         WHEN query IS NULL THEN 'null query'
+        WHEN bytes_of(raw_query) > $most_bytes THEN 'query too long'
         WHEN time_ms IS NULL THEN 'null timestamp'
         WHEN time_ms < $first_ms OR time_ms >= $end_ms THEN 'time out of range'
         WHEN n_results IS NULL THEN 'null results'

@@ -237,7 +237,6 @@ def run_info(**changes):
             "seed": 0,
             "threads": None,
             "min_users": 5,
-            "published": None,
         },
         "inputs": {
             name: {"names": [f"{name}.parquet"], "files": 1, "bytes": 1_234_567, "digest": f"sha256:{SHA}"}

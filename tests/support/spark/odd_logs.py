@@ -150,6 +150,7 @@ SCRIPTS = (
     "\x1f",
     "\\u",
 )
+EDGE = "é" * 5_000
 LONG = "x" * 1_000_000
 
 
@@ -224,6 +225,15 @@ WHOLE = (
         [search(10, 0, ("HTTP://A.example:80/", "https://b.example/x/#y", "c"))],
         [click(10, 1, "http://a.example"), click(10, 2, "https://B.example:443/x")],
         {(("http://a.example", "https://b.example/x", "c"), 0b011): 1},
+    ),
+    OddLog(
+        "queries of 10,000 bytes, and of a byte more",
+        [
+            search(18 + n, 0, query=text)
+            for n, text in enumerate((EDGE, EDGE + "x", "é" * 5_001, "x" + " " * 10_000))
+        ],
+        [click(18, 1, "b"), click(19, 1, "a")],
+        {(("a", "b", "c"), 0b010): 1},
     ),
     OddLog(
         "nulls",

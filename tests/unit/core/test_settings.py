@@ -1,14 +1,12 @@
 """Settings: where they come from, which win, and what is refused."""
 
 import re
-from typing import get_args
 
 import pytest
 from pydantic import ValidationError
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import MAX_DEPTH, SETTINGS, Settings, load_settings
-from clickassay.report.published.read import known
 
 
 def from_toml(folder, text, **options):
@@ -107,11 +105,6 @@ def test_several_faults_are_told_together():
 def test_settings_survive_json():
     chosen = load_settings(depth=[3], scale=["a", "b", "c", "d"], memory_limit="1GB")
     assert Settings(**chosen.model_dump(mode="json")) == chosen
-
-
-def test_all_published_numbers_can_be_chosen():
-    choices = Settings.model_fields["published"].annotation
-    assert set(get_args(get_args(choices)[0])) == set(known())
 
 
 # ---- the environment --------------------------------------------------------------------------------

@@ -3,10 +3,14 @@
 import gzip
 import os
 import shlex
+import tempfile
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.columns import JUDGMENTS
@@ -83,9 +87,26 @@ def test_an_endless_line_in_a_small_archive_is_refused_before_an_engine_meets_it
     tmp_path, monkeypatch, packed, read, name
 ):
     monkeypatch.setattr(door, "LONGEST_LINE", 10_000)
+    monkeypatch.setattr(door, "_BLOCK_BYTES", 1_000)
     (tmp_path / name).write_bytes(PACKED[packed](b"query,url,grade\n" + b"x" * 100_000))
     with pytest.raises(InputError, match=r"line 2: found .*, expected lines of at most 10,000 bytes"):
         read(tmp_path / name)
+
+
+@given(lengths=st.lists(st.integers(0, 30), max_size=12), block=st.integers(1, 8))
+def test_every_line_of_a_table_is_measured_however_its_blocks_lie(lengths, block):
+    text = b"\n".join(b"x" * length for length in lengths)
+    too_long = [number for number, length in enumerate(lengths, 1) if length > 8]
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(door, "LONGEST_LINE", 8)
+        patch.setattr(door, "_BLOCK_BYTES", block)
+        file = Path(folder) / "x.csv"
+        file.write_bytes(text)
+        if too_long:
+            with pytest.raises(InputError, match=rf"line {too_long[0]}: found"):
+                door.check_lines("searches", file)
+        else:
+            door.check_lines("searches", file)
 
 
 @pytest.mark.parametrize("read", [read_lines, read_qrels, recognise])

@@ -132,30 +132,18 @@ def evaluate(
         check_place(output.out, qrels, rankings, force=output.force)
     with shown_progress(quiet=quiet) as progress:
         found = evaluate_files(qrels, rankings, options, progress=progress)
-        files = {"qrels": qrels, "known": metrics.known, "expected": metrics.expected}
-        _write(found, (files, rankings), output, per_query=form.per_query)
+        _write(found, output, per_query=form.per_query)
     _show(found, form.name, per_query=form.per_query)
     if output.out is not None and form.name == "text":
         say(f"Report: {output.out / 'report.html'}")
 
 
-def _write(
-    found: "EvaluationResult",
-    read: tuple[dict[str, Path | None], list[Path]],
-    output: TablesOut,
-    *,
-    per_query: bool,
-) -> None:
+def _write(found: "EvaluationResult", output: TablesOut, *, per_query: bool) -> None:
     from clickassay.studies.evaluation.job import write_evaluation
 
     if output.out is None:
         return
-    files, rankings = read
-    inputs = {name: file for name, file in files.items() if file is not None}
-    inputs |= {f"run {name}": file for name, file in zip(found.evaluation.lists, rankings, strict=True)}
-    write_evaluation(
-        found, output.out, inputs, command=command_line(), per_query=per_query, force=output.force
-    )
+    write_evaluation(found, output.out, command=command_line(), per_query=per_query, force=output.force)
 
 
 def _show(found: "EvaluationResult", form: str, *, per_query: bool) -> None:

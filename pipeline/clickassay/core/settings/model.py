@@ -241,9 +241,6 @@ class Settings(BaseModel):
     full: bool = _setting(
         "Report", False, "Unfold every section of the page, and pack every table of it as CSV."
     )
-    published: Literal["chapelle2009"] | None = _setting(
-        "Report", None, "Show the published numbers of another log next to those of the run.", unset="none"
-    )
     seed: int = _setting("Report", 0, "Seed of every random draw.", ge=0, lt=2**63, metavar="N")
     threads: int | None = _setting(
         "Engine", None, "Threads of the engine.", ge=1, unset="all cores", metavar="N"

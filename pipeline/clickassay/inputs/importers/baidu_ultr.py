@@ -51,13 +51,13 @@ def import_baidu_ultr(
     InputError
         If a line is not in the layout (the message names file and line), or there is no search.
     """
-    with base.importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, {"file": file, "judgments": judgments}, _COUNTS, progress) as folder:
         texts = _read_labels(judgments, folder) if judgments else _Texts()
         _translate(file, folder, texts)
         if judgments:
             folder.judge(_judgments(texts, folder.counts))
         notes = _notes(folder.counts, judged=judgments is not None)
-        return folder.finish("baidu-ultr", {"file": file, "judgments": judgments}, notes)
+        return folder.finish("baidu-ultr", notes)
 
 
 @dataclass

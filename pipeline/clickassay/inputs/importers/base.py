@@ -6,7 +6,6 @@ not in its layout (the message names file and line); and return an `Imported`.
 docs/reference/formats.md describes what each of them maps, drops and assumes, and what its counts mean.
 """
 
-import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from clickassay.core.progress import Progress
 from clickassay.core.tables import scan_parquet
 from clickassay.inputs import columns
 from clickassay.inputs.arrow import arrow_schema
+from clickassay.inputs.sources.fingerprint import unchanged
 
 BASE_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 """Logs that give times without a date are put on this day."""
@@ -63,6 +63,8 @@ class Imported:
     ----------
     folder
         The folder with the canonical tables and ``import.json``.
+    inputs
+        Name, size and digest of the files that are read, by what they are.
     counts
         Rows read, dropped, changed and written, by name (docs/reference/formats.md says what each counts).
     notes
@@ -161,6 +163,7 @@ class CanonicalFolder:
 
     path: Path
     out: Path
+    inputs: Mapping[str, object]
     counts: dict[str, int]
     progress: Progress
 
@@ -189,7 +192,6 @@ class CanonicalFolder:
     def finish(
         self,
         importer: str,
-        inputs: Mapping[str, Path | None],
         notes: Iterable[str],
         settings: Mapping[str, object] | None = None,
     ) -> Imported:
@@ -199,8 +201,6 @@ class CanonicalFolder:
         ----------
         importer
             Its name.
-        inputs
-            The files that were read; None for one that was not given.
         notes
             For the user; they are read after everything is counted.
         settings
@@ -210,7 +210,7 @@ class CanonicalFolder:
         imported = Imported(self.out, dict(self.counts), tuple(notes))
         record = {
             "importer": importer,
-            "inputs": {name: _fingerprint(file) for name, file in inputs.items() if file is not None},
+            "inputs": self.inputs,
             "settings": settings or {},
             "counts": imported.counts,
             "notes": imported.notes,
@@ -232,21 +232,20 @@ class CanonicalFolder:
 
 
 @contextmanager
-def importing(out: Path, counts: Iterable[str], progress: Progress) -> Iterator[CanonicalFolder]:
-    """Yield a folder that becomes `out` at the end, with these counts at 0; see `new_folder`."""
-    with new_folder(out) as path:
-        yield CanonicalFolder(path, out, dict.fromkeys(counts, 0), progress)
+def importing(
+    out: Path, inputs: Mapping[str, Path | None], counts: Iterable[str], progress: Progress
+) -> Iterator[CanonicalFolder]:
+    """Yield a folder that becomes `out` at the end, with these counts at 0; see `new_folder`.
+
+    It is given up if one of the `inputs` (None: not given) was changed meanwhile; see `unchanged`.
+    """
+    with new_folder(out) as path, unchanged(inputs) as identities:
+        yield CanonicalFolder(path, out, identities, dict.fromkeys(counts, 0), progress)
 
 
 def height(frame: pl.LazyFrame) -> int:
     """Count rows without holding them."""
     return int(frame.select(pl.len()).collect(engine="streaming").item())
-
-
-def _fingerprint(file: Path) -> dict[str, object]:
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"name": file.name, "bytes": file.stat().st_size, "sha256": digest}
 
 
 def unmapped_prefix(taken: Collection[str]) -> str:

@@ -57,7 +57,7 @@ def import_letor(
     layout, a query whose lines are not together, or sizes that do not add up to the lines.
     """
     comments = _comments(file, progress) if sizes is None else _Comments()
-    with base.importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, {"file": file, "sizes": sizes}, _COUNTS, progress) as folder:
         with (
             folder.table("judgments", base.JUDGMENTS) as judgments,
             folder.table("features", FEATURES) as features,
@@ -67,7 +67,7 @@ def import_letor(
                 features.add(row.query, row.url, row.grade, row.features, row.values)
         if not folder.counts["documents"]:
             raise InputError(f"{file} has no document; expected lines {_LAYOUT}")
-        return folder.finish("letor", {"file": file, "sizes": sizes}, _notes(folder.counts, comments))
+        return folder.finish("letor", _notes(folder.counts, comments))
 
 
 def _notes(counts: Mapping[str, int], comments: "_Comments") -> Iterator[str]:

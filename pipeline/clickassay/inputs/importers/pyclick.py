@@ -44,13 +44,13 @@ def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> bas
     InputError
         If a page is not in the layout (the message names file and line), or there is none.
     """
-    with base.importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, {"file": file}, _COUNTS, progress) as folder:
         with folder.log() as log:
             for page in _pages(file, folder):
                 _write(page, log)
         if not folder.counts["searches"]:
             raise InputError(f"{file} has no page; expected pages {_LAYOUT}")
-        return folder.finish("pyclick", {"file": file}, _NOTES)
+        return folder.finish("pyclick", _NOTES)
 
 
 @dataclass(frozen=True)

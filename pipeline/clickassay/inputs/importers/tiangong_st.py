@@ -62,12 +62,11 @@ def import_tiangong_st(
     """
     if encoding not in ENCODINGS:
         raise SettingsError(f"encoding is {encoding!r}; expected one of {', '.join(ENCODINGS)}")
-    with base.importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, {"xml": xml, "judgments": judgments}, _COUNTS, progress) as folder:
         names = _QueryNames(folder.counts)
         _translate(xml, folder, names, encoding)
         graded = folder.judge(_read_labels(judgments, folder, names, encoding)) if judgments else None
-        inputs, notes = {"xml": xml, "judgments": judgments}, _notes(folder.counts, graded)
-        return folder.finish("tiangong-st", inputs, notes, {"encoding": encoding})
+        return folder.finish("tiangong-st", _notes(folder.counts, graded), {"encoding": encoding})
 
 
 @dataclass

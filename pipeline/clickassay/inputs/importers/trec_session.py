@@ -57,7 +57,7 @@ def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress
         If the XML is not well-formed, declares a DOCTYPE, is of another kind or year, or lacks
         what a search needs; or if a line of the qrels is not in the layout.
     """
-    with base.importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, {"xml": xml, "qrels": qrels}, _COUNTS, progress) as folder:
         target = SessionTree(xml, GRADES)
         sessions = sessions_of(_Session, target, folder)
         searches = [search for session in sessions for search in session.searches()]
@@ -65,7 +65,7 @@ def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress
         searches = _named_by_topic(searches, folder.counts)
         _write_log(folder, searches)
         folder.judge(_judgments(searches, topics, folder.counts))
-        return folder.finish("trec-session", {"xml": xml, "qrels": qrels}, _notes(folder.counts))
+        return folder.finish("trec-session", _notes(folder.counts))
 
 
 @dataclass(frozen=True)

@@ -63,12 +63,12 @@ def import_yahoo_l18(
     InputError
         If a line is not in the layout (the message names file and line), or the log has no page.
     """
-    with base.importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, {"log": log, "judgments": judgments}, _COUNTS, progress) as folder:
         if judgments:
             folder.judge(_read_judgments(judgments, folder))
         _translate(log, folder)
         notes = _notes(folder.counts, judged=judgments is not None)
-        return folder.finish("yahoo-l18", {"log": log, "judgments": judgments}, notes)
+        return folder.finish("yahoo-l18", notes)
 
 
 def _read_judgments(file: Path, folder: base.CanonicalFolder) -> list[tuple[str, str, int]]:

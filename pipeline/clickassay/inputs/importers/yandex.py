@@ -71,12 +71,12 @@ def import_yandex(
     """
     if not (math.isfinite(time_unit_ms) and time_unit_ms > 0):
         raise SettingsError(f"time_unit_ms is {time_unit_ms}; expected milliseconds per unit, above 0")
-    with base.importing(out, _COUNTS, progress) as folder:
+    inputs = {"log": log, "judgments": judgments, "query_map": query_map}
+    with base.importing(out, inputs, _COUNTS, progress) as folder:
         graded = _read_judgments(judgments, folder) if judgments else _Judgments([], regions=False)
         _translate(log, folder, _query_names(query_map, graded, progress), time_unit_ms)
-        inputs = {"log": log, "judgments": judgments, "query_map": query_map}
         notes = _notes(folder.counts, graded, judged=judgments is not None)
-        return folder.finish("yandex", inputs, notes, {"time_unit_ms": time_unit_ms})
+        return folder.finish("yandex", notes, {"time_unit_ms": time_unit_ms})
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -102,6 +103,35 @@ def _is_changed(file: Path, state: State, digest: str) -> bool:
         return _state(file) != state and content_digest(file) != digest
     except FileNotFoundError:
         return True
+
+
+@contextmanager
+def unchanged(files: Mapping[str, Path | None]) -> Iterator[dict[str, dict[str, object] | None]]:
+    """Yield name, size and SHA-256 of files, taken before they are read; None for a pipe, which is read once.
+
+    Files that are None were not given.
+
+    Raises
+    ------
+    InputError
+        At the end, if a file was changed meanwhile.
+    """
+    given = {what: file for what, file in files.items() if file is not None}
+    seen = {what: file_fingerprint(file) for what, file in given.items() if file.is_file()}
+    entries: dict[str, dict[str, object] | None] = dict.fromkeys(given)
+    for what, one in seen.items():
+        entries[what] = {"name": one.name, "bytes": one.bytes, CONTENT: one.digest.partition(":")[2]}
+    try:
+        yield entries
+    except Exception:  # a file that changed may be why
+        _refuse_all_changed(seen)
+        raise
+    _refuse_all_changed(seen)
+
+
+def _refuse_all_changed(files: Mapping[str, FileFingerprint]) -> None:
+    for what, one in files.items():
+        refuse_changed(what, [one])
 
 
 def copies(files: Sequence[FileFingerprint]) -> Iterator[tuple[FileFingerprint, FileFingerprint]]:

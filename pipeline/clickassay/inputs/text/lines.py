@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -29,8 +28,8 @@ _MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LINES_PER_REPORT = 100_000
 _FIRST_BYTES = 4096
-_FIRST_LINES = 10_000
-"""Lines that are looked at before an engine reads a file."""
+_BLOCK_BYTES = 1 << 24
+"""Bytes of a file that are looked at together before an engine reads it; far fewer than a line may have."""
 
 
 @dataclass(frozen=True)
@@ -154,12 +153,16 @@ def lines(
 def _bounded(file: Path, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
         if len(raw) > LONGEST_LINE:
-            raise malformed(file, number, repr(raw[:20]), expected=f"lines of at most {LONGEST_LINE:,} bytes")
+            raise _endless(file, number, raw)
         yield number, raw
 
 
+def _endless(file: Path, number: int, raw: bytes) -> InputError:
+    return malformed(file, number, repr(raw[:20]), expected=f"lines of at most {LONGEST_LINE:,} bytes")
+
+
 def check_table(what: str, file: Path, format_: str) -> None:
-    """Look at the beginning of a table in CSV or JSON lines before an engine infers its columns.
+    """Look at a table in CSV or JSON lines before an engine infers its columns.
 
     Raises
     ------
@@ -175,8 +178,26 @@ def check_table(what: str, file: Path, format_: str) -> None:
         )
 
 
+def _refuse_endless_line(file: Path, stream: IO[bytes]) -> None:
+    """Refuse a file with a line beyond `LONGEST_LINE`; its lines are not split, which would take longer."""
+    number, length, first = 1, 0, b""  # of the line that has begun
+    while block := stream.read(_BLOCK_BYTES):
+        end = block.find(b"\n")
+        first = first or block[:20]
+        length += end if end >= 0 else len(block)
+        if length > LONGEST_LINE:
+            raise _endless(file, number, first)
+        if end >= 0:
+            begins = block.rfind(b"\n") + 1
+            number, length, first = (
+                number + block.count(b"\n"),
+                len(block) - begins,
+                block[begins : begins + 20],
+            )
+
+
 def check_lines(what: str, file: Path) -> bytes:
-    """Look at the beginning of a text file before an engine reads it; return its first bytes.
+    """Look at a text file before an engine reads it; return its first bytes.
 
     Raises
     ------
@@ -188,8 +209,7 @@ def check_lines(what: str, file: Path) -> bytes:
         first = head(file, _FIRST_BYTES)
         if is_packed(file) or file.stat().st_size > LONGEST_LINE:
             with opened(file) as source:
-                for _ in islice(_bounded(file, source.stream), _FIRST_LINES):
-                    pass
+                _refuse_endless_line(file, source.stream)
     except InputError as error:
         raise InputError(f"{what}: {error}") from error
     return first

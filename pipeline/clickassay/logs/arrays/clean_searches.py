@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clickassay.logs.arrays.columns import Searches, as_arrow, nulls_in, numbers_in
 from clickassay.logs.arrays.numbers import Flags, Rows, among, changes, distinct
-from clickassay.logs.steps import FIRST_MS
+from clickassay.logs.steps import FIRST_MS, MOST_BYTES
 from clickassay.patterns.sums import order_of
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Codes = NDArray[np.uint8]
 
 SEARCH_FAULTS = (
-    *("null search_id", "null user_id", "null query", "null timestamp", "time out of range"),
-    *("null results", "empty results", "null in results", "null market", "null page"),
+    *("null search_id", "null user_id", "null query", "query too long", "null timestamp"),
+    *("time out of range", "null results", "empty results", "null in results", "null market", "null page"),
 )
 """Reasons for which a search is unusable; the first that applies counts."""
 
@@ -37,6 +37,7 @@ def faults_of_searches(rows: pl.DataFrame, end_ms: int) -> Codes | None:
         "null search_id": nulls(rows["search_id"]),
         "null user_id": nulls(rows["user_id"]),
         "null query": nulls(rows["query"]),
+        "query too long": _too_long(rows["query"]),
         "null timestamp": nulls(times),
         "time out of range": out_of_range(times, end_ms),
         "null results": nulls(rows["results"]),
@@ -65,6 +66,12 @@ def _holds_null(lists: pa.LargeListArray) -> Flags:
         rows = np.searchsorted(_ends(lists), places, side="right") - 1
         found[rows[(rows >= 0) & (rows < len(lists))]] = True
     return found
+
+
+def _too_long(queries: pl.Series) -> Flags | None:
+    """Return which queries have more than `MOST_BYTES`; None if none has."""
+    too_long = queries.str.len_bytes() > MOST_BYTES
+    return too_long.fill_null(value=False).to_numpy() if too_long.any() else None
 
 
 def first_faults(height: int, faults: tuple[str, ...], found: Mapping[str, Flags | None]) -> Codes | None:

@@ -4,5 +4,5 @@
 - ``log``: the data, judges, results without a judgment, what to judge next.
 - ``correlation``: correlations, comparisons, baselines, two rankers, classes, influence.
 - ``users``: examination and the cascade effect.
-- ``context``: conventions of other tools, published results, provenance.
+- ``context``: conventions of other tools, provenance.
 """

@@ -1,6 +1,5 @@
 """Evaluates run files against judgments; writes the result as text, or as a folder with a report."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from clickassay.core.provenance import versions
 from clickassay.core.tables import write_table, writing_tables
 from clickassay.health.checks import BY_NAME, compared
 from clickassay.health.judgment_checks import judgment_checks
+from clickassay.inputs.sources.fingerprint import unchanged
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse_measures
 from clickassay.metrics.ranked import RECALLS
@@ -74,11 +74,14 @@ class EvaluationResult:
         Pairs (convention, text): the definitions that the numbers depend on.
     options
         The options that it was made with.
+    inputs
+        Name, size and digest of each file, taken before it was read.
     """
 
     evaluation: Evaluation
     conventions: tuple[Convention, ...]
     options: EvaluationOptions
+    inputs: Mapping[str, object]
 
 
 def evaluate_files(
@@ -95,10 +98,13 @@ def evaluate_files(
     """
     given = {name: value for name, value in vars(options).items() if name != "measures"}
     measures = parse_measures(options.measures)
-    found = evaluate(qrels, run_names(runs), measures, strict=True, progress=progress, **given)
+    named = run_names(runs)
+    files = {"qrels": qrels, "known": options.known, "expected": options.expected}
+    with unchanged(files | {f"run {name}": file for name, file in named.items()}) as inputs:
+        found = evaluate(qrels, named, measures, strict=True, progress=progress, **given)
     cautions = " ".join((*_scale_cautions(found), *found.cautions))
     texts = conventions(found, average_over=options.average_over)
-    return EvaluationResult(found, (*texts, *((("Caution", cautions),) if cautions else ())), options)
+    return EvaluationResult(found, (*texts, *((("Caution", cautions),) if cautions else ())), options, inputs)
 
 
 def _scale_cautions(found: Evaluation) -> Iterator[str]:
@@ -223,7 +229,6 @@ def check_place(out: Path, qrels: Path, runs: Sequence[Path], *, force: bool) ->
 def write_evaluation(
     found: EvaluationResult,
     out: Path,
-    inputs: Mapping[str, Path],
     *,
     command: str,
     per_query: bool,
@@ -254,7 +259,7 @@ def write_evaluation(
         for name, frame in frames.items():
             write_table(frame, folder / f"{name}.parquet")
         write_evaluation_report(report, folder)
-        write_json(folder / SETTINGS_FILE, _info(found, inputs, command))
+        write_json(folder / SETTINGS_FILE, _info(found, command))
 
 
 def evaluation_frames(found: EvaluationResult) -> dict[str, pl.DataFrame]:
@@ -298,7 +303,7 @@ def _r_precisions(found: Evaluation, rel: int) -> pl.DataFrame:
     return in_form(R_PRECISIONS, frame.with_columns(baseline=pl.lit(first), run=pl.lit(other)))
 
 
-def _info(found: EvaluationResult, inputs: Mapping[str, Path], command: str) -> dict[str, object]:
+def _info(found: EvaluationResult, command: str) -> dict[str, object]:
     return {
         "command": command,
         "settings": {
@@ -306,13 +311,6 @@ def _info(found: EvaluationResult, inputs: Mapping[str, Path], command: str) -> 
         },
         "measures": [str(measure) for measure in found.evaluation.measures],
         "conventions": dict(found.conventions),
-        "inputs": {name: _fingerprint(file) for name, file in inputs.items()},
+        "inputs": dict(found.inputs),
         "versions": versions(),
     }
-
-
-def _fingerprint(file: Path) -> dict[str, object] | None:
-    if not file.is_file():  # a pipe can be read once
-        return None
-    with file.open("rb") as stream:
-        return {"bytes": file.stat().st_size, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}

@@ -113,7 +113,8 @@ def import_judgments(
     reading, options = read_options or ReadOptions(), rating_options or RatingOptions()
     _check(reading, options)
     maps = _grade_maps(options, len(files))
-    with importing(out, _COUNTS, progress) as folder:
+    inputs = {f"file_{number}": file for number, file in enumerate(files, 1)}
+    with importing(out, {**inputs, "query_map": options.query_map}, _COUNTS, progress) as folder:
         counts = folder.counts
         read = [read_judgment_file(file, reading, counts, progress=progress) for file in files]
         names = _topic_queries(read, reading, options, progress)
@@ -121,10 +122,9 @@ def import_judgments(
         kept = _write_rows(
             combine_raters(graded, options.raters or "each", counts), folder, options.conflicts
         )
-        inputs = {f"file_{number}": file for number, file in enumerate(files, 1)}
         notes = _notes(kept, read, options, counts)
         settings = _settings(read, reading, options)
-        return folder.finish("judgments", {**inputs, "query_map": options.query_map}, notes, settings)
+        return folder.finish("judgments", notes, settings)
 
 
 def _check(reading: ReadOptions, options: RatingOptions) -> None:

@@ -81,9 +81,10 @@ def import_ubi(
         If a click action is the impression, or none is given.
     """
     _check_actions(click_actions)
-    with importing(out, _COUNTS, progress) as folder:
+    files = files_of(list(paths))
+    inputs = {f"log {number}": file for number, file in enumerate(files, 1)}
+    with importing(out, inputs, _COUNTS, progress) as folder:
         counts = folder.counts
-        files = files_of(list(paths))
         (folder.path / "stage").mkdir()
         names = _staged(files, folder, frozenset(click_actions))
         _check_events(names, counts, files)
@@ -91,9 +92,8 @@ def import_ubi(
         write_log(folder)
         shutil.rmtree(folder.path / "stage")
         _check_written(counts, files)
-        inputs = {f"log {number}": file for number, file in enumerate(files, 1)}
         settings = {"click_actions": list(click_actions)}
-        return folder.finish("ubi", inputs, _notes(names, counts), settings)
+        return folder.finish("ubi", _notes(names, counts), settings)
 
 
 def _check_actions(click_actions: Sequence[str]) -> None:

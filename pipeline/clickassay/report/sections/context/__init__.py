@@ -1,1 +1,1 @@
-"""Sections on conventions of other tools, published results and provenance."""
+"""Sections on conventions of other tools and provenance."""

@@ -1,0 +1,23 @@
+"""Documents stay short: whoever adds a page takes words from another."""
+
+import subprocess
+
+from support.places import ROOT
+
+MOST = 75_000
+ELSEWHERE = ("reports/", "docs/sample/", "sql/", "tests/", "data_samples/")
+"""Folders whose pages are results of runs, or describe the files beside them."""
+
+
+def words_of_documents():
+    """Return the number of words of each page that is under version control."""
+    command = ["git", "ls-files", "-z", "*.md"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=True)
+    pages = [name for name in listed.stdout.split("\0") if name and not name.startswith(ELSEWHERE)]
+    return {name: len((ROOT / name).read_text(encoding="utf-8").split()) for name in pages}
+
+
+def test_all_documents_together_have_at_most_75_000_words():
+    words = words_of_documents()
+    assert {"README.md", "docs/explanation/method.md", "docs/reference/cli.md"} <= set(words)
+    assert sum(words.values()) <= MOST, sorted(words.items(), key=lambda page: -page[1])[:10]
