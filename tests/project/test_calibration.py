@@ -65,11 +65,23 @@ def test_the_pages_have_the_figures_of_the_committed_tables():
     folder = ROOT / "reports" / "calibration"
     users = pl.read_csv(folder / "users.csv").to_dicts()
     shares = {(row["searches"], row["numbers"], row["folds"]): f"{100 * row['alarms']:.1f}" for row in users}
-    page = (ROOT / "docs" / "reference" / "diff.md").read_text(encoding="utf-8")
-    for searches, numbers in {key[:2] for key in shares}:
-        cells = [searches, numbers, *(shares[searches, numbers, folds] for folds in (1, 2, 16))]
-        assert f"| {' | '.join(cells)} |" in page
     page = (folder / "README.md").read_text(encoding="utf-8")
+    for searches, numbers in {key[:2] for key in shares}:
+        cells = [searches, numbers, "60", *(shares[searches, numbers, folds] for folds in (1, 2, 16))]
+        assert f"| {' | '.join(cells)} |" in page
+    of_16, without = (
+        {
+            kind: [float(share) for key, share in shares.items() if key[1:] == (kind, folds)]
+            for _, kind, _ in shares
+        }
+        for folds in (16, 1)
+    )
+    told = (ROOT / "docs" / "reference" / "diff.md").read_text(encoding="utf-8")
+    for kind, found in of_16.items():
+        assert f"in {min(found)} to {max(found)} % for {kind}" in told
+    kinds = ("means of click metrics", "means of editorial metrics", "weighted correlations")
+    first, second, third = (max(without[kind]) for kind in kinds)
+    assert f"in up to {first} %, {second} % and {third} %" in told
     for row in pl.read_csv(folder / "judges.csv").to_dicts():
         assert f"| {row['world']} | {row['judges']} | {row['trials']} | {row['pairs']:.0f} |" in page
 

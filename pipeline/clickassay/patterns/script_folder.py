@@ -77,22 +77,26 @@ def _refuse_old_layout(folder: Path) -> None:
     counts = folder / COUNTS_FOLDER
     is_renamed = (counts / f"{_OLD_COUNTS}.parquet").exists()
     is_renamed &= not (counts / "attributed_clicks.parquet").exists()
-    is_old = _lacks(counts / "searches.parquet", "shortened", beside="usable")
-    if is_renamed or is_old or _lacks(folder / "settings.parquet", "clock_ms", beside="faults"):
+    added = {
+        counts / "searches.parquet": ("usable", "shortened"),
+        counts / "attributed_clicks.parquet": ("in_time", "is_misplaced"),
+        folder / "settings.parquet": ("faults", "clock_ms"),
+    }
+    if is_renamed or not all(_has_column(place, *pair) for place, pair in added.items()):
         raise PatternError(
             f"{folder} was left by the SQL of an older clickassay; "
             "print the SQL again with `clickassay sql` and run it"
         )
 
 
-def _lacks(place: Path, column: str, *, beside: str) -> bool:
-    """Return whether a table has the column `beside` but not `column`; False if that cannot be seen."""
+def _has_column(place: Path, old: str, new: str) -> bool:
+    """Return whether a table that has the `old` column has the `new` one too; True if that cannot be seen."""
     try:
         files = sorted(filter(_is_data, place.iterdir())) if place.is_dir() else [place]
         names = scan_parquet(files[0]).collect_schema().names()
     except (OSError, IndexError, pl.exceptions.PolarsError):
-        return False
-    return beside in names and column not in names
+        return True
+    return old not in names or new in names
 
 
 def _broken(folder: Path, reason: str) -> PatternError:

@@ -9,13 +9,13 @@ from clickassay.core.errors import ActiveError, ReportError
 from clickassay.core.records import SampleChoice, SampleKey
 from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.labelling.next_sheet import propose_judgments
-from support.runs.sample_run import SAMPLE, copied_run
+from support.runs.sample_run import copied_run, sample
 
 INFO = {"inputs": {}, "layout": LAYOUT, "settings": {}, "versions": {}}
 
 
 def test_the_largest_sample_that_fits_a_choice_is_taken():
-    run = FinishedRun(SAMPLE)
+    run = FinishedRun(sample())
     assert run.key() == SampleKey("north", 5, "all")
     assert run.key(SampleChoice(market="south", depth=10)) == SampleKey("south", 10, "all")
     with pytest.raises(ReportError, match=r"no judged configurations of market west, depth 5; it has: \('no"):
@@ -51,9 +51,9 @@ def test_a_run_of_another_layout_is_refused_with_what_to_run(tmp_path, layout, r
 
 def test_a_sheet_to_label_that_cannot_be_made_says_why():
     with pytest.raises(ActiveError, match="proposes nothing to judge for coverage of market west"):
-        propose_judgments(SAMPLE, "coverage", 100, SampleChoice(market="west"))
+        propose_judgments(sample(), "coverage", 100, SampleChoice(market="west"))
     for budget in (float("nan"), float("inf"), -1, 0):
         with pytest.raises(ActiveError, match="buys no label: give a number above 0"):
-            propose_judgments(SAMPLE, "coverage", budget)
+            propose_judgments(sample(), "coverage", budget)
     with pytest.raises(ActiveError, match=r"a budget of 0\.5 labels is below the \d+ of the first query"):
-        propose_judgments(SAMPLE, "coverage", 0.5)
+        propose_judgments(sample(), "coverage", 0.5)
