@@ -183,7 +183,7 @@ def _info(
     command: str,
 ) -> dict[str, Any]:
     log_settings = {name: table.info["settings"][name] for name in LOG_SETTINGS}
-    log_settings["clock"] = table.info["settings"].get("clock")  # a script has none
+    log_settings["clock"] = table.info["settings"].get("clock")  # older tables have none
     log_settings["time_zone"] = table.info["settings"].get("time_zone", UTC)
     return {
         "layout": LAYOUT,

@@ -281,7 +281,7 @@ def sql(
     ],
     tables: LogTables,
     settings: Annotated[
-        Settings, settings_of("depth", "idle_minutes", "idle_scope", "normalise_urls", "folds")
+        Settings, settings_of("depth", "idle_minutes", "idle_scope", "normalise_urls", "folds", "clock")
     ],
     out: Annotated[
         str, typer.Option(help="Folder, or URI for Spark, that the script writes its result into."), OF_SCRIPT

@@ -312,9 +312,14 @@ class Settings(BaseModel):
         return round(self.late_minutes * 60_000)
 
     @property
+    def clock_ms(self) -> int:
+        """The clock in milliseconds since 1970 UTC."""
+        return round(datetime.fromisoformat(str(self.clock)).timestamp() * 1000)
+
+    @property
     def latest_ms(self) -> int:
         """Latest time, in milliseconds since 1970 UTC, that a row may have: a day after the clock."""
-        return round(datetime.fromisoformat(str(self.clock)).timestamp() * 1000) + _DAY_MS
+        return self.clock_ms + _DAY_MS
 
     @property
     def memory_limit_bytes(self) -> int | None:
