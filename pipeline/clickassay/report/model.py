@@ -16,9 +16,10 @@ from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import ReportError
 from clickassay.core.privacy import MIN_USERS, QueryLabels, number_rare_classes
-from clickassay.core.records import SampleKey, largest_samples
+from clickassay.core.records import SampleKey
 from clickassay.core.settings import Settings
 from clickassay.core.text import listed, visible
+from clickassay.findings.samples import kept_samples, largest_samples
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
@@ -316,7 +317,7 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
     min_users = int(settings.get("min_users", MIN_USERS))
     frames["correlations"] = number_rare_classes(frames["correlations"], OWN_SPLITS, min_users)
     statistics = frames["statistics"]
-    kept = largest_samples(statistics.filter(pl.col("n_sessions") > 0))
+    kept = kept_samples(statistics)
     headline, shown = kept[:1], largest_samples(statistics)[:SAMPLES_SHOWN]
     return Run(
         MappingProxyType(frames),

@@ -24,11 +24,11 @@ from clickassay.core.records import (
     Sample,
     SampleChoice,
     SampleKey,
-    largest_samples,
 )
 from clickassay.core.settings import Settings
 from clickassay.core.tables import scan_parquet
 from clickassay.core.text import first_line
+from clickassay.findings.samples import largest_samples
 from clickassay.inputs.files import READ_ERRORS
 from clickassay.metrics.clicks import CLICK_METRICS, click_values, good_masks
 from clickassay.metrics.null_success import null_success

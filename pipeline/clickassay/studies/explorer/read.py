@@ -9,7 +9,8 @@ import polars as pl
 
 from clickassay.core.errors import ReportError
 from clickassay.core.privacy import MIN_USERS, QueryLabels
-from clickassay.core.records import Integers, SampleKey, largest_samples
+from clickassay.core.records import Integers, SampleKey
+from clickassay.findings.samples import kept_samples
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.null_success import null_success
 from clickassay.studies.finished_run import FinishedRun, editorial_names
@@ -83,7 +84,7 @@ def open_run(folder: Path, min_users: int = MIN_USERS) -> Run:
         If it is no run folder, or a file of it is broken.
     """
     run = FinishedRun(folder)
-    keys = largest_samples(run.collect(run.scan("statistics").filter(pl.col("n_sessions") > 0)))
+    keys = kept_samples(run.collect(run.scan("statistics")))
     for name in NEEDED:
         run.columns(name)
     run.settings  # noqa: B018 - broken ones are found now, not by the page

@@ -10,8 +10,9 @@ from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.errors import ActiveError
 from clickassay.core.output import SETTINGS_FILE, published_folder, write_json
-from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, largest_samples
+from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice
 from clickassay.core.tables import write_table, writing_tables
+from clickassay.findings.samples import largest_samples
 from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.labelling.plan_folder import TO_LABEL, write_sheet
 from clickassay.studies.labelling.sampling import check_budget

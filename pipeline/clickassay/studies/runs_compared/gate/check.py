@@ -5,8 +5,9 @@ from pathlib import Path
 
 from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
 from clickassay.core.errors import ReportError, SettingsError
-from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey, largest_samples
+from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
 from clickassay.correlation.jackknife import MIN_QUERIES
+from clickassay.findings.samples import largest_samples
 from clickassay.health.checks import OK, fired
 from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.runs_compared.gate.another_run import not_worse

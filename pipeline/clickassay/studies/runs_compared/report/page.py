@@ -19,8 +19,9 @@ from clickassay.core.output import (
     write_json,
 )
 from clickassay.core.provenance import versions
-from clickassay.core.records import SAMPLE_COLUMNS, SampleKey, largest_samples
+from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import visible
+from clickassay.findings.samples import largest_samples
 from clickassay.report.build import write_table_files
 from clickassay.report.model import Section, Table
 from clickassay.report.writers.markdown import markdown_page
