@@ -1,4 +1,5 @@
 """What a run found, as frozen records; `report` and `studies` turn them into words and pictures.
 
-- ``samples``: which market, depth and judge is the headline.
+- ``run``: one record of a run, from its tables or from its folder; ``samples``: the rule of its headline.
+- ``arrays``: the judged configurations of a sample as arrays.
 """

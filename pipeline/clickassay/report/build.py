@@ -12,12 +12,13 @@ from clickassay.core.errors import ReportError
 from clickassay.core.output import write_json
 from clickassay.core.records import SampleKey
 from clickassay.correlation.estimates import Level
+from clickassay.findings.run import Run, run_of
 from clickassay.health.checks import fired
 from clickassay.report.brief import briefly, folded_if_unreliable
 from clickassay.report.caveats import caveats
 from clickassay.report.charts.overview import Overview
 from clickassay.report.glossary import linked, once_a_section, terms
-from clickassay.report.model import Figure, Run, Section, Table, read_run
+from clickassay.report.model import Figure, Section, Table, shown_samples
 from clickassay.report.sections.context.conventions import conventions_section
 from clickassay.report.sections.context.provenance import command, provenance_section
 from clickassay.report.sections.correlation.baselines import baselines_section
@@ -119,7 +120,7 @@ class Report:
 
 def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Report:
     """Turn a run's tables into sentences, tables and pictures, without writing anything."""
-    run = read_run(tables, info)
+    run = run_of(tables, info)
     claims = draw_findings(run)
     ranking = claims.correlation.ranking
     wrong = fired(run.frames["health"])
@@ -132,8 +133,8 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         tuple(scale_sentences(run, ranking)), levels_table(run, means), facts(run),
         write_findings(claims), caveats(run),
         _main_sections(run, claims, is_well=not wrong), _record_sections(run, is_well=not wrong),
-        command(run), run.labels.rule, run.shown, claims, decision, means, picture,
-        full=run.full,
+        command(run), run.labels.rule, shown_samples(run), claims, decision, means, picture,
+        full=run.settings.full,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import itertools
 
 import polars as pl
 
-from clickassay.report.model import read_run
+from clickassay.findings.run import run_of as read_run
 from support.reports.report_tables import empty_tables, frame_of, run_info
 
 KEY = {"market": "m", "depth": 5, "judge": "j"}

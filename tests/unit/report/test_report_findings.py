@@ -6,8 +6,9 @@ import pytest
 from clickassay.core.contracts.form import ContractError
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
+from clickassay.findings.run import run_of as read_run
 from clickassay.report.caveats import caveats
-from clickassay.report.model import SAMPLES_SHOWN, read_run
+from clickassay.report.model import SAMPLES_SHOWN, shown_samples
 from clickassay.report.verdict.claims import draw_findings
 from clickassay.report.verdict.sentences import first_finding, scope_text, write_findings
 from support.reports.report_tables import (
@@ -76,14 +77,14 @@ def test_the_headline_has_most_sessions_then_the_smaller_depth_more_queries_and_
 ):
     run = run_of(statistics=statistics(*rows))
     assert run.headline == SampleKey(*expected)
-    assert run.shown[0] == run.headline
+    assert shown_samples(run)[0] == run.headline
 
 
 def test_the_page_shows_a_limited_number_of_samples_with_the_headline_first():
     rows = [(f"m{n:02}", depth, "j", 900 - 10 * depth - n) for n in range(20) for depth in (5, 10)]
     run = run_of(statistics=statistics(*rows))
-    assert (len(run.shown), run.n_samples) == (SAMPLES_SHOWN, 40)
-    assert run.shown[0] == SampleKey("m00", 5, "j")
+    assert (len(shown_samples(run)), run.n_samples) == (SAMPLES_SHOWN, 40)
+    assert shown_samples(run)[0] == SampleKey("m00", 5, "j")
 
 
 def texts_of(tables):

@@ -9,11 +9,12 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import capital, number, percent
 from clickassay.correlation.estimates import Level, levels
+from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import named_measure
 from clickassay.report.cells import Estimate, Row
 from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.glossary import terms
-from clickassay.report.model import Figure, Run, Table
+from clickassay.report.model import Figure, Table
 from clickassay.report.sections.log.data import data_line
 from clickassay.report.sections.log.health import health_line
 from clickassay.report.verdict.ranking import ALPHA, Competitor, Ranking
@@ -62,7 +63,7 @@ def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, .
 
 def current_metric(run: Run) -> str | None:
     """Return the metric in use by its name in the run; None if the settings name none."""
-    given = run.settings.get("current")
+    given = run.settings.current
     return None if given is None else str(named_measure(str(given)))
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import count, plural
-from clickassay.report.model import Run
+from clickassay.findings.run import Run
 from clickassay.report.verdict.depends import Dependence, by_click, dependence_on_clicks, dependences, varied
 from clickassay.report.verdict.influence import (
     chance_shares,

@@ -6,9 +6,9 @@ from typing import Literal
 
 from clickassay.core.text import capital, count, listed, number
 from clickassay.correlation.jackknife import HEAVY_TAIL
+from clickassay.findings.run import Run
 from clickassay.health.checks import HealthCheck
 from clickassay.report.cells import caution_reason
-from clickassay.report.model import Run
 from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, Findings, Verdict
 from clickassay.report.verdict.ranking import Ranking
 from clickassay.report.verdict.sentences import claim_title, scope_text, verdict_sentence

@@ -12,7 +12,7 @@ import polars as pl
 
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import visible
-from clickassay.report.model import Run
+from clickassay.findings.run import Run
 from clickassay.report.verdict.ranking import Ranking, rank
 
 NOT_COUNTED = ("SS", "QCTR")

@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 import polars as pl
 
-from clickassay.report.model import Run
+from clickassay.findings.run import Run
 
 N_INFLUENTIAL = 5
 """Most influential queries that are counted together, as in contracts.correlation.INFLUENCE."""

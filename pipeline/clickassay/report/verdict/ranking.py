@@ -9,9 +9,10 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import listed
+from clickassay.findings.run import Run, in_order
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Estimate
-from clickassay.report.model import Run, estimate, in_order
+from clickassay.report.model import estimate
 
 ALPHA = 0.05
 """A difference is significant when its adjusted p-value is below this."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from clickassay.core.text import MISSING, capital, count, listed, number, percent, sentence, signed, visible
-from clickassay.report.model import Run
+from clickassay.findings.run import Run
 from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Findings, Verdict
 from clickassay.report.verdict.depends import Dependence
 from clickassay.report.verdict.influence import N_INFLUENTIAL

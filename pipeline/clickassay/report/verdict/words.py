@@ -6,8 +6,8 @@ import re
 import polars as pl
 
 from clickassay.core.text import count, listed, span, visible
+from clickassay.findings.run import Run
 from clickassay.report.cells import Cell, Estimate, Spelled, caution_reason, p_text
-from clickassay.report.model import Run
 from clickassay.report.verdict.ranking import ALPHA, Lead
 
 REACH = 100

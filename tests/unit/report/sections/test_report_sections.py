@@ -6,9 +6,9 @@ import re
 import polars as pl
 import pytest
 
+from clickassay.findings.run import run_of as read_run
 from clickassay.report.build import build_report
 from clickassay.report.cells import Share
-from clickassay.report.model import read_run
 from clickassay.report.sections.context.provenance import provenance_section
 from clickassay.report.sections.correlation.classes import classes_section, frequency_section
 from clickassay.report.sections.correlation.correlations import correlations_section, good_section

@@ -23,7 +23,7 @@ from clickassay.studies.explorer.arithmetic import (
     editorial_arithmetic,
     positions,
 )
-from clickassay.studies.explorer.read import Run, configuration, open_run, points, query_labels
+from clickassay.studies.explorer.read import ExploredRun, configuration, explored_run, points, query_labels
 from support.runs.sample_run import SAMPLE
 
 OF_GRADES = [metric for metric in METRICS if metric in (*EDITORIAL, *PLAIN, P)]
@@ -31,7 +31,7 @@ WITHOUT_STEPS = [
     *("RBP(rel=3)@2", "AP(over='cut')@2", "DCG(dcg='log2')@2", "IPrec@0.1"),
     *(f"{metric.name}@2" for metric in RANKED if metric != P and metric.at is None),
 ]
-RUN = open_run(SAMPLE, 1)
+RUN = explored_run(SAMPLE, 1)
 TAKEN = 25
 """Configurations of each market and depth that are looked at: some of the heaviest, some of the lightest."""
 
@@ -39,7 +39,7 @@ TAKEN = 25
 GIVEN = ("DCG(gains='0 1 2 5 9')", "ERR(gains='0 0.1 0.2 0.5 1',utilities='1 0.8 0.7')")
 
 
-def taken(run: Run):
+def taken(run: ExploredRun):
     for key in run.keys:
         labels = query_labels(run, key)
         ids = points(run, key, click_metric="MeanRR", editorial_metric="ERR", members=None)[

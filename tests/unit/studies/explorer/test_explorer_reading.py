@@ -48,7 +48,7 @@ def with_users(folder, users):
 
 
 def test_a_scatter_has_the_configurations_of_its_key_and_no_others():
-    found = scatter(reading.open_run(SAMPLE))
+    found = scatter(reading.explored_run(SAMPLE))
     expected = {row["configuration_id"]: (row["MaxRR"], row["AP(rel=2)"]) for row in ROWS.to_dicts()}
     assert {row[0]: row[3:] for row in found.iter_rows()} == expected
     assert found["n_sessions"].is_sorted(descending=True)
@@ -56,13 +56,13 @@ def test_a_scatter_has_the_configurations_of_its_key_and_no_others():
 
 def test_members_keep_the_configurations_of_their_queries():
     some = pl.Series(sorted(set(ROWS["query"]))[:7])
-    found = scatter(reading.open_run(SAMPLE), some)
+    found = scatter(reading.explored_run(SAMPLE), some)
     assert Counter(found["query"]) == Counter(query for query in ROWS["query"] if query in set(some))
 
 
 @pytest.mark.parametrize(("split", "class_"), [("length", "2"), ("length", "4+"), ("frequency", "10")])
 def test_a_class_has_as_many_configurations_as_the_run_says(split, class_):
-    run = reading.open_run(SAMPLE)
+    run = reading.explored_run(SAMPLE)
     stored = table("correlations").filter(
         **{"market": "north", "depth": 5, "split": split, "class": class_, "click_metric": "UCTR"}
     )
@@ -72,7 +72,7 @@ def test_a_class_has_as_many_configurations_as_the_run_says(split, class_):
 
 
 def test_a_split_by_an_attribute_is_not_offered_and_the_page_says_so():
-    splits = splits_of(reading.open_run(SAMPLE), KEY)
+    splits = splits_of(reading.explored_run(SAMPLE), KEY)
     assert [split.name for split in splits.splits] == ["all", "length", "frequency"]
     assert splits.left_out == ("navigational",)
     assert "navigational" in pieces.splits_words(splits)
@@ -80,7 +80,7 @@ def test_a_split_by_an_attribute_is_not_offered_and_the_page_says_so():
 
 def test_a_split_that_the_run_counts_otherwise_is_not_offered(tmp_path):
     moved = pl.when(split="length", **{"class": "2"}).then(pl.col("n_queries") + 1).otherwise("n_queries")
-    run = reading.open_run(
+    run = reading.explored_run(
         copied_run(
             tmp_path / "run", correlations=table("correlations").with_columns(moved.alias("n_queries"))
         )
@@ -104,7 +104,7 @@ def test_thirds_by_click_entropy_are_worked_out_from_the_clicks(tmp_path):
         )
         for name in ("low", "middle", "high")
     ]
-    run = reading.open_run(copied_run(tmp_path / "run", correlations=pl.concat([overall, *thirds])))
+    run = reading.explored_run(copied_run(tmp_path / "run", correlations=pl.concat([overall, *thirds])))
     splits = splits_of(run, KEY)
     for name in ("low", "middle", "high"):
         members = splits.members("click_entropy", name)
@@ -144,7 +144,7 @@ def test_a_query_of_few_users_and_its_results_are_digests_and_others_are_not(tmp
     heaviest = ROWS.sort("n_sessions", descending=True)
     rare, other = heaviest["query"][0], next(q for q in heaviest["query"] if q != heaviest["query"][0])
     folder = with_users(tmp_path / "run", {rare: 4, other: 5})
-    run, queries = reading.open_run(folder), pl.read_parquet(folder / "queries.parquet")
+    run, queries = reading.explored_run(folder), pl.read_parquet(folder / "queries.parquet")
     labels = reading.query_labels(run, KEY)
     shown = dict(labels.select("query", "label").iter_rows())
     assert shown[rare] == f"query {digest(rare, queries)}"
@@ -214,7 +214,7 @@ def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path
     allowed = enough | set(named["results"].explode())
     hidden = {*names.values(), *harms.values()} - allowed
     spelled = hidden | {form(text) for text in hidden for form in (terminal, in_json, in_csv)}
-    texts = "\n".join(all_that_is_shown(reading.open_run(folder, 5)))
+    texts = "\n".join(all_that_is_shown(reading.explored_run(folder, 5)))
     assert [text for text in spelled if text in texts] == []
     assert all(terminal(text) in texts for text in allowed)
 
@@ -222,19 +222,19 @@ def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path
 def test_without_counts_of_users_no_query_is_named_and_the_page_says_why(tmp_path):
     folder = copied_run(tmp_path / "run")
     (folder / "queries.parquet").unlink()
-    run = reading.open_run(folder, 5)
+    run = reading.explored_run(folder, 5)
     assert set(reading.query_labels(run, KEY)["label"]) == {"query unknown"}
     assert "does not say how many users" in pieces.hiding_words(run)
 
 
 def test_a_least_of_one_user_shows_all():
-    run = reading.open_run(SAMPLE, 1)
+    run = reading.explored_run(SAMPLE, 1)
     labels = reading.query_labels(run, KEY)
     assert labels["label"].to_list() == labels["query"].to_list() == sorted(set(ROWS["query"]))
 
 
 def test_the_text_of_a_hidden_query_finds_nothing_but_its_digest_and_id_do():
-    run = reading.open_run(SAMPLE, 64)
+    run = reading.explored_run(SAMPLE, 64)
     labels, rows = reading.query_labels(run, KEY), scatter(run)
     rare = rows.filter(pl.col("query").is_in(labels.filter("hidden")["query"].implode()))
     query, identity = rare["query"][0], rare["configuration_id"][0]
@@ -245,7 +245,7 @@ def test_the_text_of_a_hidden_query_finds_nothing_but_its_digest_and_id_do():
 
 
 def test_a_search_is_for_text_not_for_a_pattern():
-    run = reading.open_run(SAMPLE, 1)
+    run = reading.explored_run(SAMPLE, 1)
     labels, rows = reading.query_labels(run, KEY), scatter(run)
     assert reading.search(rows, labels, ".*", 50).is_empty()
     word = rows["query"][0].split()[0]
@@ -255,7 +255,7 @@ def test_a_search_is_for_text_not_for_a_pattern():
 
 
 def test_a_download_of_hostile_texts_starts_no_formula_and_keeps_every_row(tmp_path):
-    run = reading.open_run(hostile_run(tmp_path / "run"), 1)
+    run = reading.explored_run(hostile_run(tmp_path / "run"), 1)
     labels = reading.query_labels(run, run.keys[0])
     rows = reading.points(run, run.keys[0], click_metric="UCTR", editorial_metric="ERR", members=None)
     text = pieces.points_csv(reading.with_labels(rows, labels), "UCTR", "ERR").decode()
@@ -272,10 +272,10 @@ def test_a_missing_table_is_named_and_a_broken_one_is_one_line(tmp_path, name):
     folder = copied_run(tmp_path / "run")
     (folder / f"{name}.parquet").unlink()
     with pytest.raises(ReportError, match=f"no {name}.parquet .*clickassay run"):
-        reading.open_run(folder)
+        reading.explored_run(folder)
     (folder / f"{name}.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(ReportError, match="broken") as raised:
-        reading.open_run(folder)
+        reading.explored_run(folder)
     assert "\n" not in str(raised.value)
 
 
@@ -289,19 +289,19 @@ def with_settings(folder, **settings):
 
 def test_settings_that_a_later_release_adds_do_not_matter(tmp_path):
     folder = with_settings(tmp_path / "run", later=True, persistence=0.7)
-    assert reading.open_run(folder).finished.settings.persistence == 0.7
+    assert reading.explored_run(folder).finished.settings.persistence == 0.7
 
 
 def test_a_run_without_judged_configurations_has_nothing_to_choose(tmp_path):
     nothing = table("statistics").with_columns(n_sessions=pl.lit(0, dtype=pl.Int64))
-    assert reading.open_run(copied_run(tmp_path / "run", statistics=nothing)).keys == ()
+    assert reading.explored_run(copied_run(tmp_path / "run", statistics=nothing)).keys == ()
 
 
 # ---- pieces -----------------------------------------------------------------------------------
 
 
 def test_a_correlation_is_shown_with_its_interval_and_a_missing_one_with_its_reason():
-    run = reading.open_run(SAMPLE)
+    run = reading.explored_run(SAMPLE)
     row = reading.correlation(
         run, KEY, split="all", class_="all", click_metric="UCTR", editorial_metric="RBP"
     )
@@ -316,7 +316,7 @@ def test_a_correlation_is_shown_with_its_interval_and_a_missing_one_with_its_rea
 
 
 def test_steps_that_do_not_reach_the_run_are_pointed_out():
-    run = reading.open_run(SAMPLE, 1)
+    run = reading.explored_run(SAMPLE, 1)
     shown = reading.configuration(run, KEY, ROWS["configuration_id"][0], reading.query_labels(run, KEY))
     steps = pieces.editorial_of(run, shown, "DCG")
     assert "but the value in the run is" not in pieces.arithmetic_html(steps, shown.values["DCG"])
@@ -324,7 +324,7 @@ def test_steps_that_do_not_reach_the_run_are_pointed_out():
 
 
 def test_success_by_chance_is_the_share_of_all_sessions_that_would_meet_a_good_result():
-    run = reading.open_run(SAMPLE, 1)
+    run = reading.explored_run(SAMPLE, 1)
     patterns = table("patterns").filter(pl.col("configuration_id").is_in(ROWS["configuration_id"].implode()))
     met = sum(n for mask, n in patterns.select("click_mask", "sessions").iter_rows() if mask & 0b101)
     assert reading.random_success(run, KEY, 0b101) == pytest.approx(met / patterns["sessions"].sum())
@@ -347,7 +347,7 @@ def test_the_map_of_a_large_scatter_keeps_every_session_in_its_cell():
 
 
 def test_the_chart_holds_no_text_of_a_query_that_is_hidden():
-    run = reading.open_run(SAMPLE, 64)
+    run = reading.explored_run(SAMPLE, 64)
     labels, rows = reading.query_labels(run, KEY), scatter(run)
     rare = rows.filter(pl.col("query").is_in(labels.filter("hidden")["query"].implode()))
     ring = rare["configuration_id"][0]
@@ -360,7 +360,7 @@ def test_the_chart_holds_no_text_of_a_query_that_is_hidden():
 
 
 def test_a_run_with_a_highest_grade_and_no_labels_can_be_explored(tmp_path):
-    run = reading.open_run(with_settings(tmp_path / "run", max_grade=9), 1)
+    run = reading.explored_run(with_settings(tmp_path / "run", max_grade=9), 1)
     assert run.finished.settings.max_grade == 9
     row = ROWS.row(0, named=True)
     shown = reading.configuration(run, KEY, row["configuration_id"], reading.query_labels(run, KEY))

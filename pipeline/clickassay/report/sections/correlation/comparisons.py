@@ -9,10 +9,11 @@ import polars as pl
 from clickassay.core.contracts.correlation import COMPARISONS
 from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.text import MINUS, count, number, plural, signed, span
+from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Cell, Estimate, Row, p_cell
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
-from clickassay.report.model import Figure, Run, Section, Table, estimate
+from clickassay.report.model import Figure, Section, Table, estimate, title_suffix
 from clickassay.report.verdict.claims import Findings
 from clickassay.report.verdict.ranking import ALPHA, Lead, Ranking, lead_from_row, swap_sides
 from clickassay.report.verdict.sentences import first_finding
@@ -79,7 +80,7 @@ def pairs_table(run: Run, contract: Contract, name: str, title: str) -> Table:
     rows = headline_pairs(run, contract.name)
     return Table(
         name,
-        f"{title}{run.title_suffix(*run.headline_samples)}",
+        f"{title}{title_suffix(run, *run.headline_samples)}",
         "Pair",
         HEADS,
         tuple(_pair_row(row) for row in _pairs(run, rows)),
@@ -169,7 +170,7 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Tabl
     found = letters(groups(tuple(ranking.values), different))
     table = Table(
         "letters",
-        f"Metrics by their correlation with {run.click}{run.title_suffix(*run.headline_samples)}",
+        f"Metrics by their correlation with {run.click}{title_suffix(run, *run.headline_samples)}",
         "Metric",
         ("Correlation", "Shared letters", f"{ranking.best} minus it", "Adjusted p", "Queries needed"),
         tuple(_letters_row(ranking, name, found[name]) for name in ranking.values),

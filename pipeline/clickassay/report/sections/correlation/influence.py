@@ -6,8 +6,9 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.text import number, percent, plural, sentence, visible
+from clickassay.findings.run import Run
 from clickassay.report.cells import Cell, Estimate, Row, Share
-from clickassay.report.model import Run, Section, Table, by_pair
+from clickassay.report.model import Section, Table, by_pair, title_suffix
 from clickassay.report.verdict.influence import (
     N_INFLUENTIAL,
     chance_shares,
@@ -39,7 +40,7 @@ def influence_section(run: Run) -> Section:
     table = Table(
         "influence",
         f"Correlation with {run.click} without the most influential "
-        f"queries{run.title_suffix(*run.headline_samples)}",
+        f"queries{title_suffix(run, *run.headline_samples)}",
         "Editorial metric",
         HEADS,
         _rows(run),
@@ -62,7 +63,7 @@ def _queries_table(run: Run, metric: str | None) -> tuple[Table, ...]:
         Row(f"{row['side']} it", visible(row["query"]), _query_cells(row))
         for row in rows.iter_rows(named=True)
     )
-    sample = run.title_suffix(*run.headline_samples)
+    sample = title_suffix(run, *run.headline_samples)
     title = f"Most influential queries in the correlation of {metric} with {run.click}{sample}"
     notes = (run.labels.rule,) if found else ()
     return (
