@@ -9,9 +9,10 @@ from markupsafe import Markup
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import visible
+from clickassay.findings.estimates import Estimate, caution_of, estimate
 from clickassay.findings.run import Run
 from clickassay.findings.samples import largest_samples
-from clickassay.report.cells import Estimate, Row, caution_remarks, missing_value_remarks, not_computed
+from clickassay.report.cells import Row, caution_remarks, missing_value_remarks
 
 ROWS_SHOWN = 120
 """Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
@@ -192,21 +193,6 @@ def title_suffix(run: Run, *samples: SampleKey) -> str:
     return f", {samples[0].label}" if len(samples) == 1 and samples[0] == run.headline else ""
 
 
-def estimate(
-    row: Mapping[str, Any] | None, column: str = "correlation", *, reason: str | None = None
-) -> Estimate:
-    """Return the value of `column` in a row of a contract's table, with interval, reason and caution.
-
-    `reason` is why there is no value where the table does not say it.
-    """
-    if row is None:
-        return not_computed()
-    value = row[column]
-    if value is None:
-        return Estimate(None, reason=visible(reason or row.get("reason") or "no value", limit=160))
-    return Estimate(value, row["ci_low"], row["ci_high"], caution=_caution(row))
-
-
 def noise_corrected(row: Mapping[str, Any]) -> Estimate:
     """Return the noise-corrected value of a row of `correlations` or `differences`.
 
@@ -217,12 +203,8 @@ def noise_corrected(row: Mapping[str, Any]) -> Estimate:
     if value is None:
         return Estimate(None, reason=visible(row["reason"] or NO_VARIANCE_LEFT, limit=160))
     if low is None:  # a number without a bound is no estimate of anything; the files have it
-        return Estimate(None, reason=NO_BOUND if row["ci_low"] is not None else _caution(row) or NO_BOUND)
-    return Estimate(value, low, high, caution=ABOVE_ONE if abs(value) > 1 else _caution(row))
-
-
-def _caution(row: Mapping[str, Any]) -> str | None:
-    return None if row.get("caution") is None else visible(row["caution"], limit=160)
+        return Estimate(None, reason=NO_BOUND if row["ci_low"] is not None else caution_of(row) or NO_BOUND)
+    return Estimate(value, low, high, caution=ABOVE_ONE if abs(value) > 1 else caution_of(row))
 
 
 def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str, str], Estimate]:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from clickassay.core.text import MISSING, capital, count, listed, number, percent, sentence, signed, visible
+from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Findings, Verdict
+from clickassay.findings.depends import Dependence
+from clickassay.findings.influence import N_INFLUENTIAL
+from clickassay.findings.ranking import Lead
 from clickassay.findings.run import Run
-from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Findings, Verdict
-from clickassay.report.verdict.depends import Dependence
-from clickassay.report.verdict.influence import N_INFLUENTIAL
-from clickassay.report.verdict.ranking import Lead
 from clickassay.report.verdict.words import (
     BASELINE_MEANINGS,
     MOST_NAMES,
@@ -211,7 +211,7 @@ def _baseline_sentences(claim: Claim) -> Iterator[str]:
     level = ranking.not_above(subject, ranking.baselines)
     nearest = claim.winning_baseline or (level or ranking.baselines)[0]
     lead = _lead_text(subject, nearest, ranking.lead(subject, nearest))
-    caution = caution_sentence(ranking.lead(subject, nearest))
+    caution = caution_sentence(ranking.lead(subject, nearest).estimate)
     if claim.winning_baseline is not None:
         yield f"{capital(spoken(nearest))} is significantly above every metric: {lead}.{caution}"
     elif level:
@@ -252,7 +252,7 @@ def _metric_sentences(claim: Claim) -> Iterator[str]:
 def _behind_sentence(subject: str, other: str, lead: Lead, *, is_next: bool) -> str:
     which = "the next metric" if is_next else "the next that is significantly different"
     text = f"{subject} is {number(lead.value)} above {other}, {which} ({test_text(lead)})."
-    return text + caution_sentence(lead)
+    return text + caution_sentence(lead.estimate)
 
 
 def _tied_sentence(subject: str, tied: tuple[str, ...], nearest: Lead) -> str:

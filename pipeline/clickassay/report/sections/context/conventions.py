@@ -6,9 +6,10 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import listed, number
+from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.run import Run
-from clickassay.report.cells import Cell, Estimate, Row
-from clickassay.report.model import Section, Table, estimate, title_suffix
+from clickassay.report.cells import Cell, Row
+from clickassay.report.model import Section, Table, title_suffix
 
 HEADS = ("Mean", "Correlation", "Difference from the run's own", "Reported by")
 OWN_NOTE = (

@@ -8,11 +8,12 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import capital, listed, number
+from clickassay.findings.estimates import Estimate, estimate, not_computed
+from clickassay.findings.ranking import ALPHA, Lead, Ranking, rank
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
-from clickassay.report.cells import Cell, Estimate, Row, not_computed, p_cell
-from clickassay.report.model import Section, Table, by_pair, estimate, shown_samples
-from clickassay.report.verdict.ranking import ALPHA, Lead, Ranking, rank
+from clickassay.report.cells import Cell, Row, p_cell
+from clickassay.report.model import Section, Table, by_pair, shown_samples
 from clickassay.report.verdict.words import BASELINE_MEANINGS, caution_sentence, test_text
 
 ORDER_BLIND = BASELINES[0]
@@ -64,7 +65,7 @@ def _baseline_cells(run: Run, sample: SampleKey) -> tuple[Cell, ...]:
     if not ranking.values:
         return (*found, not_computed(), None, not_computed(), None)
     added = _lead(ranking, ORDER_BLIND)
-    return (*found, ranking.top, ranking.best, added, p_cell(added.p_adjusted))
+    return (*found, ranking.top, ranking.best, added.estimate, p_cell(added.p_adjusted))
 
 
 def baseline_values(run: Run, sample: SampleKey) -> dict[str, Estimate]:
@@ -75,7 +76,7 @@ def baseline_values(run: Run, sample: SampleKey) -> dict[str, Estimate]:
 
 def _lead(ranking: Ranking, baseline: str) -> Lead:
     """Return how much higher than a baseline the best metric correlates with the headline click metric."""
-    return ranking.leads.get(baseline, Lead(None, reason="not compared"))
+    return ranking.leads.get(baseline, Lead(Estimate(None, reason="not compared")))
 
 
 def _null_rows(run: Run, sample: SampleKey, rows: pl.DataFrame) -> tuple[Row, ...]:
@@ -131,7 +132,7 @@ def _order_sentence(added: Lead, best: str) -> tuple[str, ...]:
         return ()
     return (
         f"The mean grade ignores the order of results; {best} adds {number(added.value)} to its correlation "
-        f"({test_text(added)}).{caution_sentence(added)}",
+        f"({test_text(added)}).{caution_sentence(added.estimate)}",
     )
 
 

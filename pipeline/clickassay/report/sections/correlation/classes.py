@@ -9,15 +9,15 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import count, listed, number, plural, sentence, visible
+from clickassay.findings.estimates import Estimate, estimate, not_computed
 from clickassay.findings.run import OWN_SPLITS, Run, in_order
 from clickassay.metrics.editorial import EDITORIAL_METRICS
-from clickassay.report.cells import Estimate, Row, not_computed
+from clickassay.report.cells import Row
 from clickassay.report.charts.marks import common_domain, decile_lines
 from clickassay.report.model import (
     Figure,
     Section,
     Table,
-    estimate,
     group_heading,
     noise_corrected,
     other_samples,

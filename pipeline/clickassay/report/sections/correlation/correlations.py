@@ -8,8 +8,9 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import capital, number
+from clickassay.findings.estimates import Estimate, not_computed
 from clickassay.findings.run import Run
-from clickassay.report.cells import Estimate, Row, not_computed
+from clickassay.report.cells import Row
 from clickassay.report.charts.marks import heat_map
 from clickassay.report.model import (
     Figure,

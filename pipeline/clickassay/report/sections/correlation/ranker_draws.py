@@ -8,11 +8,11 @@ import numpy as np
 
 from clickassay.core.records import Floats
 from clickassay.core.text import count, number, percent
+from clickassay.findings.ranking import Ranking
 from clickassay.findings.run import Run
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import histogram_2d
 from clickassay.report.model import Figure, Table, title_suffix
-from clickassay.report.verdict.ranking import Ranking
 
 N_BINS = 30
 """Bins along each side of a histogram."""

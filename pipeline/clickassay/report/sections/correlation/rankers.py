@@ -8,24 +8,24 @@ import polars as pl
 from clickassay.core.contracts.correlation import DIFFERENCE_COMPARISONS
 from clickassay.core.records import SampleKey
 from clickassay.core.text import count, listed, number, plural, sentence, visible
+from clickassay.findings.claims import Claim, Findings, nothing_kept_reason
+from clickassay.findings.estimates import Estimate, estimate, not_computed
 from clickassay.findings.run import Run, in_order
-from clickassay.report.cells import Estimate, Row, Share, not_computed
+from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.model import (
     Figure,
     Section,
     Table,
     by_pair,
-    estimate,
     noise_corrected,
     shown_samples,
     title_suffix,
 )
 from clickassay.report.sections.correlation.comparisons import pairs_table
 from clickassay.report.sections.correlation.ranker_draws import draw_histograms, draws_figures, draws_table
-from clickassay.report.verdict.claims import Claim, Findings
 from clickassay.report.verdict.sentences import second_finding
-from clickassay.report.verdict.words import interval_text, nothing_kept_reason
+from clickassay.report.verdict.words import interval_text
 
 EXACT_HEADS = ("Closed form", "Monte Carlo", "Its standard error", "Noise-corrected", "Sign agreement")
 _MAX_ERRORS = 2.0

@@ -9,12 +9,12 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import capital, count, listed, percent, plural, sentence, visible
+from clickassay.findings.claims import nothing_kept_reason
 from clickassay.findings.run import Run, in_order
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import bars
 from clickassay.report.model import Figure, Section, Table, shown_samples
 from clickassay.report.sections.log.unjudged import RULES, filled_share
-from clickassay.report.verdict.words import nothing_kept_reason
 
 STEPS = (
     "read", "formed", "rejected", "repeated", "unmatched", "out of time", "no query", "left out",

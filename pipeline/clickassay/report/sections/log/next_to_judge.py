@@ -7,8 +7,9 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import number, percent, plural, visible
+from clickassay.findings.estimates import Estimate
 from clickassay.findings.run import Run
-from clickassay.report.cells import Cell, Estimate, Row, Share
+from clickassay.report.cells import Cell, Row, Share
 from clickassay.report.model import Section, Table, title_suffix
 
 TITLE = "What to judge next"

@@ -7,9 +7,10 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import number, percent, sentence, span
+from clickassay.findings.estimates import estimate, not_computed
 from clickassay.findings.run import Run
-from clickassay.report.cells import Cell, Row, Share, not_computed
-from clickassay.report.model import Section, Table, estimate, shown_samples
+from clickassay.report.cells import Cell, Row, Share
+from clickassay.report.model import Section, Table, shown_samples
 
 RULES = {
     "drop": "lists left out",

@@ -10,8 +10,9 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import count, listed, number, percent, plural, visible
+from clickassay.findings.estimates import Estimate
 from clickassay.findings.run import Run
-from clickassay.report.cells import Cell, Estimate, Row
+from clickassay.report.cells import Cell, Row
 from clickassay.report.charts.discounts import discount_lines
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.model import Figure, Section, Table, shown_samples
