@@ -274,12 +274,12 @@ def test_a_share_that_uneven_sessions_alone_would_give_is_no_dependence_on_a_few
     rows = [frame.with_columns(query=pl.lit(f"q{n}"), n_sessions=pl.lit(count, pl.Int64))
             for n, count in enumerate(sessions)]  # fmt: skip
     run = run_of(run_with())
-    uneven = replace(run, frames={**run.frames, "configurations": pl.concat(rows)})
+    uneven = replace(run, tables={**run.tables, "configurations": pl.concat(rows)})
     mean, limit = chance_shares(uneven, np.random.default_rng(0))
     assert mean > 0.95
     assert depends_mostly(0.9, (0.4, 0.6))
     assert not depends_mostly(0.9, (mean, limit))
-    even = replace(run, frames={**run.frames, "configurations": pl.concat(
+    even = replace(run, tables={**run.tables, "configurations": pl.concat(
         row.with_columns(n_sessions=pl.lit(5, pl.Int64)) for row in rows)})  # fmt: skip
     # five largest of 100 squared products of normal deviates, drawn apart from the code
     draws = np.random.default_rng(5).normal(size=(2, 4000, 100)).prod(axis=0) ** 2
