@@ -7,7 +7,8 @@ import pytest
 from clickassay.core.contracts.run import LAYOUT, STATISTICS
 from clickassay.core.errors import ActiveError, ReportError
 from clickassay.core.records import SampleChoice, SampleKey
-from clickassay.findings.run import open_run
+from clickassay.findings.ranking import rank
+from clickassay.findings.run import open_run, run_of
 from clickassay.studies.labelling.next_sheet import propose_judgments
 from support.runs.sample_run import SAMPLE, copied_run
 
@@ -57,3 +58,14 @@ def test_a_sheet_to_label_that_cannot_be_made_says_why():
             propose_judgments(SAMPLE, "coverage", budget)
     with pytest.raises(ActiveError, match=r"a budget of 0\.5 labels is below the \d+ of the first query"):
         propose_judgments(SAMPLE, "coverage", 0.5)
+
+
+def test_a_run_from_its_folder_and_from_its_tables_is_the_same():
+    folder = open_run(SAMPLE)
+    frames = run_of({name: folder.tables[name] for name in folder.tables}, folder.info)
+    assert (frames.samples, frames.settings) == (folder.samples, folder.settings)
+    assert (frames.editorial, frames.clicks, frames.counted) == (
+        folder.editorial, folder.clicks, folder.counted,
+    )  # fmt: skip
+    assert rank(frames, frames.headline) == rank(folder, folder.headline)
+    assert frames.labels.rule == folder.labels.rule
