@@ -7,11 +7,18 @@ PIP := $(BIN)/python -m pip install --quiet
 SOURCES := pyproject.toml $(shell find pipeline sql -type f -not -name '*.pyc')
 SAMPLE := data_samples
 
-.PHONY: report explore dev quick check test test-thorough test-all lint samples truth pictures site pages pins clean
+.PHONY: report sample explore dev quick check test test-thorough test-all lint samples truth pictures site pages pins clean
 
 report: $(VENV)/installed
-	@CLICKASSAY_CLOCK=2026-02-01 $(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
+	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
 	  --judgments $(SAMPLE)/judgments.parquet --queries $(SAMPLE)/queries.parquet --out reports/sample --force
+
+# What a reader looks at: its test makes the run again and compares.
+SHOWN := report.md summary.png $(addprefix tables/,$(addsuffix .csv,baselines click_models funnel health influence_queries \
+  table1_statistics table2_correlations table2_noise_corrected table6_differences))
+sample: report
+	rm -rf docs/sample && mkdir docs/sample
+	cd reports/sample && cp $(SHOWN) ../../docs/sample
 
 explore: report $(VENV)/explorer
 	$(BIN)/clickassay explore reports/sample
@@ -20,14 +27,15 @@ explore: report $(VENV)/explorer
 PYTEST := $(BIN)/pytest -n auto
 ONE_ORACLE := tests/agreement/test_agreement.py::test_the_package_and_the_oracle_agree_on_messy_logs[0]
 ONE_RUN := tests/commands/test_cli.py::test_a_run_ends_with_the_decision_the_ranking_its_health_and_the_place_of_the_report
+ONE_CASE := tests/sql_cases/test_sql_cases.py::test_the_pattern_table_is_the_one_worked_out_by_hand[click_at_the_limit_of_time-duckdb]
 CHECKED := tests/unit tests/sql_cases tests/project/test_house.py tests/project/test_promises.py \
   tests/project/test_sample_report.py "$(ONE_ORACLE)" "$(ONE_RUN)"
 
-# The unit tests that the change concerns: of the modules that changed, and of all that import them.
+# One run, one SQL case, and the unit tests of the modules that changed and of all that import them.
 quick: $(VENV)/installed $(VENV)/tools
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && PYTHONPATH=pipeline $(BIN)/lint-imports >/dev/null
-	@tests=$$(PYTHONPATH=pipeline $(BIN)/python tests/support/affected.py); \
-	  if [ -z "$$tests" ]; then echo "no unit test is concerned"; else $(PYTEST) --hypothesis-profile=quick $$tests; fi
+	@tests=$$(PYTHONPATH=pipeline $(BIN)/python tests/support/affected.py) && \
+	  $(PYTEST) --hypothesis-profile=quick "$(ONE_RUN)" "$(ONE_CASE)" $$tests
 
 # Unit tests, SQL cases on DuckDB, ten logs of the oracle, a whole run, the sample report: before a commit.
 check: $(VENV)/installed $(VENV)/tools lint
@@ -91,15 +99,16 @@ site: $(VENV)/installed $(VENV)/documents
 	$(BIN)/python -m sphinx -q -W --keep-going -c docs/make -d build/doctrees . build/site
 	@echo "Documents: build/site/index.html"
 
-pages: $(VENV)/installed $(VENV)/tools
+pages: report $(VENV)/tools
 	$(BIN)/python docs/make/cli.py
 	$(BIN)/python docs/make/settings.py
 	$(BIN)/python docs/make/audit.py
 	$(BIN)/python docs/make/health.py
+	$(BIN)/python docs/make/tables.py
 	$(BIN)/python docs/make/questions.py
 	$(BIN)/python docs/make/sql.py
 
-pictures: $(VENV)/installed $(VENV)/tools
+pictures: report $(VENV)/tools
 	$(BIN)/python docs/make/pictures.py
 
 truth: $(VENV)/installed

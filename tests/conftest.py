@@ -1,15 +1,13 @@
-"""Settings that all tests share, and the one browser and the one Spark session of a process.
+"""Settings that all tests share, the place of the sample run, and the one Spark session of a process.
 
 A folder is a tier: what a test costs, and when it is run, follows from where it lies (CONTRIBUTING.md).
 """
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from playwright.sync_api import sync_playwright
 from xdist.scheduler import LoadFileScheduling
 
 from clickassay.report.charts.artist import Artist
@@ -98,28 +96,15 @@ def pytest_runtest_setup(item):
     Artist.draw = draw if place.startswith(DRAWN) else blank
 
 
-# ---- a browser ----------------------------------------------------------------------------------
-
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--disable-quic",
-]
+# ---- the sample run -----------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="session")
-def chromium():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium to open pages in: install Debian's package chromium, as .ci/run does")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+@pytest.fixture(scope="session", autouse=True)
+def _place_of_the_sample_run(tmp_path_factory):
+    """Say where `support.runs.sample_run` makes its run: in the folder that all workers share."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    os.environ["SAMPLE_RUN"] = str(shared / "sample_run")
 
 
 # ---- Spark --------------------------------------------------------------------------------------

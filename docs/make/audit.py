@@ -1,4 +1,4 @@
-"""Write the example tables of docs/reference/audit.md, as the code makes them of two lists: `make pages`."""
+"""Write the example table of docs/reference/audit.md, as the code makes it of two lists: `make pages`."""
 
 import re
 from pathlib import Path
@@ -15,26 +15,24 @@ EXAMPLES = {
 """The lists of the page: one with a result without a grade, one whose results are all that is judged."""
 
 
-def table(name: str) -> str:
-    """Return the Markdown table of one list."""
-    rows = audit_list(EXAMPLES[name], SCALE).iter_rows(named=True)
-    head = ("metric", "convention", "value", "choice", "reported by")
+def table() -> str:
+    """Return the Markdown table of the lists, a column of values for each."""
+    lists = [audit_list(one, SCALE) for one in EXAMPLES.values()]
+    values = zip(*(one["value"] for one in lists), strict=True)
+    head = ("convention", *EXAMPLES, "choice", "reported by")
     cells = [
-        (row["quantity"], f"`{row['convention']}`", f"{row['value']:.4f}", row["choice"], row["tools"])
-        for row in rows
+        (f"`{row['convention']}`", *(f"{value:.4f}" for value in found), row["choice"], row["tools"])
+        for row, found in zip(lists[0].iter_rows(named=True), values, strict=True)
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *cells))
 
 
-def with_tables(page: str) -> str:
-    """Return the page with its tables as they are today."""
-    for name in EXAMPLES:
-        found = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
-        page = re.sub(
-            found, lambda match, name=name: f"{match[1]}{table(name)}\n{match[2]}", page, flags=re.DOTALL
-        )
-    return page
+def with_table(page: str) -> str:
+    """Return the page with its table as it is today."""
+    return re.sub(
+        r"(<!-- lists -->\n).*?(<!-- end -->)", lambda at: f"{at[1]}{table()}\n{at[2]}", page, flags=re.DOTALL
+    )
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

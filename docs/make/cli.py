@@ -3,6 +3,7 @@
 import re
 import types
 import typing
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -12,6 +13,7 @@ from typing import Any
 from typer.main import get_command
 
 from clickassay.cli.app import app
+from clickassay.core.settings import SETTINGS
 
 PAGE = Path(__file__).parents[1] / "reference" / "cli.md"
 PROGRAM = "clickassay"
@@ -26,16 +28,24 @@ TOP = """<!-- Made by `make pages` from the texts of `--help`: do not edit by ha
 
     clickassay COMMAND [OPTIONS]
 
-Every command has `--help` (or `-h`), which shows in the terminal what stands here. Options whose names are on
-the page of [settings](settings.md) can be given by a file or the environment as well. How commands end:
-[Exit codes](exit-codes.md).
+Every command has `--help` (or `-h`), which shows in the terminal what stands here, with all options. Here a
+command has its usage, examples, and its own options; others are explained once, among the
+[shared options](#shared-options) and the [settings](settings.md), which a file or the environment can give as
+well. [Exit codes](exit-codes.md).
 
 A path is one of this machine, in UTF-8; `file:///…` is the path that it names. Other URLs are for logs,
 pattern tables and stores on `--engine spark`.
 """
 
+SHARED = "Shared options"
+SEVERAL = 3
+"""So many commands make an option a shared one."""
+
 Parameter = Any
 """A parameter, command or group as Typer hands it out; its classes are not public."""
+
+Row = tuple[str, str]
+"""How an argument or option is spelled, with its value, and its meaning."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +71,11 @@ def cli_page() -> str:
     """Return the whole page as Markdown."""
     root = get_command(app)
     commands = list(_commands(root, PROGRAM))
-    parts = [TOP, _overview(commands), *_root_options(root)]
-    return "\n".join(parts + [_section(path, command) for path, command in commands])
+    shared = _shared(commands)
+    own = _table([_row(one, root) for one in root.params])
+    parts = [TOP, _overview(commands), f"Options of `clickassay` itself:\n\n{own}"]
+    parts += [f"## {SHARED}\n\n{_table(shared)}"]
+    return "\n".join(parts + [_section(path, command, shared) for path, command in commands])
 
 
 def _commands(group: Parameter, path: str) -> Iterator[tuple[str, Parameter]]:
@@ -75,45 +88,58 @@ def _commands(group: Parameter, path: str) -> Iterator[tuple[str, Parameter]]:
             yield words, command
 
 
+def _shared(commands: list[tuple[str, Parameter]]) -> list[Row]:
+    """Return the rows of options that several commands have alike; of a name, the most frequent row."""
+    number = Counter(
+        _row(one, command) for _, command in commands for one in _options(command) if not _is_setting(one)
+    )
+    best = {_name(row): row for row, times in reversed(number.most_common()) if times >= SEVERAL}
+    return [row for row in number if best.get(_name(row)) == row]
+
+
+def _name(row: Row) -> str:
+    return row[0].split("`")[1]
+
+
 def _overview(commands: list[tuple[str, Parameter]]) -> str:
-    rows = [
-        (f"[`{_short(path)}`](#{_anchor(_short(path))})", read_help(command.help).summary)
-        for path, command in commands
-    ]
-    return _table(("command", "what it does"), rows)
+    links = (f"[`{_short(path)}`](#{_anchor(_short(path))})" for path, _ in commands)
+    return f"Commands: {', '.join(links)}.\n"
 
 
-def _root_options(root: Parameter) -> list[str]:
-    return ["Options of `clickassay` itself:\n", _options(root.params, root)]
+def _options(command: Parameter) -> list[Parameter]:
+    return [one for one in command.params if one.param_type_name == "option"]
 
 
-def _section(path: str, command: Parameter) -> str:
+def _is_setting(option: Parameter) -> bool:
+    """Tell whether an option is a setting, explained as on the page of settings."""
+    setting = SETTINGS.get(option.name)
+    return setting is not None and (option.help or "").startswith(setting.meaning)
+
+
+def _section(path: str, command: Parameter, shared: list[Row]) -> str:
     read = read_help(command.help)
     arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [one for one in command.params if one.param_type_name == "option"]
-    parts = [
-        f"## {_short(path)}",
-        read.summary,
-        *map(_marked, read.more),
-        f"    {_usage(path, arguments, options)}",
-    ]
-    if read.examples:
-        parts += ["Examples:" if len(read.examples) > 1 else "Example:"]
-        parts += ["\n".join(f"    {example}" for example in read.examples)]
-    if arguments:
-        parts += [_arguments(arguments, command).rstrip("\n")]
-    for panel in dict.fromkeys(one.rich_help_panel for one in options):
-        own = [one for one in options if one.rich_help_panel == panel]
-        parts += [f"**{panel}**"] if panel else []
-        parts += [_options(own, command).rstrip("\n")]
-    return "\n\n".join(parts) + "\n"
+    options = _options(command)
+    plain = [one for one in options if not _is_setting(one)]
+    own = [row for one in (*arguments, *plain) if (row := _row(one, command)) not in shared]
+    lines = (_usage(path, arguments, options), *read.examples)
+    parts = [f"## {_short(path)}", read.summary, *map(_marked, read.more)]
+    parts += ["\n".join(f"    {line}" for line in lines)]
+    parts += [_table(own).rstrip("\n")] if own else []
+    elsewhere = {
+        f"[Shared](#{_anchor(SHARED)})": [one for one in plain if _row(one, command) in shared],
+        "[Settings](settings.md)": [one for one in options if _is_setting(one)],
+    }
+    others = (f"{link}: {', '.join(map(_first, given))}." for link, given in elsewhere.items() if given)
+    return "\n\n".join([*parts, " ".join(others)]).rstrip("\n") + "\n"
 
 
 def read_help(text: str) -> Help:
     """Take the help of a command apart: paragraphs, and the indented lines below "Example"."""
     prose, _, below = re.sub(r"\nExamples\n-+\n", "\nExample:\n", text).partition("\nExample:\n")
     paragraphs = [" ".join(part.split()) for part in prose.split("\n\n") if part.strip()]
-    examples = [line.strip() for line in below.splitlines() if line.strip()]
+    joined = re.sub(r"\n +(?=--)", " ", below)
+    examples = [line.strip() for line in joined.splitlines() if line.strip()]
     return Help(paragraphs[0], tuple(paragraphs[1:]), tuple(examples))
 
 
@@ -123,21 +149,23 @@ def _usage(path: str, arguments: list[Parameter], options: list[Parameter]) -> s
     return " ".join([path, *words, *needed, *(["[OPTIONS]"] if len(options) > len(needed) else [])])
 
 
-def _arguments(arguments: list[Parameter], command: Parameter) -> str:
-    rows = [
-        (f"`{_argument_name(one)}`", _type_words(one, command), _default(one), _meaning(one))
-        for one in arguments
-    ]
-    return _table(("argument", "type", "default", "meaning"), rows)
-
-
-def _options(options: list[Parameter], command: Parameter) -> str:
-    rows = [(_spelling(one), _type_words(one, command), _default(one), _meaning(one)) for one in options]
-    return _table(("option", "type", "default", "meaning"), rows)
+def _row(parameter: Parameter, command: Parameter) -> Row:
+    """Return the cells of an argument or option."""
+    kind, default = _type_words(parameter, command), _default(parameter)
+    value = ", ".join(filter(None, ("" if kind == "flag" else kind, default and f"default {default}")))
+    after = value and f" {value}"
+    is_argument = parameter.param_type_name == "argument"
+    name = f"`{_argument_name(parameter)}`" if is_argument else _spelling(parameter)
+    return f"{name}{after}", _meaning(parameter)
 
 
 def _spelling(option: Parameter) -> str:
     return ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+
+
+def _first(option: Parameter) -> str:
+    """Return the long names of an option; that a flag has an opposite is explained with it."""
+    return ", ".join(f"`{name}`" for name in option.opts if name.startswith("--"))
 
 
 def _argument_name(argument: Parameter) -> str:
@@ -171,9 +199,9 @@ def _one_of(values: Iterable[str]) -> str:
 
 
 def _default(parameter: Parameter) -> str:
-    """Return the default: what the parameter has, or what its help says of a setting."""
-    if parameter.required:
-        return "required"
+    """Return the default: of the parameter, or in its help. Usage shows whether it is required."""
+    if parameter.required or parameter.default == "":
+        return ""
     stated = _ENDING.search(parameter.help or "")
     if stated:
         value = stated["default"]
@@ -204,9 +232,9 @@ def _anchor(heading: str) -> str:
     return heading.lower().replace(" ", "-")
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    cells = [head, ("---",) * len(head), *rows]
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in cells)
+def _table(rows: Sequence[Row]) -> str:
+    lines = ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
+    return "".join(("| name | meaning |\n|---|---|\n", *lines))
 
 
 def main() -> None:

@@ -23,7 +23,6 @@ include_patterns = [
     "reports/*.md",
     "reports/active/*.md",
     "reports/calibration/*.md",
-    "reports/sample/report.md",
     "requirements/README.md",
     "sql/README.md",
 ]

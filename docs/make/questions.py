@@ -13,9 +13,11 @@ from clickassay.studies.questions import DATABASE, Question, ask, cells, questio
 DOCS = Path(__file__).parents[1]
 PAGE = DOCS / "reference" / "questions.md"
 SAMPLE = DOCS.parent / "reports" / "sample"
-MAX_ROWS = 10
+MAX_ROWS = 2
 MAX_CELL = 60
 """Characters of a cell; a list of ten URLs would make a row unreadable."""
+SAMPLE_COLUMNS = ("market", "depth", "judge")
+"""Columns that stand above an answer instead of in it where its rows have one value."""
 
 NO_ROWS = {
     "cascade_effects": "Rows are examples. There are none where clicks on all results together are not "
@@ -31,23 +33,18 @@ NO_ROWS = {
 TOP = f"""<!-- Made by `make pages` from `sql/questions` and `reports/sample`: do not edit by hand. -->
 # Ready questions
 
-Questions about a run, each with a link to its SQL, and its answer on the sample run `reports/sample`.
-Ask them about any run by name:
+Questions about a run, each with its SQL, and the first {MAX_ROWS} rows of its answer on the sample run
+`reports/sample`, with four digits; a cell of more than {MAX_CELL} characters ends with `…`.
+Ask them about any run by name; `--csv` and `--json` print answers in full precision:
 
     clickassay query reports/june --list
     clickassay query reports/june --name worst_disagreements
 
 Or copy the SQL, change it, and run it with `clickassay query reports/june "SELECT …"` or in
-`duckdb run.duckdb`. Columns are those of [tables.md](tables.md), words those of
-[method.md](../explanation/method.md).
+`duckdb run.duckdb`. [Columns](tables.md); [terms](../explanation/method.md).
 
-An answer here shows the first {MAX_ROWS} rows, in the order of the SQL. Numbers have four digits.
-A cell of more than {MAX_CELL} characters is cut and ends with `…`. With `--csv` or `--json`, answers
-have all rows in full precision.
-
-The answers name every query, also those that fewer than `min_users` users issued: the sample log is
-simulated, so there are no people behind it. The report would show digests of these queries.
-An answer about your own run has the raw texts too: treat it as you treat the log.
+Answers name every query, also queries of fewer than `min_users` users, which a report shows as digests:
+treat an answer about your own run as you treat the log. The sample log is simulated.
 """
 
 
@@ -59,35 +56,26 @@ def questions_page(sample: Path = SAMPLE) -> str:
     sample
         A run folder; its Parquet tables are read, its database need not be there.
     """
-    known = questions()
     with tempfile.TemporaryDirectory() as folder:
         write_database([table.name for table in RUN_TABLES], sample, Path(folder) / DATABASE)
-        parts = [_section(question, ask(Path(folder), question.sql)) for question in known]
-    return "\n".join([TOP, _overview(known), *parts])
-
-
-def _overview(known: tuple[Question, ...]) -> str:
-    rows = [[f"[{one.name}](#{one.name})", one.answers] for one in known]
-    return _table(["name", "question"], ["---", "---"], rows)
+        return "\n".join([TOP, *(_section(one, ask(Path(folder), one.sql)) for one in questions())])
 
 
 def _section(question: Question, frame: pl.DataFrame) -> str:
-    sql = f"[Its SQL](../../sql/{question.file}.sql)."
+    sql = f"[SQL](../../sql/{question.file}.sql)."
     return f"## {question.name}\n\n{question.answers} {sql}\n\n{_answer(question, frame)}"
 
 
 def _answer(question: Question, frame: pl.DataFrame) -> str:
     if frame.is_empty():
         return f"No rows. {NO_ROWS.get(question.name, '')}".rstrip() + "\n"
-    rules = ["---:" if dtype.is_numeric() else "---" for dtype in frame.dtypes]
-    rows = [[markdown_cell(cell) for cell in row] for row in cells(frame.head(MAX_ROWS))]
-    return f"{_height(frame.height)}\n\n{_table(frame.columns, rules, rows)}"
-
-
-def _height(rows: int) -> str:
-    if rows > MAX_ROWS:
-        return f"The first {MAX_ROWS} of {rows:,} rows:"
-    return "The only row:" if rows == 1 else f"All {rows} rows:"
+    shown = frame.head(MAX_ROWS)
+    alike = [name for name in SAMPLE_COLUMNS if name in shown.columns and shown[name].n_unique() == 1]
+    values = ", ".join(f"{name} {shown[name][0]}" for name in alike)
+    kept = shown.drop(alike)
+    rules = ["---:" if dtype.is_numeric() else "---" for dtype in kept.dtypes]
+    rows = [[markdown_cell(cell) for cell in row] for row in cells(kept)]
+    return f"{frame.height:,} rows{values and f'; {values}'}:\n\n{_table(kept.columns, rules, rows)}"
 
 
 def markdown_cell(text: str) -> str:
@@ -104,7 +92,8 @@ def markdown_cell(text: str) -> str:
 
 
 def _table(head: list[str], rules: list[str], rows: list[list[str]]) -> str:
-    return "".join(f"| {' | '.join(row)} |\n" for row in (head, rules, *rows))
+    lines = (f"| {' | '.join(row)} |\n" for row in (head, *rows))
+    return "".join((next(lines), f"|{'|'.join(rules)}|\n", *lines))
 
 
 def main() -> None:

@@ -18,12 +18,11 @@ A setting has one name everywhere. `idle_minutes` here is
 - `idle_minutes = 30`, a line of the file that `--settings FILE.toml` names.
 
 An option wins over a variable, a variable over the file, the file over the default. Variables and the file
-may have settings that a command does not use; a name that is no setting is refused. An empty variable counts
-as not set. A setting that is true or false is an option by itself: `--only-judged` or `--no-only-judged`.
+may have settings that a command does not use; an unknown name is refused. An empty variable is not set.
+A setting that is true or false is an option by itself: `--only-judged` or `--no-only-judged`. A list takes
+several values: with commas, by repeating the option, or as a list in TOML: `depth = [5, 10]`.
 
-A list takes several values: with commas, by repeating the option, or as a list in TOML: `depth = [5, 10]`.
-
-What a run was made with stands in its `settings.json`.
+A run keeps its settings in `settings.json`.
 """
 
 
@@ -35,13 +34,13 @@ def settings_page() -> str:
 
 def _section(group: str, settings: list[Setting]) -> str:
     rows = [_row(setting) for setting in settings]
-    cells = [("name", "value", "default", "meaning"), ("---",) * 4, *rows]
-    return f"## {group}\n\n" + "".join("| " + " | ".join(row) + " |\n" for row in cells)
+    head = "| name | value | default | meaning |\n|---|---|---|---|\n"
+    return f"## {group}\n\n{head}" + "".join("| " + " | ".join(row) + " |\n" for row in rows)
 
 
 def _row(setting: Setting) -> tuple[str, str, str, str]:
-    several = ", several" if setting.is_list else ""
-    value = f"{type_in_words(setting.type)}{several}{f', {setting.limits}' if setting.limits else ''}"
+    kind = type_in_words(setting.type).removeprefix("a ")
+    value = ", ".join(filter(None, (kind, "several" if setting.is_list else "", setting.limits)))
     meaning = " ".join(filter(None, (setting.meaning, setting.details)))
     return f"`{setting.name}`", value, setting.default, meaning
 

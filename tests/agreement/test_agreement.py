@@ -151,7 +151,7 @@ def funnel_differences(expected, table, run):
     of_log = {
         name: rows
         for name, rows in wanted.items()
-        if name[0] in ("searches", "lists", "clicks") or (name[0] == "sessions" and name[2] == 0)
+        if name[0] in ("searches", "lists", "clicks", "positions") or (name[0] == "sessions" and name[2] == 0)
     }
     depths = [0, *run["funnel"]["depth"].unique()]  # the stored table counts clicks at every depth
     of_table = table.funnel.filter(pl.col("depth").is_in(depths), pl.col("rows") != 0)

@@ -1,8 +1,10 @@
-"""Pages to look at: of the sample run, and of runs that pages tend to break on."""
+"""The one browser of a process, and pages to look at: the sample run, and runs that pages break on."""
 
+import shutil
 from contextlib import contextmanager
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from clickassay.core.settings import load_settings
 from clickassay.jobs.run import make_run
@@ -10,6 +12,27 @@ from clickassay.report.build import write_report
 from support.places import SAMPLE
 from support.reports.report_runs import hostile_info, hostile_tables
 from support.reports.report_tables import nothing_kept_tables, run_info, run_tables, small_tables
+
+CHROMIUM = shutil.which("chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium to open pages in: install Debian's package chromium, as .ci/run does")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

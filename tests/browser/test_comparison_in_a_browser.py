@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.report.page import build_comparison, write_comparison
 from support.runs.given_runs import changed_table
-from support.runs.sample_run import SAMPLE
+from support.runs.sample_run import sample
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 DESK = {"viewport": {"width": 1280, "height": 900}}
@@ -21,8 +21,8 @@ def folder(tmp_path_factory):
     def lowered(rows):
         return rows.with_columns(pl.col("correlation", "ci_low", "ci_high") - 0.25)
 
-    other = changed_table(SAMPLE, place / "other", "correlations", lowered)
-    report = build_comparison(compare_runs(SAMPLE, other), "clickassay diff")
+    other = changed_table(sample(), place / "other", "correlations", lowered)
+    report = build_comparison(compare_runs(sample(), other), "clickassay diff")
     return write_comparison(report, place / "out", force=False).parent
 
 

@@ -13,7 +13,8 @@ from clickassay.studies.runs_compared.gate.outcome import State
 from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
 from support.logs import tiny
 from support.places import ROOT
-from support.runs.given_runs import COMMITTED, changed_table, judgments, made
+from support.runs.given_runs import changed_table, judgments, made
+from support.runs.sample_run import sample
 
 HOSTILE = "\x1b[31mred\x1b[0m\u202e[bold]"
 PAGE = ROOT / "docs" / "reference" / "check.md"
@@ -55,8 +56,8 @@ def with_rules(*texts):
     ],
 )
 def test_a_rule_decides_the_exit_code(rule, code, strict):
-    assert checked(COMMITTED, "--rule", rule).code == code
-    assert checked(COMMITTED, "--rule", rule, "--strict").code == strict
+    assert checked(sample(), "--rule", rule).code == code
+    assert checked(sample(), "--rule", rule, "--strict").code == strict
 
 
 def test_a_value_that_is_missing_ends_with_1(whole, tmp_path):
@@ -98,7 +99,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path):
 
 
 def test_without_rules_the_default_ones_are_checked_which_help_names():
-    told = json.loads(tiny.said_by("check", COMMITTED, "--json"))
+    told = json.loads(tiny.said_by("check", sample(), "--json"))
     assert [one["rule"] for one in told["rules"]] == list(DEFAULT_RULES)
     shown = checked("--help").out
     assert [rule for rule in DEFAULT_RULES if rule not in shown] == []
@@ -108,7 +109,7 @@ def test_rules_of_a_file_come_before_those_of_options_and_take_the_place_of_the_
     file = tmp_path / "rules.toml"
     file.write_text("rules = ['coverage >= 0.8', 'health == \"ok\"']\n")
     ended = checked(
-        COMMITTED, "--rules", file, "--rule", "queries >= 1", "--rule", "coverage >= 0.8", "--json"
+        sample(), "--rules", file, "--rule", "queries >= 1", "--rule", "coverage >= 0.8", "--json"
     )
     rules = [one["rule"] for one in json.loads(ended.out)["rules"]]
     assert rules == ["coverage >= 0.8", 'health == "ok"', "queries >= 1"]
@@ -122,7 +123,7 @@ RULES = with_rules(
 
 
 def test_a_table_shows_values_and_states_and_lines_say_why():
-    lines = checked(COMMITTED, *RULES).out.splitlines()
+    lines = checked(sample(), *RULES).out.splitlines()
     rows = [re.split(r"\s{2,}", line.strip()) for line in lines]
     place = "market north, depth 5"
     assert ["correlation(ERR, MeanRR) >= 0.5", "broken", place, "0.3656", "0.304 to 0.424"] in rows
@@ -135,18 +136,18 @@ def test_a_table_shows_values_and_states_and_lines_say_why():
     assert open_.startswith("OPEN correlation(ERR, MeanRR) >= 0.35: the interval 0.304 to 0.424 has values")
     assert caution.startswith("Caution, 2 intervals: sessions per query are heavy-tailed")
     assert (summary, verdict) == ("4 rules: 1 broken, 1 open, 2 kept.", "verdict: finding")
-    passed = checked(COMMITTED, *RULES[2:]).out.splitlines()[-2]
+    passed = checked(sample(), *RULES[2:]).out.splitlines()[-2]
     assert passed == "3 rules: 1 open, 2 kept. Open rules pass; --strict takes them for broken."
 
 
 def test_json_has_every_rule_with_its_value_interval_limit_and_reason():
-    ended = checked(COMMITTED, *RULES, "--json")
+    ended = checked(sample(), *RULES, "--json")
     told = json.loads(ended.out)
     assert (ended.code, ended.err) == (1, "verdict: finding\n")
-    assert told["run"] == str(COMMITTED)
+    assert told["run"] == str(sample())
     assert (told["schema"], told["passed"], told["strict"]) == (SCHEMA, False, False)
     broken, open_, size, health = told["rules"]
-    row = pl.read_parquet(COMMITTED / "correlations.parquet").row(
+    row = pl.read_parquet(sample() / "correlations.parquet").row(
         by_predicate=(pl.col("market") == "north") & (pl.col("depth") == 5) & (pl.col("split") == "all")
         & (pl.col("click_metric") == "MeanRR") & (pl.col("editorial_metric") == "ERR"),
         named=True,
@@ -172,7 +173,7 @@ def test_json_of_a_worse_run_has_what_fell(whole, turned):
 def test_options_choose_the_sample_of_rules_that_name_none():
     told = json.loads(
         checked(
-            COMMITTED, "--depth", 10, "--market", "south", "--json",
+            sample(), "--depth", 10, "--market", "south", "--json",
             *with_rules("coverage >= 0", "coverage >= 0 for depth 5"),
         ).out
     )  # fmt: skip
@@ -202,6 +203,6 @@ def test_the_page_names_every_quantity_state_option_default_and_key_of_the_docum
     assert [meaning for meaning in meanings if f"| {meaning}" not in page] == []
     options = set(re.findall(r"--[a-z][a-z-]+", checked("--help").out)) - {"--help"}
     assert sorted(option for option in options if f"`{option}" not in page) == []
-    told = json.loads(checked(COMMITTED, "--json").out)
+    told = json.loads(checked(sample(), "--json").out)
     keys = [*told, *told["rules"][0]]
     assert [key for key in keys if f"`{key}`" not in page] == []

@@ -12,7 +12,9 @@ import pytest
 from clickassay.studies.runs_compared.numbers import BEYOND, NO_VALUE, NOT_TESTED, WITHIN
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
 from support.logs import tiny
-from support.runs.given_runs import COMMITTED, ROOT, changed_info, changed_table, compared, judgments, made
+from support.places import ROOT
+from support.runs.given_runs import changed_info, changed_table, compared, judgments, made
+from support.runs.sample_run import sample
 
 HOSTILE = "\x1b[31mred\x1b[0m\u202e[bold]\n"
 NUMBERS = ("a", "b", "change", "ci_low", "ci_high", "p_value", "p_adjusted")
@@ -48,9 +50,9 @@ def lowered(by, *, metric="ERR", click="MeanRR"):
 
 
 def test_a_run_and_itself_pass_the_strictest_watch():
-    ended = compared(COMMITTED, COMMITTED, "--splits", "--fail-above", "1e-9")
-    rows = pl.read_parquet(COMMITTED / "correlations.parquet").height
-    rows += pl.read_parquet(COMMITTED / "differences.parquet").height
+    ended = compared(sample(), sample(), "--splits", "--fail-above", "1e-9")
+    rows = pl.read_parquet(sample() / "correlations.parquet").height
+    rows += pl.read_parquet(sample() / "differences.parquet").height
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("Nothing changed; ")
     assert f"No finding: none of {rows:,} correlations is gone or changed by more than 1e-09." in ended.out
@@ -113,10 +115,10 @@ def test_a_class_of_queries_is_watched_only_when_asked_for(whole, tmp_path):
 
 def test_a_depth_that_is_gone_is_one_line_and_a_finding(whole):
     options = ("--metric", "ERR", "--click-metric", "MeanRR", "--fail-above", "1")
-    ended = compared(COMMITTED, whole, *options)
+    ended = compared(sample(), whole, *options)
     assert ended.code == 1
     assert "FINDING 4 numbers only in A: depth 10" in ended.out
-    back = compared(whole, COMMITTED, *options)
+    back = compared(whole, sample(), *options)
     assert back.code == 0
     assert "8 numbers only in B: depth 10" in back.out
 
@@ -216,7 +218,7 @@ def test_things_that_are_never_together_are_refused(whole, tmp_path):
     def only_north(rows):
         return rows.filter(market="north")
 
-    other = changed_table(COMMITTED, tmp_path / "other", "correlations", only_north)
+    other = changed_table(sample(), tmp_path / "other", "correlations", only_north)
     small = changed_table(whole, tmp_path / "small", "correlations", lambda rows: rows.filter(market="south"))
     line = tiny.refusal("diff", other, small, "--market", "south", "--depth", "10")
     assert "neither run has a correlation of --depth 10 --market south" in line

@@ -13,6 +13,7 @@ from clickassay.jobs.inspect import inspect_log
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs import tiny
 from support.places import IMPORTED, ROOT, SAMPLE
+from support.runs import sample_run
 
 DEPTH = ("--depth", "3", "--threads", "1", "--quiet")
 SETTINGS = Settings(depth=(3,), threads=1)
@@ -75,7 +76,7 @@ def test_the_share_judged_counts_results_as_often_as_they_are_shown(tmp_path):
 
 
 def test_lists_judged_in_full_are_the_sessions_that_the_sample_run_kept():
-    kept = pl.read_parquet(ROOT / "reports" / "sample" / "statistics.parquet").group_by("depth")
+    kept = sample_run.table("statistics").group_by("depth")
     sums = dict(kept.agg(pl.col("n_sessions").sum()).iter_rows())
     found = inspect_log({name: SAMPLE[name] for name in paths(ROOT)}, Settings(threads=1))
     assert {one.depth: one.lists_judged for one in found.judged if one.depth in sums} == sums

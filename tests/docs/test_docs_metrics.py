@@ -13,10 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 import pytrec_eval
-import rankkit
-from rankkit.data import Run
 from scipy import stats
-from sklearn.metrics import dcg_score, ndcg_score
 
 from clickassay.core.records import Split
 from clickassay.core.settings import Settings
@@ -38,6 +35,7 @@ from support.oracle.oracle_metrics import err as err_of
 from support.pages import parts
 from support.places import ROOT
 from support.runs.given_sample import sample_of
+from support.runs.sample_run import table
 
 PAGE, WHY = (
     (ROOT / "docs" / name).read_text(encoding="utf-8").replace("\N{MINUS SIGN}", "-")
@@ -69,9 +67,20 @@ SECTIONS = {
 }
 
 
+FACTS = ("formula", "range", "settings", "from judgments", "edge cases", "example", "source")
+NEEDED = {"formula", "range", "edge cases", "example"}
+
+
 def facts(name):
-    """Return the rows of the first table of a metric: {what: text}."""
-    return dict(rows(SECTIONS[name].split("| other tools")[0]))
+    """Return the list of facts of a metric: {what: text}."""
+    lines = re.findall(rf"^- \*({'|'.join(FACTS)})\* (.+)$", SECTIONS[name], flags=re.MULTILINE)
+    return dict(lines)
+
+
+def source_of(name):
+    """Return the source of a metric: its own, or of its chapter."""
+    (chapter,) = (text for text in CHAPTERS.values() if f"### {name}\n" in text)
+    return facts(name).get("source") or chapter.split("###")[0]
 
 
 def other_tools(name):
@@ -142,7 +151,7 @@ def test_the_page_has_every_metric_of_a_run_in_the_order_of_reports():
 
 
 def test_the_committed_run_has_the_metrics_of_the_page():
-    columns = pl.read_parquet_schema(ROOT / "reports" / "sample" / "configurations.parquet")
+    columns = table("configurations").schema
     assert set(SECTIONS) == {name for name, kind in columns.items() if kind == pl.Float64}
 
 
@@ -153,9 +162,9 @@ def test_the_overview_names_every_metric_once():
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_every_metric_says_the_same_things_in_the_same_order(name):
-    expected = ["formula", "range", "settings", "from judgments", "edge cases", "example", "source"]
-    assert list(facts(name)) == expected
-    assert all(facts(name).values())
+    assert list(facts(name)) == [fact for fact in FACTS if fact in facts(name)]
+    assert set(facts(name)) >= NEEDED
+    assert SECTIONS[name].count("\n- ") == len(facts(name))
 
 
 def declared(name):
@@ -165,18 +174,20 @@ def declared(name):
 @pytest.mark.parametrize("name", SECTIONS)
 def test_settings_and_source_of_a_metric_are_those_it_declares(name):
     metric, said = declared(name), facts(name)
-    assert metric.source in said["source"]
+    assert metric.source in source_of(name)
     expected = {parameter.setting for parameter in metric.parameters} - {None}
     expected |= {"pool"} if "pool" in metric.needs else set()
     expected |= {"success_grade"} if "good" in metric.needs else set()
-    assert expected == set(re.findall(r"`(\w+)`", said["settings"])).intersection(Settings.model_fields)
+    assert expected == set(re.findall(r"`(\w+)`", said.get("settings", ""))).intersection(
+        Settings.model_fields
+    )
     for setting in expected - {"pool"}:
         assert f"`{setting}` ({getattr(SETTINGS, setting)})" in said["settings"]
 
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_the_range_is_that_of_all_lists_and_all_sessions_at_depth_5(name):
-    low, high = re.match(r"(\d) … ([\d.]+) at depth 5", facts(name)["range"]).groups()
+    low, high = re.match(r"(\d) … ([\d.]+)", facts(name)["range"]).groups()
     if name in CLICK_METRICS:
         found = [of_clicks([mask])[name] for mask in range(1 << DEPTH)]
     else:
@@ -259,22 +270,6 @@ def test_linear_gains_are_those_of_the_tools_that_the_page_names():
 # ---- docs/reference/metrics.md: other tools ---------------------------------------------------
 
 
-def falling(grades):
-    return sorted(grades, reverse=True)
-
-
-def discounted(gains):
-    return sum(gain / math.log2(place + 2) for place, gain in enumerate(gains))
-
-
-def exponential(grades):
-    return [2**grade - 1 for grade in grades]
-
-
-def patience(gains, p=0.8):
-    return (1 - p) * sum(gain * p**place for place, gain in enumerate(gains))
-
-
 def by_trec_eval(measure, level=1):
     evaluator = pytrec_eval.RelevanceEvaluator(qrels(), {measure}, relevance_level=level)
     return evaluator.evaluate(run())["1"][measure]
@@ -288,11 +283,6 @@ def by_ir_measures(measure):
     return found[0]
 
 
-def by_rankkit(measure, **options):
-    ranking = tuple(f"d{place}" for place in range(DEPTH))
-    return rankkit.score(Run("1", ranking, qrels()["1"]), measure, k=DEPTH, **options)
-
-
 def qrels():
     return {"1": {f"d{place}": grade for place, grade in enumerate(JUDGED)}}
 
@@ -301,40 +291,6 @@ def run():
     return {"1": {f"d{place}": float(-place) for place in range(DEPTH)}}
 
 
-def by_scikit_learn(score, gains):
-    return score([gains], [[-place for place in range(DEPTH)]])
-
-
-RAN = {
-    ("DCG", "scikit-learn `dcg_score` of the grades"): lambda: by_scikit_learn(dcg_score, SHOWN),
-    ("DCG", "rankkit `dcg` of gains 2^g - 1"): lambda: rankkit.dcg(exponential(SHOWN), DEPTH),
-    ("NDCG", "trec_eval `ndcg_cut_5`"): lambda: by_trec_eval("ndcg_cut_5"),
-    ("NDCG", "trec_eval `ndcg`"): lambda: by_trec_eval("ndcg"),
-    ("NDCG", "ir_measures `nDCG@5`"): lambda: by_ir_measures("nDCG@5"),
-    ("NDCG", "ir_measures `nDCG(dcg='exp-log2')@5`"): lambda: by_ir_measures("nDCG(dcg='exp-log2')@5"),
-    ("NDCG", "rankkit `ndcg`"): lambda: by_rankkit("ndcg"),
-    ("NDCG", "scikit-learn `ndcg_score` of the grades"): lambda: by_scikit_learn(ndcg_score, SHOWN),
-    ("NDCG", "ideal of the results shown"): lambda: by_scikit_learn(ndcg_score, exponential(SHOWN)),
-    ("AP", "trec_eval `map_cut_5`"): lambda: by_trec_eval("map_cut_5"),
-    ("AP", "ir_measures `AP@5`"): lambda: by_ir_measures("AP@5"),
-    ("AP", "ir_measures `AP(rel=3)@5`"): lambda: by_ir_measures("AP(rel=3)@5"),
-    ("AP", "rankkit `map`"): lambda: by_rankkit("map"),
-    ("RR", "trec_eval `recip_rank`"): lambda: by_trec_eval("recip_rank"),
-    ("RR", "ir_measures `RR@5`"): lambda: by_ir_measures("RR@5"),
-    ("RR", "ir_measures `RR(rel=3)@5`"): lambda: by_ir_measures("RR(rel=3)@5"),
-    ("RR", "rankkit `mrr`"): lambda: by_rankkit("mrr"),
-    ("ERR", "ir_measures `ERR@5` (gdeval)"): lambda: by_ir_measures("ERR@5"),
-    ("ERR", "rankkit `err` with `max_grade=4`"): lambda: by_rankkit("err", max_grade=4),
-    ("AP(rel=2)", "ir_measures `AP(rel=2)@5`"): lambda: by_ir_measures("AP(rel=2)@5"),
-    ("AP(rel=2)", "trec_eval `map_cut_5` with `-l 2`"): lambda: by_trec_eval("map_cut_5", level=2),
-    ("RR(rel=2)", "ir_measures `RR(rel=2)@5`"): lambda: by_ir_measures("RR(rel=2)@5"),
-    ("P@1", "trec_eval `P_1`"): lambda: by_trec_eval("P_1"),
-    ("P@1", "ir_measures `P(rel=3)@1`"): lambda: by_ir_measures("P(rel=3)@1"),
-}
-"""What the tools give for the example when they are run."""
-
-EXP = exponential(SHOWN)
-IDEAL = discounted(exponential(falling(JUDGED)[:DEPTH]))
 BY_RULE = {
     ("UCTR", "abandonment rate"): CLICKED.count(()) / len(CLICKED),
     ("UCTR", "click-through rate per result"): sum(map(len, CLICKED)) / (len(CLICKED) * DEPTH),
@@ -352,59 +308,20 @@ BY_RULE = {
         any(SHOWN[place - 1] >= SETTINGS.success_grade for place in places) for places in SOME
     ),
     ("QCTR", "click-through rate per result"): sum(map(len, CLICKED)) / (len(CLICKED) * DEPTH),
-    ("DCG", "ranx `dcg`"): discounted(SHOWN),
-    ("DCG", "Elasticsearch, OpenSearch, Quepid"): discounted(EXP),
-    ("DCG", "natural logarithm"): sum(gain / math.log(place + 2) for place, gain in enumerate(EXP)),
-    ("NDCG", "ranx `ndcg@5`"): discounted(SHOWN) / discounted(falling(JUDGED)[:DEPTH]),
-    ("NDCG", "Quepid `ndcg@10` cut at 5"): discounted(EXP) / discounted(exponential(falling(JUDGED))),
-    ("NDCG", "Elasticsearch `dcg` with `normalize`"): discounted(EXP) / IDEAL,
-    ("NDCG", "OpenSearch Search Relevance Workbench"): round(discounted(EXP) / IDEAL, 2),
-    ("AP", "Quepid `ap@10`"): (1 + 1 + 3 / 4 + 4 / 5) / sum(grade > 0 for grade in JUDGED),
-    ("AP", "divided by the relevant results shown"): (1 / 2 + 2 / 4) / sum(grade >= 3 for grade in SHOWN),
-    ("RR", "ranx `mrr`"): 1 / (1 + [grade >= 1 for grade in SHOWN].index(True)),
-    ("RR", "Elasticsearch `mean_reciprocal_rank`"): 1 / (1 + [grade >= 1 for grade in SHOWN].index(True)),
-    ("ERR", "Elasticsearch `expected_reciprocal_rank`"): err_of(SHOWN, 4),
-    ("ERR", "Quepid `err@10` cut at 5"): err_of(SHOWN, 4),
-    ("ERR", "g_max 5"): err_of(SHOWN, 5),
-    ("RBP", "ir_measures `RBP(p=0.8,rel=3)`, cwl_eval"): patience([grade >= 3 for grade in SHOWN]),
-    ("RBP", "trec_eval 10 `rbp` with p = 0.8"): patience([grade / 4 for grade in SHOWN]),
-    ("RBP", "ranx `rbp.80`, trectools with graded relevance"): patience(SHOWN),
-    ("RBP", "gain (2^g - 1) / 15"): patience([gain / 15 for gain in EXP]),
-    ("MeanGrade", "cumulated gain"): sum(SHOWN),
-    ("MeanGrade@1", "gain 2^g - 1 of the first result"): EXP[0],
-    ("P@1", "Elasticsearch `precision` at 1"): float(SHOWN[0] >= 1),
 }
-"""What their rules give for it; on the page these numbers have a star."""
+"""What metrics of similar names give for the example, by their descriptions."""
 
-NUMBERS = [(name, tool, text) for name in SECTIONS for tool, text, _ in other_tools(name) if text]
-
-
-def test_every_number_of_another_tool_is_checked_and_stars_mark_those_from_rules():
-    assert {(name, tool) for name, tool, text in NUMBERS if text.endswith("*")} == set(BY_RULE)
-    assert {(name, tool) for name, tool, text in NUMBERS if not text.endswith("*")} == set(RAN)
+NUMBERS = [(name, other, text) for name in CLICK_METRICS for other, text, _ in other_tools(name) if text]
 
 
-@pytest.mark.parametrize(("name", "tool", "text"), NUMBERS)
-def test_the_number_of_another_tool_is_what_it_gives(name, tool, text):
-    found = BY_RULE[name, tool] if text.endswith("*") else RAN[name, tool]()
-    assert float(text.rstrip("*")) == pytest.approx(found, abs=5.5e-5)
+def test_every_number_beside_a_click_metric_is_checked():
+    assert {(name, other) for name, other, _ in NUMBERS} == set(BY_RULE)
 
 
-@pytest.mark.parametrize("name", SECTIONS)
-def test_a_tool_is_said_not_to_differ_exactly_where_its_number_is_ours(name):
-    for tool, text, why in other_tools(name):
-        if text:
-            same = abs(float(text.rstrip("*")) - ours(name)) < 6e-5
-            assert same == why.startswith("same value"), tool
-
-
-def test_the_other_settings_that_explain_a_number_give_it():
-    ranking = tuple(f"d{place}" for place in range(DEPTH))
-    linear = rankkit.ndcg(Run("1", ranking, qrels()["1"]), DEPTH, gain="linear")
-    assert linear == pytest.approx(0.6422, abs=5e-5)
-    assert by_scikit_learn(dcg_score, EXP) == pytest.approx(15.8655, abs=5e-5)
-    assert by_trec_eval("map_cut_5", level=3) == pytest.approx(0.3333, abs=5e-5)
-    assert patience([grade / 4 for grade in SHOWN], p=0.9) == pytest.approx(0.2111, abs=5e-5)
+@pytest.mark.parametrize(("name", "other", "text"), NUMBERS)
+def test_the_number_beside_a_click_metric_follows_from_its_description(name, other, text):
+    assert float(text) == pytest.approx(BY_RULE[name, other], abs=5.5e-5)
+    assert float(text) != pytest.approx(ours(name), abs=6e-5)
 
 
 def test_the_names_for_ir_measures_give_our_values():
@@ -590,9 +507,9 @@ def test_clicks_fall_as_quality_rises_when_the_page_answers():
 
 def sample_rows(name, **where):
     """Return the rows of the sample run that the page speaks of."""
-    table = pl.read_parquet(ROOT / "reports" / "sample" / f"{name}.parquet")
+    found = table(name)
     chosen = {"market": "north", "depth": 5, "split": "all", "click_metric": "MeanRR"} | where
-    return table.filter(**{column: value for column, value in chosen.items() if column in table.columns})
+    return found.filter(**{column: value for column, value in chosen.items() if column in found.columns})
 
 
 def one(name, column, **where):

@@ -3,7 +3,7 @@
 import pytest
 
 from support.logs import tiny
-from support.runs.sample_run import SAMPLE
+from support.runs.sample_run import sample
 
 EXPECTED = 'expected rules = ["coverage >= 0.8", "correlation(ERR, MeanRR) >= 0.3"]'
 
@@ -31,7 +31,7 @@ EXPECTED = 'expected rules = ["coverage >= 0.8", "correlation(ERR, MeanRR) >= 0.
 def test_a_file_of_another_form_is_refused_in_one_line(tmp_path, text, words):
     file = tmp_path / "rules.toml"
     file.write_bytes(text)
-    line = tiny.refusal("check", SAMPLE, "--rules", file)
+    line = tiny.refusal("check", sample(), "--rules", file)
     assert f"rules file {file}" in line
     assert words in line
     assert "rules = [" in line
@@ -41,15 +41,15 @@ def test_a_file_of_another_form_is_refused_in_one_line(tmp_path, text, words):
 def test_a_rule_of_a_file_that_is_none_is_named(tmp_path, text):
     file = tmp_path / "rules.toml"
     file.write_text(text)
-    assert "expected a rule such as coverage >= 0.8" in tiny.refusal("check", SAMPLE, "--rules", file)
+    assert "expected a rule such as coverage >= 0.8" in tiny.refusal("check", sample(), "--rules", file)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    assert "No such file or directory" in tiny.refusal("check", SAMPLE, "--rules", tmp_path / "none.toml")
-    assert "Is a directory" in tiny.refusal("check", SAMPLE, "--rules", tmp_path)
+    assert "No such file or directory" in tiny.refusal("check", sample(), "--rules", tmp_path / "none.toml")
+    assert "Is a directory" in tiny.refusal("check", sample(), "--rules", tmp_path)
 
 
 def test_a_mark_of_an_editor_at_the_beginning_is_no_error(tmp_path):
     file = tmp_path / "rules.toml"
     file.write_bytes(b"\xef\xbb\xbfrules = ['coverage >= 0']")
-    assert tiny.inside("check", SAMPLE, "--rules", file).code == 0
+    assert tiny.inside("check", sample(), "--rules", file).code == 0

@@ -1,4 +1,4 @@
-"""Lists that a join has fanned out: each result counts once, as if it had been shown once."""
+"""Lists that show a result twice, clicks that name one twice: each counts once, and what differs is said."""
 
 import polars as pl
 import pytest
@@ -14,9 +14,9 @@ def fanned_out(frame, rows=tiny.ROWS):
     return frame.with_columns(results=pl.Series(lists))
 
 
-def tables_of(folder, searches):
+def tables_of(folder, searches, **more):
     folder.mkdir()
-    return tiny.analysed(tiny.write_log(folder, searches=searches))
+    return tiny.analysed(tiny.write_log(folder, searches=searches, **more))
 
 
 def test_a_log_that_shows_each_result_twice_gives_the_numbers_of_the_one_that_does_not(tmp_path):
@@ -34,3 +34,16 @@ def test_more_than_a_twentieth_of_such_lists_is_a_caution(tmp_path, rows, status
     health = tables_of(tmp_path / "log", fanned_out(tiny.searches(), rows))["health"]
     row = health.row(by_predicate=pl.col("check") == "repeated_results", named=True)
     assert (row["status"], row["value"]) == (status, pytest.approx(rows / tiny.ROWS))
+
+
+@pytest.mark.parametrize("misplaced", [0, 3])
+def test_positions_of_other_results_than_the_urls_are_counted(tmp_path, misplaced):
+    shown = dict(tiny.searches().select("search_id", "results").iter_rows())
+    clicks = tiny.clicks()
+    places = [shown[row["search_id"]].index(row["url"]) + 1 for row in clicks.to_dicts()]
+    wrong = [place % 3 + 1 for place in places[:misplaced]]
+    with_places = clicks.with_columns(position=pl.Series(wrong + places[misplaced:]))
+    found = tables_of(tmp_path / "log", tiny.searches(), clicks=with_places)
+    plain = tables_of(tmp_path / "plain", tiny.searches())
+    assert found["funnel"].filter(source="positions")["rows"].to_list() == ([misplaced] if misplaced else [])
+    assert_frame_equal(found["patterns"], plain["patterns"])

@@ -1,17 +1,14 @@
-"""The benchmarks at small sizes: peers give the package's answers, and what is measured is what is said.
+"""The benchmarks at small sizes: peers give the package's answers, and every script runs and prints its rows.
 
 The peers share no code with the package. Their log is one of the world `web` with two markets, delivery
 repeats, sessions of several searches, late clicks and clicks of no search; queries are also spelled in other
 ways. Rows that cannot be used are taken out first, because the peers reject none.
 """
 
-import ast
+import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
-from datetime import date, timedelta
-from itertools import pairwise
 
 import polars as pl
 import pytest
@@ -95,168 +92,29 @@ def test_the_peer_in_pandas_finds_the_numbers_of_a_run(log, tmp_path):
     output_of(PEERS / "answers.py", "numbers", found, run, code=1)
 
 
-def test_the_checksum_of_a_pattern_table_depends_on_its_content_and_not_on_its_order(tmp_path):
-    rows = pl.DataFrame(
-        {
-            "market": ["all", "all", "all"],
-            "query": ["a", "a", "b"],
-            "results": [["x", "y"], ["x", "y"], ["y", "x"]],
-            "click_mask": [0, 2, 1],
-            "sessions": [5, 3, 4],
-        }
-    )
-    moved = rows.with_columns(sessions=pl.Series([4, 4, 4]))
-    checks = []
-    for name, table in {"first": rows, "second": rows.reverse(), "third": moved}.items():
-        (tmp_path / name).mkdir()
-        table.write_parquet(tmp_path / name / "patterns.parquet")
-        checks.append(pattern_check(tmp_path / name))
-    assert checks[0].startswith("3 patterns, 12 sessions, ")
-    assert checks[0] == checks[1]
-    assert checks[0] != checks[2]
-    assert checks[2].startswith("3 patterns, 12 sessions, ")
+# ---- a row of each script -----------------------------------------------------------------------
 
-
-# ---- what a process costs -----------------------------------------------------------------------
-
-
-HOLDER = "import time; held = b'x' * {mb} * 2**20; time.sleep(2)"
-PARENT = """
-import subprocess, sys
-started = [subprocess.Popen([sys.executable, '-c', sys.argv[1]]) for _ in range(2)]
-print(sum(process.wait() for process in started))
-"""
+CHECK = r"check [\d,]+ patterns, [\d,]+ sessions, [0-9a-f]{16}$"
+SMALL = ("--searches", 2_000, "--queries", 50)
+FEW = ("--searches", 40_000, "--reference", 2_000, "--judged", 50, "--most-disk", 0.002)
+SCRIPTS = {
+    "cost.scan_ratio": ((*SMALL, "--runs", 2, "--", "--folds", "2"), r"^ratio    (?:CPU|wall) time \d"),
+    "cost.memory": (("--world", "web", *SMALL, "--limits", "2GB"), rf"^web-2000-50: {CHECK}"),
+    "cost.paper_size": (("--world", "cascade", *FEW), r"^ratio +(?:CPU|wall) time a search \d"),
+    "cost.increment": (
+        ("--days", 3, "--searches-a-day", 200, "--ids", "text", "--runs", 1),
+        r"; the stores hold the same as one run over all days",
+    ),
+    "peers": (("--peer", "polars", "duckdb", *SMALL, "--runs", 1), rf"^(?:polars|duckdb) .* MB   {CHECK}"),
+}
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="children are told by Linux only")
-def test_the_peak_of_a_process_holds_what_its_children_hold_at_the_same_time():
-    holder = HOLDER.format(mb=100)
-    alone, _ = peak_of([sys.executable, "-c", holder])
-    both, output = peak_of([sys.executable, "-c", PARENT, holder])
-    assert 100 < alone < 200  # one of them: what the system tells of the largest process
-    assert both > 200
-    assert output == "0\n"
-
-
-def peak_of(command):
-    """Measure a command in a small process: that of the tests is large, and a child begins as its copy."""
-    code = f"from benchmarks.lib.measuring import measured; cost = measured({command!r})"
-    return ast.literal_eval(output_of("-c", f"{code}; print([cost.peak_mb, cost.output])"))
-
-
-def test_a_process_that_fails_ends_the_benchmark(benchmark_module):
-    with pytest.raises(SystemExit, match="failed with code 3"):
-        benchmark_module("lib.measuring").measured([sys.executable, "-c", "raise SystemExit(3)"])
-
-
-# ---- a log of one file a day --------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def week(tmp_path_factory):
-    """Return a simulated week of the world `web`."""
-    folder = tmp_path_factory.mktemp("week") / "web"
-    return simulate("web", n_searches=4200, n_queries=50, seed=2, out=folder)
-
-
-def rows_of(log, table):
-    """Return the rows of a log's table, whether a file or a folder."""
-    whole = log / f"{table}.parquet"
-    files = [whole] if whole.exists() else sorted((log / table).glob("*.parquet"))
-    return pl.concat(pl.read_parquet(file) for file in files).rows(named=True)
-
-
-def clicks_by_what_they_follow(log):
-    """Count clicks by the search they are of, whose id and day are left aside, and by their delay."""
-    shown = {row["search_id"]: row for row in rows_of(log, "searches")}
-    found = Counter()
-    for click in rows_of(log, "clicks"):
-        search = shown.get(click["search_id"])
-        if search is None:
-            found["of no search", click["timestamp"].time(), click["url"]] += 1
-        else:
-            who = search["user_id"], search["query"], search["market"], search["timestamp"].time()
-            found[who, click["timestamp"] - search["timestamp"], click["url"]] += 1
-    return found
-
-
-@pytest.mark.parametrize("ids", ["ascending", "random", "text"])
-def test_a_week_dealt_out_to_days_keeps_every_search_and_its_clicks(benchmark_module, week, tmp_path, ids):
-    benchmark_module("cost.increment").write_days(week, tmp_path / "log", 14, ids)
-    assert len(list((tmp_path / "log" / "searches").iterdir())) == 14
-    assert len(rows_of(tmp_path / "log", "searches")) == len(rows_of(week, "searches"))
-    found = clicks_by_what_they_follow(tmp_path / "log")
-    assert found == clicks_by_what_they_follow(week)
-    assert any(key[0] == "of no search" for key in found)
-
-
-def test_each_file_holds_the_searches_of_its_day_in_order_and_a_user_comes_in_one_week(
-    benchmark_module, week, tmp_path
-):
-    benchmark_module("cost.increment").write_days(week, tmp_path / "log", 9, "ascending")
-    weeks_of_users, last_id = {}, 0
-    files = sorted((tmp_path / "log" / "searches").iterdir())
-    for number, file in enumerate(files):
-        rows = pl.read_parquet(file).rows(named=True)
-        assert {row["timestamp"].date() for row in rows} == {date(2026, 1, 5) + timedelta(days=number)}
-        assert [row["timestamp"] for row in rows] == sorted(row["timestamp"] for row in rows)
-        assert min(row["search_id"] for row in rows) > last_id
-        last_id = max(row["search_id"] for row in rows)
-        for row in rows:
-            weeks_of_users.setdefault(row["user_id"], set()).add(number // 7)
-    assert [file.name for file in files] == [f"day-{day:03}.parquet" for day in range(1, 10)]
-    weeks_of_users.pop(None, None)  # searches without a user
-    assert all(len(weeks) == 1 for weeks in weeks_of_users.values())
-    clicked = {row["search_id"] for row in rows_of(tmp_path / "log", "clicks")}
-    shown = {row["search_id"] for row in rows_of(tmp_path / "log", "searches")}
-    assert len(clicked - shown) < 0.02 * len(clicked)  # clicks of days that were left out would be a third
-
-
-def test_mixed_ids_are_distinct_out_of_order_and_spread_over_63_bits(benchmark_module):
-    named = benchmark_module("cost.increment").named
-    numbers = pl.Series(range(1, 10_001), dtype=pl.Int64).to_numpy()
-    mixed = named(numbers, "random").to_list()
-    assert len(set(mixed)) == 10_000
-    assert all(0 <= number < 2**63 for number in mixed)
-    ascents = sum(one < other for one, other in pairwise(mixed))
-    assert 4_500 < ascents < 5_500
-    eighths = Counter(number >> 60 for number in mixed)
-    assert len(eighths) == 8
-    assert all(1_000 < count < 1_500 for count in eighths.values())
-    assert named(numbers, "text").to_list() == [str(number) for number in mixed]
-
-
-def test_growth_is_the_slope_of_a_line_without_the_first_day(benchmark_module):
-    growth = benchmark_module("cost.increment").growth
-    assert growth([9.0, 1.0, 1.25, 1.5, 1.75]) == pytest.approx(0.25)
-    assert growth([9.0, 1.0]) == 0
-
-
-@pytest.mark.thorough
-def test_a_store_grown_day_by_day_holds_what_one_run_over_all_days_does(scripts):
-    size = ("--days", 3, "--searches-a-day", 200, "--ids", "text", "--runs", 1)
-    printed = output_of("-m", "benchmarks.cost.increment", *size, cwd=scripts)
-    assert [line for line in printed.splitlines() if line.startswith("ids")] == [
-        "ids text, given the day",
-        "ids text, given the folder",
-    ]
-    assert printed.count("mean of 2 days") == 2
-    assert "the stores hold the same as one run over all days" in printed
-    assert not list((scripts / "benchmarks" / "work").glob("increment-*"))
-
-
-def test_a_pattern_table_with_another_count_differs_from_the_store(benchmark_module, week, tmp_path):
-    files = [part for name in ("searches", "clicks") for part in (f"--{name}", week / f"{name}.parquet")]
-    store, out = tmp_path / "store", tmp_path / "patterns"
-    for where in (("--store", store), ("--out", out)):
-        output_of("-m", "clickassay", "patterns", *files, *where, "--quiet")
-    differing = benchmark_module("cost.increment").differing
-    assert differing(store, out) == []
-    table = pl.read_parquet(out / "patterns.parquet")
-    first = pl.int_range(pl.len()) == 0
-    table.with_columns(pl.col("sessions") + first.cast(pl.Int64)).write_parquet(out / "patterns.parquet")
-    assert differing(store, out) == ["patterns"]
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_prints_its_rows_with_the_check_value_of_its_answers(scripts, script):
+    options, row = SCRIPTS[script]
+    printed = output_of("-m", f"benchmarks.{script}", *options, cwd=scripts)
+    assert re.search(row, printed, re.MULTILINE), printed
 
 
 def test_a_command_runs_in_turn_with_the_code_of_a_commit_and_with_that_of_the_checkout(scripts, tmp_path):

@@ -63,9 +63,9 @@ class TablesOut:
 class SampleOptions:
     """Which sample of a run: None is the default that `Run.key` goes by."""
 
-    market: Annotated[str | None, typer.Option(help="Market. [default: that of the report]")] = None
-    depth: Annotated[int | None, typer.Option(metavar="K", help="Cut. [default: that of the report]")] = None
-    judge: Annotated[str | None, typer.Option(help="Judge. [default: that of the report]")] = None
+    market: Annotated[str | None, typer.Option(help="Market. [default: the report's]")] = None
+    depth: Annotated[int | None, typer.Option(metavar="K", help="Cut. [default: the report's]")] = None
+    judge: Annotated[str | None, typer.Option(help="Judge. [default: the report's]")] = None
 
     @property
     def choice(self) -> "SampleChoice":

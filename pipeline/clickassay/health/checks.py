@@ -84,6 +84,7 @@ CHECKS = (
     Check("standing_time", Severity.CAUTION, "share of pauses of 0 ms", 0.2),
     Check("silent_hours", Severity.CAUTION, "hours without a search that usually have some", 0),
     Check("busy_query", Severity.CAUTION, "share of sessions of the most frequent query", 0.2),
+    Check("misplaced_clicks", Severity.CAUTION, "share of clicks whose position is of another URL", 0.01),
     Check("repeated_results", Severity.CAUTION, "share of lists that show a result again", 0.05),
     Check("one_list_length", Severity.CAUTION, "lengths of lists, where all are below the depth", 2, "below"),
     Check("many_markets", Severity.CAUTION, "markets of the log", 20),

@@ -104,6 +104,13 @@ def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator
 def _elsewhere(clicks: "_Clicks", examples: Mapping[str, str]) -> Iterator[Measured]:
     if not clicks.in_time:
         return
+    kept = clicks.rows("kept")
+    yield Measured(
+        "misplaced_clicks", clicks.misplaced / kept,
+        f"{clicks.part(clicks.misplaced, kept)} of the clicks have a position at which their list shows "
+        "another result than their URL; the URL counts.",
+        "Find out which of the two is right; if it is the position, leave the column url out.",
+    )  # fmt: skip
     yield Measured(
         "clicks_elsewhere", clicks.elsewhere / clicks.in_time,
         f"{clicks.part(clicks.elsewhere, clicks.in_time)} of the clicks are on none of the first "
@@ -164,6 +171,7 @@ class _Clicks:
 
     def __init__(self, funnel: pl.DataFrame) -> None:
         self._rows = funnel.filter(source="clicks")
+        self.misplaced = int(funnel.filter(source="positions")["rows"].sum())
         self.read = self.rows("read")
         self.depth = int(self._rows["depth"].max() or 0)  # type: ignore[arg-type]
         deepest = self._rows.filter(pl.col("depth") == self.depth, pl.col("depth") > 0)

@@ -249,5 +249,5 @@ In ir_measures ``AP`` is ``AP(rel=1)`` and ``nDCG`` has linear gains. ``DCG`` an
 
 EDITORIAL_METRICS = tuple(metric.name for metric in EDITORIAL)
 
-PLAIN = (Metric("MeanGrade", "mean grade, whatever the order", 0, 30, "ours", mean_grade, _GRADES),)
+PLAIN = (Metric("MeanGrade", "mean grade in any order", 0, 30, "ours", mean_grade, _GRADES),)
 """Metrics that know no order: a baseline."""

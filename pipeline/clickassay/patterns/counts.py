@@ -21,6 +21,7 @@ COUNT_FORMS: Mapping[str, Mapping[str, DataType]] = {
         "ambiguous": pl.Boolean,
         "in_time": pl.Boolean,
         "is_open": pl.Boolean,
+        "is_misplaced": pl.Boolean,
         "clicks": pl.Int64,
     },
     "orphan_clicks": _ORPHAN_CLICKS,

@@ -63,7 +63,7 @@ class LogFunnel:
         read: int,
         carried: int,
         rejected: Mapping[str, int],
-        outcomes: Iterable[tuple[bool, bool, bool, int]],
+        outcomes: Iterable[tuple[bool, bool, bool, bool, int]],
         orphan_clicks: pl.DataFrame,
     ) -> None:
         """Count clicks of a batch.
@@ -75,7 +75,8 @@ class LogFunnel:
         rejected
             New clicks by the reason for which they are unusable.
         outcomes
-            (ambiguous, in time, of an open session, clicks) of clicks whose search is known.
+            (ambiguous, in time, of an open session, place of another result, clicks) of clicks whose search
+            is known.
         orphan_clicks
             search_id, is_open, clicks: those whose search is not known.
         """
@@ -86,9 +87,10 @@ class LogFunnel:
         self._closed["clicks", "read", ""] += read
         for reason, rows in rejected.items():
             self._closed["clicks", "rejected", reason] += rows
-        for ambiguous, in_time, is_open, clicks in outcomes:
+        for ambiguous, in_time, is_open, is_misplaced, clicks in outcomes:
             counts = self._open if is_open else self._closed
             counts[_outcome(ambiguous=ambiguous, in_time=in_time)] += clicks
+            counts["positions", "misplaced", _ANOTHER_RESULT] += clicks if is_misplaced else 0
         self._orphan_clicks.append(orphan_clicks.filter(~pl.col("is_open")))
         self._open_orphan_clicks = orphan_clicks.filter("is_open")
 
@@ -185,6 +187,7 @@ def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
 
 _NO_JUDGMENTS = "query without judgments"
 SHOWN_AGAIN = "a result is shown again"
+_ANOTHER_RESULT = "position names another result"
 _AMBIGUOUS = "ambiguous search_id"
 _OUT_OF_TIME = "beyond the idle limit"
 

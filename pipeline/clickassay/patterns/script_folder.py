@@ -75,21 +75,22 @@ def _refuse_old_layout(folder: Path) -> None:
     counts = folder / COUNTS_FOLDER
     is_renamed = (counts / f"{_OLD_COUNTS}.parquet").exists()
     is_renamed &= not (counts / "attributed_clicks.parquet").exists()
-    if is_renamed or not _counts_repeats(counts / "searches.parquet"):
+    added = {"searches": ("usable", "shortened"), "attributed_clicks": ("in_time", "is_misplaced")}
+    if is_renamed or not all(_has_column(counts / f"{name}.parquet", *pair) for name, pair in added.items()):
         raise PatternError(
             f"{folder} was left by the SQL of an older clickassay; "
             "print the SQL again with `clickassay sql` and run it"
         )
 
 
-def _counts_repeats(place: Path) -> bool:
-    """Return whether searches whose lists show a result again are counted; True if that cannot be seen."""
+def _has_column(place: Path, old: str, new: str) -> bool:
+    """Return whether a count that has the `old` column has the `new` one too; True if that cannot be seen."""
     try:
         files = sorted(filter(_is_data, place.iterdir())) if place.is_dir() else [place]
         names = scan_parquet(files[0]).collect_schema().names()
     except (OSError, IndexError, pl.exceptions.PolarsError):
         return True
-    return "usable" not in names or "shortened" in names
+    return old not in names or new in names
 
 
 def _broken(folder: Path, reason: str) -> PatternError:

@@ -1,5 +1,5 @@
 -- one row per usable click: its search, if one has its search_id; whether it is in time, and its position in that list
--- (null = not in it; 0 = the list of a query that is left out)
+-- (null = not in it; 0 = the list of a query that is left out), and whether it also names a place of another result
 WITH named AS (
     SELECT
         c.row_nr,
@@ -38,6 +38,10 @@ SELECT
     c.search_nr,
     c.in_time,
     c.on_first_page,
+    coalesce(
+        $by_url AND c.is_kept AND c.place >= 1 AND at_place(coalesce(l.delivered_urls, l.urls), c.place) <> c.url_fp,
+        FALSE
+    ) AS is_misplaced,
     CASE WHEN $by_url THEN c.url_fp ELSE at_place(coalesce(l.delivered_urls, l.urls), c.place) END AS url_fp,
     CASE
         WHEN NOT c.is_kept THEN 0

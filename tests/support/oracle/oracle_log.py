@@ -207,6 +207,11 @@ def clicked_url(row: Row, target: str, search: Search, settings: Settings) -> st
     return search.results[row["position"] - 1] if row["position"] <= len(search.results) else None
 
 
+def names_another(place: int | None, url: str | None, results: tuple[str, ...]) -> bool:
+    """Return whether a list, as it was delivered, shows another result than a URL at a place."""
+    return place is not None and 1 <= place <= len(results) and results[place - 1] != url
+
+
 def attach_clicks(rows: list[Row], searches: list[Search], settings: Settings, funnel: Funnel) -> None:
     """Give each search the clicks that lie within the idle limit of it."""
     uses = Counter(search.search_id for search in searches)
@@ -224,7 +229,10 @@ def attach_clicks(rows: list[Row], searches: list[Search], settings: Settings, f
         else:
             count(funnel, "clicks", "kept", "")
             search = by_id[row["search_id"]]
-            search.clicks.append((row["timestamp"], clicked_url(row, target, search, settings)))
+            url = clicked_url(row, target, search, settings)
+            search.clicks.append((row["timestamp"], url))
+            if target == "url" and names_another(row.get("position"), url, search.results):
+                count(funnel, "positions", "misplaced", "position names another result")
 
 
 def number_visits(searches: list[Search], settings: Settings) -> None:

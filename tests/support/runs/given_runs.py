@@ -13,9 +13,8 @@ from clickassay.core.tables import write_table
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs import tiny
-from support.places import ROOT, SAMPLE, SAMPLE_LOG
+from support.places import SAMPLE, SAMPLE_LOG
 
-COMMITTED = ROOT / "reports" / "sample"
 SETTINGS = Settings(depth=(5,), iterations=10, threads=1, click_models=("NONE",))
 
 

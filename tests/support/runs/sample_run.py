@@ -1,28 +1,43 @@
-"""The committed sample run, and a copy of it in which every text means to do harm."""
+"""The run of the sample log, and a copy of it in which every text means to do harm."""
 
+import fcntl
+import os
 import shutil
+from functools import cache
 from pathlib import Path
 
 import duckdb
 import polars as pl
 
 from clickassay.core.contracts.run import RUN_TABLES
-from support.places import ROOT
+from clickassay.core.settings import Settings
+from clickassay.jobs.run import make_run
+from support.places import SAMPLE
 from support.reports.harmful import HARMS
 
-SAMPLE = ROOT / "reports" / "sample"
 PARQUET = tuple(table.name for table in RUN_TABLES)
+
+
+@cache
+def sample() -> Path:
+    """Return the folder of the run, which the first worker that asks makes for all (`tests/conftest.py`)."""
+    folder = Path(os.environ["SAMPLE_RUN"])
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            make_run(*SAMPLE.values(), folder, Settings(), command="clickassay run")
+    return folder
 
 
 def table(name: str) -> pl.DataFrame:
     """Return a table of the sample run."""
-    return pl.read_parquet(SAMPLE / f"{name}.parquet")
+    return pl.read_parquet(sample() / f"{name}.parquet")
 
 
 def copied_run(folder: Path, **changed: pl.DataFrame) -> Path:
-    """Write the committed sample run with its database, which is not committed; some tables changed."""
+    """Write the sample run again, with its database; some tables changed."""
     folder.mkdir(parents=True)
-    shutil.copy(SAMPLE / "settings.json", folder)
+    shutil.copy(sample() / "settings.json", folder)
     frames = {name: table(name) for name in PARQUET} | changed
     with duckdb.connect(str(folder / "run.duckdb")) as connection:
         for name, frame in frames.items():

@@ -67,7 +67,8 @@ class OddLog:
     def put(self, folder, number=0):
         """Write the log into ``searches`` and ``clicks`` of a folder, with ids of its own."""
         named = [{"market": self.known_as} | row for row in self.searches]
-        for half, rows in (("searches", named), ("clicks", self.clicks)):
+        clicked = [{"position": None} | row for row in self.clicks]
+        for half, rows in (("searches", named), ("clicks", clicked)):
             (folder / half).mkdir(parents=True, exist_ok=True)
             moved = [{name: own(name, value, number) for name, value in row.items()} for row in rows]
             (self.write or write_parquet)(table_of(moved, self.types), folder / half, self.name)
@@ -234,6 +235,21 @@ WHOLE = (
         ],
         [click(18, 1, "b"), click(19, 1, "a")],
         {(("a", "b", "c"), 0b010): 1},
+    ),
+    OddLog(
+        "positions of other results",
+        [search(30, 0), search(31, 0, "aba", user=2), search(32, 0, "abcd", user=3)],
+        [
+            click(30, 1, "a") | {"position": 1},
+            click(30, 2, "b") | {"position": 3},  # shows c
+            click(30, 3, "elsewhere") | {"position": 2},  # shows b
+            click(30, 4, "a") | {"position": None},
+            click(30, 5, "a") | {"position": 0},
+            click(30, 6, "a") | {"position": 2**62},
+            click(31, 1, "a") | {"position": 3},  # shows a again
+            click(32, 1, "a") | {"position": 4},  # shows d, below the depth
+        ],
+        {(("a", "b", "c"), 0b011): 1, (("a", "b"), 0b001): 1, (("a", "b", "c"), 0b001): 1},
     ),
     OddLog(
         "nulls",

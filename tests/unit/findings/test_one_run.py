@@ -10,13 +10,13 @@ from clickassay.core.records import SampleChoice, SampleKey
 from clickassay.findings.ranking import rank
 from clickassay.findings.run import open_run, run_of
 from clickassay.studies.labelling.next_sheet import propose_judgments
-from support.runs.sample_run import SAMPLE, copied_run
+from support.runs.sample_run import copied_run, sample
 
 INFO = {"inputs": {}, "layout": LAYOUT, "settings": {}, "versions": {}}
 
 
 def test_the_largest_sample_that_fits_a_choice_is_taken():
-    run = open_run(SAMPLE)
+    run = open_run(sample())
     assert run.key() == SampleKey("north", 5, "all")
     assert run.key(SampleChoice(market="south", depth=10)) == SampleKey("south", 10, "all")
     with pytest.raises(ReportError, match=r"no judged configurations of market west, depth 5; it has: \('no"):
@@ -52,16 +52,16 @@ def test_a_run_of_another_layout_is_refused_with_what_to_run(tmp_path, layout, r
 
 def test_a_sheet_to_label_that_cannot_be_made_says_why():
     with pytest.raises(ActiveError, match="proposes nothing to judge for coverage of market west"):
-        propose_judgments(SAMPLE, "coverage", 100, SampleChoice(market="west"))
+        propose_judgments(sample(), "coverage", 100, SampleChoice(market="west"))
     for budget in (float("nan"), float("inf"), -1, 0):
         with pytest.raises(ActiveError, match="buys no label: give a number above 0"):
-            propose_judgments(SAMPLE, "coverage", budget)
+            propose_judgments(sample(), "coverage", budget)
     with pytest.raises(ActiveError, match=r"a budget of 0\.5 labels is below the \d+ of the first query"):
-        propose_judgments(SAMPLE, "coverage", 0.5)
+        propose_judgments(sample(), "coverage", 0.5)
 
 
 def test_a_run_from_its_folder_and_from_its_tables_is_the_same():
-    folder = open_run(SAMPLE)
+    folder = open_run(sample())
     frames = run_of({name: folder.tables[name] for name in folder.tables}, folder.info)
     assert (frames.samples, frames.settings) == (folder.samples, folder.settings)
     assert (frames.editorial, frames.clicks, frames.counted) == (

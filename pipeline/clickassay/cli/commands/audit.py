@@ -62,7 +62,7 @@ def audit(
 ) -> None:
     """Explain why tools report other numbers for one metric, and whether that changes a conclusion.
 
-    Grades, relevance and persistence are those of the run; the options of the scale are for --grades.
+    Grades, relevance and persistence are the run's; the options of the scale are for --grades.
 
     Examples
     --------

@@ -113,7 +113,7 @@ def evaluate(
 ) -> None:
     """Evaluate rankings against judgments, and test whether two differ significantly.
 
-    Files are those of trec_eval. With --out, also a report with curves.
+    Files are as for trec_eval. With --out, also a report with curves.
 
     Examples
     --------

@@ -90,8 +90,8 @@ class NextForRun:
     goal: Annotated[
         Literal["coverage", "interval"], typer.Option(help="With --run: raise coverage, or narrow intervals.")
     ] = "coverage"
-    market: Annotated[str | None, typer.Option(help="With --run. [default: that of the report]")] = None
-    judge: Annotated[str | None, typer.Option(help="With --run. [default: that of the report]")] = None
+    market: Annotated[str | None, typer.Option(help="With --run. [default: the report's]")] = None
+    judge: Annotated[str | None, typer.Option(help="With --run. [default: the report's]")] = None
 
 
 def plan(

@@ -29,7 +29,7 @@ class TestOptions:
     """The test that is to detect a difference."""
 
     difference: Annotated[
-        float | None, typer.Option(help="Difference of correlations to detect. [default: that of the run]")
+        float | None, typer.Option(help="Difference of correlations to detect. [default: the run's]")
     ] = None
     power: Annotated[float, typer.Option(help="Power: the chance to detect it, 0.5 to 0.999.")] = 0.8
     alpha: Annotated[float, typer.Option(help="Alpha: the chance of a false alarm that is accepted.")] = 0.05

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from clickassay.core.contracts.columns import DEPTH, MARKET, QUERY, REASON, SAMPLE, interval
+from clickassay.core.contracts.columns import DEPTH, INTERVAL, MARKET, QUERY, REASON, SAMPLE
 from clickassay.core.contracts.form import Column, Table
 
 _MODEL = Column("model", pl.String, "short name of the click model")
@@ -81,7 +81,7 @@ CLICK_GRADES = Table(
         Column("grade", pl.Int8, "grade of the results; 0..g_max"),
         Column("attraction", pl.Float64, "chance of a click on a result of the grade that is examined; 0..1"),
         Column("relevance", pl.Float64, "chance that such a result gives what was sought; 0..1"),
-        *interval("the relevance"),
+        *INTERVAL,
         Column("assumed", pl.Float64, "R(g), as ERR and RBP assume; 0..1"),
         Column("impressions", pl.Int64, "sessions that showed a result of the grade, once for each result"),
         REASON,

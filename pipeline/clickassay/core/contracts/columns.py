@@ -11,7 +11,7 @@ EVERY = "all"
 MARKET = Column("market", pl.String, "market label, or 'all' when the log has none")
 DEPTH = Column("depth", pl.Int32, "k, the cut of results and clicks; 1..62")
 JUDGE = Column("judge", pl.String, "source of the judgments, or 'all' when they have none")
-CLICK = Column("click_metric", pl.String, "one of CLICK_METRICS")
+CLICK = Column("click_metric", pl.String, "name of a click metric")
 EDITORIAL = Column("editorial_metric", pl.String, "name of an editorial metric")
 SAMPLE = (MARKET, DEPTH, JUDGE)
 METRICS = (CLICK, EDITORIAL)
@@ -32,12 +32,12 @@ def with_interval(name: str, what: str, *, ends: str = "") -> tuple[Column, Colu
     )
 
 
-def interval(what: str) -> tuple[Column, Column]:
-    """Return the columns of an interval."""
-    return (
-        Column("ci_low", pl.Float64, f"lower end of the 95 % interval of {what}, by leaving out queries"),
-        Column("ci_high", pl.Float64, f"upper end of the 95 % interval of {what}"),
-    )
+INTERVAL = (
+    Column(
+        "ci_low", pl.Float64, "lower end of the 95 % interval of the value before it, by leaving out queries"
+    ),
+    Column("ci_high", pl.Float64, "upper end of the same interval"),
+)
 
 
 def noise_corrected(what: str) -> tuple[Column, Column, Column]:
@@ -48,7 +48,7 @@ def noise_corrected(what: str) -> tuple[Column, Column, Column]:
 
 CORRELATION = (
     Column("correlation", pl.Float64, "weighted Pearson correlation over configurations; -1..1"),
-    *interval("the correlation"),
+    *INTERVAL,
 )
 CAUTION = Column("caution", pl.String, "why the interval is not reliable; null when it is")
 
@@ -59,9 +59,11 @@ ABOVE_NOTHING = (
 
 SIMULTANEOUS = (
     Column(
-        "simultaneous_low", pl.Float64, "lower end of an interval that holds for the whole family at once"
+        "simultaneous_low",
+        pl.Float64,
+        "lower end of an interval that holds for the whole family at once (95 %, Bonferroni)",
     ),
-    Column("simultaneous_high", pl.Float64, "upper end of it (95 %, Bonferroni over the family of tests)"),
+    Column("simultaneous_high", pl.Float64, "upper end of the same interval"),
 )
 
 TESTED = (

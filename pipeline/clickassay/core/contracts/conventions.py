@@ -6,8 +6,8 @@ from clickassay.core.contracts.columns import CAUTION, CLICK, CORRELATION, REASO
 from clickassay.core.contracts.form import Column, Table
 
 QUANTITY = Column("quantity", pl.String, "the name under which tools report it")
-CONVENTION = Column("convention", pl.String, "what is computed")
-CHOICE = Column("choice", pl.String, "what is chosen, in words")
+CONVENTION = Column("convention", pl.String, "the formula, as a name")
+CHOICE = Column("choice", pl.String, "the choice, in words")
 TOOLS = Column("tools", pl.String, "tools that report it so")
 
 CONVENTIONS = Table(

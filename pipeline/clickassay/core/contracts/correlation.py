@@ -8,6 +8,7 @@ from clickassay.core.contracts.columns import (
     CLICK,
     CORRELATION,
     COUNTS,
+    INTERVAL,
     METRICS,
     N_CONFIGURATIONS,
     N_QUERIES,
@@ -17,7 +18,6 @@ from clickassay.core.contracts.columns import (
     SAMPLE,
     SIMULTANEOUS,
     TESTED,
-    interval,
     noise_corrected,
 )
 from clickassay.core.contracts.form import Column, Table
@@ -51,7 +51,7 @@ DIFFERENCES = Table(
         Column("monte_carlo", pl.Float64, "Pearson correlation of (dE, dC) over the iterations; -1..1"),
         Column("monte_carlo_se", pl.Float64, "its standard error, (1 - r^2) / sqrt(iterations)"),
         Column("exact", pl.Float64, "closed form: the limit of infinitely many iterations; -1..1"),
-        *interval("the closed form"),
+        *INTERVAL,
         *noise_corrected("the closed form"),
         *ABOVE_NOTHING,
         *SIMULTANEOUS,
@@ -78,7 +78,7 @@ COMPARISONS = Table(
     (
         *_PAIR,
         Column("difference", pl.Float64, "correlation of metric_a minus correlation of metric_b"),
-        *interval("the difference"),
+        *INTERVAL,
         *SIMULTANEOUS,
         *TESTED,
     ),
@@ -91,7 +91,7 @@ DIFFERENCE_COMPARISONS = Table(
     (
         *_PAIR,
         Column("difference", pl.Float64, "closed form of metric_a minus closed form of metric_b"),
-        *interval("the difference"),
+        *INTERVAL,
         *SIMULTANEOUS,
         *TESTED,
     ),

@@ -5,12 +5,12 @@ import polars as pl
 from clickassay.core.contracts.columns import (
     CAUTION,
     DEPTH,
+    INTERVAL,
     MARKET,
     METRICS,
     N_CONFIGURATIONS,
     N_SESSIONS,
     TESTED,
-    interval,
 )
 from clickassay.core.contracts.form import Column, Table
 
@@ -32,7 +32,7 @@ AGREEMENT = Table(
         Column("kappa", pl.Float64, "Cohen's kappa: agreement beyond chance; at most 1"),
         Column("kappa_linear", pl.Float64, "the same, a miss counting by its distance"),
         Column("kappa_quadratic", pl.Float64, "the same, a miss counting by its squared distance"),
-        *interval("kappa_quadratic"),
+        *INTERVAL,
         CAUTION,
     ),
     ("market", "judge_a", "judge_b"),
@@ -63,7 +63,7 @@ JUDGE_COMPARISONS = Table(
         Column("correlation_a", pl.Float64, "correlation with grades of judge_a; -1..1"),
         Column("correlation_b", pl.Float64, "correlation with grades of judge_b; -1..1"),
         Column("difference", pl.Float64, "correlation_a minus correlation_b"),
-        *interval("the difference"),
+        *INTERVAL,
         *TESTED,
         N_CONFIGURATIONS,
         N_SESSIONS,

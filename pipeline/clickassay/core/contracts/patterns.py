@@ -9,7 +9,11 @@ FUNNEL = Table(
     "funnel",
     "one row per source, market, depth, judge, step and reason",
     (
-        Column("source", pl.String, "what the rows are: searches, lists, clicks, sessions or judgments"),
+        Column(
+            "source",
+            pl.String,
+            "what the rows are: searches, lists, clicks, positions, sessions or judgments",
+        ),
         MARKET,
         Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),
         JUDGE,

@@ -56,7 +56,7 @@ HEALTH_CHECKS = Table(
         Column("status", pl.String, "ok; caution, finding or stop if it fires; too few: it has too few rows"),
         Column("value", pl.Float64, "the number that is checked; its meaning there; null with too few rows"),
         Column("threshold", pl.Float64, "where it begins to fire"),
-        Column("sentence", pl.String, "what is wrong, or what is too few; '' if nothing is"),
+        Column("sentence", pl.String, "the fault, or the rows that are too few; '' if none"),
         Column("remedy", pl.String, "what to do; '' if nothing"),
         Column("example", pl.String, "data that show it; '' if none is known"),
     ),

@@ -60,7 +60,7 @@ class Settings(BaseModel):
         metavar="MINUTES",
     )
     idle_scope: Literal["user", "query"] = _setting(
-        "Sessions", "user", "Whose activity counts: that of the user, or of the user with the same query."
+        "Sessions", "user", "Whose activity counts: the user's, or the user's with the same query."
     )
     normalise_urls: bool = _setting(
         "Sessions",
@@ -144,7 +144,7 @@ class Settings(BaseModel):
         "Folds of users that the pattern table keeps apart; 1 keeps none apart.",
         ge=1,
         le=1024,
-        details="What is fitted on clicks of even folds is evaluated on those of odd ones; `diff` needs 8 or "
+        details="Models are fitted on clicks of even folds and evaluated on odd ones; `diff` needs 8 or "
         "more to know what users' habits add. A store keeps the number that it was made with.",
         metavar="N",
     )
@@ -191,7 +191,7 @@ class Settings(BaseModel):
         "Click metric of verdict and report; with several, the verdict says where the winner depends on it.",
         metavar="NAME",
         also="--click",
-        details="The first is that of all headline numbers. MeanRR is the default as Chapelle et al. (2009) "
+        details="Headline numbers are of the first. MeanRR is the default as Chapelle et al. (2009) "
         "found the largest overall correlations with it. [Names](metrics.md#click-metrics).",
     )
     persistence: float = _setting("Metrics", 0.8, "Persistence p of RBP.", gt=0, lt=1, metavar="P")

@@ -144,6 +144,8 @@ class AttributedClicks:
         Numbers of the normal forms of their URLs; below 0 where no list shows it.
     place
         Their positions in the lists of their searches, from 1; 0 = not among the top results.
+    misplaced
+        Where a click also names a place at which its list shows another result.
     ambiguous, out_of_time
         Number of clicks with an ambiguous id, and beyond the idle limit of their search.
     orphans
@@ -154,6 +156,7 @@ class AttributedClicks:
     search: Small
     url: Small
     place: NDArray[np.int8]
+    misplaced: Flags
     ambiguous: int
     out_of_time: int
     orphans: Rows
@@ -188,13 +191,14 @@ def attributed_clicks(
     in_time = np.abs(clicks.time.take(found) - searches.time.take(search)) <= idle_ms
     click, search = found[in_time], search[in_time]
     lists = searches.list.take(search)
-    as_read = clicks.url.take(click) if by_url else shown.lists.at(lists, clicks.place.take(click))
-    url = _normal_urls(as_read, shown.urls)
+    given = clicks.place.take(click)
+    url = _normal_urls(clicks.url.take(click) if by_url else shown.lists.at(lists, given), shown.urls)
     return AttributedClicks(
         click=click,
         search=search,
         url=url,
         place=places(shown.lists.top, lists, url),
+        misplaced=_misplaced(shown, lists, given, url),
         ambiguous=int(is_ambiguous.sum()),
         out_of_time=len(found) - len(click),
         orphans=np.flatnonzero((row < 0) & ~is_ambiguous),
@@ -234,6 +238,15 @@ def _normal_urls(as_read: Small, urls: Urls) -> Small:
     if not len(urls.normal):
         return np.full(len(as_read), UNKNOWN, np.int32)
     return np.where(as_read >= 0, urls.normal.take(as_read, mode="clip"), np.int32(UNKNOWN))
+
+
+def _misplaced(shown: Shown, lists: Small, given: Rows, urls: Small) -> Flags:
+    """Return where a list, as it was delivered, shows another result than a URL at the place given."""
+    found = np.zeros(len(lists), bool)
+    rows = np.flatnonzero(given >= 1)
+    there = _normal_urls(shown.lists.at(lists[rows], given[rows]), shown.urls)
+    found[rows] = (there >= 0) & (there != urls[rows])
+    return found
 
 
 def places(top: Small, lists: Small, urls: Small) -> NDArray[np.int8]:

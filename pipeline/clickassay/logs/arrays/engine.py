@@ -186,14 +186,13 @@ class ArraySessioniser:
         limits: Limits,
     ) -> None:
         is_open = formed.is_open.take(placed.search)
-        in_open = int(is_open.sum())
+        kinds = np.bincount(2 * is_open + placed.misplaced, minlength=4).tolist()
         self.funnel.count_clicks(
             **self._new_clicks,
             outcomes=[
-                (True, False, False, placed.ambiguous),
-                (False, False, False, placed.out_of_time),
-                (False, True, False, len(is_open) - in_open),
-                (False, True, True, in_open),
+                (True, False, False, False, placed.ambiguous),
+                (False, False, False, False, placed.out_of_time),
+                *((False, True, bool(kind & 2), bool(kind & 1), rows) for kind, rows in enumerate(kinds)),
             ],
             orphan_clicks=orphan_clicks(read.clicks, placed.orphans, limits.open_ms),
         )

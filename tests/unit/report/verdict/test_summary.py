@@ -35,7 +35,8 @@ def documented():
     page = (ROOT / "docs" / "reference" / "summary.md").read_text("utf-8")
     parts = re.split(r"^#+ (.+)$", page, flags=re.MULTILINE)
     tables = zip(parts[1::2], parts[2::2], strict=True)
-    return {head: re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE) for head, text in tables}
+    cells = {head: re.findall(r"^\| (`[^|]+) \|", text, flags=re.MULTILINE) for head, text in tables}
+    return {head: re.findall(r"`(\w+)`", " ".join(found)) for head, found in cells.items()}
 
 
 def content(run, health=()):

@@ -6,6 +6,8 @@ import hashlib
 import html
 import json
 import re
+import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from clickassay.core.errors import ReportError
 from clickassay.core.escape import markdown
 from clickassay.report.build import write_report
-from clickassay.report.writers.page import MAX_PACKED, MAX_PACKED_FULL
+from clickassay.report.writers.page import MAX_PACKED, MAX_PACKED_FULL, script
 from support.places import ROOT
 from support.reports.report_runs import RUNS, Page
 from support.reports.report_runs import hostile_info as hostile_info  # noqa: PLC0414 - tests/browser takes it from here
@@ -233,3 +235,13 @@ def test_the_reader_of_pages_sees_what_is_wrong_with_one():
     assert page.wrong == ["p"]
     assert page.open == ["p"]
     assert page.scripts == [({"type": "module"}, "1")]
+
+
+# ---- the library that sorts tables ---------------------------------------------------------------
+
+
+def test_itables_is_pinned_and_its_bundle_is_cut_into_one_script_with_one_name():
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    assert f"itables=={version('itables')}" in needed
+    assert len(re.findall(r"const SortableTable=[\w$]+;", script())) == 1
+    assert re.search(r"\bexport\s*\{", script()) is None

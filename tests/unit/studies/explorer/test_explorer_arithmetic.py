@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
-from clickassay.metrics.catalogue import METRICS, editorial_values
+from clickassay.metrics.catalogue import BASELINES, METRICS, editorial_values
 from clickassay.metrics.click_model_metrics import MODEL_METRICS
 from clickassay.metrics.clicks import CLICK_METRICS, good_masks
-from clickassay.metrics.editorial import EDITORIAL, PLAIN
+from clickassay.metrics.editorial import EDITORIAL, EDITORIAL_METRICS, PLAIN
 from clickassay.metrics.names import parse
 from clickassay.metrics.ranked import RANKED, P
 from clickassay.studies.explorer.arithmetic import (
@@ -24,14 +24,13 @@ from clickassay.studies.explorer.arithmetic import (
     positions,
 )
 from clickassay.studies.explorer.read import ExploredRun, configuration, explored_run, points, query_labels
-from support.runs.sample_run import SAMPLE
+from support.runs.sample_run import sample
 
 OF_GRADES = [metric for metric in METRICS if metric in (*EDITORIAL, *PLAIN, P)]
 WITHOUT_STEPS = [
     *("RBP(rel=3)@2", "AP(over='cut')@2", "DCG(dcg='log2')@2", "IPrec@0.1"),
     *(f"{metric.name}@2" for metric in RANKED if metric != P and metric.at is None),
 ]
-RUN = explored_run(SAMPLE, 1)
 TAKEN = 25
 """Configurations of each market and depth that are looked at: some of the heaviest, some of the lightest."""
 
@@ -49,7 +48,14 @@ def taken(run: ExploredRun):
             yield configuration(run, key, identity, labels)
 
 
-SHOWN = tuple(taken(RUN))
+@pytest.fixture(scope="module")
+def run():
+    return explored_run(sample(), 1)
+
+
+@pytest.fixture(scope="module")
+def every(run):
+    return tuple(taken(run))
 
 
 def spelled(name, grades, stored=0.0, seen=(0,) * 5, **settings):
@@ -58,18 +64,18 @@ def spelled(name, grades, stored=0.0, seen=(0,) * 5, **settings):
     return editorial_arithmetic(name, graded, Settings(**settings))
 
 
-@pytest.mark.parametrize("name", RUN.editorial_names)
-def test_the_steps_of_an_editorial_metric_reach_the_value_of_the_run(name):
-    for shown in SHOWN:
+@pytest.mark.parametrize("name", [*EDITORIAL_METRICS, *BASELINES])
+def test_the_steps_of_an_editorial_metric_reach_the_value_of_the_run(run, every, name):
+    for shown in every:
         graded = GradedConfiguration(shown.grades, shown.seen, shown.values)
-        steps = editorial_arithmetic(name, graded, RUN.finished.settings)
+        steps = editorial_arithmetic(name, graded, run.finished.settings)
         assert steps.value == pytest.approx(shown.values[name], abs=1e-12), shown.identity
 
 
 @pytest.mark.parametrize("name", CLICK_METRICS)
-def test_the_steps_of_a_click_metric_reach_the_value_of_the_run(name):
-    for shown in SHOWN:
-        (good,) = good_masks(shown.grades[None], RUN.finished.settings)
+def test_the_steps_of_a_click_metric_reach_the_value_of_the_run(run, every, name):
+    for shown in every:
+        (good,) = good_masks(shown.grades[None], run.finished.settings)
         steps = click_arithmetic(name, shown.masks, shown.mask_sessions, good)
         assert steps.value == pytest.approx(shown.values[name], abs=1e-12), shown.identity
         assert steps.steps["sessions"].sum() == shown.sessions
@@ -197,9 +203,9 @@ def test_a_metric_without_steps_is_refused_by_name():
         spelled("MAP", [0])
 
 
-def test_every_session_of_a_page_is_in_its_patterns():
-    patterns = pl.read_parquet(SAMPLE / "patterns.parquet")
-    for shown in SHOWN[:10]:
+def test_every_session_of_a_page_is_in_its_patterns(every):
+    patterns = pl.read_parquet(sample() / "patterns.parquet")
+    for shown in every[:10]:
         own = patterns.filter(configuration_id=shown.identity)
         assert shown.clicks().tolist() == [
             sum(n for mask, n in own.select("click_mask", "sessions").iter_rows() if mask >> place & 1)

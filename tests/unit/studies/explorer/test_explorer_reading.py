@@ -3,6 +3,7 @@
 import html
 import json
 from collections import Counter
+from functools import cache
 from hashlib import sha256
 
 import numpy as np
@@ -19,11 +20,15 @@ from clickassay.studies.explorer import read as reading
 from clickassay.studies.explorer.charts import bin_sessions
 from clickassay.studies.explorer.classes import splits_of
 from support.reports.harmful import HARMS
-from support.runs.sample_run import SAMPLE, copied_run, hostile_run, table
+from support.runs.sample_run import copied_run, hostile_run, sample, table
 
 KEY = SampleKey("north", 5, "all")
 CHOSEN = {"click_metric": "MaxRR", "editorial_metric": "AP(rel=2)"}
-ROWS = table("configurations").filter(market="north", depth=5)
+
+
+@cache
+def north():
+    return table("configurations").filter(market="north", depth=5)
 
 
 def scatter(run, members=None):
@@ -39,7 +44,7 @@ def digest(text, queries):
 
 def with_users(folder, users):
     """Copy the sample with a table `queries`: `users` of some queries, 9 of all others."""
-    names = ROWS["query"].unique().sort()
+    names = north()["query"].unique().sort()
     frame = pl.DataFrame({"market": ["north"] * len(names), "query": names})
     counts = [users.get(name, 9) for name in names]
     frame = frame.with_columns(users_at_least=pl.Series(counts, dtype=pl.Int32))
@@ -48,21 +53,21 @@ def with_users(folder, users):
 
 
 def test_a_scatter_has_the_configurations_of_its_key_and_no_others():
-    found = scatter(reading.explored_run(SAMPLE))
-    expected = {row["configuration_id"]: (row["MaxRR"], row["AP(rel=2)"]) for row in ROWS.to_dicts()}
+    found = scatter(reading.explored_run(sample()))
+    expected = {row["configuration_id"]: (row["MaxRR"], row["AP(rel=2)"]) for row in north().to_dicts()}
     assert {row[0]: row[3:] for row in found.iter_rows()} == expected
     assert found["n_sessions"].is_sorted(descending=True)
 
 
 def test_members_keep_the_configurations_of_their_queries():
-    some = pl.Series(sorted(set(ROWS["query"]))[:7])
-    found = scatter(reading.explored_run(SAMPLE), some)
-    assert Counter(found["query"]) == Counter(query for query in ROWS["query"] if query in set(some))
+    some = pl.Series(sorted(set(north()["query"]))[:7])
+    found = scatter(reading.explored_run(sample()), some)
+    assert Counter(found["query"]) == Counter(query for query in north()["query"] if query in set(some))
 
 
 @pytest.mark.parametrize(("split", "class_"), [("length", "2"), ("length", "4+"), ("frequency", "10")])
 def test_a_class_has_as_many_configurations_as_the_run_says(split, class_):
-    run = reading.explored_run(SAMPLE)
+    run = reading.explored_run(sample())
     stored = table("correlations").filter(
         **{"market": "north", "depth": 5, "split": split, "class": class_, "click_metric": "UCTR"}
     )
@@ -72,7 +77,7 @@ def test_a_class_has_as_many_configurations_as_the_run_says(split, class_):
 
 
 def test_a_split_by_an_attribute_is_not_offered_and_the_page_says_so():
-    splits = splits_of(reading.explored_run(SAMPLE), KEY)
+    splits = splits_of(reading.explored_run(sample()), KEY)
     assert [split.name for split in splits.splits] == ["all", "length", "frequency"]
     assert splits.left_out == ("navigational",)
     assert "navigational" in pieces.splits_words(splits)
@@ -112,13 +117,13 @@ def test_thirds_by_click_entropy_are_worked_out_from_the_clicks(tmp_path):
 
 
 def entropy_thirds():
-    """Give each query of ROWS its third, by plain loops."""
+    """Give each query of the sample its third, by plain loops."""
     patterns = table("patterns")
-    clicked = {query: Counter() for query in ROWS["query"]}
+    clicked = {query: Counter() for query in north()["query"]}
     masks = {}
     for identity, _, mask, sessions in patterns.iter_rows():
         masks.setdefault(identity, []).append((mask, sessions))
-    for row in ROWS.iter_rows(named=True):
+    for row in north().iter_rows(named=True):
         for mask, sessions in masks[row["configuration_id"]]:
             for place, url in enumerate(row["results"]):
                 if mask >> place & 1:
@@ -134,14 +139,14 @@ def entropy(counts):
 
 
 def rows_of(labels, name):
-    return ROWS.filter(pl.col("query").is_in([query for query, label in labels.items() if label == name]))
+    return north().filter(pl.col("query").is_in([query for query, label in labels.items() if label == name]))
 
 
 # ---- queries of few users ---------------------------------------------------------------------
 
 
 def test_a_query_of_few_users_and_its_results_are_digests_and_others_are_not(tmp_path):
-    heaviest = ROWS.sort("n_sessions", descending=True)
+    heaviest = north().sort("n_sessions", descending=True)
     rare, other = heaviest["query"][0], next(q for q in heaviest["query"] if q != heaviest["query"][0])
     folder = with_users(tmp_path / "run", {rare: 4, other: 5})
     run, queries = reading.explored_run(folder), pl.read_parquet(folder / "queries.parquet")
@@ -185,9 +190,11 @@ def all_that_is_shown(run):
 
 @pytest.mark.parametrize("users", ["some", "none", "no table"])
 def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path, users):
-    heaviest = ROWS.group_by("query").agg(pl.sum("n_sessions")).sort("n_sessions", "query", descending=True)
+    heaviest = (
+        north().group_by("query").agg(pl.sum("n_sessions")).sort("n_sessions", "query", descending=True)
+    )
     kept = heaviest["query"].head(24)
-    few = ROWS.filter(pl.col("query").is_in(kept.implode()))
+    few = north().filter(pl.col("query").is_in(kept.implode()))
     names = dict(
         zip(kept, (f"{harm} of one {n}." for n, harm in enumerate([*HARMS, "plain", "é日本"])), strict=True)
     )
@@ -228,13 +235,13 @@ def test_without_counts_of_users_no_query_is_named_and_the_page_says_why(tmp_pat
 
 
 def test_a_least_of_one_user_shows_all():
-    run = reading.explored_run(SAMPLE, 1)
+    run = reading.explored_run(sample(), 1)
     labels = reading.query_labels(run, KEY)
-    assert labels["label"].to_list() == labels["query"].to_list() == sorted(set(ROWS["query"]))
+    assert labels["label"].to_list() == labels["query"].to_list() == sorted(set(north()["query"]))
 
 
 def test_the_text_of_a_hidden_query_finds_nothing_but_its_digest_and_id_do():
-    run = reading.explored_run(SAMPLE, 64)
+    run = reading.explored_run(sample(), 64)
     labels, rows = reading.query_labels(run, KEY), scatter(run)
     rare = rows.filter(pl.col("query").is_in(labels.filter("hidden")["query"].implode()))
     query, identity = rare["query"][0], rare["configuration_id"][0]
@@ -245,7 +252,7 @@ def test_the_text_of_a_hidden_query_finds_nothing_but_its_digest_and_id_do():
 
 
 def test_a_search_is_for_text_not_for_a_pattern():
-    run = reading.explored_run(SAMPLE, 1)
+    run = reading.explored_run(sample(), 1)
     labels, rows = reading.query_labels(run, KEY), scatter(run)
     assert reading.search(rows, labels, ".*", 50).is_empty()
     word = rows["query"][0].split()[0]
@@ -301,7 +308,7 @@ def test_a_run_without_judged_configurations_has_nothing_to_choose(tmp_path):
 
 
 def test_a_correlation_is_shown_with_its_interval_and_a_missing_one_with_its_reason():
-    run = reading.explored_run(SAMPLE)
+    run = reading.explored_run(sample())
     row = reading.correlation(
         run, KEY, split="all", class_="all", click_metric="UCTR", editorial_metric="RBP"
     )
@@ -310,22 +317,24 @@ def test_a_correlation_is_shown_with_its_interval_and_a_missing_one_with_its_rea
     assert f"{row['ci_low']:.3f} to {row['ci_high']:.3f}" in page
     none = {**row, "correlation": None, "reason": "the click metric is the same in every configuration"}
     assert "No correlation: the click metric is the same" in pieces.correlation_html(
-        none, ROWS, "UCTR", "RBP"
+        none, north(), "UCTR", "RBP"
     )
-    assert "no correlation for this choice" in pieces.correlation_html(None, ROWS, "UCTR", "RBP")
+    assert "no correlation for this choice" in pieces.correlation_html(None, north(), "UCTR", "RBP")
 
 
 def test_steps_that_do_not_reach_the_run_are_pointed_out():
-    run = reading.explored_run(SAMPLE, 1)
-    shown = reading.configuration(run, KEY, ROWS["configuration_id"][0], reading.query_labels(run, KEY))
+    run = reading.explored_run(sample(), 1)
+    shown = reading.configuration(run, KEY, north()["configuration_id"][0], reading.query_labels(run, KEY))
     steps = pieces.editorial_of(run, shown, "DCG")
     assert "but the value in the run is" not in pieces.arithmetic_html(steps, shown.values["DCG"])
     assert "but the value in the run is" in pieces.arithmetic_html(steps, shown.values["DCG"] + 0.001)
 
 
 def test_success_by_chance_is_the_share_of_all_sessions_that_would_meet_a_good_result():
-    run = reading.explored_run(SAMPLE, 1)
-    patterns = table("patterns").filter(pl.col("configuration_id").is_in(ROWS["configuration_id"].implode()))
+    run = reading.explored_run(sample(), 1)
+    patterns = table("patterns").filter(
+        pl.col("configuration_id").is_in(north()["configuration_id"].implode())
+    )
     met = sum(n for mask, n in patterns.select("click_mask", "sessions").iter_rows() if mask & 0b101)
     assert reading.random_success(run, KEY, 0b101) == pytest.approx(met / patterns["sessions"].sum())
 
@@ -347,7 +356,7 @@ def test_the_map_of_a_large_scatter_keeps_every_session_in_its_cell():
 
 
 def test_the_chart_holds_no_text_of_a_query_that_is_hidden():
-    run = reading.explored_run(SAMPLE, 64)
+    run = reading.explored_run(sample(), 64)
     labels, rows = reading.query_labels(run, KEY), scatter(run)
     rare = rows.filter(pl.col("query").is_in(labels.filter("hidden")["query"].implode()))
     ring = rare["configuration_id"][0]
@@ -362,7 +371,7 @@ def test_the_chart_holds_no_text_of_a_query_that_is_hidden():
 def test_a_run_with_a_highest_grade_and_no_labels_can_be_explored(tmp_path):
     run = reading.explored_run(with_settings(tmp_path / "run", max_grade=9), 1)
     assert run.finished.settings.max_grade == 9
-    row = ROWS.row(0, named=True)
+    row = north().row(0, named=True)
     shown = reading.configuration(run, KEY, row["configuration_id"], reading.query_labels(run, KEY))
     page = pieces.configuration_html(run, KEY, shown, "UCTR", "ERR")
     assert "perfect" not in page

@@ -23,7 +23,7 @@ from clickassay.studies.runs_compared.words import headline, sentences
 from support.reports.harmful import HARMS
 from support.reports.report_runs import Page
 from support.runs.given_runs import changed_info, changed_table, judgments, made
-from support.runs.sample_run import SAMPLE, copied_run, table
+from support.runs.sample_run import copied_run, sample, table
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_only_sizes_that_changed_are_shown(whole, halves):
 
 
 def test_nothing_beyond_noise_is_the_title_of_runs_that_are_the_same():
-    same = build_comparison(compare_runs(SAMPLE, SAMPLE), "")
+    same = build_comparison(compare_runs(sample(), sample()), "")
     assert (same.title, same.lead) == ("Nothing changed beyond noise", "")
     assert "Inputs, settings and versions are the same." in sections(same)["asked"].reading
 

@@ -19,7 +19,6 @@ from clickassay.studies.runs_compared.watch import Watch, flag_findings
 from clickassay.studies.runs_compared.words import alone_words, change_words, headline
 from support.runs.given_runs import (
     COLUMNS,
-    COMMITTED,
     FIRST,
     at,
     changed_table,
@@ -28,12 +27,13 @@ from support.runs.given_runs import (
     number,
     with_folds,
 )
+from support.runs.sample_run import sample
 
 
 def test_the_committed_run_does_not_differ_from_itself():
-    diff = compare_runs(COMMITTED, COMMITTED, DiffOptions(splits=True))
+    diff = compare_runs(sample(), sample(), DiffOptions(splits=True))
     rows = sum(
-        pl.read_parquet(COMMITTED / f"{name}.parquet").height for name in ("correlations", "differences")
+        pl.read_parquet(sample() / f"{name}.parquet").height for name in ("correlations", "differences")
     )
     assert diff.numbers.filter(pl.col("table") != "means").height == rows
     assert set(diff.numbers["status"]) <= {"same", "no value"}

@@ -14,7 +14,7 @@ from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run
 from clickassay.studies.runs_compared.gate.grammar import parse_rule, parse_rules
 from clickassay.studies.runs_compared.gate.quantities import Found
 from support.runs.given_runs import changed_table, judgments, made, of_half, with_folds
-from support.runs.sample_run import SAMPLE, copied_run, table
+from support.runs.sample_run import copied_run, sample, table
 
 NORTH = {"market": "north", "depth": 5, "judge": "all"}
 
@@ -132,7 +132,7 @@ def test_sizes_are_those_of_the_statistics():
         "queries": row["n_queries"], "configurations": row["n_configurations"],
     }  # fmt: skip
     for name, value in expected.items():
-        kept, broken = (outcome(SAMPLE, f"{name} {sign} {value!r}") for sign in (">=", "<"))
+        kept, broken = (outcome(sample(), f"{name} {sign} {value!r}") for sign in (">=", "<"))
         assert (kept.state, broken.state) == ("holds", "broken")
         assert kept.found == Found(value, is_exact=True)
         assert kept.as_data()["ci_low"] is None
@@ -142,7 +142,7 @@ def test_a_difference_may_be_asked_either_way_round():
     rows = table("comparisons").filter(click_metric="UCTR", **NORTH)
     (row,) = rows.filter(metric_a="DCG", metric_b="NDCG").to_dicts()
     there, back = (
-        outcome(SAMPLE, f"difference({pair}, UCTR) >= 0").found for pair in ("DCG, NDCG", "NDCG, DCG")
+        outcome(sample(), f"difference({pair}, UCTR) >= 0").found for pair in ("DCG, NDCG", "NDCG, DCG")
     )
     assert (there.value, there.low, there.high) == (row["difference"], row["ci_low"], row["ci_high"])
     assert (back.value, back.low, back.high) == (-row["difference"], -row["ci_high"], -row["ci_low"])
@@ -152,24 +152,24 @@ def test_a_mean_is_weighted_by_sessions_and_a_closed_form_is_that_of_the_table()
     rows = table("configurations").filter(**NORTH)
     for name in ("ERR", "MeanRR"):
         value = sum(n * x for n, x in rows.select("n_sessions", name).iter_rows()) / rows["n_sessions"].sum()
-        found = outcome(SAMPLE, f"mean({name.lower()}) >= 0").found
+        found = outcome(sample(), f"mean({name.lower()}) >= 0").found
         assert found.value == pytest.approx(value, rel=1e-12)
         assert found.low < found.value < found.high
     (row,) = table("differences").filter(editorial_metric="ERR", click_metric="UCTR", **NORTH).to_dicts()
-    found = outcome(SAMPLE, "closed_form(ERR, UCTR) >= 0").found
+    found = outcome(sample(), "closed_form(ERR, UCTR) >= 0").found
     assert (found.value, found.low, found.high) == (row["exact"], row["ci_low"], row["ci_high"])
 
 
 def test_a_rule_is_about_the_sample_that_it_names_else_that_of_the_options_else_the_headline():
-    def sample(text, **options):
-        return outcome(SAMPLE, text, SampleChoice(**options)).sample
+    def chosen(text, **options):
+        return outcome(sample(), text, SampleChoice(**options)).sample
 
-    assert sample("coverage >= 0") == SampleKey("north", 5, "all")
-    assert sample("coverage >= 0", depth=10) == SampleKey("north", 10, "all")
-    assert sample("coverage >= 0 for market south", depth=10) == SampleKey("south", 10, "all")
-    assert sample("coverage >= 0 for depth 5", depth=10, market="south") == SampleKey("south", 5, "all")
+    assert chosen("coverage >= 0") == SampleKey("north", 5, "all")
+    assert chosen("coverage >= 0", depth=10) == SampleKey("north", 10, "all")
+    assert chosen("coverage >= 0 for market south", depth=10) == SampleKey("south", 10, "all")
+    assert chosen("coverage >= 0 for depth 5", depth=10, market="south") == SampleKey("south", 5, "all")
     with pytest.raises(ReportError, match=r"rule 'cover.*no judged configurations of market west; it has: "):
-        sample("coverage >= 0 for market west")
+        chosen("coverage >= 0 for market west")
 
 
 def test_the_sample_by_default_is_that_of_the_headline_with_several_judges(tmp_path):
@@ -238,15 +238,15 @@ def test_a_run_without_a_judged_list_breaks_rules_about_sizes_and_leaves_others_
 )
 def test_a_name_that_the_run_does_not_have_is_an_error_and_no_pass(text, words):
     with pytest.raises(SettingsError) as refused:
-        outcome(SAMPLE, text)
+        outcome(sample(), text)
     assert str(refused.value).startswith(f"rule {text!r}: ")
     assert words in str(refused.value)
 
 
 def test_a_metric_may_be_named_with_the_parameters_that_the_run_gave_it():
-    bare, spelled = (outcome(SAMPLE, f"mean({name}) >= 0").found for name in ("AP", "ap(rel=3)"))
+    bare, spelled = (outcome(sample(), f"mean({name}) >= 0").found for name in ("AP", "ap(rel=3)"))
     assert bare == spelled
-    assert outcome(SAMPLE, "mean(NDCG) >= 0").found == outcome(SAMPLE, "mean(nDCG) >= 0").found
+    assert outcome(sample(), "mean(NDCG) >= 0").found == outcome(sample(), "mean(nDCG) >= 0").found
 
 
 def test_a_pair_that_was_not_computed_is_named(tmp_path):
@@ -256,7 +256,7 @@ def test_a_pair_that_was_not_computed_is_named(tmp_path):
 
 
 def test_the_default_rules_are_rules_and_the_sample_keeps_them():
-    assert {one.state for one in check_run(SAMPLE, parse_rules(DEFAULT_RULES))} == {"holds"}
+    assert {one.state for one in check_run(sample(), parse_rules(DEFAULT_RULES))} == {"holds"}
 
 
 # ---- another run ------------------------------------------------------------------------------
@@ -331,9 +331,9 @@ def test_a_comparison_that_could_never_fail_is_refused(whole, worse, rule, words
 
 def test_a_sample_that_the_other_run_lacks_is_refused(whole):
     with pytest.raises(SettingsError, match="has nothing of market north, depth 10 to compare with"):
-        outcome(SAMPLE, f"not worse than {whole} for depth 10")
+        outcome(sample(), f"not worse than {whole} for depth 10")
     with pytest.raises(ReportError, match=r"no settings\.json in nowhere"):
-        outcome(SAMPLE, "not worse than nowhere")
+        outcome(sample(), "not worse than nowhere")
 
 
 @pytest.mark.parametrize(("folds", "state"), [(16, "holds"), (2, "open")])
