@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
 from clickassay.core.errors import PatternError
 from clickassay.core.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
@@ -15,6 +16,7 @@ from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
+from clickassay.findings.samples import largest_samples
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.tables import Input, collected, files_named, read_input, watched
@@ -172,7 +174,8 @@ def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames:
     by_market = "market" in judgments.columns
     graded = prepare_judgments(collected(judgments), pl.concat(table.queries), settings, by_market=by_market)
     is_misread = any(one.is_finding for one in fired(frames["health"]))
-    return without_judgments(log_lists(table), graded, settings, frames, is_misread=is_misread)
+    judge = next((sample.judge for sample in largest_samples(frames["statistics"])), EVERY)
+    return without_judgments(log_lists(table), graded, settings, frames, judge=judge, is_misread=is_misread)
 
 
 def _info(
