@@ -9,7 +9,8 @@ Data flows one way, through the folders of this package in this order:
 5. ``metrics`` (and ``click_models``): what a metric is, and its values.
 6. ``correlation``: how well metrics predict clicks.
 7. ``health``: whether the log and its judgments are sound.
-8. ``report``: the tables of a run → page, Markdown, CSV, LaTeX.
+8. ``findings``: what a run found, as records.
+9. ``report``: findings and tables of a run → page, Markdown, CSV, LaTeX.
 
 Above them are ``studies`` (analyses of a finished run, or without a run), ``jobs`` (a command from start to
 end) and ``cli``; below them is ``core``. A package imports only from those below it.

@@ -10,7 +10,7 @@ import pytest
 
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleChoice
-from clickassay.studies.finished_run import FinishedRun
+from clickassay.findings.run import open_run
 from support.logs import tiny
 from support.runs.given_runs import changed_table, judgments, made
 
@@ -168,7 +168,7 @@ def test_patterns_that_lack_a_configuration_are_named(run, tmp_path):
 
 
 def sample_of(run, **wanted):
-    finished = FinishedRun(run)
+    finished = open_run(run)
     return finished.sample(finished.key(SampleChoice(**wanted))).sample
 
 

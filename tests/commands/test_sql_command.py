@@ -5,6 +5,7 @@ Scripts run here on plain connections of DuckDB; tests/spark runs one on Spark.
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -79,14 +80,55 @@ def test_the_options_of_the_table_are_those_of_patterns(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('depth = [2, 3]\nidle-scope = "query"\nfolds = 2\n')
     options = ("--settings", file, "--folds", 3, "--no-normalise-urls", "--idle-minutes", 0.5)
+    options += ("--clock", "2030-01-01")
     run_on_duckdb(printed("--dialect", "duckdb", *of_sample(*options, "--out", tmp_path / "left")))
     wanted = load_settings(depth=[3], idle_scope="query", folds=3, normalise_urls=False, idle_minutes=0.5)
     found = read_patterns(tmp_path / "left")
     assert differing(found, log_to_patterns(*SAMPLE.values(), wanted)) == []
     assert found.info["settings"] == {
         "depth": [3], "idle_minutes": 0.5, "idle_scope": "query", "normalise_urls": False, "folds": 3,
-        "only_judged": False,
+        "only_judged": False, "clock": "2030-01-01T00:00:00+00:00",
     }  # fmt: skip
+
+
+# ---- the clock --------------------------------------------------------------------------------
+
+
+def too_late(table):
+    """Return the numbers of searches and of clicks that were rejected for their time."""
+    rows = table.funnel.filter(reason="time out of range").sort("source")
+    return dict(rows.select("source", "rows").rows())
+
+
+@pytest.mark.parametrize("seconds", [0, 10, 95])
+def test_a_script_of_a_clock_rejects_what_a_run_with_that_clock_rejects(tmp_path, seconds):
+    log = tiny.write_log(tmp_path)
+    clock = f"2024-04-30T12:{seconds // 60:02}:{seconds % 60:02}"
+    run_on_duckdb(of_log(log, tmp_path / "left", "--depth", 3, "--clock", clock))
+    found = read_patterns(tmp_path / "left")
+    wanted = log_to_patterns(log.searches, log.clicks, load_settings(depth=[3], clock=clock, max_rejected=1))
+    assert differing(found, wanted) == []
+    assert found.info["settings"]["clock"] == wanted.info["settings"]["clock"]
+    # searches come every ten seconds from noon of the next day on
+    assert too_late(found)["searches"] == sum(10 * row > seconds for row in range(tiny.ROWS))
+
+
+def test_a_search_of_2099_is_rejected_by_a_script_without_a_clock_which_names_the_time_of_its_run(tmp_path):
+    is_moved = pl.col("search_id") == 1
+    moved = tiny.searches().with_columns(
+        pl.when(is_moved).then(datetime(2099, 1, 1, tzinfo=UTC)).otherwise("timestamp").alias("timestamp")
+    )
+    log = tiny.write_log(tmp_path, searches=moved)
+    script = of_log(log, tmp_path / "left", "--depth", 3)
+    begun = datetime.now(UTC).replace(microsecond=0)
+    run_on_duckdb(script)
+    found = read_patterns(tmp_path / "left")
+    assert too_late(found)["searches"] == 1
+    clock = found.info["settings"]["clock"]
+    assert begun <= datetime.fromisoformat(clock) <= datetime.now(UTC)
+    run_on_duckdb(of_log(log, tmp_path / "again", "--depth", 3, "--clock", clock))
+    again = read_patterns(tmp_path / "again")
+    assert (differing(again, found), again.info) == ([], found.info)
 
 
 def test_a_log_in_tables_of_a_catalog_is_read_by_their_names(tmp_path):
@@ -242,6 +284,13 @@ def test_a_folder_that_the_sql_of_an_older_version_left_is_refused_in_one_line(l
     )
     assert f"{folder} was left by the SQL of an older clickassay" in line
     assert "`clickassay sql`" in line
+
+
+def test_a_folder_of_a_script_that_had_no_clock_is_refused_as_an_older_one(left):
+    _, folder = left
+    changed(lambda frame: frame.drop("clock_ms"))(folder / "settings.parquet")
+    with pytest.raises(PatternError, match="was left by the SQL of an older clickassay"):
+        read_patterns(folder)
 
 
 @pytest.mark.parametrize("name", ["settings", *TABLES, "counts/rows_read", "counts/sessions"])

@@ -132,7 +132,7 @@ def contract_of_studies():
 @pytest.mark.parametrize(
     ("imported", "kept"),
     [
-        (("finished_run", "questions"), True),
+        (("questions",), True),
         (("evaluation",), False),
         (("evaluation", "labelling"), False),
     ],
@@ -143,8 +143,7 @@ def test_a_new_study_may_not_import_another(tmp_path, imported, kept):
         folder.mkdir(parents=True)
         (folder / "__init__.py").write_text("", encoding="utf-8")
     (tmp_path / "clickassay" / "__init__.py").write_text("", encoding="utf-8")
-    for module in ("finished_run", "questions"):
-        (studies / f"{module}.py").write_text("", encoding="utf-8")
+    (studies / "questions.py").write_text("", encoding="utf-8")
     lines = [f"import clickassay.studies.{name}\n" for name in imported]
     (studies / "anew" / "asking.py").write_text("".join(lines), encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text(contract_of_studies(), encoding="utf-8")

@@ -120,8 +120,8 @@ def test_the_wheel_states_name_command_and_needs(wheel):
     assert (metadata["Name"], metadata["Version"]) == ("clickassay", PROJECT["version"])
     assert metadata["Requires-Python"] == ">=3.11"
     assert metadata.get_payload().strip()  # the README
-    needed = {need for need in metadata.get_all("Requires-Dist") if "extra ==" not in need}
-    assert needed == set(PROJECT["dependencies"])
+    needed = {Requirement(need) for need in metadata.get_all("Requires-Dist") if "extra ==" not in need}
+    assert needed == set(map(Requirement, PROJECT["dependencies"]))
     assert set(metadata.get_all("Provides-Extra")) == set(EXTRAS)
     only_spark = {need for need in metadata.get_all("Requires-Dist") if need.endswith("extra == 'spark'")}
     assert {Requirement(need).name for need in only_spark} == set(OF_SPARK)

@@ -51,6 +51,7 @@ def test_the_script_leaves_the_table_that_the_default_engine_makes(session, tmp_
     found = read_patterns(out)
     assert differing(found, expected) == []
     assert found.info["inputs"]["clicks"]["names"] == [str(paths["clicks"])]
+    assert found.info["settings"]["clock"] == settings.clock
     # tables between the steps, which hold user ids, are gone
     assert [path.name for path in work.rglob("*") if path.is_dir()] == ["clickassay_steps"]
     assert {path.name for path in tmp_path.iterdir()} == {HOSTILE, out.name, work.name}

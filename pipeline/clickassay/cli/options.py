@@ -61,7 +61,7 @@ class TablesOut:
 
 @dataclass(frozen=True)
 class SampleOptions:
-    """Which sample of a run: None is the default that `FinishedRun.key` goes by."""
+    """Which sample of a run: None is the default that `Run.key` goes by."""
 
     market: Annotated[str | None, typer.Option(help="Market. [default: the report's]")] = None
     depth: Annotated[int | None, typer.Option(metavar="K", help="Cut. [default: the report's]")] = None

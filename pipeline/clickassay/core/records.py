@@ -79,24 +79,6 @@ class SampleChoice:
 
 ANY_SAMPLE = SampleChoice()
 
-_LARGEST_FIRST = {"n_sessions": True, "depth": False, "n_queries": True, "market": False, "judge": False}
-"""By which columns samples are ordered, and whether the larger value comes first."""
-
-
-def largest_samples(rows: pl.DataFrame) -> tuple[SampleKey, ...]:
-    """Return the samples of a run, the one with most sessions kept first: it is the headline.
-
-    Of equal ones the smaller depth comes first, then more queries, then the name of market and judge. Since a
-    list that is judged down to a depth is judged above it, the headline has the smallest depth of the run.
-
-    Parameters
-    ----------
-    rows
-        Rows of ``statistics``, or of another table that has `SAMPLE_COLUMNS`, n_sessions and n_queries.
-    """
-    ordered = rows.sort(list(_LARGEST_FIRST), descending=list(_LARGEST_FIRST.values()))
-    return tuple(SampleKey(*row) for row in ordered.select(SAMPLE_COLUMNS).iter_rows())
-
 
 @dataclass(frozen=True)
 class Sample:

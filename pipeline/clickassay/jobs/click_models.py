@@ -37,11 +37,11 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import SampleKey
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
+from clickassay.findings.run import open_run
 from clickassay.jobs.patterns import stored_patterns
 from clickassay.metrics.editorial import satisfaction
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.table import PatternTable
-from clickassay.studies.finished_run import FinishedRun
 
 MOST_LISTS = 5_000
 """Most lists of a market and depth that models are fitted on: queries are sampled until there are as many."""
@@ -124,14 +124,14 @@ def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicks
 
 
 def _of_run(folder: Path, market: str | None, depth: int | None) -> Clicks:
-    run = FinishedRun(folder)
-    configurations = run.table(CONFIGURATIONS)
+    run = open_run(folder)
+    configurations = run.tables[CONFIGURATIONS.name]
     depths = configurations["depth"].unique().sort().to_list()
     chosen = depth if depth is not None else max(depths, default=0)
     if chosen not in depths:
         raise ClickModelError(f"{folder} has no lists of depth {chosen}; it has depths {_listed(depths)}")
     kept = configurations.filter(pl.col("depth") == chosen).unique("configuration_id", maintain_order=True)
-    return Clicks(_of_market(kept, market), run.table(PATTERNS), chosen)
+    return Clicks(_of_market(kept, market), run.tables[PATTERNS.name], chosen)
 
 
 def _of_table(table: PatternTable, market: str | None, depth: int | None) -> Clicks:

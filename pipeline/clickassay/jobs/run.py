@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
 from clickassay.core.errors import PatternError
 from clickassay.core.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
@@ -13,6 +14,7 @@ from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import NAMED_SETTINGS, Settings, log_settings
 from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
+from clickassay.findings.samples import largest_samples
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
 from clickassay.jobs.analyse import Frames, analyse_tables, with_log_settings
 from clickassay.jobs.click_models import run_models
@@ -195,7 +197,8 @@ def _undecided(table: StagedTable, graded: Judgments, settings: Settings, frames
         return ()
     settings = with_log_settings(table, settings)
     is_misread = any(one.is_finding for one in fired(frames["health"]))
-    return without_judgments(log_lists(table), graded, settings, frames, is_misread=is_misread)
+    judge = next((sample.judge for sample in largest_samples(frames["statistics"])), EVERY)
+    return without_judgments(log_lists(table), graded, settings, frames, judge=judge, is_misread=is_misread)
 
 
 def _info(table: StagedTable, inputs: Inputs, settings: Settings) -> dict[str, Any]:

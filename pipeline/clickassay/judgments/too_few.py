@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.records import largest_samples
 from clickassay.core.settings import Settings
 from clickassay.core.text import count, listed, percent, plural, visible
 from clickassay.judgments.prepare import Judgments
@@ -50,7 +49,8 @@ def without_judgments(
     settings: Settings,
     frames: Mapping[str, pl.DataFrame],
     *,
-    is_misread: bool = False,
+    judge: str,
+    is_misread: bool,
 ) -> tuple[str, ...]:
     """Return the lines of one screen for a run with `no_correlation`.
 
@@ -62,6 +62,8 @@ def without_judgments(
         Judgments of its queries.
     frames
         Tables of the run; `statistics`, `funnel` and `next_judgments` are read.
+    judge
+        The judge of the largest sample of the run.
     is_misread
         Whether something is wrong with the log or the judgments: then it would mislead to say what to judge.
 
@@ -74,7 +76,6 @@ def without_judgments(
         return ()
     if shown.is_empty():
         return (f"{_FINDING}: no session is kept; the funnel in report.md says where they went.",)
-    judge = next((sample.judge for sample in largest_samples(frames["statistics"])), EVERY)
     words = f", judge {visible(judge)}" if len(graded.judges) > 1 else ""
     why = _why(shown, settings, frames, judge, words)
     if is_misread:

@@ -10,6 +10,12 @@ from numpy.typing import NDArray
 Value = str | int | bool
 
 
+class SqlText(str):
+    """A value that is SQL in the dialect of the engine, filled in as it stands."""
+
+    __slots__ = ()
+
+
 Ids = NDArray[np.int64] | NDArray[np.uint64]
 
 

@@ -6,6 +6,7 @@ Each table is a Parquet file, or a folder of part files as Spark writes them.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ _SETTINGS: Mapping[str, DataType] = {
     "clicks": pl.String,
     "dialect": pl.String,
     "clickassay": pl.String,
+    "clock_ms": pl.Int64,
     "faults": pl.Int64,
 }
 _UNFINISHED = "unfinished"
@@ -76,8 +78,12 @@ def _refuse_old_layout(folder: Path) -> None:
     counts = folder / COUNTS_FOLDER
     is_renamed = (counts / f"{_OLD_COUNTS}.parquet").exists()
     is_renamed &= not (counts / "attributed_clicks.parquet").exists()
-    added = {"searches": ("usable", "shortened"), "attributed_clicks": ("in_time", "is_misplaced")}
-    if is_renamed or not all(_has_column(counts / f"{name}.parquet", *pair) for name, pair in added.items()):
+    added = {
+        counts / "searches.parquet": ("usable", "shortened"),
+        counts / "attributed_clicks.parquet": ("in_time", "is_misplaced"),
+        folder / "settings.parquet": ("faults", "clock_ms"),
+    }
+    if is_renamed or not all(_has_column(place, *pair) for place, pair in added.items()):
         raise PatternError(
             f"{folder} was left by the SQL of an older clickassay; "
             "print the SQL again with `clickassay sql` and run it"
@@ -85,7 +91,7 @@ def _refuse_old_layout(folder: Path) -> None:
 
 
 def _has_column(place: Path, old: str, new: str) -> bool:
-    """Return whether a count that has the `old` column has the `new` one too; True if that cannot be seen."""
+    """Return whether a table that has the `old` column has the `new` one too; True if that cannot be seen."""
     try:
         files = sorted(filter(_is_data, place.iterdir())) if place.is_dir() else [place]
         names = scan_parquet(files[0]).collect_schema().names()
@@ -141,7 +147,8 @@ def _settings(folder: Path) -> dict[str, Any]:
             f"{folder} cannot be used: checks of the SQL that filled it found {settings['faults']} rows "
             "where there must be none; read the output of that run"
         )
-    return settings
+    clock = datetime.fromtimestamp(settings["clock_ms"] / 1000, UTC)
+    return {**settings, "clock": clock.isoformat(timespec="seconds")}
 
 
 def _rows(folder: Path, name: str, form: Mapping[str, DataType]) -> list[tuple[Any, ...]]:

@@ -3,7 +3,8 @@
 from collections import Counter
 from dataclasses import replace
 
-from clickassay.report.cells import Estimate, caution_reason
+from clickassay.findings.estimates import Estimate
+from clickassay.report.cells import caution_reason
 from clickassay.report.model import Section
 
 MORE = "More on this: all sentences, pictures and tables"

@@ -6,18 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from clickassay.core.errors import ReportError
 from clickassay.core.output import write_json
 from clickassay.core.records import SampleKey
 from clickassay.correlation.estimates import Level
+from clickassay.findings.claims import Findings, draw_findings
+from clickassay.findings.decision import decide_run
+from clickassay.findings.run import Run, run_of
 from clickassay.health.checks import fired
 from clickassay.report.brief import briefly, folded_if_unreliable
 from clickassay.report.caveats import caveats
 from clickassay.report.charts.overview import Overview
 from clickassay.report.glossary import linked, once_a_section, terms
-from clickassay.report.model import Figure, Run, Section, Table, read_run
+from clickassay.report.model import Figure, Section, Table, shown_samples
 from clickassay.report.sections.context.conventions import conventions_section
 from clickassay.report.sections.context.provenance import command, provenance_section
 from clickassay.report.sections.correlation.baselines import baselines_section
@@ -43,8 +47,7 @@ from clickassay.report.sections.overview import (
 )
 from clickassay.report.sections.users.cascade_effects import cascade_effects_section
 from clickassay.report.sections.users.examination import examination_section
-from clickassay.report.verdict.claims import Findings, draw_findings
-from clickassay.report.verdict.decision import Decision, decide_run
+from clickassay.report.verdict.decision import Advice, advise_run
 from clickassay.report.verdict.sentences import Finding, third_finding, write_findings
 from clickassay.report.verdict.summary import SUMMARY_FILE, summary
 from clickassay.report.writers.csv import csv_text
@@ -101,7 +104,7 @@ class Report:
     rule: str
     shown: tuple[SampleKey, ...]
     claims: Findings
-    decision: Decision
+    decision: Advice
     means: Mapping[str, Level]
     picture: Overview | None
     full: bool = False
@@ -119,21 +122,21 @@ class Report:
 
 def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Report:
     """Turn a run's tables into sentences, tables and pictures, without writing anything."""
-    run = read_run(tables, info)
-    claims = draw_findings(run)
+    run = run_of(tables, info)
+    claims = draw_findings(run, np.random.default_rng(0))
     ranking = claims.correlation.ranking
     wrong = fired(run.frames["health"])
     current = current_metric(run)
-    decision = decide_run(run, claims, wrong, current)
+    decision = advise_run(run, claims, decide_run(claims, wrong, current), wrong)
     picture = overview(run, ranking, current) if ranking.competitors else None
     means = mean_levels(run, ranking)
     return Report(
         decision.sentence, decision.scope, decision.lead, overview_figure(ranking, picture),
         tuple(scale_sentences(run, ranking)), levels_table(run, means), facts(run),
         write_findings(claims), caveats(run),
-        _main_sections(run, claims, is_well=not wrong), _record_sections(run, is_well=not wrong),
-        command(run), run.labels.rule, run.shown, claims, decision, means, picture,
-        full=run.full,
+        _main_sections(run, claims, is_well=not wrong), _record_sections(run, claims, is_well=not wrong),
+        command(run), run.labels.rule, shown_samples(run), claims, decision, means, picture,
+        full=run.settings.full,
     )  # fmt: skip
 
 
@@ -154,7 +157,7 @@ def _main_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Sectio
     return tuple(briefly(section) for section in sections)
 
 
-def _record_sections(run: Run, *, is_well: bool) -> tuple[Section, ...]:
+def _record_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Section, ...]:
     """Return what is kept for the record: the tables and figures of the paper, and how it was computed."""
     return (
         statistics_section(run),
@@ -162,7 +165,7 @@ def _record_sections(run: Run, *, is_well: bool) -> tuple[Section, ...]:
         good_section(run),
         cascade_effects_section(run),
         baselines_section(run),
-        influence_section(run),
+        influence_section(run, claims),
         examination_section(run),
         conventions_section(run),
         *((health_section(run),) if is_well else ()),

@@ -4,8 +4,8 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import number, percent, sentence
+from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
-from clickassay.report.model import Run
 from clickassay.report.sections.correlation.baselines import baseline_values
 from clickassay.report.sections.log.unjudged import RULES, filled_share
 
@@ -40,7 +40,7 @@ def _covered(run: Run) -> str:
     filled = filled_share(run, run.headline)
     if filled is None:
         return f"At {run.headline.label}, {percent(row['coverage'])} of the sessions are fully judged; {rest}"
-    rule = RULES[run.settings["unjudged"]]
+    rule = RULES[run.settings.unjudged]
     return (
         f"At {run.headline.label}, {percent(row['coverage'])} of the sessions have a grade for every result; "
         f"{percent(filled)} of these grades are not judgments but filled in ({rule})"

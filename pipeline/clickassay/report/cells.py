@@ -5,42 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clickassay.core.text import MISSING, number
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its 95 % interval, or the reason why there is none.
-
-    Attributes
-    ----------
-    value, low, high
-        The number and the ends of its interval.
-    reason
-        Why there is no number; None when there is one.
-    caution
-        Why there is no interval, or why it is not to be relied on; None when it is.
-    """
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    reason: str | None = None
-    caution: str | None = None
-
-    @property
-    def has_interval(self) -> bool:
-        """Whether there are both ends of an interval."""
-        return self.low is not None and self.high is not None
-
-    @property
-    def covers_zero(self) -> bool:
-        """Whether the interval contains 0; also true without an interval."""
-        return self.low is None or self.high is None or self.low <= 0 <= self.high
-
-
-def not_computed() -> Estimate:
-    """Return the cell of a pair of metrics that a table of the run does not have."""
-    return Estimate(None, reason="not computed")
+from clickassay.findings.estimates import Estimate
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Analyses of a finished run, or without a run; each study is independent of the others.
 
-- ``finished_run``: a run folder read back, for all studies of a run.
 - ``questions``: ready questions and SQL on the tables of a run (`clickassay query`).
 - ``runs_compared``: two runs, with tests of the changes (`clickassay diff`).
 - ``audit``: the same metric under the conventions of other tools (`clickassay audit`).

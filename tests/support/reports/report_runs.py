@@ -5,7 +5,7 @@ import gzip
 import json
 from html.parser import HTMLParser
 
-from clickassay.report.model import read_run
+from clickassay.findings.run import run_of as read_run
 from support.reports.report_tables import (
     empty_tables,
     frame_of,

@@ -1,10 +1,12 @@
 """Runs of a few numbers that are written down: correlations, and which of their differences are significant."""
 
+import numpy as np
+from clickassay.findings.claims import draw_findings
 import itertools
 
 import polars as pl
 
-from clickassay.report.model import read_run
+from clickassay.findings.run import run_of as read_run
 from support.reports.report_tables import empty_tables, frame_of, run_info
 
 KEY = {"market": "m", "depth": 5, "judge": "j"}
@@ -71,3 +73,8 @@ def run_of(*, settings=None, **frames):
     tables = {**empty_tables(), "statistics": statistics((*KEY.values(), 50)), **whole}
     info = run_info()
     return read_run(tables, {**info, "settings": {**info["settings"], **(settings or {})}})
+
+
+def found_in(run):
+    """What a run claims, its draws from seed 0."""
+    return draw_findings(run, np.random.default_rng(0))

@@ -2,9 +2,10 @@
 
 import pytest
 
+from clickassay.findings.estimates import Estimate
 from clickassay.report.brief import MORE, MOST_FIGURES, MOST_ROWS, briefly, folded_if_unreliable
 from clickassay.report.build import build_report, html_report
-from clickassay.report.cells import Estimate, Row
+from clickassay.report.cells import Row
 from clickassay.report.charts.vega import Drawing
 from clickassay.report.model import Figure, Section, Table
 from support.reports.report_runs import Page, settings_with

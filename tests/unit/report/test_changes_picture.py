@@ -2,7 +2,7 @@
 
 import pytest
 
-from clickassay.report.cells import Estimate
+from clickassay.findings.estimates import Estimate
 from clickassay.report.charts import vega
 from clickassay.report.charts.changes import ChangedNumber, changed_numbers
 from support.reports.report_svg import Picture

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from scipy.stats import t as student
 
+from clickassay.findings.estimates import Estimate
 from clickassay.report.build import build_report
-from clickassay.report.cells import Estimate
 from clickassay.report.charts import vega
 from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.sections.log.health import health_line
@@ -24,14 +24,13 @@ from clickassay.report.sections.overview import (
     overview_legend,
     scale_sentences,
 )
-from clickassay.report.verdict.claims import draw_findings
 from support.one_correlation import jackknife
 from support.reports.report_runs import RUNS, checks, settings_with
 from support.reports.report_runs import run_of as run_with
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_info, run_tables
 from support.reports.report_world import BASELINES, HEADLINE, HOSTILE
-from support.reports.verdict_world import SURE, UNSURE, correlations, pairs, run_of
+from support.reports.verdict_world import SURE, UNSURE, correlations, found_in, pairs, run_of
 
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "RR": -0.2, "MeanGrade": 0.02, "MeanGrade@1": 0.38}
 P = {**dict.fromkeys(VALUES, SURE), "MeanGrade": UNSURE}
@@ -40,7 +39,7 @@ LETTER = 6
 
 
 def ranking_of(run):
-    return draw_findings(run).correlation.ranking
+    return found_in(run).correlation.ranking
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import re
 import polars as pl
 import pytest
 
+from clickassay.findings.run import run_of as read_run
 from clickassay.report.build import build_report, markdown_report, write_report
-from clickassay.report.model import read_run
 from support.reports.report_queries import digest_of, users_of
 from support.reports.report_runs import page_of, settings_with
 from support.reports.report_tables import run_info, run_tables, small_tables

@@ -6,9 +6,9 @@ import pytest
 from clickassay.core.contracts.form import ContractError
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
+from clickassay.findings.run import run_of as read_run
 from clickassay.report.caveats import caveats
-from clickassay.report.model import SAMPLES_SHOWN, read_run
-from clickassay.report.verdict.claims import draw_findings
+from clickassay.report.model import SAMPLES_SHOWN, shown_samples
 from clickassay.report.verdict.sentences import first_finding, scope_text, write_findings
 from support.reports.report_tables import (
     empty_tables,
@@ -18,7 +18,7 @@ from support.reports.report_tables import (
     run_tables,
 )
 from support.reports.report_world import BASELINES
-from support.reports.verdict_world import correlations, pairs, run_of, statistics
+from support.reports.verdict_world import correlations, found_in, pairs, run_of, statistics
 
 VALUES = {"DCG": 0.22, "AP": 0.40, "ERR": 0.48}
 
@@ -27,7 +27,7 @@ def first_text(values=None, tests=None):
     """The first finding of a run in which ERR is significantly above DCG, and not above AP."""
     values = correlations(VALUES) if values is None else values
     tests = pairs(VALUES, [{"DCG", "ERR"}]) if tests is None else tests
-    return first_finding(draw_findings(run_of(correlations=values, comparisons=tests)).correlation).text
+    return first_finding(found_in(run_of(correlations=values, comparisons=tests)).correlation).text
 
 
 @pytest.mark.parametrize("needed", [None, 3e8])
@@ -76,18 +76,18 @@ def test_the_headline_has_most_sessions_then_the_smaller_depth_more_queries_and_
 ):
     run = run_of(statistics=statistics(*rows))
     assert run.headline == SampleKey(*expected)
-    assert run.shown[0] == run.headline
+    assert shown_samples(run)[0] == run.headline
 
 
 def test_the_page_shows_a_limited_number_of_samples_with_the_headline_first():
     rows = [(f"m{n:02}", depth, "j", 900 - 10 * depth - n) for n in range(20) for depth in (5, 10)]
     run = run_of(statistics=statistics(*rows))
-    assert (len(run.shown), run.n_samples) == (SAMPLES_SHOWN, 40)
-    assert run.shown[0] == SampleKey("m00", 5, "j")
+    assert (len(shown_samples(run)), run.n_samples) == (SAMPLES_SHOWN, 40)
+    assert shown_samples(run)[0] == SampleKey("m00", 5, "j")
 
 
 def texts_of(tables):
-    return [one.text for one in write_findings(draw_findings(read_run(tables, run_info())))]
+    return [one.text for one in write_findings(found_in(read_run(tables, run_info())))]
 
 
 def test_a_run_that_kept_nothing_says_where_its_sessions_went():

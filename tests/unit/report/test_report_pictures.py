@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from clickassay.core.text import visible
+from clickassay.findings.estimates import Estimate
 from clickassay.report.build import build_report
-from clickassay.report.cells import Estimate
 from clickassay.report.charts import vega
 from clickassay.report.charts.marks import (
     IntervalHeads,

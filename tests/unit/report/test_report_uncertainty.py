@@ -8,8 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.ranking import Lead, rank, swap_sides
 from clickassay.report.build import build_report, markdown_report
-from clickassay.report.cells import Estimate, Spelled
+from clickassay.report.cells import Spelled
 from clickassay.report.charts import vega
 from clickassay.report.model import noise_corrected
 from clickassay.report.sections.correlation.baselines import baselines_section
@@ -17,14 +19,13 @@ from clickassay.report.sections.correlation.classes import classes_section
 from clickassay.report.sections.correlation.comparisons import comparisons_section, groups, letters
 from clickassay.report.sections.correlation.correlations import correlations_section
 from clickassay.report.sections.correlation.rankers import differences_section
-from clickassay.report.verdict.claims import draw_findings
-from clickassay.report.verdict.ranking import Lead, rank, swap_sides
 from clickassay.report.verdict.sentences import first_finding, second_finding
 from clickassay.report.verdict.words import needed_text
 from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_info
 from support.reports.report_world import BASELINES, CLICKS, EDITORIAL, HEADLINE
+from support.reports.verdict_world import found_in
 
 
 def changed(tables, name, **columns):
@@ -33,12 +34,12 @@ def changed(tables, name, **columns):
 
 
 def section_of(run):
-    return comparisons_section(run, draw_findings(run))
+    return comparisons_section(run, found_in(run))
 
 
 def reading_of(run):
     """The sentences of the section after those of the first finding."""
-    found = draw_findings(run)
+    found = found_in(run)
     first = first_finding(found.correlation).reading
     reading = comparisons_section(run, found).reading
     assert reading[: len(first)] == first
@@ -283,7 +284,7 @@ def test_no_text_of_the_report_speaks_of_resampling(tables):
     ],
 )
 def test_the_queries_needed_are_those_for_the_ends_of_the_interval(low, high, text):
-    lead = Lead(0.1, low, high, p_adjusted=0.2, queries_needed=4000.0, n_queries=400)
+    lead = Lead(Estimate(0.1, low, high), p_adjusted=0.2, queries_needed=4000.0, n_queries=400)
     assert needed_text(lead) == text
     assert needed_text(swap_sides(lead)) == text
     assert needed_text(replace(lead, queries_needed=40_001.0)) is None
@@ -293,7 +294,7 @@ def test_the_queries_needed_are_those_for_the_ends_of_the_interval(low, high, te
 
 
 def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
-    table = differences_section(run, draw_findings(run)).folded[0]
+    table = differences_section(run, found_in(run)).folded[0]
     assert table.heads[3] == "Noise-corrected"
     rows = {(row.group, row.name): row.cells[3] for row in table.rows}
     frame = tables["differences"].filter(~pl.col("editorial_metric").is_in(BASELINES), **HEADLINE)
@@ -313,7 +314,7 @@ def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
 def test_noise_corrected_values_beyond_one_are_counted(tables):
     beyond = pl.when(pl.col("editorial_metric") == "RR").then(7.5).otherwise("noise_corrected")
     run = changed(tables, "differences", noise_corrected=beyond)
-    section = differences_section(run, draw_findings(run))
+    section = differences_section(run, found_in(run))
     note = section.folded[0].notes[0]
     assert note.startswith("7 noise-corrected values beyond 1: there, the log has too few")
 
@@ -328,7 +329,7 @@ def test_the_reading_shows_what_infinitely_many_sessions_would_show(tables):
     rows = tables["differences"].filter(**HEADLINE, click_metric="MeanRR").to_dicts()
     best = max((row for row in rows if row["editorial_metric"] in EDITORIAL), key=lambda row: row["exact"])
     run = with_noise_corrected(tables, 0.81, 0.62, 1.07)
-    found = draw_findings(run)
+    found = found_in(run)
     reading = differences_section(run, found).reading
     first = second_finding(found.differences)
     assert reading[:-2] == first.reading
@@ -344,7 +345,7 @@ def test_without_a_bound_the_reading_promises_nothing_about_infinitely_many_sess
     tables, value, low, high
 ):
     run = with_noise_corrected(tables, value, low, high)
-    assert "cannot be estimated" in differences_section(run, draw_findings(run)).reading[-2]
+    assert "cannot be estimated" in differences_section(run, found_in(run)).reading[-2]
 
 
 def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):

@@ -341,9 +341,9 @@ def explore(
     from clickassay.studies.explorer.server import check_installed, serve
 
     check_installed()
-    from clickassay.studies.explorer.read import open_run
+    from clickassay.studies.explorer.read import explored_run
 
-    open_run(run_folder, settings.min_users)
+    explored_run(run_folder, settings.min_users)
     serve(run_folder, port=port, min_users=settings.min_users, open_browser=browser, tell=_show_address)
     sys.stdout.flush()
     os._exit(0)  # threads of pages that are still open would keep the process alive

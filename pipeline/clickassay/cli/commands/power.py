@@ -83,11 +83,12 @@ def power(
     """
     from clickassay.core.contracts.correlation import COMPARISONS
     from clickassay.correlation.power import family_size
-    from clickassay.studies.finished_run import FinishedRun
+    from clickassay.findings.arrays import graded_sample
+    from clickassay.findings.run import open_run
 
-    run = FinishedRun(run_folder)
-    chosen = run.sample(run.key(sample.choice)).sample
-    tests = test.comparisons or family_size(run.table(COMPARISONS), chosen.key, click_metric)
+    run = open_run(run_folder)
+    chosen = graded_sample(run, run.key(sample.choice)).sample
+    tests = test.comparisons or family_size(run.tables[COMPARISONS.name], chosen.key, click_metric)
     found = _analyse(chosen, (click_metric, *_pair(pair)), test, tests)
     if json:
         write_json({"run": str(run_folder), **chosen.key.columns, **asdict(found)})

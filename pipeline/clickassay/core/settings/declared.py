@@ -26,8 +26,8 @@ class Setting:
         What stands for a value in `--help`, if anything; more, as Markdown; a shorter option, if any.
     of_log
         Empty unless it decides the pattern table of a log. ``sql``: the SQL of `clickassay sql` has it too;
-        ``engine``: engines alone; ``later``: engines alone, and the first tables, which were made with its
-        default, do not name it.
+        ``engine``: engines alone. With ``later``: the first tables, which were made with its default, do not
+        name it.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Setting:
     metavar: str | None = None
     details: str = ""
     also: str | None = None
-    of_log: Literal["", "sql", "engine", "later"] = ""
+    of_log: Literal["", "sql", "engine", "sql, later", "engine, later"] = ""
 
     @property
     def is_list(self) -> bool:
@@ -130,9 +130,9 @@ SETTINGS: Mapping[str, Setting] = {
 
 LOG_SETTINGS = tuple(name for name, one in SETTINGS.items() if one.of_log)
 """Settings that decide the pattern table of a log."""
-SQL_SETTINGS = tuple(name for name in LOG_SETTINGS if SETTINGS[name].of_log == "sql")
+SQL_SETTINGS = tuple(name for name in LOG_SETTINGS if "sql" in SETTINGS[name].of_log)
 """Those that the SQL of `clickassay sql` has."""
-NAMED_SETTINGS = tuple(name for name in LOG_SETTINGS if SETTINGS[name].of_log != "later")
+NAMED_SETTINGS = tuple(name for name in LOG_SETTINGS if "later" not in SETTINGS[name].of_log)
 """Those that every pattern table names."""
 
 

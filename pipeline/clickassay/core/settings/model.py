@@ -148,7 +148,7 @@ class Settings(BaseModel):
         metavar="TIME",
         details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
         "repeated on another day.",
-        of_log="later",
+        of_log="sql, later",
     )
     time_zone: str = _setting(
         "Log",
@@ -158,7 +158,7 @@ class Settings(BaseModel):
         details="Times with a zone keep theirs, and numbers are UTC. Of a local time that occurs twice (in "
         "autumn) the earlier is meant; one that does not exist (in spring) is rejected and counted as null "
         "timestamp.",
-        of_log="later",
+        of_log="engine, later",
     )
     folds: int = _setting(
         "Log",
@@ -335,9 +335,14 @@ class Settings(BaseModel):
         return round(self.late_minutes * 60_000)
 
     @property
+    def clock_ms(self) -> int:
+        """The clock in milliseconds since 1970 UTC."""
+        return round(datetime.fromisoformat(str(self.clock)).timestamp() * 1000)
+
+    @property
     def latest_ms(self) -> int:
         """Latest time, in milliseconds since 1970 UTC, that a row may have: a day after the clock."""
-        return round(datetime.fromisoformat(str(self.clock)).timestamp() * 1000) + _DAY_MS
+        return self.clock_ms + _DAY_MS
 
     @property
     def memory_limit_bytes(self) -> int | None:

@@ -38,6 +38,8 @@ class Dialect:
         Schemas, in lower case, whose tables give way to a view of the script that has their name.
     place
         What distinguishes a table from such a view, for messages.
+    clock_ms
+        Reads the variable in which a script keeps its clock, in milliseconds since 1970 UTC.
     no_folder
         Characters that cannot be in the path of a folder that is written and read again.
     """
@@ -48,6 +50,7 @@ class Dialect:
     select: Callable[[str, Mapping[str, Value]], Sql]
     own_place: tuple[str, ...]
     place: str
+    clock_ms: str
     no_folder: str = ""
 
 
@@ -158,6 +161,7 @@ _DIALECTS = {
         select=lambda step, values: Sql(_in_ascii(translate_step(step, "spark", values))),
         own_place=(),
         place="schema",
+        clock_ms="session.clock_ms",
         no_folder="*?[]{}\\",
     ),
     "duckdb": Dialect(
@@ -167,5 +171,6 @@ _DIALECTS = {
         select=lambda step, values: Sql(filled_step(step, values)),
         own_place=("main", "temp", "temp.main"),
         place="catalog and schema",
+        clock_ms="getvariable('clock_ms')",
     ),
 }

@@ -12,7 +12,7 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.files.sql import sql_text
 from clickassay.core.provenance import __version__
 from clickassay.core.settings import LOG_SETTINGS, SQL_SETTINGS, Settings
-from clickassay.logs.engine import Value
+from clickassay.logs.engine import SqlText, Value
 from clickassay.logs.script.dialects import Dialect, Sql, dialect, folder, source
 from clickassay.logs.steps import (
     END_MS,
@@ -135,8 +135,9 @@ def _harmless(comment: str) -> str:
 def record_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> ScriptRecorder:
     """Record all steps of a log, as one batch that no other follows."""
     recorder = ScriptRecorder(engine)
-    # a script runs on many days: it knows the year 2100, but no clock
-    values = step_values(settings, by_url=by_url) | {"watermark_ms": NEVER_MS, "end_ms": END_MS}
+    after = settings.latest_ms - settings.clock_ms + 1
+    end_ms = SqlText(f"least({END_MS}, {engine.clock_ms} + {after})")  # end_of_times, of the script's clock
+    values = step_values(settings, by_url=by_url) | {"watermark_ms": NEVER_MS, "end_ms": end_ms}
     run_steps(recorder, (*READ_LOG, *FORM_SESSIONS, *PATTERNS), values)
     for name, step in _results().items():
         recorder.keep(name, step.file)
@@ -159,7 +160,7 @@ def write_script(name: str, log: ScriptLog, settings: Settings) -> str:
     log
         What is read and where to write.
     settings
-        Depth, idle limit and scope, folds, normalisation.
+        Depth, idle limit and scope, folds, normalisation; the clock, by default that of the script's run.
 
     Raises
     ------
@@ -182,7 +183,6 @@ def write_script(name: str, log: ScriptLog, settings: Settings) -> str:
 
 _INSTEAD = {
     "time_zone": "times without a zone are UTC: convert timestamp in the two views of the script",
-    "clock": "a script runs on many days, and takes times up to 2100",
 }
 
 
@@ -215,6 +215,9 @@ class _Context:
         self.depth, self.folds = settings.stored_depth, settings.folds
         self.idle_minutes = settings.idle_minutes
         self.idle_scope, self.idle_scope_name = self._text(settings.idle_scope), Sql(settings.idle_scope)
+        is_given = "clock" in settings.model_fields_set
+        self.clock_ms = settings.clock_ms if is_given else None
+        self.clock = Sql(settings.clock if is_given else "the time when the script runs")
         self.normalise_urls = settings.normalise_urls
         self.normal_urls = Sql(str(settings.normalise_urls).upper())
         self.macros = Sql(sql_text("macros/duckdb").strip())

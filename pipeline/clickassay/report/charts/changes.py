@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clickassay.core.text import number, signed, span
-from clickassay.report.cells import Estimate
+from clickassay.findings.estimates import Estimate
 from clickassay.report.charts.marks import common_domain, hover_rows
 from clickassay.report.charts.vega import (
     ACCENT,

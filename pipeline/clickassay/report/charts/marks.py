@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clickassay.core.text import number, percent, span
-from clickassay.report.cells import Estimate, not_computed
+from clickassay.findings.estimates import Estimate, not_computed
 from clickassay.report.charts.vega import (
     ACCENT,
     INK,

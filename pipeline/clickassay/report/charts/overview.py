@@ -6,7 +6,7 @@ from enum import StrEnum
 from textwrap import wrap
 
 from clickassay.core.text import number, span
-from clickassay.report.cells import Estimate
+from clickassay.findings.estimates import Estimate
 from clickassay.report.charts.marks import Span, common_domain
 from clickassay.report.charts.vega import (
     ACCENT,

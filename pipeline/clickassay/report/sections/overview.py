@@ -9,14 +9,16 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import capital, number, percent
 from clickassay.correlation.estimates import Level, levels
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.ranking import ALPHA, Competitor, Ranking, highest_possible
+from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import named_measure
-from clickassay.report.cells import Estimate, Row
+from clickassay.report.cells import Row
 from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.glossary import terms
-from clickassay.report.model import Figure, Run, Table
+from clickassay.report.model import Figure, Table
 from clickassay.report.sections.log.data import data_line
 from clickassay.report.sections.log.health import health_line
-from clickassay.report.verdict.ranking import ALPHA, Competitor, Ranking
 from clickassay.report.verdict.words import BASELINE_MEANINGS, spoken
 
 LEGEND = {
@@ -29,9 +31,6 @@ LEGEND = {
 _LEVELS = {
     "metric": pl.String, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "caution": pl.String,
 }  # fmt: skip
-
-ROOM_FOR_NOISE = 0.05
-"""Below this reliability the highest possible correlation is not given: too little is left to divide by."""
 
 
 def overview(run: Run, ranking: Ranking, current: str | None = None) -> Overview:
@@ -62,7 +61,7 @@ def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, .
 
 def current_metric(run: Run) -> str | None:
     """Return the metric in use by its name in the run; None if the settings name none."""
-    given = run.settings.get("current")
+    given = run.settings.current
     return None if given is None else str(named_measure(str(given)))
 
 
@@ -139,25 +138,6 @@ def _status(ranking: Ranking, one: Competitor) -> Status:
     if not one.is_above_nothing:
         return Status.NEGATIVE
     return Status.BEST if one.name in ranking.among_best else Status.BELOW
-
-
-def highest_possible(run: Run, ranking: Ranking) -> float | None:
-    """Return the correlation of a metric that knew the click rate of every list; None if it is not known.
-
-    It is the root of the reliability of the click metric: the noise-corrected correlation is the correlation
-    divided by it.
-    """
-    if ranking.sample is None:
-        return None
-    rows = ranking.sample.rows(run.competing("correlations")).filter(
-        pl.col("noise_corrected_low").is_not_null(), pl.col("noise_corrected") != 0,
-        split=EVERY, click_metric=ranking.click,
-    )  # fmt: skip
-    if rows.is_empty():
-        return None
-    row = rows.sort(pl.col("correlation").abs(), descending=True, maintain_order=True).row(0, named=True)
-    root = row["correlation"] / row["noise_corrected"]
-    return root if root * root >= ROOM_FOR_NOISE else None
 
 
 def scale_sentences(run: Run, ranking: Ranking) -> Iterator[str]:

@@ -1,9 +1,6 @@
-"""What a run shows: claims as data first, sentences second.
+"""Findings in words, and as the content of ``summary.json``.
 
-- ``ranking``: metrics and baselines by how well they predict clicks, and the tests between them.
-- ``claims``: the verdict and the findings as data; ``depends``: on what choices the best metric depends.
 - ``decision``: what to do, in a sentence.
-- ``sentences``, ``words``: their sentences, and the parts of these that sections share.
-- ``influence``: whether a correlation depends on a few queries.
+- ``sentences``, ``words``: claims as sentences, and the parts of these that sections share.
 - ``summary``: all of it as the content of ``summary.json``.
 """

@@ -1,16 +1,16 @@
-"""What to do, in a sentence: the verdict, turned towards the metric that is in use."""
+"""What to do, in a sentence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from clickassay.core.text import capital, count, listed, number
 from clickassay.correlation.jackknife import HEAVY_TAIL
+from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, Findings, Verdict
+from clickassay.findings.decision import Decision, Kind, in_all
+from clickassay.findings.ranking import Ranking
+from clickassay.findings.run import Run
 from clickassay.health.checks import HealthCheck
 from clickassay.report.cells import caution_reason
-from clickassay.report.model import Run
-from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, Findings, Verdict
-from clickassay.report.verdict.ranking import Ranking
 from clickassay.report.verdict.sentences import claim_title, scope_text, verdict_sentence
 from clickassay.report.verdict.words import (
     MOST_NAMES,
@@ -22,22 +22,10 @@ from clickassay.report.verdict.words import (
     spoken,
 )
 
-Kind = Literal[
-    "log_at_fault",
-    "cannot_decide",
-    "choose_click_metric",
-    "switch",
-    "keep",
-    "baseline_better",
-    "use",
-    "no_metric_better",
-]
-"""What is advised; docs/reference/summary.md defines each."""
-
 
 @dataclass(frozen=True)
-class Decision:
-    """What to do.
+class Advice:
+    """A decision in words.
 
     Attributes
     ----------
@@ -75,57 +63,45 @@ class Decision:
         return " ".join(filter(None, (self.reason, self.caution)))
 
 
-def decide_run(
-    run: Run, found: Findings, health: Sequence[HealthCheck], current: str | None = None
-) -> Decision:
-    """Return the decision of a run by its headline sample, and what it would be by another judge."""
-    own = decide(found.verdict, health, current)
-    others = {judge: decide(verdict, health, current) for judge, verdict in found.other_judges.items()}
-    differ = {
-        judge: one.sentence
-        for judge, one in others.items()
-        if (one.kind, one.subject) != (own.kind, own.subject)
+def advise_run(run: Run, found: Findings, decision: Decision, health: Sequence[HealthCheck]) -> Advice:
+    """Return the decision of a run in words, and what it would be by other judges."""
+    own = advise(found.verdict, decision, health)
+    others = {
+        judge: advise(found.other_judges[judge], other, health).sentence
+        for judge, other in decision.other_judges.items()
     }
-    return replace(own, scope=scope_text(run, differ), other_judges=differ)
+    return replace(own, scope=scope_text(run, others), other_judges=others)
 
 
-def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None = None) -> Decision:
-    """Return what the verdict and the health of the log amount to.
+def advise(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) -> Advice:
+    """Return a decision in words.
 
     Parameters
     ----------
-    verdict
-        What the tests allow to be said, for each click metric that counts.
-    health
-        The checks that fire, findings first.
-    current
-        The metric in use; None = unknown.
+    verdict, health
+        What it is drawn from: see `findings.decision.decide`.
     """
     claim = verdict.claims[0]
-    if health and health[0].is_finding:
+    sentence, reason = _words(verdict, claim, decision, health)
+    is_drawn = decision.kind not in {"log_at_fault", "cannot_decide"}
+    if is_drawn and decision.current is not None and not decision.is_compared:
+        reason = f"{reason} {decision.current}, which is in use, has no correlation here."
+    caution = f"Take close calls with care: {HEAVY_TAIL}." if decision.is_heavy_tailed else None
+    return Advice(decision.kind, sentence, reason, decision.subject, decision.current, caution)
+
+
+def _words(
+    verdict: Verdict, claim: Claim, decision: Decision, health: Sequence[HealthCheck]
+) -> tuple[str, str]:
+    """Return the advice and why."""
+    if decision.kind == "log_at_fault":
         fault = health[0].sentence
-        sentence = f"The log has a fault: {_middle(main_clause(fault))}"
-        return Decision("log_at_fault", sentence, f"{fault} {health[0].remedy}", None, current)
-    undecided = _undecided(claim)
-    if undecided is not None:
-        return Decision("cannot_decide", f"This log cannot decide: {undecided}", _most(claim), None, current)
-    if current and current in claim.ranking.competitors:
-        return _with_caution(_about(verdict, current), claim)
-    found = _with_caution(_without_current(verdict, current), claim)
-    if current is None:
-        return found
-    return replace(found, reason=f"{found.reason} {current}, which is in use, has no correlation here.")
-
-
-def _with_caution(found: Decision, claim: Claim) -> Decision:
-    """Warn where sessions are heavy-tailed: intervals of correlations are too short then."""
-    ranking = claim.ranking
-    subject = found.subject or ranking.highest
-    others = (name for name in ranking.competitors if name != subject)
-    known = (ranking.competitors[ranking.highest].estimate, *(ranking.lead(subject, name) for name in others))
-    if all(one.caution != HEAVY_TAIL for one in known):
-        return found
-    return replace(found, caution=f"Take close calls with care: {HEAVY_TAIL}.")
+        return f"The log has a fault: {_middle(main_clause(fault))}", f"{fault} {health[0].remedy}"
+    if decision.kind == "cannot_decide":
+        return f"This log cannot decide: {_undecided(claim)}", _most(claim)
+    if decision.is_compared:
+        return _about(claim.ranking, decision)
+    return _without_current(verdict, claim)
 
 
 def _middle(text: str) -> str:
@@ -134,18 +110,18 @@ def _middle(text: str) -> str:
     return (text[0].lower() + text[1:] if begins_plainly else text).removesuffix(".")
 
 
-def _undecided(claim: Claim) -> str | None:
-    """Return why the tests of the headline click metric decide nothing; None if they do."""
+def _undecided(claim: Claim) -> str:
+    """Return why the tests of the headline click metric decide nothing."""
     ranking = claim.ranking
     if claim.kind == "no_correlation":
-        return ranking.reason if ranking.sample is None else f"there is no correlation ({ranking.reason})"
+        return (
+            f"there is no correlation ({ranking.reason})" if ranking.sample else ranking.reason or "no value"
+        )
     if claim.kind == "not_tested":
         return "no correlation could be tested"
     if claim.kind == "nothing_predicts":
         return f"no metric can be shown to predict {ranking.click}"
     caution = ranking.competitors[ranking.highest].estimate.caution
-    if caution is None or caution == HEAVY_TAIL:
-        return None
     return f"its intervals are not reliable ({caution_reason(caution)})"
 
 
@@ -160,34 +136,30 @@ def _most(claim: Claim) -> str:
     return "It takes several judged lists that differ in grades and in clicks."
 
 
-def _without_current(verdict: Verdict, current: str | None) -> Decision:
-    claim = verdict.claims[0]
+def _without_current(verdict: Verdict, claim: Claim) -> tuple[str, str]:
+    ranking = claim.ranking
     if verdict.kind == DEPENDS_ON_CLICK:
-        reason = "No metric is among the best by every click metric that counts."
-        return Decision("choose_click_metric", verdict_sentence(verdict), reason, None, current)
-    if claim.kind in {"metric_best", "metric_tied"}:
-        return _use(claim, current)
-    if claim.kind == "baseline_best":
-        baseline = claim.winning_baseline or claim.ranking.highest
-        reason = _value_and_next(claim.ranking, baseline)
-        return Decision("baseline_better", claim_title(claim), reason, baseline, current)
-    parts = (_nearest(claim.ranking), _below(claim.ranking), _needed(claim.ranking, claim.subject))
-    reason = " ".join(filter(None, parts))
-    return Decision("no_metric_better", claim_title(claim), reason, claim.subject, current)
-
-
-def _use(claim: Claim, current: str | None) -> Decision:
+        return verdict_sentence(verdict), "No metric is among the best by every click metric that counts."
     if claim.kind == "metric_best":
         sentence = f"Use {claim.subject}: it predicts clicks significantly better than all others"
-        reason = _value_and_next(claim.ranking, claim.ranking.highest)
-        return Decision("use", sentence, reason, claim.subject, current)
+        return sentence, _value_and_next(ranking, ranking.highest)
+    if claim.kind == "metric_tied":
+        return _use_tied(claim)
+    if claim.kind == "baseline_best":
+        return claim_title(claim), _value_and_next(ranking, claim.winning_baseline or ranking.highest)
+    parts = (_nearest(ranking), _below(ranking), _needed(ranking, claim.subject))
+    return claim_title(claim), " ".join(filter(None, parts))
+
+
+def _use_tied(claim: Claim) -> tuple[str, str]:
     names = claim.rivals
     level = listed(names) if len(names) <= MOST_NAMES else f"{len(names)} other metrics"
     than = "the baselines" if claim.ranking.baselines else "noise would"
-    sentence = f"Use {claim.subject}: it predicts clicks significantly better than {than}"
     are = "is" if len(names) == 1 else "are"
-    reason = f"{capital(level)} {are} not significantly worse than {claim.subject}."
-    return Decision("use", sentence, reason, claim.subject, current)
+    return (
+        f"Use {claim.subject}: it predicts clicks significantly better than {than}",
+        f"{capital(level)} {are} not significantly worse than {claim.subject}.",
+    )
 
 
 def _value_and_next(ranking: Ranking, name: str) -> str:
@@ -238,57 +210,39 @@ def _needed(ranking: Ranking, subject: str | None) -> str:
 # ---- a metric in use ------------------------------------------------------------------------------
 
 
-def _about(verdict: Verdict, current: str) -> Decision:
-    rankings = [claim.ranking for claim in verdict.claims if current in claim.ranking.competitors]
-    better = [_above(ranking, current, ranking.metrics) for ranking in rankings]
-    everywhere = [name for name in better[0] if all(name in names for names in better)]
-    if everywhere:
-        return _switch(rankings[0], everywhere, current)
-    if any(better):
-        return _choose(rankings, better, current)
-    baselines = _above(rankings[0], current, rankings[0].baselines)
-    if baselines:
-        sentence = (
-            f"{capital(spoken(baselines[0]))} alone predicts clicks significantly better than {current}"
+def _about(ranking: Ranking, decision: Decision) -> tuple[str, str]:
+    current, subject = decision.current or "", decision.subject or ""
+    if decision.kind == "switch":
+        return _switch(ranking, in_all(decision.better), current)
+    if decision.kind == "choose_click_metric":
+        each = (
+            f"{few_spoken(names, 'or') if names else 'nothing'} by {click}"
+            for click, names in decision.better.items()
         )
-        reason = f"No other metric is significantly better than {current}."
-        return Decision("baseline_better", sentence, reason, baselines[0], current)
-    return _keep(rankings, current)
+        sentence = f"Whether to leave {current} depends on the click metric"
+        return sentence, f"Significantly better than {current}: {', '.join(each)}."
+    if decision.kind == "baseline_better":
+        return (
+            f"{capital(spoken(subject))} alone predicts clicks significantly better than {current}",
+            f"No other metric is significantly better than {current}.",
+        )
+    return _keep(ranking, tuple(decision.better), current)
 
 
-def _above(ranking: Ranking, current: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return those that are significantly above the metric in use, highest first."""
-    return tuple(name for name in names if name != current and ranking.lead(name, current).is_ahead)
-
-
-def _switch(ranking: Ranking, better: Sequence[str], current: str) -> Decision:
-    best = better[0]
+def _switch(ranking: Ranking, better: Sequence[str], current: str) -> tuple[str, str]:
+    best, *others = better
     level = ranking.not_above(best, ranking.baselines)
-    sentence = f"Switch to {best}: it predicts clicks significantly better than {current}"
-    others = tuple(name for name in better if name != best)
-    reason = f"So {'does' if len(others) == 1 else 'do'} {few_spoken(others)}." if others else ""
+    reason = f"So {'does' if len(others) == 1 else 'do'} {few_spoken(tuple(others))}." if others else ""
     if level:
         reason += f" {best} is not significantly better than {all_spoken(level, 'or')} alone."
-    return Decision("switch", sentence, reason.strip(), best, current)
+    return f"Switch to {best}: it predicts clicks significantly better than {current}", reason.strip()
 
 
-def _choose(rankings: Sequence[Ranking], better: Sequence[tuple[str, ...]], current: str) -> Decision:
-    each = (
-        f"{few_spoken(names, 'or') if names else 'nothing'} by {ranking.click}"
-        for ranking, names in zip(rankings, better, strict=True)
-    )
-    sentence = f"Whether to leave {current} depends on the click metric"
-    reason = f"Significantly better than {current}: {', '.join(each)}."
-    return Decision("choose_click_metric", sentence, reason, None, current)
-
-
-def _keep(rankings: Sequence[Ranking], current: str) -> Decision:
-    clicks = listed(ranking.click for ranking in rankings)
-    sentence = f"Keep {current}: nothing here predicts clicks significantly better"
-    level = rankings[0].not_above(current, rankings[0].baselines)
-    reason = f"No metric or baseline is significantly above {current} by {clicks}."
+def _keep(ranking: Ranking, clicks: Sequence[str], current: str) -> tuple[str, str]:
+    level = ranking.not_above(current, ranking.baselines)
+    reason = f"No metric or baseline is significantly above {current} by {listed(clicks)}."
     if level:
         reason += f" Nor is {current} significantly above {all_spoken(level, 'or')} alone."
-    if not rankings[0].competitors[current].is_above_nothing:
-        reason += f" {current} itself cannot be shown to predict {rankings[0].click}."
-    return Decision("keep", sentence, reason, current, current)
+    if not ranking.competitors[current].is_above_nothing:
+        reason += f" {current} itself cannot be shown to predict {ranking.click}."
+    return f"Keep {current}: nothing here predicts clicks significantly better", reason

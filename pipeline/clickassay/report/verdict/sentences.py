@@ -1,15 +1,15 @@
 """Claims as sentences: the headline and the three findings."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clickassay.core.text import MISSING, capital, count, listed, number, percent, sentence, signed, visible
-from clickassay.report.model import Run
-from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Findings, Verdict
-from clickassay.report.verdict.depends import Dependence
-from clickassay.report.verdict.influence import N_INFLUENTIAL
-from clickassay.report.verdict.ranking import Lead
+from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Findings, Verdict
+from clickassay.findings.depends import Dependence
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.influence import N_INFLUENTIAL
+from clickassay.findings.ranking import Lead
+from clickassay.findings.run import Run
 from clickassay.report.verdict.words import (
     BASELINE_MEANINGS,
     MOST_NAMES,
@@ -21,10 +21,6 @@ from clickassay.report.verdict.words import (
     spoken,
     test_text,
 )
-
-_CAUTION = re.compile(r" Do not rely on this interval: [^.]*\.")
-"""What `words.caution_sentence` says of an interval."""
-
 
 IN_VIEW = 3
 """Sentences of a finding that a section begins with; the rest is folded."""
@@ -49,6 +45,29 @@ class Finding:
         return tuple(filter(None, parts))
 
 
+@dataclass(frozen=True)
+class _Said:
+    """A sentence, and the estimate whose interval it states."""
+
+    text: str
+    estimate: Estimate | None = None
+
+
+def _with_cautions(said: Sequence[_Said]) -> tuple[str, ...]:
+    """Return sentences with the cautions of their intervals; a caution that all share comes at the end."""
+    estimates = [one.estimate for one in said if one.estimate is not None and one.estimate.has_interval]
+    shared = {one.caution for one in estimates}
+    if len(estimates) > 1 and len(shared) == 1 and None not in shared:
+        of_all = f"Do not rely on these intervals: {shared.pop()}."
+        return (*(one.text + _caution_of(one, intervals=False) for one in said), of_all)
+    return tuple(one.text + _caution_of(one) for one in said)
+
+
+def _caution_of(said: _Said, *, intervals: bool = True) -> str:
+    found = said.estimate
+    return "" if found is None or (found.has_interval and not intervals) else caution_sentence(found)
+
+
 # ---- the headline ---------------------------------------------------------------------------------
 
 
@@ -63,12 +82,18 @@ def verdict_sentence(verdict: Verdict) -> str:
         return f"What predicts clicks best depends on the click metric: {', '.join(each)}"
     if len(set(titles)) == 1:
         return f"{titles[0]}, by {listed(clicks)} alike"
-    each = (f"by {click}, {_uncapital(title)}" for click, title in zip(clicks, titles, strict=True))
+    each = (f"by {click}, {_title(claim)}" for click, claim in zip(clicks, verdict.claims, strict=True))
     return capital("; ".join(each))
 
 
 def claim_title(claim: Claim) -> str:
     """Return what is claimed of one click metric, in one line."""
+    title = _title(claim)
+    return title if claim.kind in {"metric_best", "metric_tied"} else capital(title)
+
+
+def _title(claim: Claim) -> str:
+    """Return the same for the middle of a sentence; the names of metrics stay as they are."""
     return _TITLES[claim.kind](claim)
 
 
@@ -81,12 +106,12 @@ def _tied_title(claim: Claim) -> str:
 
 def _not_beaten_title(claim: Claim) -> str:
     if not claim.ranking.unbeaten:
-        return "No metric is significantly better than nothing and than every baseline"
-    return f"No metric predicts clicks significantly better than {spoken(claim.ranking.unbeaten[0])} alone"
+        return "no metric is significantly better than nothing and than every baseline"
+    return f"no metric predicts clicks significantly better than {spoken(claim.ranking.unbeaten[0])} alone"
 
 
 def _baseline_title(claim: Claim) -> str:
-    return f"{capital(spoken(claim.winning_baseline or ''))} alone predicts clicks better than every metric"
+    return f"{spoken(claim.winning_baseline or '')} alone predicts clicks better than every metric"
 
 
 _TITLES: dict[str, Callable[[Claim], str]] = {
@@ -94,9 +119,9 @@ _TITLES: dict[str, Callable[[Claim], str]] = {
     "metric_tied": _tied_title,
     "baseline_best": _baseline_title,
     "baseline_not_beaten": _not_beaten_title,
-    "nothing_predicts": lambda _: "No offline metric can be shown to predict clicks",
-    "not_tested": lambda _: "Whether any offline metric predicts clicks could not be tested",
-    "no_correlation": lambda _: "Nothing can be said about metrics and clicks",
+    "nothing_predicts": lambda _: "no offline metric can be shown to predict clicks",
+    "not_tested": lambda _: "whether any offline metric predicts clicks could not be tested",
+    "no_correlation": lambda _: "nothing can be said about metrics and clicks",
 }
 
 
@@ -104,12 +129,6 @@ def _in_short(claim: Claim) -> str:
     """Return the best of one click metric, for a list of several."""
     best = claim.ranking.among_best
     return few_spoken(best, "or") if best else "none"
-
-
-def _uncapital(title: str) -> str:
-    """Return a title for the middle of a sentence; the names of metrics stay."""
-    begins_plainly = title.startswith(("No ", "Nothing ", "Whether ", "The "))
-    return title[0].lower() + title[1:] if begins_plainly else title
 
 
 # ---- findings 1 and 2 -----------------------------------------------------------------------------
@@ -133,7 +152,7 @@ def first_finding(claim: Claim) -> Finding:
         f"{capital(_introduced(ranking.highest))} has the highest correlation with {ranking.click}, "
         f"{number(found.value)} ({interval_text(found)})"
     )
-    return Finding(number(found.value), _with_one_caution((*_sentences(claim, opening),)))
+    return Finding(number(found.value), _with_cautions(tuple(_sentences(claim, opening))))
 
 
 def second_finding(claim: Claim) -> Finding:
@@ -154,17 +173,7 @@ def second_finding(claim: Claim) -> Finding:
         "cases (50 % is chance)."
     )
     first, *rest = _sentences(claim, opening)
-    return Finding(percent(share), _with_one_caution((first, agreement, *rest)))
-
-
-def _with_one_caution(sentences: tuple[str, ...]) -> tuple[str, ...]:
-    """Say a caution that all intervals of a finding share once, at its end."""
-    text = " ".join(sentences)
-    for caution in set(_CAUTION.findall(text)):
-        if 1 < text.count(caution) == text.count("95 % interval"):
-            of_all = caution.replace("this interval", "these intervals").strip()
-            return (*(one.replace(caution, "") for one in sentences), of_all)
-    return sentences
+    return Finding(percent(share), _with_cautions((first, _Said(agreement), *rest)))
 
 
 def _introduced(name: str) -> str:
@@ -172,52 +181,51 @@ def _introduced(name: str) -> str:
     return f"{spoken(name)} (the baseline {name})" if name in BASELINE_MEANINGS else name
 
 
-def _sentences(claim: Claim, opening: str) -> Iterator[str]:
+def _sentences(claim: Claim, opening: str) -> Iterator[_Said]:
     """Yield the opening, how sure it is, and what the subject is better than."""
     highest = claim.ranking.competitors[claim.ranking.highest]
-    caution = caution_sentence(highest.estimate)
     known = f"{number(highest.null)}, its value if clicks ignored the grades"
     nothing = known if highest.null else "zero"
     if claim.kind == "nothing_predicts":
-        yield f"{opening}, which is not significantly above {nothing}.{caution}"
-        yield "No other metric or baseline has a value significantly above that."
+        yield _Said(f"{opening}, which is not significantly above {nothing}.", highest.estimate)
+        yield _Said("No other metric or baseline has a value significantly above that.")
         return
-    yield f"{opening}.{caution}"
+    yield _Said(f"{opening}.", highest.estimate)
     if claim.kind == "not_tested":
-        yield f"Whether it is above {nothing} could not be tested."
+        yield _Said(f"Whether it is above {nothing} could not be tested.")
         return
     yield from _subject_sentences(claim)
     if claim.depends_on_few:
-        yield f"The correlation of {claim.ranking.best} depends mostly on {N_INFLUENTIAL} queries."
+        yield _Said(f"The correlation of {claim.ranking.best} depends mostly on {N_INFLUENTIAL} queries.")
     yield from _baseline_sentences(claim)
     yield from _metric_sentences(claim)
 
 
-def _subject_sentences(claim: Claim) -> Iterator[str]:
+def _subject_sentences(claim: Claim) -> Iterator[_Said]:
     """Introduce the metric that the claim is about, where it is not the highest of all."""
     subject, ranking = claim.subject, claim.ranking
     if subject is None or subject == ranking.highest:
         return
     found = ranking.values[subject]
     what = "the highest metric" if subject == ranking.best else "the highest that beats every baseline"
-    yield f"{subject}, {what}, has {number(found.value)} ({interval_text(found)}).{caution_sentence(found)}"
+    yield _Said(f"{subject}, {what}, has {number(found.value)} ({interval_text(found)}).", found)
 
 
-def _baseline_sentences(claim: Claim) -> Iterator[str]:
+def _baseline_sentences(claim: Claim) -> Iterator[_Said]:
     """Say which baselines the subject is significantly above, with the lead over the nearest."""
     subject, ranking = claim.subject, claim.ranking
     if subject is None or not ranking.baselines:
         return
     level = ranking.not_above(subject, ranking.baselines)
     nearest = claim.winning_baseline or (level or ranking.baselines)[0]
-    lead = _lead_text(subject, nearest, ranking.lead(subject, nearest))
-    caution = caution_sentence(ranking.lead(subject, nearest))
+    lead = ranking.lead(subject, nearest)
     if claim.winning_baseline is not None:
-        yield f"{capital(spoken(nearest))} is significantly above every metric: {lead}.{caution}"
+        text = f"{capital(spoken(nearest))} is significantly above every metric"
     elif level:
-        yield f"{subject} is not significantly above {all_spoken(level, 'or')}: {lead}.{caution}"
+        text = f"{subject} is not significantly above {all_spoken(level, 'or')}"
     else:
-        yield f"{subject} is significantly above every baseline: {lead}.{caution}"
+        text = f"{subject} is significantly above every baseline"
+    yield _Said(f"{text}: {_lead_text(subject, nearest, lead)}.", lead.estimate)
 
 
 def _lead_text(first: str, second: str, lead: Lead) -> str:
@@ -227,7 +235,7 @@ def _lead_text(first: str, second: str, lead: Lead) -> str:
     return f"{first} minus {spoken(second)} is {signed(lead.value or 0.0)} ({test_text(lead)})"
 
 
-def _metric_sentences(claim: Claim) -> Iterator[str]:
+def _metric_sentences(claim: Claim) -> Iterator[_Said]:
     """Say which other metrics the subject is significantly above."""
     subject, ranking = claim.subject, claim.ranking
     if subject is None:
@@ -237,22 +245,22 @@ def _metric_sentences(claim: Claim) -> Iterator[str]:
     tied = tuple(name for name in claim.rivals if name not in untested)
     behind = tuple(name for name in others if name not in (*tied, *untested))
     if not others:
-        yield "No other metric has a value."
+        yield _Said("No other metric has a value.")
     if behind:
         lead = ranking.lead(subject, behind[0])
         yield _behind_sentence(subject, behind[0], lead, is_next=behind[0] == others[0])
     if tied:
-        yield _tied_sentence(subject, tied, ranking.lead(subject, tied[0]))
+        yield _Said(_tied_sentence(subject, tied, ranking.lead(subject, tied[0])))
     elif others and not untested:
-        yield f"{subject} is significantly above all other metrics."
+        yield _Said(f"{subject} is significantly above all other metrics.")
     if untested:
-        yield f"Whether it differs from {listed(untested)} was not tested."
+        yield _Said(f"Whether it differs from {listed(untested)} was not tested.")
 
 
-def _behind_sentence(subject: str, other: str, lead: Lead, *, is_next: bool) -> str:
+def _behind_sentence(subject: str, other: str, lead: Lead, *, is_next: bool) -> _Said:
     which = "the next metric" if is_next else "the next that is significantly different"
     text = f"{subject} is {number(lead.value)} above {other}, {which} ({test_text(lead)})."
-    return text + caution_sentence(lead)
+    return _Said(text, lead.estimate)
 
 
 def _tied_sentence(subject: str, tied: tuple[str, ...], nearest: Lead) -> str:

@@ -9,10 +9,10 @@ from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
 from clickassay.core.text import listed
 from clickassay.correlation.estimates import Level
-from clickassay.report.cells import Estimate
-from clickassay.report.verdict.claims import Claim, DependsClaim, Findings, Verdict
-from clickassay.report.verdict.decision import Decision
-from clickassay.report.verdict.ranking import ALPHA, Competitor, Ranking
+from clickassay.findings.claims import Claim, DependsClaim, Findings, Verdict
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.ranking import ALPHA, Competitor, Ranking
+from clickassay.report.verdict.decision import Advice
 from clickassay.report.verdict.sentences import claim_title, verdict_sentence, write_findings
 
 SUMMARY_FILE = "summary.json"
@@ -33,7 +33,7 @@ FAMILY_NOTHING = "all editorial metrics of one market, depth, judge and click me
 
 def summary(
     found: Findings,
-    decision: Decision,
+    decision: Advice,
     means: Mapping[str, Level],
     health: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _compared(ranking: Ranking, subject: str) -> list[dict[str, Any]]:
         {
             "metric": name,
             "is_baseline": ranking.competitors[name].is_baseline,
-            **_estimate(lead, "difference"),
+            **_estimate(lead.estimate, "difference"),
             "p_adjusted": lead.p_adjusted,
             "significant": None if lead.p_adjusted is None else lead.is_significant,
             "queries_needed": lead.queries_needed,

@@ -3,12 +3,10 @@
 import math
 import re
 
-import polars as pl
-
-from clickassay.core.text import count, listed, span, visible
-from clickassay.report.cells import Cell, Estimate, Spelled, caution_reason, p_text
-from clickassay.report.model import Run
-from clickassay.report.verdict.ranking import ALPHA, Lead
+from clickassay.core.text import count, listed, span
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.ranking import ALPHA, Lead
+from clickassay.report.cells import Cell, Spelled, caution_reason, p_text
 
 REACH = 100
 """More than so many times the judged queries of a run are out of reach: it cannot tell how many exactly."""
@@ -46,17 +44,6 @@ def few_spoken(names: tuple[str, ...], joint: str = "and") -> str:
     return f"{spoken(names[0])} {joint} {len(names) - 1} others"
 
 
-def nothing_kept_reason(run: Run) -> str:
-    """Return that no session was kept, and why most were lost."""
-    lost = run.frames["funnel"].filter(pl.col("source") == "sessions", pl.col("reason") != "")
-    if lost.is_empty() or lost["rows"].sum() == 0:
-        return "no session was kept: the log and the judgments have no configuration in common"
-    most = lost.sort(["rows", "reason"], descending=[True, False]).row(0, named=True)
-    return (
-        f"no session was kept; most were lost because of: {visible(most['reason'])} ({count(most['rows'])})"
-    )
-
-
 def approximate_count(queries: float) -> str:
     """Return an estimated number of queries, rounded to two digits."""
     return count(int(float(f"{queries:.2g}")))
@@ -71,9 +58,10 @@ def needed_text(found: Lead) -> str | None:
     """
     if not is_within_reach(found) or found.queries_needed is None or not found.value:
         return None
-    near, far = sorted(abs(found.value if end is None else end) for end in (found.low, found.high))
+    own = found.estimate
+    near, far = sorted(abs(found.value if end is None else end) for end in (own.low, own.high))
     fewest = approximate_count(max(2.0, found.queries_needed * (found.value / far) ** 2))
-    most = math.inf if found.covers_zero else found.queries_needed * (found.value / near) ** 2
+    most = math.inf if own.covers_zero else found.queries_needed * (found.value / near) ** 2
     if most > REACH * found.n_queries:
         return f"{fewest} or more"
     return f"{fewest} to {approximate_count(max(2.0, most))}"
@@ -109,7 +97,7 @@ def caution_sentence(found: Estimate) -> str:
 
 def test_text(found: Lead) -> str:
     """Return interval and adjusted p-value, e.g. ``95 % interval 0.1 to 0.2, adjusted p 0.010``."""
-    return f"{interval_text(found)}, adjusted p {p_text(found.p_adjusted)}"
+    return f"{interval_text(found.estimate)}, adjusted p {p_text(found.p_adjusted)}"
 
 
 def interval_text(found: Estimate) -> str:

@@ -4,7 +4,7 @@ import polars as pl
 
 from clickassay.core.tables import as_csv
 from clickassay.core.text import MINUS, visible
-from clickassay.report.cells import Estimate
+from clickassay.findings.estimates import Estimate
 from clickassay.report.model import Table
 from clickassay.report.writers.numbers import MARKDOWN, cell_text
 from clickassay.report.writers.tables import full_heads

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from clickassay.core.escape import latex, terminal
 from clickassay.core.text import MINUS, span, visible
-from clickassay.report.cells import Estimate, Row
+from clickassay.findings.estimates import Estimate
+from clickassay.report.cells import Row
 from clickassay.report.model import Table
 from clickassay.report.writers.numbers import cell_text
 from clickassay.report.writers.tables import head_spans, row_groups, side

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from clickassay.core.text import count, number, percent, span, visible
-from clickassay.report.cells import Cell, Estimate, Share, Spelled
+from clickassay.findings.estimates import Estimate
+from clickassay.report.cells import Cell, Share, Spelled
 
 
 def _second_line(found: Estimate) -> str:

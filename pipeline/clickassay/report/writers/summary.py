@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from clickassay.core.escape import markdown
 from clickassay.core.text import number
-from clickassay.report.verdict.decision import Decision
-from clickassay.report.verdict.ranking import Ranking
+from clickassay.findings.ranking import Ranking
+from clickassay.report.verdict.decision import Advice
 from clickassay.report.verdict.words import spoken
 
 MOST = 12
 """Metrics that are listed."""
 
 
-def summary_markdown(decision: Decision, ranking: Ranking, facts: Sequence[tuple[str, str]]) -> str:
+def summary_markdown(decision: Advice, ranking: Ranking, facts: Sequence[tuple[str, str]]) -> str:
     """Return decision, reason, ranking and the size of the data; those among the best are bold."""
     lead = " ".join(filter(None, (decision.scope, decision.lead)))
     lines = [f"**{markdown(decision.sentence)}.** {markdown(lead)}".rstrip(), ""]

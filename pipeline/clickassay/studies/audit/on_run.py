@@ -11,6 +11,8 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
 from clickassay.core.settings import Settings
 from clickassay.correlation.conventions import audit_tables, lists_of, scale_of, with_conventions
+from clickassay.findings.arrays import GradedSample, configurations_of, graded_sample
+from clickassay.findings.run import Run, open_run
 from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import WholeInput, read_input
@@ -21,7 +23,6 @@ from clickassay.metrics.conventions import Convention, conventions
 from clickassay.metrics.lists import NO_GRADE, Lists
 from clickassay.metrics.tool_formulas import AuditScale
 from clickassay.patterns.results import number_results
-from clickassay.studies.finished_run import FinishedRun, GradedSample
 
 NEEDS_POOL = "needs judged results that no list shows: give --judgments"
 NEEDS_UNJUDGED = "needs to know which results have no judgment: give --judgments"
@@ -66,7 +67,7 @@ def audit_run(
     judgments
         The judgments that the run was made with; None = only the grades of results shown, which a run keeps.
     wanted
-        Which market, depth and judge; what it leaves open is chosen as in `FinishedRun.key`.
+        Which market, depth and judge; what it leaves open is chosen as in `Run.key`.
 
     Raises
     ------
@@ -77,14 +78,14 @@ def audit_run(
         If `judgments` cannot be read.
     """
     progress(Event("reading the run"))
-    run = FinishedRun(folder)
+    run = open_run(folder)
     settings = run.settings
     if settings.unjudged == "model":
         raise ReportError(
             f"{folder} has grades that were drawn from clicks (unjudged = model), and no tool does that; "
             "audit a run with --unjudged drop or zero"
         )
-    graded = run.sample(run.key(wanted))
+    graded = graded_sample(run, run.key(wanted))
     sample, known = graded.sample, _GradedLists.of_run(graded, settings)
     if judgments is not None:
         progress(Event("reading judgments"))
@@ -122,9 +123,9 @@ class _GradedLists:
         return cls(lists_of(graded.sample.configuration_ids, graded.grades, pool), False, n_unjudged)
 
     @classmethod
-    def of_judgments(cls, run: FinishedRun, graded: GradedSample, path: str) -> "_GradedLists":
+    def of_judgments(cls, run: Run, graded: GradedSample, path: str) -> "_GradedLists":
         key, settings = graded.sample.key, run.settings
-        lists = run.configurations(key).select("market", "query", "results")
+        lists = configurations_of(run, key).select("market", "query", "results")
         given = WholeInput.of(read_input("judgments", path, JUDGMENTS))
         queries = lists.select("market", "query").unique()
         judgments = prepare_judgments(given.rows, queries, settings, by_market=given.by_market)
@@ -144,7 +145,7 @@ class _GradedLists:
 
 
 def _nothing_in_common(
-    run: FinishedRun, path: str, lists: pl.DataFrame, rows: pl.DataFrame, judgments: Judgments
+    run: Run, path: str, lists: pl.DataFrame, rows: pl.DataFrame, judgments: Judgments
 ) -> NothingInCommonError:
     """Return an error with one name of each side; where they meet, it is the judge that does not."""
     key, theirs = judgments.query_key, judgments.grades

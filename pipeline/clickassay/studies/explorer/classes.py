@@ -9,7 +9,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Floats, Sample, SampleKey, Split
 from clickassay.correlation.classes import query_splits
 from clickassay.metrics.clicks import click_entropy
-from clickassay.studies.explorer.read import Run, clicked_results, query_sessions, stored_classes
+from clickassay.studies.explorer.read import ExploredRun, clicked_results, query_sessions, stored_classes
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Splits:
         return self.queries.filter(pl.Series(found.labels == found.classes.index(class_)))
 
 
-def splits_of(run: Run, key: SampleKey) -> Splits:
+def splits_of(run: ExploredRun, key: SampleKey) -> Splits:
     """Return the splits of the queries of `key` whose counts are those of the run's `correlations`."""
     queries, stored = query_sessions(run, key), stored_classes(run, key)
     names = stored["split"].unique().sort().to_list()
@@ -77,7 +77,7 @@ class _Clicks:
         return cls(np.zeros(queries), np.zeros((queries, 1)))
 
 
-def _clicks(run: Run, key: SampleKey, queries: pl.Series) -> _Clicks:
+def _clicks(run: ExploredRun, key: SampleKey, queries: pl.Series) -> _Clicks:
     numbers = queries.alias("query").to_frame().with_row_index("number")
     rows = clicked_results(run, key).join(numbers, on="query").with_row_index("url_number")
     columns = (rows[name].to_numpy() for name in ("number", "url_number", "clicks"))
@@ -89,7 +89,7 @@ def _clicks(run: Run, key: SampleKey, queries: pl.Series) -> _Clicks:
 def _sample(key: SampleKey, queries: pl.DataFrame, clicks: _Clicks) -> Sample:
     """Make a sample with the inputs of classes alone: one row per query, no metric.
 
-    `studies.finished_run` would first read and compute every configuration, which is too slow for a page.
+    `findings.arrays` would first read and compute every configuration, which is too slow for a page.
     """
     size = queries.height
     nothing = np.zeros((size, 0))

@@ -25,7 +25,7 @@ from clickassay.studies.explorer.arithmetic import (
 from clickassay.studies.explorer.charts import MOST_POINTS
 from clickassay.studies.explorer.classes import Splits
 from clickassay.studies.explorer.markup import bar, frame_table, heading, line, table
-from clickassay.studies.explorer.read import Configuration, Run, random_success
+from clickassay.studies.explorer.read import Configuration, ExploredRun, random_success
 
 NOTHING_JUDGED = (
     "No configuration of this run is judged in full, so there is none to look at. Its report.md says why; "
@@ -33,15 +33,15 @@ NOTHING_JUDGED = (
 )
 
 
-def hiding_words(run: Run) -> str:
+def hiding_words(run: ExploredRun) -> str:
     """Return a sentence on which queries are hidden."""
     rule = run.labels.rule
     return rule if run.labels.min_users == 1 else f"{rule} Their URLs likewise; --min-users 1 shows all."
 
 
-def health_html(run: Run) -> str:
+def health_html(run: ExploredRun) -> str:
     """Return what the checks of the log and its judgments found, as the report says it; '' if nothing."""
-    wrong = fired(run.finished.table(HEALTH_CHECKS))
+    wrong = fired(run.finished.tables[HEALTH_CHECKS.name])
     return "".join(
         line(f"{capital(one.status)}: {one.sentence} {one.remedy}", style="ca-caution") for one in wrong
     )
@@ -92,7 +92,7 @@ def _drawn(rows: pl.DataFrame) -> str:
 
 
 def configuration_html(
-    run: Run, key: SampleKey, shown: Configuration, click_metric: str, editorial_metric: str
+    run: ExploredRun, key: SampleKey, shown: Configuration, click_metric: str, editorial_metric: str
 ) -> str:
     """Show a configuration: its results and clicks, and how both metrics get their value."""
     words = (
@@ -113,7 +113,7 @@ def configuration_html(
     return "".join(parts)
 
 
-def editorial_of(run: Run, shown: Configuration, editorial_metric: str) -> Arithmetic:
+def editorial_of(run: ExploredRun, shown: Configuration, editorial_metric: str) -> Arithmetic:
     """Spell out the editorial metric of a configuration."""
     return editorial_arithmetic(
         editorial_metric, GradedConfiguration(shown.grades, shown.seen, shown.values), run.finished.settings

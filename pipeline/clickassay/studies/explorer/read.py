@@ -9,10 +9,11 @@ import polars as pl
 
 from clickassay.core.errors import ReportError
 from clickassay.core.privacy import MIN_USERS, QueryLabels
-from clickassay.core.records import Integers, SampleKey, largest_samples
+from clickassay.core.records import Integers, SampleKey
+from clickassay.findings.arrays import editorial_names
+from clickassay.findings.run import Run, open_run
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.null_success import null_success
-from clickassay.studies.finished_run import FinishedRun, editorial_names
 from clickassay.studies.questions import PageQuestions
 
 NEEDED = ("statistics", "configurations", "patterns", "correlations")
@@ -20,7 +21,7 @@ NEEDED = ("statistics", "configurations", "patterns", "correlations")
 
 
 @dataclass(frozen=True)
-class Run:
+class ExploredRun:
     """A run folder that has been checked, and can be shown.
 
     Attributes
@@ -35,7 +36,7 @@ class Run:
         The labels of its queries, which hide queries of few users.
     """
 
-    finished: FinishedRun
+    finished: Run
     keys: tuple[SampleKey, ...]
     editorial_names: tuple[str, ...]
     labels: QueryLabels
@@ -74,7 +75,7 @@ class Configuration:
         return total
 
 
-def open_run(folder: Path, min_users: int = MIN_USERS) -> Run:
+def explored_run(folder: Path, min_users: int = MIN_USERS) -> ExploredRun:
     """Open a run folder and check it.
 
     Raises
@@ -82,18 +83,17 @@ def open_run(folder: Path, min_users: int = MIN_USERS) -> Run:
     ReportError
         If it is no run folder, or a file of it is broken.
     """
-    run = FinishedRun(folder)
-    keys = largest_samples(run.collect(run.scan("statistics").filter(pl.col("n_sessions") > 0)))
+    run = open_run(folder)
+    keys = run.samples
     for name in NEEDED:
         run.columns(name)
-    run.settings  # noqa: B018 - broken ones are found now, not by the page
     labels = QueryLabels(_users(run), min_users)
-    return Run(run, keys, editorial_names(run.columns("configurations")), labels)
+    return ExploredRun(run, keys, editorial_names(run.columns("configurations")), labels)
 
 
-def run_of_request(request: Any) -> Run:  # noqa: ANN401 - marimo's, which is an extra
+def run_of_request(request: Any) -> ExploredRun:  # noqa: ANN401 - marimo's, which is an extra
     """Open the run folder that the server has set for a request (`server.guard_requests`)."""
-    return open_run(Path(request.meta["run"]), int(request.meta["min_users"]))
+    return explored_run(Path(request.meta["run"]), int(request.meta["min_users"]))
 
 
 def questions_of_request(request: Any) -> PageQuestions:  # noqa: ANN401 - marimo's, which is an extra
@@ -102,20 +102,20 @@ def questions_of_request(request: Any) -> PageQuestions:  # noqa: ANN401 - marim
     return questions
 
 
-def _users(run: FinishedRun) -> pl.DataFrame | None:
+def _users(run: Run) -> pl.DataFrame | None:
     if not (run.folder / "queries.parquet").is_file() or "digest" not in run.columns("queries"):
         return None  # a run of an earlier version
     return run.collect(run.scan("queries").select("market", "query", "users_at_least", "digest"))
 
 
-def query_labels(run: Run, key: SampleKey) -> pl.DataFrame:
+def query_labels(run: ExploredRun, key: SampleKey) -> pl.DataFrame:
     """Return how each query of `key` is shown: columns query, label and hidden, by query."""
     queries = _rows(run, key).select("market", "query").unique().sort("query")
     return run.labels.label(run.finished.collect(queries)).drop("market")
 
 
 def points(
-    run: Run, key: SampleKey, *, click_metric: str, editorial_metric: str, members: pl.Series | None
+    run: ExploredRun, key: SampleKey, *, click_metric: str, editorial_metric: str, members: pl.Series | None
 ) -> pl.DataFrame:
     """Read the configurations of a scatter.
 
@@ -172,7 +172,7 @@ def search(rows: pl.DataFrame, shown: pl.DataFrame, text: str, most: int) -> pl.
 
 
 def correlation(
-    run: Run, key: SampleKey, *, split: str, class_: str, click_metric: str, editorial_metric: str
+    run: ExploredRun, key: SampleKey, *, split: str, class_: str, click_metric: str, editorial_metric: str
 ) -> dict[str, Any] | None:
     """Read the row of `correlations` for a class of queries and two metrics; None if the run has none."""
     wanted = {
@@ -185,19 +185,19 @@ def correlation(
     return rows.row(0, named=True) if rows.height else None
 
 
-def stored_classes(run: Run, key: SampleKey) -> pl.DataFrame:
+def stored_classes(run: ExploredRun, key: SampleKey) -> pl.DataFrame:
     """Read the classes of the run: split, class, n_queries, n_configurations, n_sessions."""
     counts = ("split", "class", "n_queries", "n_configurations", "n_sessions")
     return run.finished.collect(_of(run.finished.scan("correlations"), key).select(counts).unique())
 
 
-def query_sessions(run: Run, key: SampleKey) -> pl.DataFrame:
+def query_sessions(run: ExploredRun, key: SampleKey) -> pl.DataFrame:
     """Read the queries of `key` by code point: query, n_configurations, n_sessions."""
     counted = _rows(run, key).group_by("query").agg(pl.len().alias("n_configurations"), pl.sum("n_sessions"))
     return run.finished.collect(counted.sort("query"))
 
 
-def clicked_results(run: Run, key: SampleKey) -> pl.DataFrame:
+def clicked_results(run: ExploredRun, key: SampleKey) -> pl.DataFrame:
     """Read the clicks of `key` by query and result: query, url, clicks; results without a click too."""
     patterns = run.finished.scan("patterns").join(
         _rows(run, key).select("configuration_id"), on="configuration_id", how="semi"
@@ -213,7 +213,7 @@ def clicked_results(run: Run, key: SampleKey) -> pl.DataFrame:
     return run.finished.collect(long.group_by("query", "url").agg(pl.sum("clicks")))
 
 
-def configuration(run: Run, key: SampleKey, identity: str, shown: pl.DataFrame) -> Configuration:
+def configuration(run: ExploredRun, key: SampleKey, identity: str, shown: pl.DataFrame) -> Configuration:
     """Read one configuration.
 
     Raises
@@ -241,7 +241,7 @@ def configuration(run: Run, key: SampleKey, identity: str, shown: pl.DataFrame) 
     )
 
 
-def _seen(run: Run, key: SampleKey, query: str) -> Integers:
+def _seen(run: ExploredRun, key: SampleKey, query: str) -> Integers:
     """Count the distinct results of a query by grade, in all judged configurations whatever their depth."""
     rows = run.finished.scan("configurations").filter(market=key.market, judge=key.judge, query=query)
     results = rows.select("results", "grades").explode("results", "grades").unique("results")
@@ -249,7 +249,7 @@ def _seen(run: Run, key: SampleKey, query: str) -> Integers:
     return np.bincount(grades, minlength=run.finished.settings.max_grade + 1).astype(np.int64)
 
 
-def random_success(run: Run, key: SampleKey, good: int) -> float:
+def random_success(run: ExploredRun, key: SampleKey, good: int) -> float:
     """Compute the SS of a configuration with good results at `good` if clicks did not depend on them."""
     ids = _rows(run, key).select("configuration_id")
     masks = _patterns(run, run.finished.scan("patterns").join(ids, on="configuration_id", how="semi"))
@@ -259,12 +259,12 @@ def random_success(run: Run, key: SampleKey, good: int) -> float:
     return float(drawn[0])
 
 
-def _patterns(run: Run, rows: pl.LazyFrame) -> pl.DataFrame:
+def _patterns(run: ExploredRun, rows: pl.LazyFrame) -> pl.DataFrame:
     """Return the sessions by mask, those of all folds and configurations together."""
     return run.finished.collect(rows.group_by("click_mask").agg(pl.sum("sessions")).sort("click_mask"))
 
 
-def _rows(run: Run, key: SampleKey) -> pl.LazyFrame:
+def _rows(run: ExploredRun, key: SampleKey) -> pl.LazyFrame:
     return _of(run.finished.scan("configurations"), key)
 
 

@@ -52,7 +52,7 @@ def serve(
     Parameters
     ----------
     run
-        A run folder that `read.open_run` has checked.
+        A run folder that `read.explored_run` has checked.
     port
         Port of 127.0.0.1; None = any free port.
     min_users

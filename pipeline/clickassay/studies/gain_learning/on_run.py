@@ -10,11 +10,12 @@ from clickassay.core.errors import LearningError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
 from clickassay.core.text import did_you_mean
+from clickassay.findings.arrays import graded_sample
+from clickassay.findings.run import open_run
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.definition import Measure, Value
 from clickassay.metrics.names import parse
-from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.gain_learning.agreement import Observations
 from clickassay.studies.gain_learning.gain_map import GradeMap, Positions, paper_map
 from clickassay.studies.gain_learning.validation import LearnedValue, LearnOptions, Study, study
@@ -85,8 +86,8 @@ def learn_from_run(
         known = did_you_mean(options.click_metric, CLICK_METRICS)
         raise LearningError(f"unknown click metric {options.click_metric!r}; {known}")
     progress(Event("reading the run"))
-    run = FinishedRun(folder)
-    graded = run.sample(run.key(wanted))
+    run = open_run(folder)
+    graded = graded_sample(run, run.key(wanted))
     sample, fixed = graded.sample, paper_map(run.settings.max_grade, graded.sample.key.depth)
     values = sample.click_values[:, sample.click_names.index(options.click_metric)]
     observed = Observations(graded.grades, sample.query_index, sample.sessions.astype(float), values)

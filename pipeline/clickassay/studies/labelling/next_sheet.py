@@ -10,9 +10,10 @@ from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.errors import ActiveError
 from clickassay.core.output import SETTINGS_FILE, published_folder, write_json
-from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, largest_samples
+from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice
 from clickassay.core.tables import write_table, writing_tables
-from clickassay.studies.finished_run import FinishedRun
+from clickassay.findings.run import open_run
+from clickassay.findings.samples import largest_samples
 from clickassay.studies.labelling.plan_folder import TO_LABEL, write_sheet
 from clickassay.studies.labelling.sampling import check_budget
 
@@ -53,12 +54,12 @@ def propose_judgments(
         If there is no such run, or it is broken.
     """
     check_budget(budget)
-    finished = FinishedRun(run)
-    own = wanted.rows(finished.table(NEXT_JUDGMENTS).filter(goal=goal))
+    finished = open_run(run)
+    own = wanted.rows(finished.tables[NEXT_JUDGMENTS.name].filter(goal=goal))
     if own.is_empty():
         where = f" of {wanted.label}" if wanted.label else ""
         raise ActiveError(f"{run} proposes nothing to judge for {goal}{where}")
-    statistics = finished.table(STATISTICS).join(own, on=SAMPLE_COLUMNS, how="semi")
+    statistics = finished.tables[STATISTICS.name].join(own, on=SAMPLE_COLUMNS, how="semi")
     key = largest_samples(statistics)[0]
     rows = key.rows(own).sort("rank")
     paid = rows.filter(pl.col("labels_so_far") <= budget)

@@ -8,8 +8,9 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS
+from clickassay.findings.run import Run
 from clickassay.studies.runs_compared.numbers import ALPHA, DiffOptions, compare_numbers
-from clickassay.studies.runs_compared.read import ComparedRun, Entry, entries, read_run
+from clickassay.studies.runs_compared.read import Entry, entries, read_run
 
 REVERSED, GAINED, LOST = "reversed", "newly significant", "no longer significant"
 """How a comparison of two metrics changed."""
@@ -68,7 +69,7 @@ def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunCom
     return RunComparison(
         a=a,
         b=b,
-        entries=entries(*(each.run for each in runs)),
+        entries=entries(*runs),
         sizes=_sizes(*(options.rows(run.tables["statistics"]) for run in runs)),
         overlap=overlap,
         numbers=numbers,
@@ -135,7 +136,7 @@ def _side(suffix: str) -> pl.Expr:
     return pl.when(significant).then(pl.col(f"difference{suffix}").sign()).otherwise(0.0).fill_null(0.0)
 
 
-def _highest(runs: Sequence[ComparedRun], options: DiffOptions) -> pl.DataFrame:
+def _highest(runs: Sequence[Run], options: DiffOptions) -> pl.DataFrame:
     """Return `RunComparison.highest`: that of all metrics, not only of those in the options."""
     place = (*SAMPLE_COLUMNS, "click_metric")
     a, b = (_leaders(run.tables["correlations"]) for run in runs)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clickassay.core.records import Floats, SampleKey
-from clickassay.studies.finished_run import FinishedRun
+from clickassay.findings.arrays import folds_of, graded_sample, sample_without
+from clickassay.findings.run import Run
 from clickassay.studies.runs_compared.noise import mean_intervals
 from clickassay.studies.runs_compared.numbers import FEW_FOLDS, MIN_FOLDS
 
@@ -31,15 +32,15 @@ class Levels:
     cautions: tuple[str | None, ...]
 
 
-def mean_levels(run: FinishedRun, key: SampleKey) -> Levels:
+def mean_levels(run: Run, key: SampleKey) -> Levels:
     """Return the means of all metrics of one sample of a run.
 
     Queries are left out one at a time, and the folds of users too, if the run has several, as where two
     runs are compared.
     """
-    sample = run.sample(key).sample
-    folds = run.folds if len(run.folds) > 1 else ()
-    found = mean_intervals(sample, [run.sample_without(key, fold) for fold in folds])
+    sample = graded_sample(run, key).sample
+    folds = folds_of(run) if len(folds_of(run)) > 1 else ()
+    found = mean_intervals(sample, [sample_without(run, key, fold) for fold in folds])
     few = FEW_FOLDS if len(folds) < MIN_FOLDS else None
     of_clicks = len(sample.click_names)
     cautions = tuple(

@@ -14,6 +14,8 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.records import SAMPLE_COLUMNS, Floats, Sample, SampleKey, pairs_of
 from clickassay.correlation.jackknife import no_rounding
 from clickassay.correlation.multiplicity import holm
+from clickassay.findings.arrays import folds_of, graded_sample, sample_without
+from clickassay.findings.run import Run
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.studies.runs_compared.noise import (
     Changes,
@@ -22,7 +24,7 @@ from clickassay.studies.runs_compared.noise import (
     weighted_changes,
     within_changes,
 )
-from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME, ComparedRun
+from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
 
 PLACE = ("table", *SAMPLE_COLUMNS, "split", "class", "click_metric", "editorial_metric")
 """The columns that identify a number; `table` is ``means``, ``correlations`` or ``differences``.
@@ -119,7 +121,7 @@ class DiffOptions:
             kept.append(pl.col("split") == EVERY)
         return frame.filter(*kept)
 
-    def check(self, runs: Sequence[ComparedRun]) -> None:
+    def check(self, runs: Sequence[Run]) -> None:
         """Check that the runs have what the options select.
 
         Raises
@@ -139,9 +141,7 @@ class DiffOptions:
             raise SettingsError(f"neither run has a correlation of {' '.join(given)}; leave one of them out")
 
 
-def compare_numbers(
-    runs: tuple[ComparedRun, ComparedRun], options: DiffOptions
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def compare_numbers(runs: tuple[Run, Run], options: DiffOptions) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare the numbers of two runs that the options select.
 
     Returns
@@ -156,7 +156,7 @@ def compare_numbers(
     return _verdicts(tested), overlap
 
 
-def _numbers_of(run: ComparedRun, options: DiffOptions) -> pl.DataFrame:
+def _numbers_of(run: Run, options: DiffOptions) -> pl.DataFrame:
     """Return the numbers of one run that the options select, those of both tables concatenated."""
     found = []
     for table, value in _VALUES.items():
@@ -168,9 +168,9 @@ def _numbers_of(run: ComparedRun, options: DiffOptions) -> pl.DataFrame:
     return pl.concat([_means_of(run, options), *found])
 
 
-def _means_of(run: ComparedRun, options: DiffOptions) -> pl.DataFrame:
+def _means_of(run: Run, options: DiffOptions) -> pl.DataFrame:
     """Return the means over sessions of all metrics, in the columns of `_numbers_of`."""
-    rows = run.run.table(CONFIGURATIONS)
+    rows = run.tables[CONFIGURATIONS.name]
     fixed = {column.name for column in CONFIGURATIONS.columns}
     names, sessions = [name for name in rows.columns if name not in fixed], pl.col("n_sessions")
     means = rows.group_by(SAMPLE_COLUMNS, maintain_order=True).agg(
@@ -200,30 +200,28 @@ def _join(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
     return joined.sort(pl.col("table").replace_strict(tables), *PLACE[1:])
 
 
-def _left_out(
-    runs: tuple[ComparedRun, ComparedRun], joined: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the overlap of samples, and the overall changes tested by leaving out queries."""
     both = pl.col("value").is_not_null() & pl.col("value_b").is_not_null()
     rows = joined.filter(both, pl.col("split") == EVERY)
     overlaps, tested = [_OVERLAP.to_frame()], [_AGAIN.to_frame()]
     keys = [SampleKey(*row) for row in rows.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS).iter_rows()]
     for key in keys:
-        pair = tuple(one.run.sample(key).sample for one in runs)
+        pair = tuple(graded_sample(one, key).sample for one in runs)
         overlaps.append(_overlap(*pair))
         number, common = common_folds(runs)
-        folds = [tuple(one.run.sample_without(key, fold, of=number) for one in runs) for fold in common]
+        folds = [tuple(sample_without(one, key, fold, of=number) for one in runs) for fold in common]
         tested.extend(_again((pair, *folds), key.rows(rows)))
     return pl.concat(overlaps), pl.concat(tested)
 
 
-def common_folds(runs: Sequence[ComparedRun]) -> tuple[int, tuple[int, ...]]:
+def common_folds(runs: Sequence[Run]) -> tuple[int, tuple[int, ...]]:
     """Return to how many folds those of both runs can be put together, and which both have, if several.
 
     A fold is digest(user) mod F, so that a fold modulo a divisor of both F has the same users in both.
     """
-    number = math.gcd(*(run.run.settings.folds for run in runs))
-    of_a, of_b = ({fold % number for fold in run.run.folds} for run in runs)
+    number = math.gcd(*(run.settings.folds for run in runs))
+    of_a, of_b = ({fold % number for fold in folds_of(run)} for run in runs)
     return number, tuple(sorted(of_a)) if of_a == of_b and len(of_a) > 1 else ()
 
 

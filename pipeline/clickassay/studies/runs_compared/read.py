@@ -12,8 +12,8 @@ from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIF
 from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.text import plural
+from clickassay.findings.run import Run, broken, open_run
 from clickassay.inputs.sources.fingerprint import recorded_digest
-from clickassay.studies.finished_run import FinishedRun, broken
 
 SAME, CHANGED, ONLY_A, ONLY_B = "same", "changed", "only in A", "only in B"
 """States of an entry that two runs may have."""
@@ -25,22 +25,6 @@ _TABLES = (STATISTICS, CORRELATIONS, DIFFERENCES, COMPARISONS)
 _OTHER = ("stored_depth", "has_navigational", "skipped_attributes", "notes")
 _RANGES = {"correlations": "correlation", "differences": "exact"}
 _HANDLE = 12  # digits of a digest that are shown
-
-
-@dataclass(frozen=True)
-class ComparedRun:
-    """A finished run with the tables that are compared.
-
-    Attributes
-    ----------
-    run
-        The run.
-    tables
-        Statistics, correlations, differences and comparisons by name, in the forms of their contracts.
-    """
-
-    run: FinishedRun
-    tables: Mapping[str, pl.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -66,22 +50,18 @@ class Entry:
     b: str | None
 
 
-def read_run(folder: Path) -> ComparedRun:
-    """Read a run folder.
+def read_run(folder: Path) -> Run:
+    """Read a run folder, and check the tables that are compared.
 
     Raises
     ------
     ReportError
         If there is no run, or a file of it is missing or broken; the message names the file.
     """
-    run = FinishedRun(folder)
-    return ComparedRun(run, {table.name: _table(run, table) for table in _TABLES})
-
-
-def _table(run: FinishedRun, contract: Table) -> pl.DataFrame:
-    frame = run.table(contract).with_columns(pl.col(pl.Float64).fill_nan(None))
-    _check_values(run.file(contract.name), frame, contract)
-    return frame
+    run = open_run(folder)
+    for contract in _TABLES:
+        _check_values(run.file(contract.name), run.tables[contract.name], contract)
+    return run
 
 
 def _check_values(file: Path, frame: pl.DataFrame, contract: Table) -> None:
@@ -93,7 +73,7 @@ def _check_values(file: Path, frame: pl.DataFrame, contract: Table) -> None:
         raise broken(file, f"{value} beyond -1..1")
 
 
-def entries(a: FinishedRun, b: FinishedRun) -> tuple[Entry, ...]:
+def entries(a: Run, b: Run) -> tuple[Entry, ...]:
     """Compare the records of two runs: inputs, settings, versions; the command is not compared.
 
     Returns

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clickassay.report.cells import Estimate
+from clickassay.findings.estimates import Estimate
 from clickassay.report.sections.correlation.classes import _leader_changes
 
 

@@ -152,7 +152,7 @@ def test_where_the_headline_sample_has_none_that_may_be_named_another_sample_is_
 
 
 def test_grades_without_a_label_are_shown_as_numbers():
-    section = section_of([EXAMPLE], ["maps"], scale=None)
+    section = section_of([EXAMPLE], ["maps"], max_grade=3)
     assert "http://a.example/maps (grade 2) is clicked" in section.reading[0]
 
 

@@ -7,16 +7,16 @@ import pytest
 
 from clickassay.report.build import build_report
 from clickassay.report.sections.correlation.rankers import differences_section
-from clickassay.report.verdict.claims import draw_findings
 from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import nothing_kept_tables, run_info
 from support.reports.report_world import CLICKS, HEADLINE
+from support.reports.verdict_world import found_in
 
 
 def section_of(tables, *, full=True):
     run = run_of(tables, full=full)
-    claims = draw_findings(run)
+    claims = found_in(run)
     return differences_section(run, claims), claims.correlation.ranking
 
 

@@ -8,16 +8,18 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts import run as contracts
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.influence import chance_shares, depends_mostly
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.build import build_report, html_report, write_report
-from clickassay.report.cells import Estimate, Share, Spelled
+from clickassay.report.cells import Share, Spelled
 from clickassay.report.sections.correlation.influence import influence_section
 from clickassay.report.sections.log.judges import judges_sections
-from clickassay.report.verdict.influence import chance_shares, depends_mostly
 from support.reports.report_queries import digest_of
 from support.reports.report_runs import run_of
 from support.reports.report_tables import empty_tables, run_info, run_tables
 from support.reports.report_world import HOSTILE, NAMED_TEXT, QUERY_TEXT
+from support.reports.verdict_world import found_in
 
 JUDGES = {"judge_a": "editor", "judge_b": "llm"}
 AGREEMENT = {
@@ -231,12 +233,16 @@ def influenced(share):
     return [*rows, influential("ERR", "lowers", 1, QUERY_TEXT, 0.6, share / 2)]
 
 
+def influence_of(run):
+    return influence_section(run, found_in(run))
+
+
 def test_a_correlation_without_its_most_influential_queries_is_shown_with_their_share_of_the_error():
-    section = influence_section(run_of(run_with(influence=influenced(0.1))))
+    section = influence_of(run_of(run_with(influence=influenced(0.1))))
     cells = shown(section.folded[0], "ERR")
     assert [cell.value for cell in cells[1:4]] == pytest.approx([0.2, 0.6, 0.35])
     assert cells[4] == "no"
-    marked = influence_section(run_of(run_with(influence=influenced(0.28))))
+    marked = influence_of(run_of(run_with(influence=influenced(0.28))))
     assert shown(marked.folded[0], "ERR")[4] == "yes"  # it depends mostly on a few
 
 
@@ -250,7 +256,7 @@ def test_the_reading_marks_the_headline_when_it_depends_mostly_on_a_few_queries(
     )
     rows = [influential(best, "raises", rank, QUERY_TEXT, 0.1, 0.196) for rank in range(1, 6)]
     marked = run_with(influence=rows)
-    reading, selected, chance = influence_section(run_of(marked)).reading
+    reading, selected, chance = influence_of(run_of(marked)).reading
     text = build_report(marked, run_info()).findings[0].text
     assert f"The correlation of {best} depends mostly on 5 queries." in text
     fewer = run_with(influence=[row | {"error_share": 0.1} for row in rows])
@@ -268,17 +274,19 @@ def test_a_share_that_uneven_sessions_alone_would_give_is_no_dependence_on_a_few
     rows = [frame.with_columns(query=pl.lit(f"q{n}"), n_sessions=pl.lit(count, pl.Int64))
             for n, count in enumerate(sessions)]  # fmt: skip
     run = run_of(run_with())
-    uneven = replace(run, frames={**run.frames, "configurations": pl.concat(rows)})
-    mean, limit = chance_shares(uneven)
+    uneven = replace(run, tables={**run.tables, "configurations": pl.concat(rows)})
+    mean, limit = chance_shares(uneven, np.random.default_rng(0))
     assert mean > 0.95
     assert depends_mostly(0.9, (0.4, 0.6))
     assert not depends_mostly(0.9, (mean, limit))
-    even = replace(run, frames={**run.frames, "configurations": pl.concat(
+    even = replace(run, tables={**run.tables, "configurations": pl.concat(
         row.with_columns(n_sessions=pl.lit(5, pl.Int64)) for row in rows)})  # fmt: skip
     # five largest of 100 squared products of normal deviates, drawn apart from the code
     draws = np.random.default_rng(5).normal(size=(2, 4000, 100)).prod(axis=0) ** 2
     plain = np.sort(draws, axis=1)[:, -5:].sum(axis=1) / draws.sum(axis=1)
-    assert chance_shares(even) == pytest.approx((plain.mean(), np.quantile(plain, 0.95)), abs=0.03)
+    assert chance_shares(even, np.random.default_rng(0)) == pytest.approx(
+        (plain.mean(), np.quantile(plain, 0.95)), abs=0.03
+    )
 
 
 def test_the_most_influential_queries_of_the_best_metric_are_listed_by_their_effect():
@@ -289,7 +297,7 @@ def test_the_most_influential_queries_of_the_best_metric_are_listed_by_their_eff
         influential(best, "lowers", 1, f"{NAMED_TEXT} w w 2", None, 0.1),
         influential("RR", "raises", 1, f"{NAMED_TEXT} 0", 0.1, 0.1),
     ]
-    table = influence_section(run_of(run_with(influence=rows))).folded[1]
+    table = influence_of(run_of(run_with(influence=rows))).folded[1]
     assert [(row.group, row.name) for row in table.rows] == [
         ("raises it", f"{NAMED_TEXT} 0"),
         ("raises it", digest_of("m1", f"{QUERY_TEXT} w 1")),
@@ -306,11 +314,11 @@ def test_the_most_influential_queries_of_the_best_metric_are_listed_by_their_eff
 
 
 def test_the_file_of_influence_has_every_row_with_the_query_or_its_digest():
-    data = influence_section(run_of(run_with(influence=influenced(0.1)))).folded[0].data
+    data = influence_of(run_of(run_with(influence=influenced(0.1)))).folded[0].data
     assert data.columns == [column.name for column in contracts.INFLUENCE.columns]
     assert data.height == 4
     assert set(data["query"]) == {"query unknown"}  # the table of queries lacks them
 
 
 def test_a_run_without_a_correlation_says_so():
-    assert influence_section(run_of(empty_tables())).reading == ("There is no correlation to show.",)
+    assert influence_of(run_of(empty_tables())).reading == ("There is no correlation to show.",)

@@ -6,15 +6,14 @@ import re
 import polars as pl
 import pytest
 
+from clickassay.findings.run import run_of as read_run
 from clickassay.report.build import build_report
 from clickassay.report.cells import Share
-from clickassay.report.model import read_run
 from clickassay.report.sections.context.provenance import provenance_section
 from clickassay.report.sections.correlation.classes import classes_section, frequency_section
 from clickassay.report.sections.correlation.correlations import correlations_section, good_section
 from clickassay.report.sections.correlation.rankers import differences_section
 from clickassay.report.sections.log.data import data_line, funnel_panels, funnel_section, statistics_section
-from clickassay.report.verdict.claims import draw_findings
 from support.reports.report_runs import run_of
 from support.reports.report_tables import (
     empty_tables,
@@ -24,6 +23,7 @@ from support.reports.report_tables import (
     run_tables,
 )
 from support.reports.report_world import BASELINES, CLICKS, EDITORIAL, HEADLINE, HOSTILE
+from support.reports.verdict_world import found_in
 
 
 def one(frame, **key):
@@ -183,7 +183,7 @@ def test_figure_4_draws_one_picture_per_main_metric_on_one_scale(tables, run):
 
 
 def test_table_6_draws_closed_form_and_random_run(tables, run):
-    found = differences_section(run, draw_findings(run)).figures
+    found = differences_section(run, found_in(run)).figures
     figures = [figure for figure in found if figure.name.startswith("differences")]
     assert [figure.title for figure in figures] == ["MeanRR", *(name for name in CLICKS if name != "MeanRR")]
     for value in figures[0].drawing.rows:
@@ -194,7 +194,7 @@ def test_table_6_draws_closed_form_and_random_run(tables, run):
 def test_table_6_reading_counts_random_runs_near_the_closed_form(tables, run):
     rows = tables["differences"].filter(~pl.col("editorial_metric").is_in(BASELINES), **HEADLINE).to_dicts()
     near = sum(abs(row["monte_carlo"] - row["exact"]) <= 2 * row["monte_carlo_se"] for row in rows)
-    reading = differences_section(run, draw_findings(run)).reading
+    reading = differences_section(run, found_in(run)).reading
     assert f"standard errors of it in {near} of 56 cases" in reading[-1]
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from clickassay.core.text import MINUS
 from clickassay.correlation.jackknife import HEAVY_TAIL
+from clickassay.findings.decision import Kind, decide, decide_run
 from clickassay.health.checks import BY_NAME, HealthCheck
-from clickassay.report.verdict.claims import draw_findings
-from clickassay.report.verdict.decision import Decision, Kind, decide, decide_run
-from support.reports.verdict_world import UNSURE, correlations, pairs, run_of, statistics
+from clickassay.report.verdict.decision import Advice, advise, advise_run
+from support.reports.verdict_world import UNSURE, correlations, found_in, pairs, run_of, statistics
 
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "MeanGrade": 0.25, "MeanGrade@1": 0.38, "P@1": 0.33}
 BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
@@ -19,7 +19,8 @@ LEVELS = "MeanRR", "UCTR"
 
 
 def decided(run, current=None, health=()):
-    return decide(draw_findings(run).verdict, health, current)
+    found = found_in(run).verdict
+    return advise(found, decide(found, health, current), health)
 
 
 def world(values=VALUES, significant=(), untested=(), **more):
@@ -63,7 +64,8 @@ def by_judges(best, kept):
             for judge, key in keys.items()
         ],
     )
-    return decide_run(run, draw_findings(run), ())
+    found = found_in(run)
+    return advise_run(run, found, decide_run(found, ()), ())
 
 
 @pytest.mark.parametrize("model", ["llm", "gpt"])
@@ -151,7 +153,7 @@ def test_of_few_queries_nothing_is_decided():
 
 
 def test_a_metric_above_all_others_is_to_be_used():
-    assert decided(world(VALUES, above("ERR", VALUES))) == Decision(
+    assert decided(world(VALUES, above("ERR", VALUES))) == Advice(
         "use",
         "Use ERR: it predicts clicks significantly better than all others",
         "Its correlation with MeanRR is 0.400 (95 % interval 0.350 to 0.450); the next, the grade of the "
@@ -243,7 +245,7 @@ def test_where_the_best_depends_on_the_click_metric_one_is_to_be_chosen():
 
 def test_a_metric_that_nothing_beats_is_kept():
     found = decided(world(VALUES, above("ERR", VALUES)), "ERR")
-    assert found == Decision(
+    assert found == Advice(
         "keep",
         "Keep ERR: nothing here predicts clicks significantly better",
         "No metric or baseline is significantly above ERR by MeanRR.",

@@ -7,16 +7,17 @@ from typing import get_args
 import pytest
 
 from clickassay.core.errors import ReportError
+from clickassay.findings.claims import DEPENDS_ON_CLICK, Kind
+from clickassay.findings.decision import Kind as DecisionKind
+from clickassay.findings.decision import decide
 from clickassay.report.build import summary_content, write_report
-from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Kind, draw_findings
-from clickassay.report.verdict.decision import Kind as DecisionKind
-from clickassay.report.verdict.decision import decide
+from clickassay.report.verdict.decision import advise
 from clickassay.report.verdict.sentences import verdict_sentence
 from clickassay.report.verdict.summary import HEALTH_KEYS, summary
 from support.places import ROOT
 from support.reports.report_runs import RUNS
 from support.reports.report_tables import run_info, run_tables
-from support.reports.verdict_world import correlations, differences, pairs, run_of
+from support.reports.verdict_world import correlations, differences, found_in, pairs, run_of
 
 CHECK = {
     "check": "clicks_without_a_search",
@@ -40,8 +41,8 @@ def documented():
 
 def content(run, health=()):
     """The summary of a run without means."""
-    found = draw_findings(run)
-    return summary(found, decide(found.verdict, ()), {}, health)
+    found = found_in(run)
+    return summary(found, advise(found.verdict, decide(found.verdict, ()), ()), {}, health)
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,17 @@
 import pytest
 
 from clickassay.core.text import MINUS
-from clickassay.report.verdict.claims import draw_findings
 from clickassay.report.verdict.sentences import verdict_sentence, write_findings
-from support.reports.verdict_world import KEY, UNSURE, correlations, differences, pairs, run_of, statistics
+from support.reports.verdict_world import (
+    KEY,
+    UNSURE,
+    correlations,
+    differences,
+    found_in,
+    pairs,
+    run_of,
+    statistics,
+)
 
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "MeanGrade": 0.25, "MeanGrade@1": 0.38, "P@1": 0.33}
 BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
@@ -13,7 +21,7 @@ BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
 
 def said(run):
     """Kind, headline and findings of a run."""
-    found = draw_findings(run)
+    found = found_in(run)
     return found.verdict.kind, verdict_sentence(found.verdict), [one.text for one in write_findings(found)]
 
 
@@ -221,7 +229,7 @@ def test_the_third_finding_varies_market_depth_and_judge_each_alone(other, words
         correlations=[correlations(VALUES), correlations(SWAPPED, key=key)],
         comparisons=[pairs(VALUES, all_below("ERR")), pairs(SWAPPED, all_below("DCG"), key=key)],
     )
-    found = draw_findings(run)
+    found = found_in(run)
     assert write_findings(found)[2].text.startswith(f"What predicts clicks best {words}")
     assert write_findings(found)[2].key == "1 of 1"
     assert found.depends.kind == "best_depends"
@@ -231,10 +239,10 @@ def test_ss_and_qctr_are_not_compared_unless_asked_for():
     frames = [correlations(VALUES), *(correlations(SWAPPED, click) for click in ("SS", "QCTR"))]
     tests = [pairs(VALUES, all_below("ERR"))]
     tests += [pairs(SWAPPED, all_below("DCG"), click) for click in ("SS", "QCTR")]
-    found = draw_findings(run_of(correlations=frames, comparisons=tests))
+    found = found_in(run_of(correlations=frames, comparisons=tests))
     assert found.depends.kind == "nothing_to_vary"
     asked = run_of(correlations=frames, comparisons=tests, settings={"click_metric": ["MeanRR", "QCTR"]})
-    assert draw_findings(asked).verdict.kind == "depends_on_click"
+    assert found_in(asked).verdict.kind == "depends_on_click"
 
 
 # ---- differences between two rankings ---------------------------------------------------------
@@ -264,7 +272,7 @@ def test_the_second_finding_names_the_winner_by_the_tests_of_differences():
 def test_the_second_finding_names_ties_with_baselines_and_metrics():
     # the case that was published: "DCG, the highest of all metrics, 0.144", while a baseline had 0.148
     values = {"DCG": 0.144, "ERR": 0.141, "MeanGrade@1": 0.148}
-    found = draw_findings(ranked(values))
+    found = found_in(ranked(values))
     assert found.differences.kind == "baseline_not_beaten"
     text = write_findings(found)[1].text
     assert "differences in the grade of the first result (the baseline MeanGrade@1) and in MeanRR" in text

@@ -6,19 +6,21 @@ import pytest
 from markdown_it import MarkdownIt
 
 from clickassay.core.escape import markdown
-from clickassay.report.verdict.claims import draw_findings
-from clickassay.report.verdict.decision import decide
+from clickassay.findings.decision import decide
+from clickassay.report.verdict.decision import advise
 from clickassay.report.writers.summary import MOST, summary_markdown
 from support.reports.report_runs import RUNS
 from support.reports.report_world import HOSTILE
-from support.reports.verdict_world import UNSURE, correlations, pairs, run_of
+from support.reports.verdict_world import UNSURE, correlations, found_in, pairs, run_of
 
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "MeanGrade": 0.25}
 
 
 def text_of(run, facts=(("Data", "9 searches."),)):
-    found = draw_findings(run)
-    return summary_markdown(decide(found.verdict, ()), found.correlation.ranking, facts)
+    found = found_in(run)
+    return summary_markdown(
+        advise(found.verdict, decide(found.verdict, ()), ()), found.correlation.ranking, facts
+    )
 
 
 def test_it_has_the_decision_the_ranking_and_the_data():

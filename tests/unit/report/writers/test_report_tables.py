@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from clickassay.core.text import visible
-from clickassay.report.cells import Estimate, Row, Share, Spelled, p_cell
+from clickassay.findings.estimates import Estimate
+from clickassay.report.cells import Row, Share, Spelled, p_cell
 from clickassay.report.model import ROWS_SHOWN, Table
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table

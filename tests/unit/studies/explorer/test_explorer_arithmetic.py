@@ -23,7 +23,7 @@ from clickassay.studies.explorer.arithmetic import (
     editorial_arithmetic,
     positions,
 )
-from clickassay.studies.explorer.read import Run, configuration, open_run, points, query_labels
+from clickassay.studies.explorer.read import ExploredRun, configuration, explored_run, points, query_labels
 from support.runs.sample_run import sample
 
 OF_GRADES = [metric for metric in METRICS if metric in (*EDITORIAL, *PLAIN, P)]
@@ -38,7 +38,7 @@ TAKEN = 25
 GIVEN = ("DCG(gains='0 1 2 5 9')", "ERR(gains='0 0.1 0.2 0.5 1',utilities='1 0.8 0.7')")
 
 
-def taken(run: Run):
+def taken(run: ExploredRun):
     for key in run.keys:
         labels = query_labels(run, key)
         ids = points(run, key, click_metric="MeanRR", editorial_metric="ERR", members=None)[
@@ -50,7 +50,7 @@ def taken(run: Run):
 
 @pytest.fixture(scope="module")
 def run():
-    return open_run(sample(), 1)
+    return explored_run(sample(), 1)
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ def with_users(folder, users):
 
 
 def test_a_scatter_has_the_configurations_of_its_key_and_no_others():
-    found = scatter(reading.open_run(sample()))
+    found = scatter(reading.explored_run(sample()))
     expected = {row["configuration_id"]: (row["MaxRR"], row["AP(rel=2)"]) for row in north().to_dicts()}
     assert {row[0]: row[3:] for row in found.iter_rows()} == expected
     assert found["n_sessions"].is_sorted(descending=True)
@@ -61,13 +61,13 @@ def test_a_scatter_has_the_configurations_of_its_key_and_no_others():
 
 def test_members_keep_the_configurations_of_their_queries():
     some = pl.Series(sorted(set(north()["query"]))[:7])
-    found = scatter(reading.open_run(sample()), some)
+    found = scatter(reading.explored_run(sample()), some)
     assert Counter(found["query"]) == Counter(query for query in north()["query"] if query in set(some))
 
 
 @pytest.mark.parametrize(("split", "class_"), [("length", "2"), ("length", "4+"), ("frequency", "10")])
 def test_a_class_has_as_many_configurations_as_the_run_says(split, class_):
-    run = reading.open_run(sample())
+    run = reading.explored_run(sample())
     stored = table("correlations").filter(
         **{"market": "north", "depth": 5, "split": split, "class": class_, "click_metric": "UCTR"}
     )
@@ -77,7 +77,7 @@ def test_a_class_has_as_many_configurations_as_the_run_says(split, class_):
 
 
 def test_a_split_by_an_attribute_is_not_offered_and_the_page_says_so():
-    splits = splits_of(reading.open_run(sample()), KEY)
+    splits = splits_of(reading.explored_run(sample()), KEY)
     assert [split.name for split in splits.splits] == ["all", "length", "frequency"]
     assert splits.left_out == ("navigational",)
     assert "navigational" in pieces.splits_words(splits)
@@ -85,7 +85,7 @@ def test_a_split_by_an_attribute_is_not_offered_and_the_page_says_so():
 
 def test_a_split_that_the_run_counts_otherwise_is_not_offered(tmp_path):
     moved = pl.when(split="length", **{"class": "2"}).then(pl.col("n_queries") + 1).otherwise("n_queries")
-    run = reading.open_run(
+    run = reading.explored_run(
         copied_run(
             tmp_path / "run", correlations=table("correlations").with_columns(moved.alias("n_queries"))
         )
@@ -109,7 +109,7 @@ def test_thirds_by_click_entropy_are_worked_out_from_the_clicks(tmp_path):
         )
         for name in ("low", "middle", "high")
     ]
-    run = reading.open_run(copied_run(tmp_path / "run", correlations=pl.concat([overall, *thirds])))
+    run = reading.explored_run(copied_run(tmp_path / "run", correlations=pl.concat([overall, *thirds])))
     splits = splits_of(run, KEY)
     for name in ("low", "middle", "high"):
         members = splits.members("click_entropy", name)
@@ -149,7 +149,7 @@ def test_a_query_of_few_users_and_its_results_are_digests_and_others_are_not(tmp
     heaviest = north().sort("n_sessions", descending=True)
     rare, other = heaviest["query"][0], next(q for q in heaviest["query"] if q != heaviest["query"][0])
     folder = with_users(tmp_path / "run", {rare: 4, other: 5})
-    run, queries = reading.open_run(folder), pl.read_parquet(folder / "queries.parquet")
+    run, queries = reading.explored_run(folder), pl.read_parquet(folder / "queries.parquet")
     labels = reading.query_labels(run, KEY)
     shown = dict(labels.select("query", "label").iter_rows())
     assert shown[rare] == f"query {digest(rare, queries)}"
@@ -221,7 +221,7 @@ def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path
     allowed = enough | set(named["results"].explode())
     hidden = {*names.values(), *harms.values()} - allowed
     spelled = hidden | {form(text) for text in hidden for form in (terminal, in_json, in_csv)}
-    texts = "\n".join(all_that_is_shown(reading.open_run(folder, 5)))
+    texts = "\n".join(all_that_is_shown(reading.explored_run(folder, 5)))
     assert [text for text in spelled if text in texts] == []
     assert all(terminal(text) in texts for text in allowed)
 
@@ -229,19 +229,19 @@ def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path
 def test_without_counts_of_users_no_query_is_named_and_the_page_says_why(tmp_path):
     folder = copied_run(tmp_path / "run")
     (folder / "queries.parquet").unlink()
-    run = reading.open_run(folder, 5)
+    run = reading.explored_run(folder, 5)
     assert set(reading.query_labels(run, KEY)["label"]) == {"query unknown"}
     assert "does not say how many users" in pieces.hiding_words(run)
 
 
 def test_a_least_of_one_user_shows_all():
-    run = reading.open_run(sample(), 1)
+    run = reading.explored_run(sample(), 1)
     labels = reading.query_labels(run, KEY)
     assert labels["label"].to_list() == labels["query"].to_list() == sorted(set(north()["query"]))
 
 
 def test_the_text_of_a_hidden_query_finds_nothing_but_its_digest_and_id_do():
-    run = reading.open_run(sample(), 64)
+    run = reading.explored_run(sample(), 64)
     labels, rows = reading.query_labels(run, KEY), scatter(run)
     rare = rows.filter(pl.col("query").is_in(labels.filter("hidden")["query"].implode()))
     query, identity = rare["query"][0], rare["configuration_id"][0]
@@ -252,7 +252,7 @@ def test_the_text_of_a_hidden_query_finds_nothing_but_its_digest_and_id_do():
 
 
 def test_a_search_is_for_text_not_for_a_pattern():
-    run = reading.open_run(sample(), 1)
+    run = reading.explored_run(sample(), 1)
     labels, rows = reading.query_labels(run, KEY), scatter(run)
     assert reading.search(rows, labels, ".*", 50).is_empty()
     word = rows["query"][0].split()[0]
@@ -262,7 +262,7 @@ def test_a_search_is_for_text_not_for_a_pattern():
 
 
 def test_a_download_of_hostile_texts_starts_no_formula_and_keeps_every_row(tmp_path):
-    run = reading.open_run(hostile_run(tmp_path / "run"), 1)
+    run = reading.explored_run(hostile_run(tmp_path / "run"), 1)
     labels = reading.query_labels(run, run.keys[0])
     rows = reading.points(run, run.keys[0], click_metric="UCTR", editorial_metric="ERR", members=None)
     text = pieces.points_csv(reading.with_labels(rows, labels), "UCTR", "ERR").decode()
@@ -279,10 +279,10 @@ def test_a_missing_table_is_named_and_a_broken_one_is_one_line(tmp_path, name):
     folder = copied_run(tmp_path / "run")
     (folder / f"{name}.parquet").unlink()
     with pytest.raises(ReportError, match=f"no {name}.parquet .*clickassay run"):
-        reading.open_run(folder)
+        reading.explored_run(folder)
     (folder / f"{name}.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(ReportError, match="broken") as raised:
-        reading.open_run(folder)
+        reading.explored_run(folder)
     assert "\n" not in str(raised.value)
 
 
@@ -296,19 +296,19 @@ def with_settings(folder, **settings):
 
 def test_settings_that_a_later_release_adds_do_not_matter(tmp_path):
     folder = with_settings(tmp_path / "run", later=True, persistence=0.7)
-    assert reading.open_run(folder).finished.settings.persistence == 0.7
+    assert reading.explored_run(folder).finished.settings.persistence == 0.7
 
 
 def test_a_run_without_judged_configurations_has_nothing_to_choose(tmp_path):
     nothing = table("statistics").with_columns(n_sessions=pl.lit(0, dtype=pl.Int64))
-    assert reading.open_run(copied_run(tmp_path / "run", statistics=nothing)).keys == ()
+    assert reading.explored_run(copied_run(tmp_path / "run", statistics=nothing)).keys == ()
 
 
 # ---- pieces -----------------------------------------------------------------------------------
 
 
 def test_a_correlation_is_shown_with_its_interval_and_a_missing_one_with_its_reason():
-    run = reading.open_run(sample())
+    run = reading.explored_run(sample())
     row = reading.correlation(
         run, KEY, split="all", class_="all", click_metric="UCTR", editorial_metric="RBP"
     )
@@ -323,7 +323,7 @@ def test_a_correlation_is_shown_with_its_interval_and_a_missing_one_with_its_rea
 
 
 def test_steps_that_do_not_reach_the_run_are_pointed_out():
-    run = reading.open_run(sample(), 1)
+    run = reading.explored_run(sample(), 1)
     shown = reading.configuration(run, KEY, north()["configuration_id"][0], reading.query_labels(run, KEY))
     steps = pieces.editorial_of(run, shown, "DCG")
     assert "but the value in the run is" not in pieces.arithmetic_html(steps, shown.values["DCG"])
@@ -331,7 +331,7 @@ def test_steps_that_do_not_reach_the_run_are_pointed_out():
 
 
 def test_success_by_chance_is_the_share_of_all_sessions_that_would_meet_a_good_result():
-    run = reading.open_run(sample(), 1)
+    run = reading.explored_run(sample(), 1)
     patterns = table("patterns").filter(
         pl.col("configuration_id").is_in(north()["configuration_id"].implode())
     )
@@ -356,7 +356,7 @@ def test_the_map_of_a_large_scatter_keeps_every_session_in_its_cell():
 
 
 def test_the_chart_holds_no_text_of_a_query_that_is_hidden():
-    run = reading.open_run(sample(), 64)
+    run = reading.explored_run(sample(), 64)
     labels, rows = reading.query_labels(run, KEY), scatter(run)
     rare = rows.filter(pl.col("query").is_in(labels.filter("hidden")["query"].implode()))
     ring = rare["configuration_id"][0]
@@ -369,7 +369,7 @@ def test_the_chart_holds_no_text_of_a_query_that_is_hidden():
 
 
 def test_a_run_with_a_highest_grade_and_no_labels_can_be_explored(tmp_path):
-    run = reading.open_run(with_settings(tmp_path / "run", max_grade=9), 1)
+    run = reading.explored_run(with_settings(tmp_path / "run", max_grade=9), 1)
     assert run.finished.settings.max_grade == 9
     row = north().row(0, named=True)
     shown = reading.configuration(run, KEY, row["configuration_id"], reading.query_labels(run, KEY))

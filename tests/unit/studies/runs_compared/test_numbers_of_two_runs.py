@@ -10,7 +10,8 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from clickassay.core.records import SampleKey
 from clickassay.correlation.jackknife import HEAVY_TAIL
-from clickassay.studies.finished_run import FinishedRun
+from clickassay.findings.arrays import graded_sample
+from clickassay.findings.run import open_run
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.noise import weighted_changes
 from clickassay.studies.runs_compared.numbers import DiffOptions
@@ -73,7 +74,7 @@ def test_runs_of_other_queries_share_none_and_err_as_both_intervals_say(halves):
     # as from independent samples of queries; what two folds of users show between them can only add to it
     row = number(diff)
     assert (row["ci_high"] - row["ci_low"]) / 2 > 0.85 * math.hypot(*half_width)
-    samples = [FinishedRun(run).sample(SampleKey("north", 5, "all")).sample for run in halves]
+    samples = [graded_sample(open_run(run), SampleKey("north", 5, "all")).sample for run in halves]
     found = weighted_changes(*(sample.narrowed(["MeanRR"], ["ERR"]) for sample in samples))
     assert (found.high[0] - found.low[0]) / 2 == pytest.approx(math.hypot(*half_width), rel=0.15)
 

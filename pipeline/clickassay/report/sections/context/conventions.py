@@ -6,8 +6,10 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import listed, number
-from clickassay.report.cells import Cell, Estimate, Row
-from clickassay.report.model import Run, Section, Table, estimate
+from clickassay.findings.estimates import Estimate, estimate
+from clickassay.findings.run import Run
+from clickassay.report.cells import Cell, Row
+from clickassay.report.model import Section, Table, title_suffix
 
 HEADS = ("Mean", "Correlation", "Difference from the run's own", "Reported by")
 OWN_NOTE = (
@@ -32,7 +34,7 @@ def _table(run: Run, sample: SampleKey) -> Table:
     rows = _rows_of(run, sample)
     return Table(
         "conventions",
-        f"Mean and correlation with {run.click} by convention{run.title_suffix(sample)}",
+        f"Mean and correlation with {run.click} by convention{title_suffix(run, sample)}",
         "Convention",
         HEADS,
         tuple(

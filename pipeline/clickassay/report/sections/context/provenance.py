@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clickassay.core.text import sentence, visible
+from clickassay.findings.run import Run
 from clickassay.inputs.sources.fingerprint import recorded_digest
 from clickassay.report.cells import Cell, Row
-from clickassay.report.model import Run, Section, Table
+from clickassay.report.model import Section, Table
 
 LONGEST_VALUE = 400
 
@@ -60,7 +61,7 @@ CHOICES = (
 def provenance_section(run: Run) -> Section:
     """Return definitions, choices, settings, inputs and versions as tables."""
     # the clock is that of the run unless it is given: settings.json has it, and the page stays the same
-    shown = {name: value for name, value in run.settings.items() if name != "clock"}
+    shown = {name: value for name, value in (run.info.get("settings") or {}).items() if name != "clock"}
     settings = _named_values("Settings", ("Setting", "Value"), shown)
     versions = _named_values("Versions", ("Software", "Version"), run.info.get("versions") or {})
     tables = (_definitions(run), settings, _inputs(run), versions)
@@ -74,7 +75,7 @@ def provenance_section(run: Run) -> Section:
 
 
 def _reading(run: Run) -> tuple[str, ...]:
-    seed = run.info.get("seed", run.settings.get("seed", 0))
+    seed = run.settings.seed
     texts = [f"The same inputs and settings give the same bytes. Seed: {visible(seed)}."]
     texts += [sentence(visible(note, limit=LONGEST_VALUE)) for note in run.info.get("notes") or ()]
     return (*texts, "Where this report goes beyond Chapelle et al. (2009), the choices are ours:", *CHOICES)
@@ -88,12 +89,10 @@ def command(run: Run) -> str:
 def _definitions(run: Run) -> Table:
     values = {
         "good": run.success_label,
-        "pool": "all judged results"
-        if run.settings.get("pool", "judged") == "judged"
-        else "the shown results",
-        "relevant": run.grade_label(int(run.settings.get("relevant_grade", 3))),
-        "top": str(run.settings.get("max_grade", 4)),
-        "persistence": visible(run.settings.get("persistence", 0.8)),
+        "pool": "all judged results" if run.settings.pool == "judged" else "the shown results",
+        "relevant": run.grade_label(run.settings.relevant_grade),
+        "top": str(run.settings.max_grade),
+        "persistence": visible(run.settings.persistence),
     }
     meanings = {
         "Click metrics, per session": CLICK_MEANINGS,

@@ -8,10 +8,12 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import capital, listed, number
+from clickassay.findings.estimates import Estimate, estimate, not_computed
+from clickassay.findings.ranking import ALPHA, Lead, Ranking, rank
+from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
-from clickassay.report.cells import Cell, Estimate, Row, not_computed, p_cell
-from clickassay.report.model import Run, Section, Table, by_pair, estimate
-from clickassay.report.verdict.ranking import ALPHA, Lead, Ranking, rank
+from clickassay.report.cells import Cell, Row, p_cell
+from clickassay.report.model import Section, Table, by_pair, shown_samples
 from clickassay.report.verdict.words import BASELINE_MEANINGS, caution_sentence, test_text
 
 ORDER_BLIND = BASELINES[0]
@@ -27,10 +29,10 @@ NULL_NOTE = "The difference has no interval: the value for clicks that ignore th
 
 def baselines_section(run: Run) -> Section:
     """Compare the best metric with the baselines, and SS with its value if clicks ignored the grades."""
-    plain = run.baseline_frames["correlations"].filter(split=EVERY)
-    shown = [sample for sample in run.shown if sample.rows(plain).height]
+    plain = run.of_baselines("correlations").filter(split=EVERY)
+    shown = [sample for sample in shown_samples(run) if sample.rows(plain).height]
     ss = run.frames["correlations"].filter(split=EVERY, click_metric="SS")
-    nulls = tuple(row for sample in run.shown for row in _null_rows(run, sample, sample.rows(ss)))
+    nulls = tuple(row for sample in shown_samples(run) for row in _null_rows(run, sample, sample.rows(ss)))
     tables = (
         Table(
             "baselines",
@@ -63,18 +65,18 @@ def _baseline_cells(run: Run, sample: SampleKey) -> tuple[Cell, ...]:
     if not ranking.values:
         return (*found, not_computed(), None, not_computed(), None)
     added = _lead(ranking, ORDER_BLIND)
-    return (*found, ranking.top, ranking.best, added, p_cell(added.p_adjusted))
+    return (*found, ranking.top, ranking.best, added.estimate, p_cell(added.p_adjusted))
 
 
 def baseline_values(run: Run, sample: SampleKey) -> dict[str, Estimate]:
     """Return the correlations of the baselines with the headline click metric, by name."""
-    plain = by_pair(sample.rows(run.baseline_frames["correlations"]).filter(split=EVERY))
+    plain = by_pair(sample.rows(run.of_baselines("correlations")).filter(split=EVERY))
     return {name: plain.get((run.click, name), not_computed()) for name in BASELINES}
 
 
 def _lead(ranking: Ranking, baseline: str) -> Lead:
     """Return how much higher than a baseline the best metric correlates with the headline click metric."""
-    return ranking.leads.get(baseline, Lead(None, reason="not compared"))
+    return ranking.leads.get(baseline, Lead(Estimate(None, reason="not compared")))
 
 
 def _null_rows(run: Run, sample: SampleKey, rows: pl.DataFrame) -> tuple[Row, ...]:
@@ -130,7 +132,7 @@ def _order_sentence(added: Lead, best: str) -> tuple[str, ...]:
         return ()
     return (
         f"The mean grade ignores the order of results; {best} adds {number(added.value)} to its correlation "
-        f"({test_text(added)}).{caution_sentence(added)}",
+        f"({test_text(added)}).{caution_sentence(added.estimate)}",
     )
 
 

@@ -9,19 +9,20 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import count, listed, number, plural, sentence, visible
+from clickassay.findings.estimates import Estimate, estimate, not_computed
+from clickassay.findings.run import OWN_SPLITS, Run, in_order
 from clickassay.metrics.editorial import EDITORIAL_METRICS
-from clickassay.report.cells import Estimate, Row, not_computed
+from clickassay.report.cells import Row
 from clickassay.report.charts.marks import common_domain, decile_lines
 from clickassay.report.model import (
-    OWN_SPLITS,
     Figure,
-    Run,
     Section,
     Table,
-    estimate,
-    in_order,
+    group_heading,
     noise_corrected,
+    other_samples,
     other_samples_table,
+    title_suffix,
 )
 
 FREQUENCY = "frequency"
@@ -66,10 +67,10 @@ def classes_section(run: Run) -> Section:
     tables += [_attribute_table(run, split, place) for place, split in enumerate(more, start=1)]
     rest = (
         *other_samples_table(
-            replace(_table(run, "length", "table4_samples", length, run.other_samples), data=None)
+            replace(_table(run, "length", "table4_samples", length, other_samples(run)), data=None)
         ),
         *other_samples_table(
-            replace(_table(run, navigational, "table5_samples", kind, run.other_samples), data=None)
+            replace(_table(run, navigational, "table5_samples", kind, other_samples(run)), data=None)
         ),
     )
     reading = [_reading(run, split) for split in ("length", navigational, *more[:SPLITS_SHOWN])]
@@ -161,7 +162,7 @@ def _table(run: Run, split: str, name: str, title: str, samples: Sequence[Sample
     rows = tuple(row for sample in samples for row in _sample_rows(run, sample, split, run.editorial))
     return Table(
         name,
-        f"{title}: correlation with {run.click}{run.title_suffix(*samples)}",
+        f"{title}: correlation with {run.click}{title_suffix(run, *samples)}",
         "Queries",
         ("Number", *run.editorial),
         rows,
@@ -179,7 +180,7 @@ def _sample_rows(
     labels = CLASS_LABELS.get(split, {})
     return [
         Row(
-            run.group_heading(sample),
+            group_heading(run, sample),
             labels.get(label, visible(label)),
             (numbers[label], *(line.get(name, not_computed()) for name in metrics)),
         )
@@ -310,7 +311,7 @@ def _frequency_table(
         for sample in run.headline_samples
         for row in _sample_rows(run, sample, FREQUENCY, metrics, corrected=data is None)
     )
-    title = f"Figure 4 in numbers: {what} by frequency decile{run.title_suffix(*run.headline_samples)}"
+    title = f"Figure 4 in numbers: {what} by frequency decile{title_suffix(run, *run.headline_samples)}"
     return Table(name, title, "Decile", ("Queries", *metrics), rows, data=data)
 
 

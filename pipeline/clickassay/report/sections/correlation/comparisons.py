@@ -9,12 +9,14 @@ import polars as pl
 from clickassay.core.contracts.correlation import COMPARISONS
 from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.text import MINUS, count, number, plural, signed, span
+from clickassay.findings.claims import Findings
+from clickassay.findings.estimates import Estimate, estimate
+from clickassay.findings.ranking import ALPHA, Lead, Ranking, lead_from_row, swap_sides
+from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
-from clickassay.report.cells import Cell, Estimate, Row, p_cell
+from clickassay.report.cells import Cell, Row, p_cell
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
-from clickassay.report.model import Figure, Run, Section, Table, estimate
-from clickassay.report.verdict.claims import Findings
-from clickassay.report.verdict.ranking import ALPHA, Lead, Ranking, lead_from_row, swap_sides
+from clickassay.report.model import Figure, Section, Table, title_suffix
 from clickassay.report.verdict.sentences import first_finding
 from clickassay.report.verdict.words import (
     caution_sentence,
@@ -79,7 +81,7 @@ def pairs_table(run: Run, contract: Contract, name: str, title: str) -> Table:
     rows = headline_pairs(run, contract.name)
     return Table(
         name,
-        f"{title}{run.title_suffix(*run.headline_samples)}",
+        f"{title}{title_suffix(run, *run.headline_samples)}",
         "Pair",
         HEADS,
         tuple(_pair_row(row) for row in _pairs(run, rows)),
@@ -137,7 +139,7 @@ def _largest_difference(run: Run, significant: Sequence[Mapping[str, Any]]) -> t
     largest = ", the largest of these differences" if len(significant) > 1 else ""
     return (
         f"{better} predicts {run.click} better than {worse} by {number(found.value)} "
-        f"({test_text(found)}){largest}.{caution_sentence(found)}",
+        f"({test_text(found)}){largest}.{caution_sentence(found.estimate)}",
     )
 
 
@@ -169,7 +171,7 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Tabl
     found = letters(groups(tuple(ranking.values), different))
     table = Table(
         "letters",
-        f"Metrics by their correlation with {run.click}{run.title_suffix(*run.headline_samples)}",
+        f"Metrics by their correlation with {run.click}{title_suffix(run, *run.headline_samples)}",
         "Metric",
         ("Correlation", "Shared letters", f"{ranking.best} minus it", "Adjusted p", "Queries needed"),
         tuple(_letters_row(ranking, name, found[name]) for name in ranking.values),
@@ -182,7 +184,7 @@ def _letters_row(ranking: Ranking, name: str, letters: str) -> Row:
     lead = ranking.leads.get(name)
     more: tuple[Cell, ...] = (None, None, None)
     if lead is not None:
-        more = (lead, p_cell(lead.p_adjusted), _queries_cell(lead))
+        more = (lead.estimate, p_cell(lead.p_adjusted), _queries_cell(lead))
     return Row("", name, (ranking.values[name], letters, *more))
 
 

@@ -8,9 +8,22 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import capital, number
-from clickassay.report.cells import Estimate, Row, not_computed
+from clickassay.findings.estimates import Estimate, not_computed
+from clickassay.findings.run import Run
+from clickassay.report.cells import Row
 from clickassay.report.charts.marks import heat_map
-from clickassay.report.model import Figure, Run, Section, Table, by_pair, noise_corrected, other_samples_table
+from clickassay.report.model import (
+    Figure,
+    Section,
+    Table,
+    by_pair,
+    group_heading,
+    noise_corrected,
+    other_samples,
+    other_samples_table,
+    shown_samples,
+    title_suffix,
+)
 
 NO_CORRELATIONS = "There is no correlation to show: no sample has configurations to compare."
 HEAT_LEGEND = (("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest in its row"))
@@ -29,9 +42,9 @@ _VARIANT = re.compile(r"^(AP|RR)\(rel=(\d+)\)$")
 
 def correlations_section(run: Run) -> Section:
     """Table 2: every click metric against every editorial metric, per sample."""
-    known = {sample: by_pair(run.correlations(sample)) for sample in run.shown}
+    known = {sample: by_pair(run.correlations(sample)) for sample in shown_samples(run)}
     drawn = {sample: found for sample, found in known.items() if found}
-    pictured = list(drawn.items())[: None if run.full else 1]
+    pictured = list(drawn.items())[: None if run.settings.full else 1]
     figures = tuple(_heat_figure(run, place, *one) for place, one in enumerate(pictured))
     table = Table(
         "table2_correlations",
@@ -127,14 +140,14 @@ def good_section(run: Run) -> Section:
     table_title = "Table 3. AP and RR by the lowest grade that counts as relevant"
     own = Table(
         "table3_good",
-        table_title + run.title_suffix(*run.headline_samples),
+        table_title + title_suffix(run, *run.headline_samples),
         "Click metric",
         names,
         _good_rows(run, run.headline_samples, names),
         data=data,
     )
     rest = Table(
-        "table3_samples", table_title, "Click metric", names, _good_rows(run, run.other_samples, names)
+        "table3_samples", table_title, "Click metric", names, _good_rows(run, other_samples(run), names)
     )
     return Section(
         "good",
@@ -149,7 +162,7 @@ def good_section(run: Run) -> Section:
 def _good_rows(run: Run, samples: Sequence[SampleKey], names: Sequence[str]) -> tuple[Row, ...]:
     return tuple(
         Row(
-            run.group_heading(sample),
+            group_heading(run, sample),
             click,
             tuple(found.get((click, name), not_computed()) for name in names),
         )
@@ -180,7 +193,7 @@ def _good_reading(run: Run, families: Sequence[tuple[str, ...]]) -> str:
     changes = [", ".join(texts) for texts in known if len(texts) > 1]
     if not changes or run.headline is None:
         return f"There is nothing to compare: AP and RR have no correlation with {run.click}."
-    relevant = run.grade_label(int(run.settings.get("relevant_grade", 3)))
+    relevant = run.grade_label(run.settings.relevant_grade)
     return (
         f"Correlation with {run.click} at {run.headline.label}, by the lowest grade that counts as relevant: "
         f"{'; '.join(changes)}. AP and RR without a threshold take “{relevant}”."

@@ -6,16 +6,18 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.text import number, percent, plural, sentence, visible
-from clickassay.report.cells import Cell, Estimate, Row, Share
-from clickassay.report.model import Run, Section, Table, by_pair
-from clickassay.report.verdict.influence import (
+from clickassay.findings.claims import Findings
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.influence import (
     N_INFLUENTIAL,
-    chance_shares,
     depends_mostly,
     influence_rows,
     influential_share,
 )
-from clickassay.report.verdict.ranking import Ranking, rank
+from clickassay.findings.ranking import Ranking
+from clickassay.findings.run import Run
+from clickassay.report.cells import Cell, Row, Share
+from clickassay.report.model import Section, Table, by_pair, title_suffix
 
 HEADS = (
     "All queries",
@@ -33,23 +35,23 @@ SELECTED = (
 QUERY_HEADS = ("Sessions", "Correlation without it", "Share of the squared error")
 
 
-def influence_section(run: Run) -> Section:
+def influence_section(run: Run, claims: Findings) -> Section:
     """Return the correlations without their most influential queries, and these queries."""
-    ranking = None if run.headline is None else rank(run, run.headline)
+    ranking = claims.correlation.ranking
     table = Table(
         "influence",
         f"Correlation with {run.click} without the most influential "
-        f"queries{run.title_suffix(*run.headline_samples)}",
+        f"queries{title_suffix(run, *run.headline_samples)}",
         "Editorial metric",
         HEADS,
-        _rows(run),
+        _rows(run, claims.chance),
         data=run.labels.relabel(run.frames["influence"]),
     )
-    which = _queries_table(run, None if ranking is None or not ranking.values else ranking.best)
+    which = _queries_table(run, ranking.best if ranking.values else None)
     return Section(
         "influence",
         "Does the correlation depend on a few queries?",
-        _reading(run, ranking),
+        _reading(run, ranking, claims.chance),
         folded=(table, *which),
     )
 
@@ -62,7 +64,7 @@ def _queries_table(run: Run, metric: str | None) -> tuple[Table, ...]:
         Row(f"{row['side']} it", visible(row["query"]), _query_cells(row))
         for row in rows.iter_rows(named=True)
     )
-    sample = run.title_suffix(*run.headline_samples)
+    sample = title_suffix(run, *run.headline_samples)
     title = f"Most influential queries in the correlation of {metric} with {run.click}{sample}"
     notes = (run.labels.rule,) if found else ()
     return (
@@ -85,10 +87,10 @@ def _query_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
     return row["n_sessions"], without, Share(row["error_share"])
 
 
-def _rows(run: Run) -> tuple[Row, ...]:
+def _rows(run: Run, chance: tuple[float, float] | None) -> tuple[Row, ...]:
     if run.headline is None:
         return ()
-    overall, chance = by_pair(run.correlations(run.headline)), chance_shares(run)
+    overall = by_pair(run.correlations(run.headline))
     return tuple(
         Row("", name, (overall[run.click, name], *cells, _depends_mostly(cells[-1], chance)))
         for name in run.editorial
@@ -112,8 +114,8 @@ def _depends_mostly(share: Share, chance: tuple[float, float] | None) -> str:
     return "yes" if depends_mostly(share.value, chance) else "no"
 
 
-def _reading(run: Run, ranking: Ranking | None) -> tuple[str, ...]:
-    if run.headline is None or ranking is None or not ranking.values:
+def _reading(run: Run, ranking: Ranking, chance: tuple[float, float] | None) -> tuple[str, ...]:
+    if run.headline is None or not ranking.values:
         return ("There is no correlation to show.",)
     rows = influence_rows(run, ranking.best)
     raised, _, share = _cells(rows)
@@ -127,7 +129,6 @@ def _reading(run: Run, ranking: Ranking | None) -> tuple[str, ...]:
         f"{number(ranking.top.value)}. The {influential} most influential account for "
         f"{percent(share.value)} of its squared error"
     )
-    chance = chance_shares(run)
     verdict = ": it depends mostly on a few queries" if depends_mostly(share.value, chance) else ""
     return (sentence(text + verdict), SELECTED, *_chance_sentences(chance))
 

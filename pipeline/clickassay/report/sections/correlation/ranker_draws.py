@@ -8,10 +8,11 @@ import numpy as np
 
 from clickassay.core.records import Floats
 from clickassay.core.text import count, number, percent
+from clickassay.findings.ranking import Ranking
+from clickassay.findings.run import Run
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import histogram_2d
-from clickassay.report.model import Figure, Run, Table
-from clickassay.report.verdict.ranking import Ranking
+from clickassay.report.model import Figure, Table, title_suffix
 
 N_BINS = 30
 """Bins along each side of a histogram."""
@@ -112,7 +113,7 @@ def draws_table(run: Run, histograms: tuple[DrawHistogram, ...]) -> Table:
     rows = tuple(row for one in histograms for row in _quadrants(one))
     return Table(
         NAME,
-        f"Draws of two rankers by quadrant of the pictures{run.title_suffix(*run.headline_samples)}",
+        f"Draws of two rankers by quadrant of the pictures{title_suffix(run, *run.headline_samples)}",
         "First ranker against the second",
         ("Draws", "Share"),
         rows,

@@ -8,14 +8,24 @@ import polars as pl
 from clickassay.core.contracts.correlation import DIFFERENCE_COMPARISONS
 from clickassay.core.records import SampleKey
 from clickassay.core.text import count, listed, number, plural, sentence, visible
-from clickassay.report.cells import Estimate, Row, Share, not_computed
+from clickassay.findings.claims import Claim, Findings, nothing_kept_reason
+from clickassay.findings.estimates import Estimate, estimate, not_computed
+from clickassay.findings.run import Run, in_order
+from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
-from clickassay.report.model import Figure, Run, Section, Table, by_pair, estimate, in_order, noise_corrected
+from clickassay.report.model import (
+    Figure,
+    Section,
+    Table,
+    by_pair,
+    noise_corrected,
+    shown_samples,
+    title_suffix,
+)
 from clickassay.report.sections.correlation.comparisons import pairs_table
 from clickassay.report.sections.correlation.ranker_draws import draw_histograms, draws_figures, draws_table
-from clickassay.report.verdict.claims import Claim, Findings
 from clickassay.report.verdict.sentences import second_finding
-from clickassay.report.verdict.words import interval_text, nothing_kept_reason
+from clickassay.report.verdict.words import interval_text
 
 EXACT_HEADS = ("Closed form", "Monte Carlo", "Its standard error", "Noise-corrected", "Sign agreement")
 _MAX_ERRORS = 2.0
@@ -28,7 +38,7 @@ def differences_section(run: Run, found: Findings) -> Section:
     tables = (
         Table(
             "table6_differences",
-            f"Table 6. Differences of two virtual rankers{run.title_suffix(*run.headline_samples)}",
+            f"Table 6. Differences of two virtual rankers{title_suffix(run, *run.headline_samples)}",
             "Editorial metric",
             EXACT_HEADS,
             _exact_rows(run, own),
@@ -52,7 +62,7 @@ def differences_section(run: Run, found: Findings) -> Section:
     )
     known = own.filter(pl.col("exact").is_not_null())
     histograms = draw_histograms(run, found.correlation.ranking)
-    figures = (*_figures(run, known), *(draws_figures(histograms) if run.full else ()))
+    figures = (*_figures(run, known), *(draws_figures(histograms) if run.settings.full else ()))
     return Section(
         "differences",
         "Choosing between two rankings",
@@ -74,11 +84,11 @@ def _beyond_one(own: pl.DataFrame) -> tuple[str, ...]:
 
 
 def _legend(run: Run) -> tuple[tuple[str, str], ...]:
-    iterations = count(int(run.settings.get("iterations", 1000)))
+    iterations = count(run.settings.iterations)
     return (
         ("dot", "closed form, with 95 % interval"),
         ("diamond", f"{iterations} random iterations"),
-        *((("bar-on", "the darker, the more of these iterations lie there"),) if run.full else ()),
+        *((("bar-on", "the darker, the more of these iterations lie there"),) if run.settings.full else ()),
     )
 
 
@@ -120,7 +130,7 @@ def _sample_rows(run: Run) -> tuple[Row, ...]:
         cells = tuple(found.get((run.click, name), not_computed()) for name in run.editorial)
         return Row("", sample.label, cells)
 
-    return tuple(row(sample) for sample in run.shown)
+    return tuple(row(sample) for sample in shown_samples(run))
 
 
 def _figures(run: Run, known: pl.DataFrame) -> tuple[Figure, ...]:
@@ -179,7 +189,7 @@ def _simulation_sentence(run: Run, known: pl.DataFrame) -> str:
     near = both.filter(
         (pl.col("monte_carlo") - pl.col("exact")).abs() <= _MAX_ERRORS * pl.col("monte_carlo_se")
     ).height
-    iterations = count(int(run.settings.get("iterations", 1000)))
+    iterations = count(run.settings.iterations)
     return (
         f"Algorithm 3 with {iterations} random iterations estimates the closed form: its value lies within "
         f"two standard errors of it in {near} of {plural(both.height, 'case')}. All cases share the same "

@@ -9,11 +9,12 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import capital, count, listed, percent, plural, sentence, visible
+from clickassay.findings.claims import nothing_kept_reason
+from clickassay.findings.run import Run, in_order
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import bars
-from clickassay.report.model import Figure, Run, Section, Table, in_order
+from clickassay.report.model import Figure, Section, Table, shown_samples
 from clickassay.report.sections.log.unjudged import RULES, filled_share
-from clickassay.report.verdict.words import nothing_kept_reason
 
 STEPS = (
     "read", "formed", "rejected", "repeated", "unmatched", "out of time", "no query", "left out",
@@ -60,7 +61,7 @@ def data_line(run: Run) -> str:
         verb = "grades" if read["judgments"] == 1 else "grade"
         filled = filled_share(run, run.headline)
         if filled is not None:
-            rule = RULES[run.settings["unjudged"]]
+            rule = RULES[run.settings.unjudged]
             text += f" and grades that are filled in ({percent(filled)} of all, {rule})"
             verb = "grade"
         text += f" {verb} every result of {percent(row['coverage'])} of the sessions at {run.headline.label} "
@@ -83,7 +84,7 @@ def statistics_section(run: Run) -> Section:
     numbers = ("n_queries", "n_configurations", "n_sessions", "n_all_sessions")
     rows = [
         Row("", sample.label, (*(row[name] for name in numbers), Share(row["coverage"])))
-        for sample in run.shown
+        for sample in shown_samples(run)
         for row in sample.rows(frame).iter_rows(named=True)
     ]
     table = Table(
@@ -95,18 +96,18 @@ def statistics_section(run: Run) -> Section:
 
 
 def _samples_not_shown(run: Run) -> tuple[str, ...]:
-    left = run.n_samples - len(run.shown)
+    left = run.n_samples - len(shown_samples(run))
     text = f"{left} more of the {run.n_samples} samples are in the CSV files only, here and below."
     return (text,) if left > 0 else ()
 
 
 def _filled_notes(run: Run) -> tuple[str, ...]:
     """Return how many of the grades that coverage rests on are not judgments."""
-    shares = {sample.label: filled_share(run, sample) for sample in run.shown}
+    shares = {sample.label: filled_share(run, sample) for sample in shown_samples(run)}
     known = [f"{percent(share)} at {label}" for label, share in shares.items() if share is not None]
     if not known:
         return ()
-    rule = RULES[run.settings["unjudged"]]
+    rule = RULES[run.settings.unjudged]
     return (f"Coverage counts grades that are filled in ({rule}): {listed(known)} of the grades.",)
 
 
@@ -202,7 +203,7 @@ def _titled(source: str, market: str) -> str:
 def _samples(run: Run, special: pl.DataFrame) -> tuple[SampleKey, ...]:
     keys = special.select("market", "depth", "judge").unique().sort("market", "depth", "judge")
     known = [SampleKey(*row) for row in keys.iter_rows()]
-    return tuple(sample for sample in run.shown if sample in known) or tuple(known[:1])
+    return tuple(sample for sample in shown_samples(run) if sample in known) or tuple(known[:1])
 
 
 def _session_panel(

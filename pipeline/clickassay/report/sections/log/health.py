@@ -4,9 +4,10 @@ Examples are left out: a page that is passed on shows no search ids, nor URLs of
 """
 
 from clickassay.core.text import capital
+from clickassay.findings.run import Run
 from clickassay.health.checks import BY_NAME, OK, HealthCheck, fired, well_text
 from clickassay.report.cells import Cell, Row, Spelled
-from clickassay.report.model import Run, Section, Table
+from clickassay.report.model import Section, Table
 from clickassay.report.verdict.words import main_clause
 
 _HEADS = ("Status", "Number", "Fires from")

@@ -8,9 +8,11 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import number, percent, plural, sentence, visible
-from clickassay.report.cells import Cell, Estimate, Row, Share, p_cell, p_text
-from clickassay.report.model import Run, Section, Table, estimate
-from clickassay.report.verdict.ranking import ALPHA, lead_from_row
+from clickassay.findings.estimates import Estimate, estimate
+from clickassay.findings.ranking import ALPHA, lead_from_row
+from clickassay.findings.run import Run
+from clickassay.report.cells import Cell, Row, Share, p_cell, p_text
+from clickassay.report.model import Section, Table
 from clickassay.report.verdict.words import caution_sentence, interval_text, queries_needed_cell
 
 TITLE = "Whose grades?"

@@ -7,8 +7,10 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import number, percent, plural, visible
-from clickassay.report.cells import Cell, Estimate, Row, Share
-from clickassay.report.model import Run, Section, Table
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.run import Run
+from clickassay.report.cells import Cell, Row, Share
+from clickassay.report.model import Section, Table, title_suffix
 
 TITLE = "What to judge next"
 SHOWN = 10
@@ -39,7 +41,7 @@ def next_judgments_section(run: Run) -> Section:
     named = run.labels.relabel(own)
     table = Table(
         "next_judgments",
-        f"Queries with the largest gain per judgment{run.title_suffix(*run.headline_samples)}",
+        f"Queries with the largest gain per judgment{title_suffix(run, *run.headline_samples)}",
         "Query",
         HEADS,
         tuple(

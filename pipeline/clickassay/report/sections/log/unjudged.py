@@ -7,8 +7,10 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import number, percent, sentence, span
-from clickassay.report.cells import Cell, Row, Share, not_computed
-from clickassay.report.model import Run, Section, Table, estimate
+from clickassay.findings.estimates import estimate, not_computed
+from clickassay.findings.run import Run
+from clickassay.report.cells import Cell, Row, Share
+from clickassay.report.model import Section, Table, shown_samples
 
 RULES = {
     "drop": "lists left out",
@@ -32,7 +34,7 @@ EXTREMES_NOTE = (
 
 def filled_share(run: Run, sample: SampleKey) -> float | None:
     """Return the share of the sample's grades that are filled in; None where only judgments are used."""
-    rule = run.settings.get("unjudged", "drop")
+    rule = run.settings.unjudged
     rows = sample.rows(run.frames["unjudged"]).filter(rule=rule)
     return None if rule not in {"zero", "model"} or rows.is_empty() else rows["filled"][0]
 
@@ -42,7 +44,7 @@ def unjudged_sections(run: Run) -> tuple[Section, ...]:
     frame = run.frames["unjudged"]
     if frame.is_empty():
         return ()
-    rows = tuple(row for sample in run.shown for row in _rows(run, sample))
+    rows = tuple(row for sample in shown_samples(run) for row in _rows(run, sample))
     rules = set(frame["rule"].unique())
     notes = tuple(note for rule, note in (("model", MODEL_NOTE), ("best", EXTREMES_NOTE)) if rule in rules)
     table = Table(

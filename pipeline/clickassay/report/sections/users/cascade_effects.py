@@ -7,9 +7,10 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import count, number, percent, plural, visible
+from clickassay.findings.run import Run
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import click_rates
-from clickassay.report.model import Figure, Run, Section, Table
+from clickassay.report.model import Figure, Section, Table, shown_samples
 
 MAX_FOUND = 20
 """Largest number of queries that a run keeps for each sample."""
@@ -79,7 +80,9 @@ def cascade_effects_section(run: Run) -> Section:
 
 def _sample(run: Run) -> SampleKey | None:
     """Return the first of the shown samples with an example that may be named, or the headline sample."""
-    there = (sample for sample in run.shown if _named(run, sample.rows(run.frames["cascade_effects"])))
+    there = (
+        sample for sample in shown_samples(run) if _named(run, sample.rows(run.frames["cascade_effects"]))
+    )
     return next(there, run.headline)
 
 

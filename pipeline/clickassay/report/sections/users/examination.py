@@ -10,10 +10,12 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import count, listed, number, percent, plural, visible
-from clickassay.report.cells import Cell, Estimate, Row
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.run import Run
+from clickassay.report.cells import Cell, Row
 from clickassay.report.charts.discounts import discount_lines
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
-from clickassay.report.model import Figure, Run, Section, Table
+from clickassay.report.model import Figure, Section, Table, shown_samples
 
 TITLE = "How far down users look (examination)"
 MODEL_HEADS = ("Perplexity", "Log-likelihood per session", "Parameters", "p of the nearest RBP")
@@ -95,7 +97,7 @@ def _why_none(run: Run) -> str:
 
 def _models_table(run: Run) -> Table:
     frame = run.frames["click_models"]
-    shown = {(sample.market, sample.depth) for sample in run.shown}
+    shown = {(sample.market, sample.depth) for sample in shown_samples(run)}
     rows = [
         Row(SampleKey(row["market"], row["depth"], EVERY).label, visible(row["model"]), _model_cells(row))
         for row in frame.iter_rows(named=True)
@@ -171,12 +173,12 @@ def _examination_sentences(run: Run, sample: SampleKey, best: Mapping[str, Any])
     """Return which model is best, how far down users look according to it, and which discounts are near."""
     examined = _examined(run, sample)[best["model"]]
     halfway = [place for place, share in enumerate(examined, 1) if share >= 0.5]
-    own = run.settings.get("persistence", 0.8)
+    own = run.settings.persistence
     return (
         f"At {sample.market_and_depth}, {best['model']} predicts sessions best. According to it, "
         f"{percent(examined[-1], 0)} of sessions examine position {len(examined)}, and half of them or more "
         f"look down to position {max(halfway, default=1)}. The discount of RBP is nearest to this with p = "
-        f"{number(best['best_persistence'], 2)} (this run's RBP has p = {number(float(own), 2)}). The "
+        f"{number(best['best_persistence'], 2)} (this run's RBP has p = {number(own, 2)}). The "
         f"discount of DCG, {number(1 / math.log2(len(examined) + 1), 2)} at position {len(examined)}, "
         f"{_against_dcg(examined)}. Fitted on {plural(best['n_fitted'], 'session')}, tested on "
         f"{count(best['n_sessions'])} {TESTED_ON[best['held_out']]}."

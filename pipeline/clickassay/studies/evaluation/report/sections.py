@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.text import MINUS, number, plural, visible
-from clickassay.report.cells import Cell, Estimate, Row, Spelled
+from clickassay.findings.estimates import Estimate
+from clickassay.report.cells import Cell, Row, Spelled
 from clickassay.report.charts.lines import MOST_LINES, Line, curves, difference_bars
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.charts.vega import apart

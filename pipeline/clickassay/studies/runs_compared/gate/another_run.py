@@ -10,7 +10,7 @@ from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleKey
 from clickassay.core.text import plural
-from clickassay.studies.finished_run import FinishedRun
+from clickassay.findings.run import Run
 from clickassay.studies.runs_compared.gate.grammar import NotWorse
 from clickassay.studies.runs_compared.gate.names import parted
 from clickassay.studies.runs_compared.gate.outcome import Outcome, State
@@ -26,7 +26,7 @@ from clickassay.studies.runs_compared.watch import NOTHING_WORSE, check_watch
 from clickassay.studies.runs_compared.words import change_words, clearest
 
 
-def not_worse(run: FinishedRun, rule: NotWorse, key: SampleKey) -> Outcome:
+def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
     """Compare one sample of a run with that of another run.
 
     Raises
@@ -40,7 +40,7 @@ def not_worse(run: FinishedRun, rule: NotWorse, key: SampleKey) -> Outcome:
     if rule.run.resolve() == run.folder.resolve():
         raise SettingsError(f"{rule.run} is the run itself; name another run")
     before = read_run(rule.run)
-    numbers, _ = compare_numbers((before, read_run(run.folder)), _options(before.run, rule, key))
+    numbers, _ = compare_numbers((before, read_run(run.folder)), _options(before, rule, key))
     check_watch(numbers, NOTHING_WORSE, DiffOptions(), name=f"a comparison with {rule.run}")
     return judged(numbers, rule, key)
 
@@ -76,10 +76,10 @@ def _kept(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey, compared: str) 
     return Outcome(rule.text, State.HOLDS, f"none of {compared} fell{most}", key, _found(fell))
 
 
-def _options(before: FinishedRun, rule: NotWorse, key: SampleKey) -> DiffOptions:
-    if not key.rows(before.table(STATISTICS))["n_sessions"].sum():
+def _options(before: Run, rule: NotWorse, key: SampleKey) -> DiffOptions:
+    if not key.rows(before.tables[STATISTICS.name])["n_sessions"].sum():
         raise SettingsError(f"{rule.run} has nothing of {key.label} to compare with; name another run")
-    columns = before.table(CORRELATIONS)["editorial_metric"].unique().sort().to_list()
+    columns = before.tables[CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
     metrics, clicks = parted(rule.names, columns, before.settings, before.folder)
     return DiffOptions(metrics, clicks, (key.depth,), (key.market,), (key.judge,))
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
 from clickassay.core.errors import ReportError, SettingsError
-from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey, largest_samples
+from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
 from clickassay.correlation.jackknife import MIN_QUERIES
+from clickassay.findings.run import Run, open_run
+from clickassay.findings.samples import largest_samples
 from clickassay.health.checks import OK, fired
-from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.runs_compared.gate.another_run import not_worse
 from clickassay.studies.runs_compared.gate.grammar import Health, Limit, NotWorse, Rule
 from clickassay.studies.runs_compared.gate.outcome import Outcome, State
@@ -37,11 +38,11 @@ def check_run(folder: Path, rules: Sequence[Rule], choice: SampleChoice = ANY_SA
     SettingsError
         If a rule names what the run does not have.
     """
-    run = FinishedRun(folder)
+    run = open_run(folder)
     return tuple(_outcome(run, rule, choice) for rule in rules)
 
 
-def _outcome(run: FinishedRun, rule: Rule, choice: SampleChoice) -> Outcome:
+def _outcome(run: Run, rule: Rule, choice: SampleChoice) -> Outcome:
     if isinstance(rule, Health):
         return _health(run, rule)
     try:
@@ -51,13 +52,13 @@ def _outcome(run: FinishedRun, rule: Rule, choice: SampleChoice) -> Outcome:
         raise type(error)(f"rule {rule.text!r}: {error}") from error
 
 
-def _sample(run: FinishedRun, rule: Limit | NotWorse, choice: SampleChoice) -> SampleKey:
+def _sample(run: Run, rule: Limit | NotWorse, choice: SampleChoice) -> SampleKey:
     """Return the sample of a rule; one without a judged list where the run has no other."""
     own = rule.place
     wanted = SampleChoice(
         *(getattr(own if getattr(own, name) is not None else choice, name) for name in SAMPLE_COLUMNS)
     )
-    rows = wanted.rows(run.table(STATISTICS))
+    rows = wanted.rows(run.tables[STATISTICS.name])
     if rows.is_empty() or rows["n_sessions"].sum():
         return run.key(wanted)
     return largest_samples(rows)[0]
@@ -66,8 +67,8 @@ def _sample(run: FinishedRun, rule: Limit | NotWorse, choice: SampleChoice) -> S
 # ---- health -------------------------------------------------------------------------------------------
 
 
-def _health(run: FinishedRun, rule: Health) -> Outcome:
-    checks = fired(run.table(HEALTH_CHECKS))
+def _health(run: Run, rule: Health) -> Outcome:
+    checks = fired(run.tables[HEALTH_CHECKS.name])
     status = checks[0].status if checks else OK
     kept = (status == rule.status) == rule.is_equal
     worst = [one.check for one in checks if one.status == status]
@@ -78,7 +79,7 @@ def _health(run: FinishedRun, rule: Health) -> Outcome:
 # ---- numbers ------------------------------------------------------------------------------------------
 
 
-def _limit(run: FinishedRun, rule: Limit, key: SampleKey) -> Outcome:
+def _limit(run: Run, rule: Limit, key: SampleKey) -> Outcome:
     found = read_quantity(rule.quantity, run, key, rule.names)
     state = state_of(found, rule.comparison, rule.limit)
     return Outcome(

@@ -13,7 +13,7 @@ from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIF
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleKey
-from clickassay.studies.finished_run import FinishedRun
+from clickassay.findings.run import Run
 from clickassay.studies.runs_compared.gate.names import click_metric, editorial_metric, required_click_metric
 from clickassay.studies.runs_compared.levels import mean_levels
 
@@ -55,7 +55,7 @@ class Found:
         return () if self.low is None or self.high is None else (self.low, self.high)
 
 
-Read = Callable[[FinishedRun, SampleKey, tuple[str, ...]], Found]
+Read = Callable[[Run, SampleKey, tuple[str, ...]], Found]
 
 
 @dataclass(frozen=True)
@@ -92,23 +92,23 @@ class Quantity:
 # ---- sizes --------------------------------------------------------------------------------------------
 
 
-def _size(run: FinishedRun, key: SampleKey, names: tuple[str, ...], *, column: str) -> Found:  # noqa: ARG001
-    rows = key.rows(run.table(STATISTICS))
+def _size(run: Run, key: SampleKey, names: tuple[str, ...], *, column: str) -> Found:  # noqa: ARG001
+    rows = key.rows(run.tables[STATISTICS.name])
     return Found(float(rows[column][0]), is_exact=True)
 
 
 # ---- means and correlations ---------------------------------------------------------------------------
 
 
-def _metrics(run: FinishedRun) -> Sequence[str]:
-    return run.table(CORRELATIONS)["editorial_metric"].unique().sort().to_list()
+def _metrics(run: Run) -> Sequence[str]:
+    return run.tables[CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
 
 
-def _editorial(run: FinishedRun, name: str) -> str:
+def _editorial(run: Run, name: str) -> str:
     return editorial_metric(name, _metrics(run), run.settings, run.folder)
 
 
-def _mean(run: FinishedRun, key: SampleKey, names: tuple[str, ...]) -> Found:
+def _mean(run: Run, key: SampleKey, names: tuple[str, ...]) -> Found:
     name = click_metric(names[0]) or _editorial(run, names[0])
     levels = mean_levels(run, key)
     place = levels.names.index(name)
@@ -120,24 +120,24 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _correlation(run: FinishedRun, key: SampleKey, names: tuple[str, ...]) -> Found:
+def _correlation(run: Run, key: SampleKey, names: tuple[str, ...]) -> Found:
     metric, click = _editorial(run, names[0]), required_click_metric(names[1])
-    rows = run.table(CORRELATIONS).filter(split=EVERY, editorial_metric=metric, click_metric=click)
+    rows = run.tables[CORRELATIONS.name].filter(split=EVERY, editorial_metric=metric, click_metric=click)
     return _row_of(run, key.rows(rows), "correlation", f"correlation of {metric} with {click}", key)
 
 
-def _closed_form(run: FinishedRun, key: SampleKey, names: tuple[str, ...]) -> Found:
+def _closed_form(run: Run, key: SampleKey, names: tuple[str, ...]) -> Found:
     metric, click = _editorial(run, names[0]), required_click_metric(names[1])
-    rows = run.table(DIFFERENCES).filter(editorial_metric=metric, click_metric=click)
+    rows = run.tables[DIFFERENCES.name].filter(editorial_metric=metric, click_metric=click)
     return _row_of(run, key.rows(rows), "exact", f"closed form of {metric} with {click}", key)
 
 
-def _difference(run: FinishedRun, key: SampleKey, names: tuple[str, ...]) -> Found:
+def _difference(run: Run, key: SampleKey, names: tuple[str, ...]) -> Found:
     first, second = (_editorial(run, name) for name in names[:2])
     click = required_click_metric(names[2])
     if first == second:
         raise SettingsError(f"a difference is that of two metrics, and {names[0]} and {names[1]} are one")
-    rows = key.rows(run.table(COMPARISONS)).filter(click_metric=click)
+    rows = key.rows(run.tables[COMPARISONS.name]).filter(click_metric=click)
     turned = rows.filter(metric_a=second, metric_b=first).with_columns(
         difference=-pl.col("difference"), ci_low=-pl.col("ci_high"), ci_high=-pl.col("ci_low")
     )
@@ -145,7 +145,7 @@ def _difference(run: FinishedRun, key: SampleKey, names: tuple[str, ...]) -> Fou
     return _row_of(run, own, "difference", f"difference of {first} and {second} by {click}", key)
 
 
-def _row_of(run: FinishedRun, rows: pl.DataFrame, column: str, what: str, key: SampleKey) -> Found:
+def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey) -> Found:
     if rows.is_empty():
         raise SettingsError(
             f"{run.folder} has no {what} of {key.label}; leave the rule out, or make the run again"
@@ -185,7 +185,7 @@ SIZES = frozenset(one.name for one in _ALL if not one.arguments)
 """Those that a run has even if nothing is judged."""
 
 
-def read_quantity(name: str, run: FinishedRun, key: SampleKey, names: tuple[str, ...]) -> Found:
+def read_quantity(name: str, run: Run, key: SampleKey, names: tuple[str, ...]) -> Found:
     """Return a number of one sample of a run.
 
     Raises
@@ -195,7 +195,7 @@ def read_quantity(name: str, run: FinishedRun, key: SampleKey, names: tuple[str,
     ReportError
         If a table of the run is missing or broken.
     """
-    rows = key.rows(run.table(STATISTICS))
+    rows = key.rows(run.tables[STATISTICS.name])
     if name not in SIZES and not rows["n_sessions"][0]:
         return Found(None, reason=NOTHING_JUDGED)
     return QUANTITIES[name].read(run, key, names)

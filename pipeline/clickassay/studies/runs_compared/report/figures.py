@@ -8,10 +8,10 @@ import polars as pl
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleKey
 from clickassay.core.text import number, visible
+from clickassay.findings.estimates import Estimate
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICKS
 from clickassay.metrics.names import parse
-from clickassay.report.cells import Estimate
 from clickassay.report.charts.changes import ChangedNumber, changed_numbers
 from clickassay.report.model import Figure
 from clickassay.studies.runs_compared.numbers import BEYOND

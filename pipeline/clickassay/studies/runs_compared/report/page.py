@@ -19,13 +19,14 @@ from clickassay.core.output import (
     write_json,
 )
 from clickassay.core.provenance import versions
-from clickassay.core.records import SAMPLE_COLUMNS, SampleKey, largest_samples
+from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import visible
+from clickassay.findings.run import open_run
+from clickassay.findings.samples import largest_samples
 from clickassay.report.build import write_table_files
 from clickassay.report.model import Section, Table
 from clickassay.report.writers.markdown import markdown_page
 from clickassay.report.writers.page import downloads, html_page, write_text
-from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.runs_compared.compare import RunComparison
 from clickassay.studies.runs_compared.report.sections import (
     asked_section,
@@ -102,8 +103,8 @@ def _samples(numbers: pl.DataFrame) -> tuple[SampleKey, ...]:
 
 def _headline(found: RunComparison, keys: Sequence[SampleKey]) -> tuple[SampleKey, str]:
     """Return the sample and click metric that pictures show: the largest in run B of those compared."""
-    run = FinishedRun(found.b)
-    keys = [key for key in largest_samples(run.table(STATISTICS)) if key in keys] or keys
+    run = open_run(found.b)
+    keys = [key for key in largest_samples(run.tables[STATISTICS.name]) if key in keys] or keys
     known = found.numbers["click_metric"].drop_nulls().unique().sort().to_list()
     clicks = [name for name in run.settings.click_metric if name in known] or known
     return (*keys, SampleKey(EVERY, 1, EVERY))[0], (*clicks, "")[0]

@@ -9,7 +9,8 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import capital, listed, number, signed, visible
-from clickassay.report.cells import Cell, Estimate, Row, Share, Spelled, p_cell
+from clickassay.findings.estimates import Estimate
+from clickassay.report.cells import Cell, Row, Share, Spelled, p_cell
 from clickassay.report.charts.changes import LEGEND
 from clickassay.report.model import Section, Table
 from clickassay.studies.runs_compared.compare import RunComparison

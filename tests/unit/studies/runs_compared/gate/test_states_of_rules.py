@@ -8,8 +8,8 @@ import pytest
 from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
 from clickassay.core.errors import ReportError, SettingsError
 from clickassay.core.records import SampleChoice, SampleKey
-from clickassay.report.model import read_run
-from clickassay.studies.finished_run import FinishedRun
+from clickassay.findings.run import open_run
+from clickassay.findings.run import run_of as read_run
 from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run, state_of
 from clickassay.studies.runs_compared.gate.grammar import parse_rule, parse_rules
 from clickassay.studies.runs_compared.gate.quantities import Found
@@ -177,7 +177,7 @@ def test_the_sample_by_default_is_that_of_the_headline_with_several_judges(tmp_p
     rows += [("n", 5, judge, 9, 9, 50, 100, 0.5) for judge in ("ann", "bob")]
     statistics = pl.DataFrame(rows, schema=STATISTICS.empty().schema, orient="row")
     run = copied_run(tmp_path / "run", statistics=statistics)
-    key = FinishedRun(run).key()
+    key = open_run(run).key()
     frames = {file.stem: pl.read_parquet(file) for file in run.glob("*.parquet")}
     assert key == read_run(frames, {}).headline == SampleKey("m", 5, "bob")
 

@@ -1,11 +1,9 @@
 """Whether a correlation depends mostly on its most influential queries."""
 
-from functools import lru_cache
-
 import numpy as np
 import polars as pl
 
-from clickassay.report.model import Run
+from clickassay.findings.run import Run
 
 N_INFLUENTIAL = 5
 """Most influential queries that are counted together, as in contracts.correlation.INFLUENCE."""
@@ -23,24 +21,16 @@ def influence_rows(run: Run, metric: str) -> pl.DataFrame:
     return run.headline_rows("influence").filter(click_metric=run.click, editorial_metric=metric)
 
 
-def chance_shares(run: Run) -> tuple[float, float] | None:
+def chance_shares(run: Run, rng: np.random.Generator) -> tuple[float, float] | None:
     """Return the share of the most influential queries by chance: its mean and upper limit, 0..1.
 
     The pull of a query is its sessions times a product of two independent normal deviates, one for each
     metric: as if no query differed from the others but by its sessions. None without a headline sample.
     """
     rows = run.headline_rows("configurations").group_by("query").agg(pl.col("n_sessions").sum())
-    sessions = rows.sort("query")["n_sessions"].to_numpy().astype(np.float64)
-    if not len(sessions):
+    weights = rows.sort("query")["n_sessions"].to_numpy().astype(np.float64)
+    if not len(weights):
         return None
-    return _drawn_shares(sessions.tobytes())
-
-
-@lru_cache(maxsize=1)
-def _drawn_shares(sessions: bytes) -> tuple[float, float]:
-    """Compute `chance_shares` of queries with so many sessions; several sections of a report ask for them."""
-    weights = np.frombuffer(sessions)
-    rng = np.random.default_rng(0)
     shares = []
     for _ in range(CHANCE_DRAWS):
         squares = np.sort((weights * rng.normal(size=len(weights)) * rng.normal(size=len(weights))) ** 2)

@@ -1,4 +1,4 @@
-"""A run folder read back: what is missing, broken or asked for in vain is named."""
+"""A run read back from its folder: what is missing, broken or asked for in vain is named."""
 
 import json
 
@@ -7,7 +7,8 @@ import pytest
 from clickassay.core.contracts.run import LAYOUT, STATISTICS
 from clickassay.core.errors import ActiveError, ReportError
 from clickassay.core.records import SampleChoice, SampleKey
-from clickassay.studies.finished_run import FinishedRun
+from clickassay.findings.ranking import rank
+from clickassay.findings.run import open_run, run_of
 from clickassay.studies.labelling.next_sheet import propose_judgments
 from support.runs.sample_run import copied_run, sample
 
@@ -15,7 +16,7 @@ INFO = {"inputs": {}, "layout": LAYOUT, "settings": {}, "versions": {}}
 
 
 def test_the_largest_sample_that_fits_a_choice_is_taken():
-    run = FinishedRun(sample())
+    run = open_run(sample())
     assert run.key() == SampleKey("north", 5, "all")
     assert run.key(SampleChoice(market="south", depth=10)) == SampleKey("south", 10, "all")
     with pytest.raises(ReportError, match=r"no judged configurations of market west, depth 5; it has: \('no"):
@@ -37,16 +38,16 @@ def test_settings_that_cannot_be_read_are_named(tmp_path, text, message):
     if text is not None:
         (tmp_path / "settings.json").write_text(text)
     with pytest.raises(ReportError, match=message):
-        _ = FinishedRun(tmp_path).settings
+        _ = open_run(tmp_path).settings
 
 
 @pytest.mark.parametrize("layout", [None, 1, LAYOUT + 1])
-@pytest.mark.parametrize("read", [lambda run: run.settings, lambda run: run.table(STATISTICS)])
+@pytest.mark.parametrize("read", [lambda run: run.settings, lambda run: run.tables[STATISTICS.name]])
 def test_a_run_of_another_layout_is_refused_with_what_to_run(tmp_path, layout, read):
     copied_run(tmp_path / "run")
     (tmp_path / "run" / "settings.json").write_text(json.dumps({**INFO, "layout": layout}))
     with pytest.raises(ReportError, match=r"made by another version .* `clickassay run` or `clickassay rep"):
-        read(FinishedRun(tmp_path / "run"))
+        read(open_run(tmp_path / "run"))
 
 
 def test_a_sheet_to_label_that_cannot_be_made_says_why():
@@ -57,3 +58,14 @@ def test_a_sheet_to_label_that_cannot_be_made_says_why():
             propose_judgments(sample(), "coverage", budget)
     with pytest.raises(ActiveError, match=r"a budget of 0\.5 labels is below the \d+ of the first query"):
         propose_judgments(sample(), "coverage", 0.5)
+
+
+def test_a_run_from_its_folder_and_from_its_tables_is_the_same():
+    folder = open_run(sample())
+    frames = run_of({name: folder.tables[name] for name in folder.tables}, folder.info)
+    assert (frames.samples, frames.settings) == (folder.samples, folder.settings)
+    assert (frames.editorial, frames.clicks, frames.counted) == (
+        folder.editorial, folder.clicks, folder.counted,
+    )  # fmt: skip
+    assert rank(frames, frames.headline) == rank(folder, folder.headline)
+    assert frames.labels.rule == folder.labels.rule

@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from clickassay.core.records import SampleKey
-from clickassay.core.text import count, plural
-from clickassay.report.model import Run
-from clickassay.report.verdict.depends import Dependence, by_click, dependence_on_clicks, dependences, varied
-from clickassay.report.verdict.influence import (
+from clickassay.core.text import count, plural, visible
+from clickassay.findings.depends import Dependence, by_click, dependence_on_clicks, dependences, varied
+from clickassay.findings.influence import (
     chance_shares,
     depends_mostly,
     influence_rows,
     influential_share,
 )
-from clickassay.report.verdict.ranking import Quantity, Ranking, rank, rank_differences
-from clickassay.report.verdict.words import nothing_kept_reason
+from clickassay.findings.ranking import Quantity, Ranking, rank, rank_differences
+from clickassay.findings.run import Run
 
 Kind = Literal[
     "metric_best",
@@ -146,6 +146,8 @@ class Findings:
         Whether that depends on the click metric or the sample.
     other_judges
         The verdict with each other judge, at the headline's market and depth.
+    chance
+        The share of influence that a few queries have by chance: `influence.chance_shares`.
     """
 
     verdict: Verdict
@@ -153,15 +155,19 @@ class Findings:
     differences: Claim
     depends: DependsClaim
     other_judges: Mapping[str, Verdict] = field(default_factory=dict)
+    chance: tuple[float, float] | None = None
 
 
-def draw_findings(run: Run) -> Findings:
-    """Draw the verdict and the three findings from the tables of a run."""
+def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
+    """Draw the verdict and the three findings from the tables of a run.
+
+    `rng` draws what share of influence a few queries have by chance.
+    """
     if run.headline is None:
         return _nothing_kept(run)
-    first = rank(run, run.headline)
+    first, chance = rank(run, run.headline), chance_shares(run, rng)
     share = influential_share(influence_rows(run, first.best)) if first.competitors else None
-    few = share is not None and depends_mostly(share, chance_shares(run))
+    few = depends_mostly(share, chance)
     headline = Claim(first, influential_share=share, depends_on_few=few)
     ranked = rank_differences(run, run.headline)
     return Findings(
@@ -173,6 +179,7 @@ def draw_findings(run: Run) -> Findings:
             sample.judge: Verdict(_claims(run, sample, run.counted))
             for sample in varied(run, run.headline, "judge")[1:]
         },
+        chance,
     )
 
 
@@ -216,3 +223,14 @@ def _coverage(run: Run) -> str:
     kept = max(statistics["n_sessions"].to_list())
     share = f"at most {count(kept)} have" if kept else "none has"
     return f"of {plural(int(every), 'session')}, {share} a grade for every result down to the depth"
+
+
+def nothing_kept_reason(run: Run) -> str:
+    """Return that no session was kept, and why most were lost."""
+    lost = run.frames["funnel"].filter(pl.col("source") == "sessions", pl.col("reason") != "")
+    if lost.is_empty() or lost["rows"].sum() == 0:
+        return "no session was kept: the log and the judgments have no configuration in common"
+    most = lost.sort(["rows", "reason"], descending=[True, False]).row(0, named=True)
+    return (
+        f"no session was kept; most were lost because of: {visible(most['reason'])} ({count(most['rows'])})"
+    )

@@ -9,23 +9,28 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import listed
+from clickassay.findings.estimates import Estimate, estimate
+from clickassay.findings.run import Run, in_order
 from clickassay.metrics.catalogue import BASELINES
-from clickassay.report.cells import Estimate
-from clickassay.report.model import Run, estimate, in_order
 
 ALPHA = 0.05
 """A difference is significant when its adjusted p-value is below this."""
+
+ROOM_FOR_NOISE = 0.05
+"""Below this reliability the highest possible correlation is not given: too little is left to divide by."""
 
 Quantity = Literal["correlation", "correlation of differences"]
 """What metrics are ranked by: their correlation with clicks, or that of differences between two rankings."""
 
 
 @dataclass(frozen=True)
-class Lead(Estimate):
+class Lead:
     """How much one metric is ahead of another, and whether that is significant.
 
     Attributes
     ----------
+    estimate
+        The difference, with its interval.
     p_adjusted
         Adjusted p-value of no difference; None when it was not tested.
     queries_needed
@@ -36,10 +41,16 @@ class Lead(Estimate):
         Ends of the interval that holds for all pairs of the family at once; None where there is none.
     """
 
+    estimate: Estimate
     p_adjusted: float | None = None
     queries_needed: float | None = None
     n_queries: int = 0
     together: tuple[float | None, float | None] = (None, None)
+
+    @property
+    def value(self) -> float | None:
+        """The difference."""
+        return self.estimate.value
 
     @property
     def is_significant(self) -> bool:
@@ -162,11 +173,15 @@ class Ranking:
             return self.pairs[first, second]
         if (second, first) in self.pairs:
             return swap_sides(self.pairs[second, first])
-        return Lead(self.competitors[first].value - self.competitors[second].value)
+        return Lead(Estimate(self.competitors[first].value - self.competitors[second].value))
 
     def not_above(self, first: str, others: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of the others that `first` is not significantly above."""
         return tuple(name for name in others if name != first and not self.lead(first, name).is_ahead)
+
+    def above(self, first: str, others: tuple[str, ...]) -> tuple[str, ...]:
+        """Return those of the others that are significantly above `first`, highest first."""
+        return tuple(name for name in others if name != first and self.lead(name, first).is_ahead)
 
     def untested(self, first: str) -> tuple[str, ...]:
         """Return those whose difference from `first` was not tested."""
@@ -248,9 +263,8 @@ def _competitor(row: Mapping[str, Any]) -> Competitor:
 
 def lead_from_row(row: Mapping[str, Any]) -> Lead:
     """Return how much `metric_a` is ahead of `metric_b` in a row of `comparisons`."""
-    found = estimate(row, "difference")
     return Lead(
-        found.value, found.low, found.high, found.reason, found.caution,
+        estimate(row, "difference"),
         p_adjusted=row["p_adjusted"], queries_needed=row["queries_needed"], n_queries=row["n_queries"],
         together=(row.get("simultaneous_low"), row.get("simultaneous_high")),
     )  # fmt: skip
@@ -258,7 +272,29 @@ def lead_from_row(row: Mapping[str, Any]) -> Lead:
 
 def swap_sides(found: Lead) -> Lead:
     """Return a lead with its two sides exchanged."""
-    low, high = found.together
-    ends = (found.value, found.high, found.low, high, low)
-    value, low, high, *together = (None if end is None else -end for end in ends)
-    return replace(found, value=value, low=low, high=high, together=(together[0], together[1]))
+    own, (low, high) = found.estimate, found.together
+    estimate = replace(own, value=_minus(own.value), low=_minus(own.high), high=_minus(own.low))
+    return replace(found, estimate=estimate, together=(_minus(high), _minus(low)))
+
+
+def _minus(number: float | None) -> float | None:
+    return None if number is None else -number
+
+
+def highest_possible(run: Run, ranking: Ranking) -> float | None:
+    """Return the correlation of a metric that knew the click rate of every list; None if it is not known.
+
+    It is the root of the reliability of the click metric: the noise-corrected correlation is the correlation
+    divided by it.
+    """
+    if ranking.sample is None:
+        return None
+    rows = ranking.sample.rows(run.competing("correlations")).filter(
+        pl.col("noise_corrected_low").is_not_null(), pl.col("noise_corrected") != 0,
+        split=EVERY, click_metric=ranking.click,
+    )  # fmt: skip
+    if rows.is_empty():
+        return None
+    row = rows.sort(pl.col("correlation").abs(), descending=True, maintain_order=True).row(0, named=True)
+    root = row["correlation"] / row["noise_corrected"]
+    return root if root * root >= ROOM_FOR_NOISE else None

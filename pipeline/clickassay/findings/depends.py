@@ -12,8 +12,8 @@ import polars as pl
 
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import visible
-from clickassay.report.model import Run
-from clickassay.report.verdict.ranking import Ranking, rank
+from clickassay.findings.ranking import Ranking, rank
+from clickassay.findings.run import Run
 
 NOT_COUNTED = ("SS", "QCTR")
 """Click metrics that are compared only when asked for: SS uses the grades, QCTR counts every click."""

@@ -1,0 +1,113 @@
+"""The judged configurations of a sample of a run as arrays."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.run import CONFIGURATIONS
+from clickassay.core.records import Floats, Integers, Sample, SampleKey
+from clickassay.findings.run import Run, broken
+from clickassay.metrics.clicks import CLICK_METRICS, click_values, good_masks
+from clickassay.metrics.null_success import null_success
+
+
+@dataclass(frozen=True)
+class GradedSample:
+    """A sample of a finished run, and the (N, k) grades of its configurations.
+
+    The click entropy of its queries is NaN, as no table of a run has it.
+    """
+
+    sample: Sample
+    grades: Integers
+
+
+def configurations_of(run: Run, key: SampleKey) -> pl.DataFrame:
+    """Return the judged configurations of a sample, by query and id."""
+    return key.rows(run.tables["configurations"]).sort("query", "configuration_id")
+
+
+def graded_sample(run: Run, key: SampleKey) -> GradedSample:
+    """Return the judged configurations of a sample as arrays, in the order of `configurations_of`.
+
+    Raises
+    ------
+    ReportError
+        If values are missing; the message names the file.
+    """
+    rows, patterns = configurations_of(run, key), run.tables["patterns"]
+    _check_whole(run, rows, patterns, depth=key.depth)
+    grades = _grades(rows, key)
+    return GradedSample(_sample(key, rows, patterns, good_masks(grades, run.settings)), grades)
+
+
+def folds_of(run: Run) -> tuple[int, ...]:
+    """Return the folds of users that the clicks of a run are of, ascending."""
+    return tuple(run.tables["patterns"]["fold"].unique().sort())
+
+
+def sample_without(run: Run, key: SampleKey, fold: int, of: int | None = None) -> Sample:
+    """Return the sample without the users of a fold: the configurations that others were shown.
+
+    With `of`, the folds are put together to so many, a divisor of their number.
+    """
+    own = pl.col("fold") if of is None else pl.col("fold") % of
+    patterns = run.tables["patterns"].filter(own != fold)
+    configurations = configurations_of(run, key)
+    rows = configurations.join(patterns, on="configuration_id", how="semi", maintain_order="left")
+    return _sample(key, rows, patterns, good_masks(_grades(rows, key), run.settings))
+
+
+def _grades(rows: pl.DataFrame, key: SampleKey) -> Integers:
+    return np.array(rows["grades"].to_list(), dtype=np.int64).reshape(rows.height, key.depth)
+
+
+def _check_whole(run: Run, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> None:
+    file = run.file("configurations")
+    nulls = [name for name in rows.columns if rows[name].has_nulls()]
+    if nulls:
+        raise broken(file, f"null in {', '.join(nulls)}")
+    if not (rows["grades"].list.drop_nulls().list.len() == depth).all():
+        raise broken(file, f"not {depth} grades in every row")
+    if rows.join(patterns, on="configuration_id", how="anti").height:
+        raise broken(run.file("patterns"), "configurations without a click pattern")
+
+
+def editorial_names(columns: list[str]) -> tuple[str, ...]:
+    """Return the editorial metrics among the columns of `configurations`, in their order."""
+    fixed = {column.name for column in CONFIGURATIONS.columns}
+    return tuple(name for name in columns if name not in fixed and name not in CLICK_METRICS)
+
+
+def _sample(key: SampleKey, rows: pl.DataFrame, patterns: pl.DataFrame, good: Integers) -> Sample:
+    numbered = rows.select("configuration_id").with_row_index("n")
+    own = patterns.join(numbered, on="configuration_id").sort("n", "click_mask")
+    mask, sessions = (own[name].to_numpy() for name in ("click_mask", "sessions"))
+    clicks = click_values(own["n"].to_numpy(), mask, sessions, good, depth=key.depth)
+    names = editorial_names(rows.columns)
+    queries = rows["query"].unique().sort()
+    return Sample(
+        key=key,
+        queries=tuple(queries),
+        query_index=_index(rows["query"]),
+        sessions=clicks.sessions,
+        click_names=CLICK_METRICS,
+        click_values=clicks.means,
+        click_variances=clicks.variances,
+        null_success=null_success(good, mask, sessions),
+        editorial_names=names,
+        editorial_values=_values(rows, names),
+        configuration_ids=rows["configuration_id"],
+        click_entropy=np.full(len(queries), np.nan),  # not in the run's tables
+    )
+
+
+def _index(queries: pl.Series) -> Integers:
+    index: Integers = queries.rle_id().to_numpy().astype(np.int64)
+    return index
+
+
+def _values(rows: pl.DataFrame, names: tuple[str, ...]) -> Floats:
+    values: Floats = np.ascontiguousarray(rows.select(names).to_numpy(), dtype=np.float64)
+    return values

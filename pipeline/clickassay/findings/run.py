@@ -1,0 +1,339 @@
+"""One record of a run: its tables by contract, its settings, its headline; from frames or from a folder."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.form import ContractError
+from clickassay.core.contracts.form import Table as Contract
+from clickassay.core.contracts.patterns import PATTERNS
+from clickassay.core.contracts.run import ANOTHER_LAYOUT, CONFIGURATIONS, LAYOUT, RUN_TABLES
+from clickassay.core.errors import ReportError
+from clickassay.core.files.documents import DocumentError, read_json
+from clickassay.core.files.machine import refuse_machine_fault
+from clickassay.core.output import SETTINGS_FILE
+from clickassay.core.privacy import QueryLabels, number_rare_classes
+from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
+from clickassay.core.settings import Settings
+from clickassay.core.tables import scan_parquet
+from clickassay.core.text import first_line, listed, visible
+from clickassay.findings.samples import kept_samples, largest_samples
+from clickassay.inputs.files import READ_ERRORS
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.editorial import EDITORIAL_METRICS
+
+OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
+"""Splits whose classes are not values of an attribute that the user gave, but for yes and no."""
+
+COMPETING = ("correlations", "comparisons", "differences", "difference_comparisons")
+"""Tables in which baselines compete with the other metrics."""
+
+_PARTS = ("inputs", "settings", "versions")
+_CONTRACTS = {table.name: table for table in RUN_TABLES}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run: every study, and the report, reads it through this record.
+
+    Attributes
+    ----------
+    tables
+        The tables of `contracts.run.RUN_TABLES` by name, in the forms of their contracts.
+    info
+        The content of ``settings.json``: inputs, versions, command and more.
+    settings
+        The settings that it was made with.
+    folder
+        Where it lies; empty for a run that has not been written.
+    """
+
+    tables: Mapping[str, pl.DataFrame]
+    info: Mapping[str, Any]
+    settings: Settings
+    folder: Path = Path()
+
+    # ---- samples ----
+
+    @cached_property
+    def samples(self) -> tuple[SampleKey, ...]:
+        """The samples with judged configurations, the headline first."""
+        return kept_samples(self.tables["statistics"])
+
+    @property
+    def headline(self) -> SampleKey | None:
+        """The sample of the headline; None where no session was kept anywhere."""
+        return next(iter(self.samples), None)
+
+    @property
+    def headline_samples(self) -> tuple[SampleKey, ...]:
+        """The headline sample, or none."""
+        return self.samples[:1]
+
+    @property
+    def n_samples(self) -> int:
+        """All samples of the run, also those without a judged configuration."""
+        return self.tables["statistics"].height
+
+    def key(self, wanted: SampleChoice = ANY_SAMPLE) -> SampleKey:
+        """Choose a sample that has judged configurations: of several, the largest.
+
+        Raises
+        ------
+        ReportError
+            If there is none such.
+        """
+        kept = self.tables["statistics"].filter(pl.col("n_sessions") > 0)
+        found = wanted.rows(kept)
+        if found.is_empty():
+            has = "; ".join(str(row) for row in kept.select(SAMPLE_COLUMNS).head(8).iter_rows())
+            raise ReportError(
+                f"{self.folder} has no judged configurations of {wanted.label or 'any kind'}; it has: "
+                f"{has or 'none'}"
+            )
+        return largest_samples(found)[0]
+
+    # ---- rows ----
+
+    @cached_property
+    def frames(self) -> Mapping[str, pl.DataFrame]:
+        """The tables without rows that concern baselines; classes of few queries are numbered."""
+        frames = {name: frame.filter(~_concerns_baseline(frame)) for name, frame in self.tables.items()}
+        rare = number_rare_classes(frames["correlations"], OWN_SPLITS, self.settings.min_users)
+        return MappingProxyType({**frames, "correlations": rare})
+
+    def of_baselines(self, name: str) -> pl.DataFrame:
+        """Rows of a table of `COMPETING` that concern baselines."""
+        return self.tables[name].filter(_concerns_baseline(self.tables[name]))
+
+    def competing(self, name: str) -> pl.DataFrame:
+        """Rows of a table of `COMPETING`, with the rows that concern baselines at the end."""
+        return pl.concat([self.frames[name], self.of_baselines(name)])
+
+    def headline_rows(self, name: str) -> pl.DataFrame:
+        """Rows of a table of the headline sample; no row when there is no such sample."""
+        return self.frames[name].head(0) if self.headline is None else self.headline.rows(self.frames[name])
+
+    def correlations(self, sample: SampleKey, *, split: str = EVERY) -> pl.DataFrame:
+        """Rows of `correlations` of one sample and split."""
+        return sample.rows(self.frames["correlations"]).filter(split=split)
+
+    # ---- names ----
+
+    @cached_property
+    def editorial(self) -> tuple[str, ...]:
+        """Editorial metrics of the run in the order of reports, variants last."""
+        return in_order(self._names("editorial_metric"), EDITORIAL_METRICS)
+
+    @cached_property
+    def clicks(self) -> tuple[str, ...]:
+        """Click metrics of the run in the order of reports, QCTR last."""
+        return in_order(self._names("click_metric"), CLICK_METRICS)
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Click metrics that the verdict is about; the first is that of all headline numbers."""
+        return self.settings.click_metric
+
+    @property
+    def click(self) -> str:
+        """The headline click metric."""
+        return self.counted[0]
+
+    def _names(self, column: str) -> list[str]:
+        columns = [self.frames[name][column] for name in ("correlations", "differences")]
+        return pl.concat(columns).unique().to_list()
+
+    @cached_property
+    def labels(self) -> QueryLabels:
+        """Names or digests of its queries."""
+        return QueryLabels(self.tables["queries"], self.settings.min_users)
+
+    @property
+    def success_label(self) -> str:
+        """The label of the lowest grade that counts as success for SS."""
+        return self.grade_label(self.settings.success_grade)
+
+    def grade_label(self, grade: int) -> str:
+        """Return the scale's label of a grade, or ``grade 2`` where the scale has none of its own."""
+        scale = self.settings.scale
+        if len(scale) != self.settings.max_grade + 1:
+            scale = ()  # the labels of another scale than that of --max-grade
+        labels = [visible(label) for label in scale]  # cut: two long ones may look alike
+        is_known = 0 <= grade < len(labels) and labels.count(labels[grade]) == 1
+        return labels[grade] if is_known else f"grade {grade}"
+
+    # ---- parts of a table ----
+
+    def file(self, table: str) -> Path:
+        """Return the file of a table of a run that lies in a folder.
+
+        Raises
+        ------
+        ReportError
+            If it is missing.
+        """
+        file = self.folder / f"{table}.parquet"
+        if not file.is_file():
+            raise _no_run(self.folder, file.name)
+        return file
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """Return a table as written, to read a part of it with `collect`."""
+        is_written = isinstance(self.tables, _FolderTables)
+        return scan_parquet(self.file(table)) if is_written else self.tables[table].lazy()
+
+    def columns(self, table: str) -> list[str]:
+        """Return the names of the columns of a table as written."""
+        return self.collect(self.scan(table).limit(0)).columns
+
+    def collect(self, rows: pl.LazyFrame) -> pl.DataFrame:
+        """Read rows of a query on `scan`.
+
+        Raises
+        ------
+        ReportError
+            If a file is broken.
+        """
+        try:
+            return rows.collect()
+        except READ_ERRORS as error:
+            refuse_machine_fault(self.folder, error)
+            message = f"a table in {self.folder} is broken ({first_line(error)}); make the run again"
+            raise ReportError(message) from error
+
+
+def run_of(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
+    """Return the run of these tables, which are put into the forms of their contracts.
+
+    Parameters
+    ----------
+    tables
+        The tables of `contracts.run.RUN_TABLES` by name.
+    info
+        The content of ``settings.json``.
+
+    Raises
+    ------
+    ReportError
+        If a table is missing.
+    ContractError
+        If a table does not have the form of its contract.
+    """
+    missing = [name for name in _CONTRACTS if name not in tables]
+    if missing:
+        expected = listed(_CONTRACTS)
+        raise ReportError(f"no table {listed(missing)} to report; a run has {expected}: run it again")
+    frames = {name: _in_form(contract, tables[name]) for name, contract in _CONTRACTS.items()}
+    return Run(MappingProxyType(frames), info, settings_of(info))
+
+
+def open_run(folder: Path) -> Run:
+    """Return the run that `clickassay run` or `clickassay report` wrote to a folder.
+
+    A table is read when it is first asked for; a broken one raises ReportError then, with the file's name.
+
+    Raises
+    ------
+    ReportError
+        If the folder is no run, was made by a version that names things otherwise, or its settings.json is
+        broken; the message names the file.
+    """
+    info = _info(folder)
+    try:
+        settings = settings_of(info)
+    except (ValueError, TypeError) as error:
+        raise broken(folder / SETTINGS_FILE, first_line(error)) from error
+    return Run(_FolderTables(folder), info, settings, folder)
+
+
+def settings_of(info: Mapping[str, Any]) -> Settings:
+    """Return the settings of a ``settings.json``; those that this version does not have are left out."""
+    written = info.get("settings") or {}
+    known = {name: written[name] for name in Settings.model_fields if name in written}
+    if "max_grade" in known and len(known.get("scale", ())) != known["max_grade"] + 1:
+        known.pop("scale", None)  # --max-grade alone: the scale has no labels
+    return Settings(**known)
+
+
+def _info(folder: Path) -> Mapping[str, Any]:
+    file = folder / SETTINGS_FILE
+    if not file.is_file():
+        raise _no_run(folder, file.name)
+    try:
+        info = read_json(file)
+    except (OSError, DocumentError) as error:
+        refuse_machine_fault(file, error)
+        raise broken(file, first_line(error)) from error
+    if not all(isinstance(info.get(part), dict) for part in _PARTS):
+        raise broken(file, f"expected an object with {', '.join(_PARTS)}")
+    if "layout" not in info and not (folder / f"{CONFIGURATIONS.name}.parquet").is_file():
+        raise _no_run(folder, f"{CONFIGURATIONS.name}.parquet")
+    if info.get("layout") != LAYOUT:
+        raise ReportError(f"{folder} {ANOTHER_LAYOUT}")
+    return info
+
+
+class _FolderTables(Mapping[str, pl.DataFrame]):
+    """The tables of a folder by name; each is read once, when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._read:
+            self._read[name] = self._table(_CONTRACTS[name])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_CONTRACTS)
+
+    def __len__(self) -> int:
+        return len(_CONTRACTS)
+
+    def _table(self, contract: Contract) -> pl.DataFrame:
+        file = self._folder / f"{contract.name}.parquet"
+        if not file.is_file():
+            raise _no_run(self._folder, file.name)
+        try:
+            return contract.canonical(scan_parquet(file).collect()).with_columns(cs.float().fill_nan(None))
+        except (*READ_ERRORS, ContractError) as error:
+            refuse_machine_fault(file, error)
+            raise broken(file, first_line(error)) from error
+
+
+def broken(file: Path, what: str) -> ReportError:
+    """Return the error of a file of a run that cannot be used."""
+    return ReportError(f"{file} is broken ({what}); make the run again")
+
+
+def _no_run(folder: Path, name: str) -> ReportError:
+    return ReportError(f"no {name} in {folder}: give a folder that `clickassay run` made")
+
+
+def _in_form(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:
+    # The pattern table may have millions of rows and is only summed: its order is no matter.
+    if contract is PATTERNS:
+        contract.canonical(frame.head(0))
+        return frame
+    return contract.canonical(frame).with_columns(cs.float().fill_nan(None))
+
+
+def _concerns_baseline(frame: pl.DataFrame) -> pl.Expr:
+    names = [name for name in ("editorial_metric", "metric_a", "metric_b") if name in frame.columns]
+    return pl.any_horizontal(pl.lit(False), *(pl.col(name).is_in(BASELINES) for name in names))
+
+
+def in_order(found: Sequence[str], order: Sequence[str]) -> tuple[str, ...]:
+    """Return the `found` names in the given order, unknown ones after them by name."""
+    known = [name for name in order if name in found]
+    return (*known, *sorted(set(found) - set(order)))
