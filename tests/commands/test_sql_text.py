@@ -180,12 +180,28 @@ def test_signs_that_spark_reads_as_patterns_are_no_part_of_a_folder_to_write():
     assert "a{b}/patterns.parquet" in printed("--dialect", "duckdb", "--out", "a{b}")
 
 
-def test_a_settings_file_that_keeps_only_judged_queries_is_refused(tmp_path):
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("setting", "named"),
+    [
+        ("only_judged = true", "only_judged = True"),
+        ("time_zone = 'Europe/Berlin'", "time_zone = Europe/Berlin"),
+        ("clock = '2026-06-30'", "clock = 2026-06-30T00:00:00+00:00"),
+    ],
+)
+def test_a_setting_of_the_log_that_the_sql_does_not_have_is_refused_in_one_line(
+    tmp_path, dialect, setting, named
+):
     file = tmp_path / "s.toml"
-    file.write_text("only_judged = true\n")
-    assert "only_judged cannot be written as SQL" in tiny.one_line(
-        tiny.inside("sql", "--dialect", "duckdb", "--settings", file)
-    )
+    file.write_text(f"{setting}\n")
+    line = tiny.one_line(tiny.inside("sql", "--dialect", dialect, "--settings", file))
+    assert f"{named} cannot be written as SQL; leave it out, " in line
+
+
+def test_settings_that_are_not_of_the_log_or_are_the_default_leave_the_script_as_it_is(tmp_path):
+    file = tmp_path / "s.toml"
+    file.write_text("only_judged = false\ntime_zone = 'UTC'\nrelevant_grade = 2\nmax_rejected = 0.5\n")
+    assert printed("--dialect", "duckdb", "--settings", file) == printed("--dialect", "duckdb")
 
 
 # ---- how it reads -----------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Inputs that are replaced while a run reads them: no run has the digest of one and numbers of another."""
 
 import hashlib
+import json
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError
+from clickassay.core.progress import Event
 from clickassay.core.settings import load_settings
+from clickassay.inputs import tables
 from clickassay.inputs.importers.ubi.importer import import_ubi
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_run
@@ -48,14 +51,42 @@ def test_a_log_that_is_replaced_while_it_is_read_leaves_no_pattern_table(tmp_pat
     assert not log.out.exists()
 
 
-@pytest.mark.parametrize("when", ["correlating", "reading the pattern table"])
-def test_judgments_that_are_replaced_while_a_run_uses_them_leave_no_run(tmp_path, when):
-    log = tiny.write_log(tmp_path)
+@pytest.fixture
+def log(tmp_path):
+    return tiny.write_log(tmp_path / "log")
+
+
+def run_of(log, **more):
     paths = [str(parquet(log, one)) for one in ("searches", "clicks", "judgments")]
-    settings = load_settings(depth=[3], iterations=5, max_rejected=0.9, click_models=("NONE",))
+    settings = load_settings(
+        depth=[3], iterations=5, max_rejected=0.9, click_models=("NONE",), clock="2026-06-30"
+    )
+    make_run(*paths, None, log.out, settings, **more)
+
+
+def test_judgments_that_are_replaced_while_they_are_read_leave_no_run(log, monkeypatch):
+    replace = replaced_at("reading", parquet(log, "judgments"))
+    read = tables.collected
+    monkeypatch.setattr(tables, "collected", lambda table: (replace(Event("reading")), read(table))[1])
     with pytest.raises(InputError, match=r"^judgments: .* was changed while it was read; run again$"):
-        make_run(*paths, None, log.out, settings, progress=replaced_at(when, parquet(log, "judgments")))
+        run_of(log)
     assert not log.out.exists()
+
+
+def test_a_run_has_digest_and_numbers_of_the_judgments_that_it_read_whatever_comes_later(tmp_path):
+    kept, replaced = (tiny.write_log(tmp_path / name) for name in ("kept", "replaced"))
+    run_of(kept)
+    run_of(replaced, progress=replaced_at("forming sessions", parquet(replaced, "judgments")))
+    assert parquet(replaced, "judgments").with_name("done").exists()
+    digests = [
+        json.loads((log.out / "settings.json").read_text())["inputs"]["judgments"]["digest"]
+        for log in (kept, replaced)
+    ]
+    assert digests[0] == digests[1]
+    for table in ("funnel", "configurations", "correlations", "health"):
+        assert (kept.out / f"{table}.parquet").read_bytes() == (
+            replaced.out / f"{table}.parquet"
+        ).read_bytes()
 
 
 def shorter_at(message, file):

@@ -6,8 +6,9 @@ import pytest
 from clickassay.core.settings import Settings
 from clickassay.health.checks import BY_NAME, compared
 from clickassay.health.judgment_checks import order_check, order_words
-from clickassay.jobs.health import whole_health
-from clickassay.jobs.patterns import log_to_table
+from clickassay.jobs.health import log_measures, whole_health
+from clickassay.jobs.inputs import open_log
+from clickassay.jobs.patterns import log_table
 from clickassay.judgments.prepare import judged_queries, prepare_judgments
 from clickassay.patterns.lists import log_lists
 from tests.support.logs.sick import SICK, healthy
@@ -27,12 +28,12 @@ def found_in(folder, change_searches, change_judgments):
     change_searches(SEARCHES).write_parquet(searches)
     CLICKS.write_parquet(clicks)
     settings = Settings()
-    table = log_to_table(searches, clicks, settings)
+    table = log_table(open_log(searches, clicks, settings), settings)
     rows = change_judgments(JUDGMENTS).with_columns(judge=pl.lit("all"), market=pl.lit("all"))
     queries = pl.concat(table.queries)
     graded = prepare_judgments(rows, queries, settings, by_market=False)
     judged = judged_queries(rows, by_market=False)
-    found = whole_health(table, log_lists(table), (graded, judged), settings, {})
+    found = whole_health(log_measures(table, settings), table, log_lists(table), (graded, judged), settings)
     of_clicks = {"clicks_elsewhere", "flat_clicks"}  # clicks keep their URLs where lists change theirs
     return [one for one in found if one.fires and one.check not in of_clicks]
 

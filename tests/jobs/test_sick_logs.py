@@ -6,8 +6,9 @@ import pytest
 from clickassay.core.settings import Settings
 from clickassay.health.checks import checks_with, compared
 from clickassay.health.list_checks import list_checks
-from clickassay.jobs.health import examples_of, log_health
-from clickassay.jobs.patterns import log_to_table
+from clickassay.jobs.health import in_order, log_measures
+from clickassay.jobs.inputs import open_log
+from clickassay.jobs.patterns import log_table
 from clickassay.judgments.shown import clicks_by_position
 from clickassay.patterns.lists import log_lists
 from support.logs import tiny
@@ -21,11 +22,12 @@ def found_in(folder, change_searches, change_clicks, **more):
     change_searches(SEARCHES).write_parquet(searches)
     change_clicks(CLICKS).write_parquet(clicks)
     settings = Settings(**more)
-    table = log_to_table(searches, clicks, settings)
+    inputs = open_log(searches, clicks, settings)
+    table = log_table(inputs, settings)
     lists = log_lists(table)
     positions = list(clicks_by_position(lists, table.stored_depth))
     of_lists = compared(list_checks(lists, positions, table.stored_depth), checks_with(settings.health_limit))
-    found = (*log_health(table, settings, examples_of(searches, clicks, table, settings)), *of_lists)
+    found = (*in_order(log_measures(table, settings, inputs.log), settings), *of_lists)
     return [one for one in found if one.fires]
 
 

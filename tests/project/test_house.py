@@ -8,7 +8,11 @@ agree about what is listed, and what they make of the rest, is shown in ``spark/
 """
 
 import ast
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import sqlglot
@@ -113,6 +117,41 @@ def test_files_are_listed_by_one_walk_and_opened_by_one_function():
 )  # fmt: skip
 def test_the_search_for_calls_finds_them_however_they_are_made(source, found):
     assert list(calls_to_files(ast.parse(source))) == found
+
+
+# ---- studies ------------------------------------------------------------------------------------
+
+
+def contract_of_studies():
+    """Return the contract of studies in pyproject.toml, as the section of a file of import-linter."""
+    lines = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("[[tool.importlinter.contracts]]")
+    (contract,) = [part.partition("\n[")[0] for part in lines if "no study knows another" in part]
+    return f'[tool.importlinter]\nroot_package = "clickassay"\n[[tool.importlinter.contracts]]\n{contract}'
+
+
+@pytest.mark.parametrize(
+    ("imported", "kept"),
+    [
+        (("finished_run", "questions"), True),
+        (("evaluation",), False),
+        (("evaluation", "labelling"), False),
+    ],
+)
+def test_a_new_study_may_not_import_another(tmp_path, imported, kept):
+    studies = tmp_path / "clickassay" / "studies"
+    for folder in (studies, *(studies / name for name in ("evaluation", "labelling", "anew"))):
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text("", encoding="utf-8")
+    (tmp_path / "clickassay" / "__init__.py").write_text("", encoding="utf-8")
+    for module in ("finished_run", "questions"):
+        (studies / f"{module}.py").write_text("", encoding="utf-8")
+    lines = [f"import clickassay.studies.{name}\n" for name in imported]
+    (studies / "anew" / "asking.py").write_text("".join(lines), encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(contract_of_studies(), encoding="utf-8")
+    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
+    here = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    told = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True, check=False)
+    assert f"{1 if kept else 0} kept, {0 if kept else 1} broken" in told.stdout, told.stdout + told.stderr
 
 
 # ---- no SQL in Python -------------------------------------------------------------------------

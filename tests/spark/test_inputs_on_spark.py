@@ -6,9 +6,12 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError
+from clickassay.core.settings import load_settings
+from clickassay.inputs import tables
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.sources.lakes import MARKS
 from clickassay.inputs.tables import collected, read_input
+from clickassay.jobs.run import make_run
 from clickassay.logs.spark.read import read_for_spark
 from support.logs import tiny
 
@@ -135,3 +138,18 @@ def test_times_without_a_zone_are_of_the_zone_that_is_given_as_on_the_default_en
         spark, "searches", f"file://{tmp_path}/zoned.parquet", SEARCHES, lambda _: "unused", zone
     )
     assert away.frame.count() == 3
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_run_on_spark_opens_each_input_once_and_shows_what_is_wrong_with_its_clicks(tmp_path, monkeypatch):
+    opened, find_files = [], tables.find_files
+    monkeypatch.setattr(
+        tables, "find_files", lambda what, path: (opened.append(what), find_files(what, path))[1]
+    )
+    log = tiny.write_log(tmp_path, clicks=tiny.clicks().with_columns(url=pl.lit("elsewhere")))
+    few = {"depth": [3], "iterations": 5, "max_rejected": 0.9, "click_models": ("NONE",)}
+    told = make_run(
+        log.searches, log.clicks, log.judgments, None, log.out, load_settings(**few, engine="spark")
+    )
+    assert sorted(opened) == ["clicks", "judgments", "searches"]
+    assert ["elsewhere" in one.example for one in told.health if one.check == "clicks_elsewhere"] == [True]

@@ -13,11 +13,10 @@ from typing import Annotated, Any, Optional
 import typer
 
 from clickassay.cli.options import Group, click_metric_names, click_model_names, declared_option, metric_names
-from clickassay.core.settings import SETTINGS, Setting, Settings, load_settings
+from clickassay.core.settings import LOG_SETTINGS, SETTINGS, Setting, Settings, load_settings
 
-LOG_SETTINGS = ("depth", "idle_minutes", "idle_scope", "normalise_urls", "max_rejected", "clock", "time_zone")
-"""Settings of sessions and configurations."""
-BATCH_SETTINGS = ("only_judged", "batch", "folds")
+TABLE_SETTINGS = (*LOG_SETTINGS, "max_rejected", "batch")
+"""Settings of the pattern table, and of how it is made."""
 GRADE_SETTINGS = ("scale", "max_grade", "relevant_grade", "success_grade", "conflicts")
 METRIC_SETTINGS = ("metric", "click_metric", "persistence", "pool", "unjudged", "click_models")
 REPORT_SETTINGS = (

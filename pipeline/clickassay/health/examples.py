@@ -48,6 +48,7 @@ def click_examples(
         "late_clicks": _offset(joined, idle_ms),
         "clicks_elsewhere": _urls(joined) if by_url else "",
     }
+    texts["lost_clicks"] = " ".join(filter(None, (texts["unmatched_clicks"], texts["late_clicks"])))
     return {name: text for name, text in texts.items() if text}
 
 

@@ -22,17 +22,15 @@ _ENOUGH_CLICKS = 20
 """A day without a click is one of which so many were to be expected."""
 
 
-def log_checks(funnel: pl.DataFrame, health: pl.DataFrame, examples: Mapping[str, str]) -> Iterator[Measured]:
+def log_checks(funnel: pl.DataFrame, health: pl.DataFrame) -> Iterator[Measured]:
     """Yield the numbers of the checks of a log.
 
     Parameters
     ----------
     funnel, health
         Tables of a pattern table.
-    examples
-        By check, what shows it; see `examples`.
     """
-    yield from _click_checks(funnel, examples)
+    yield from _click_checks(funnel)
     yield from _repeats_check(funnel)
     days = days_of(health)
     if days is not None:
@@ -84,14 +82,14 @@ def _repeats_check(funnel: pl.DataFrame) -> Iterator[Measured]:
         )  # fmt: skip
 
 
-def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator[Measured]:
+def _click_checks(funnel: pl.DataFrame) -> Iterator[Measured]:
     clicks = _Clicks(funnel)
     yield Measured(
         "no_clicks", clicks.read, "The log has no click.", "Check that --clicks names the clicks of this log."
     )
     if not clicks.read:
         return
-    found = [*_lost_checks(clicks, examples), *_rejected_checks(clicks), *_elsewhere(clicks, examples)]
+    found = [*_lost_checks(clicks), *_rejected_checks(clicks), *_elsewhere(clicks)]
     if clicks.read >= _FEW_CLICKS:
         yield from found
         return
@@ -101,7 +99,7 @@ def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator
     yield from too_few(clicks.read, _FEW_CLICKS, "clicks", *silent)
 
 
-def _elsewhere(clicks: "_Clicks", examples: Mapping[str, str]) -> Iterator[Measured]:
+def _elsewhere(clicks: "_Clicks") -> Iterator[Measured]:
     if not clicks.in_time:
         return
     kept = clicks.rows("kept")
@@ -116,11 +114,10 @@ def _elsewhere(clicks: "_Clicks", examples: Mapping[str, str]) -> Iterator[Measu
         f"{clicks.part(clicks.elsewhere, clicks.in_time)} of the clicks are on none of the first "
         f"{clicks.depth} results of their search.",
         "Write URLs alike in clicks and results; if users click further down, set a larger --depth.",
-        examples.get("clicks_elsewhere", ""),
     )  # fmt: skip
 
 
-def _lost_checks(clicks: "_Clicks", examples: Mapping[str, str]) -> Iterator[Measured]:
+def _lost_checks(clicks: "_Clicks") -> Iterator[Measured]:
     unmatched, late = clicks.rows("unmatched"), clicks.rows("out of time")
     yield Measured(
         "lost_clicks",
@@ -129,21 +126,18 @@ def _lost_checks(clicks: "_Clicks", examples: Mapping[str, str]) -> Iterator[Mea
         f"belong to: {count(unmatched)} name one that the log does not have, {count(late)} are beyond its "
         "idle limit.",
         "Check search_id and the time zone of both tables: `clickassay inspect` shows examples.",
-        " ".join(filter(None, (examples.get(name) for name in ("unmatched_clicks", "late_clicks")))),
     )
     yield Measured(
         "unmatched_clicks",
         unmatched / clicks.read,
         f"{clicks.part(unmatched)} of the clicks name a search that the log does not have.",
         "Write search_id alike in both tables (case, spaces, prefix), and give the searches of all days.",
-        examples.get("unmatched_clicks", ""),
     )
     yield Measured(
         "late_clicks",
         late / clicks.read,
         f"{clicks.part(late)} of the clicks are beyond the idle limit of their search.",
         "Give the times of both tables in UTC; if clicks really come so late, set --idle-minutes.",
-        examples.get("late_clicks", ""),
     )
 
 

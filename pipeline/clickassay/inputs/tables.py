@@ -270,6 +270,43 @@ def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, A
     _refuse_changed(files)
 
 
+@dataclass(frozen=True)
+class WholeInput:
+    """A small input that was read whole, once.
+
+    Attributes
+    ----------
+    rows
+        Its rows, in canonical types.
+    columns
+        Names of the columns that the files really have.
+    identity
+        Of its files, as `watched` yields it.
+    """
+
+    rows: pl.DataFrame
+    columns: frozenset[str]
+    identity: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, table: Input, progress: Progress = silent) -> "WholeInput":
+        """Read an input.
+
+        Raises
+        ------
+        InputError
+            If a file of it is truncated, does not match its schema, or was changed meanwhile.
+        """
+        with watched(table, progress=progress) as identities:
+            rows = collected(table)
+        return cls(rows, table.columns, identities[table.what])
+
+    @property
+    def by_market(self) -> bool:
+        """Whether its column market means something."""
+        return "market" in self.columns
+
+
 def _refuse_changed(files: Mapping[str, Sequence[FileFingerprint]]) -> None:
     for what, some in files.items():
         refuse_changed(what, some)

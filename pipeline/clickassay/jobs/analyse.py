@@ -1,6 +1,5 @@
 """From a pattern table and judgments to every table of a run: the order of the stages after the log."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,17 +20,15 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import query_splits
 from clickassay.correlation.comparisons import comparisons, difference_comparisons
-from clickassay.correlation.disagreements import judge_disagreements
 from clickassay.correlation.influence import influence
-from clickassay.correlation.judges import agreement, confusion, judge_comparisons
+from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons
+from clickassay.correlation.judges.disagreements import judge_disagreements
 from clickassay.correlation.tables import correlations, differences
 from clickassay.correlation.weighted import sample_moments
 from clickassay.health.checks import health_table, refuse_stops
-from clickassay.inputs.columns import JUDGMENTS, QUERIES
-from clickassay.inputs.normalise import normalise_queries
-from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.click_models import click_tables
-from clickassay.jobs.health import judged_log, log_health, run_health
+from clickassay.jobs.health import in_order, judged_log, log_measures, run_health
+from clickassay.jobs.inputs import Inputs, with_judgments
 from clickassay.jobs.strata import (
     DROP,
     Strata,
@@ -42,15 +39,11 @@ from clickassay.jobs.strata import (
     split_users,
     unjudged_table,
 )
-from clickassay.judgments.prepare import check_labels, judged_queries, prepare_judgments
+from clickassay.judgments.prepare import Judgments, check_labels, judged_queries, prepare_judgments
 from clickassay.metrics.scoring import Measurements, formed_sessions
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
 
 Frames = dict[str, pl.DataFrame]
-
-
-LOG_SETTINGS = ("idle_minutes", "idle_scope", "normalise_urls", "folds", "only_judged")
-"""Settings that have their effect when the pattern table is made, and that every table names."""
 
 
 def analyse(
@@ -74,35 +67,29 @@ def analyse(
     -------
     Frames by table name, in the forms of `contracts.run.RUN_TABLES`.
     """
-    given = read_input("judgments", judgments, JUDGMENTS)
-    return analyse_tables(table.staged(), given, query_attributes(queries), settings, progress)
+    inputs = with_judgments(Inputs(), judgments, queries, settings, progress)
+    return analyse_tables(table.staged(), inputs, settings, progress)[0]
 
 
 def analyse_tables(
-    table: StagedTable,
-    judgments: Input,
-    attributes: pl.DataFrame | None,
-    settings: Settings,
-    progress: Progress,
-    examples: Mapping[str, str] | None = None,
-) -> Frames:
-    """Compute the tables of `analyse` from judgments that are open, and attributes that have been read.
-
-    `examples` show what checks of the log say, as of `jobs.health.examples_of`.
+    table: StagedTable, inputs: Inputs, settings: Settings, progress: Progress
+) -> tuple[Frames, Judgments]:
+    """Compute the tables of `analyse` from inputs that are open; return the usable judgments too.
 
     Raises
     ------
     InputError
         If a check of the log's health says that it is no use to go on.
     """
-    refuse_stops(log_health(table, settings, examples))
+    measures = log_measures(table, settings, inputs.log)
+    refuse_stops(in_order(measures, settings))
     check_depths(table, settings.depth)
     settings = with_log_settings(table, settings)
     queries = pl.concat(table.queries)
     check_labels("searches", queries, settings)
-    progress(Event("reading judgments"))
-    check_labels("judgments", judgments.frame, settings)
-    rows, by_market = collected(judgments), "market" in judgments.columns
+    progress(Event("joining judgments"))
+    attributes = None if inputs.queries is None else inputs.queries.rows
+    rows, by_market = inputs.graded().rows, inputs.graded().by_market
     graded = prepare_judgments(rows, queries, settings, by_market=by_market)
     judged = judged_queries(rows, by_market=by_market)
     check_judged(table, judged)
@@ -133,18 +120,10 @@ def analyse_tables(
         "conventions": pl.concat(main.conventions),
         "unjudged": unjudged_table({rule: strata.measurements for rule, strata in strata_by_rule.items()}),
     }
-    health = run_health(
-        table,
-        split.evaluation,
-        graded,
-        named,
-        frames["correlations"],
-        attributes,
-        settings,
-        examples or {},
-    )
+    correlated = frames["correlations"]
+    health = run_health(measures, table, split.evaluation, graded, named, correlated, attributes, settings)
     frames["health"] = health_table(health)
-    return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
+    return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}, graded
 
 
 def _queries(log: pl.DataFrame, *tables: pl.DataFrame) -> pl.DataFrame:
@@ -192,16 +171,6 @@ def _funnel(
 ) -> pl.DataFrame:
     log = table.funnel.filter(pl.col("depth").is_in([0, *settings.depth]))
     return FUNNEL.canonical(pl.concat([log, judgments, *(stratum.funnel for stratum in measurements)]))
-
-
-def query_attributes(queries: str | Path | None) -> pl.DataFrame | None:
-    """Read query attributes; their queries are normalised like those of the log."""
-    if queries is None:
-        return None
-    table = read_input("queries", queries, QUERIES, keep_others=True)
-    rows = collected(table).drop_nulls("query")
-    rows = rows.with_columns(normalise_queries(rows["query"]))
-    return rows if "market" in table.columns else rows.drop("market")
 
 
 def with_log_settings(table: StagedTable, settings: Settings) -> Settings:

@@ -5,7 +5,7 @@ from pathlib import Path
 from clickassay.core.output import check_apart, check_free
 from clickassay.core.settings import Settings
 from clickassay.inputs.tables import files_named
-from clickassay.jobs.patterns import read_log
+from clickassay.jobs.inputs import open_log
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.batches.cutting import plan_windows, rows_of_batch
 from clickassay.logs.batches.estimate import FilesToRead, RunPlan, files_to_read
@@ -36,8 +36,9 @@ def plan_table(
     """
     check_apart(out, searches, clicks)
     check_free(out, force=force)
-    log = read_log(searches, clicks, settings)
-    queries_to_keep(judgments, settings)
+    inputs = open_log(searches, clicks, settings, judgments=judgments)
+    queries_to_keep(inputs.judgments, settings)
+    log = inputs.log_here()
     with files_named(log.searches, log.clicks):
         windows = plan_windows(log, settings)
     return RunPlan(*_files(log, log, windows), windows, out, _rows(windows, settings))
@@ -56,8 +57,9 @@ def plan_store(
         If a file has changed since it was read, or comes too late.
     """
     check_apart(folder, searches, clicks)
-    log, settings = read_log(searches, clicks, settings), with_folds_of(folder, settings)
-    kept = queries_to_keep(judgments, settings)
+    inputs = open_log(searches, clicks, settings, judgments=judgments)
+    kept = queries_to_keep(inputs.judgments, settings)
+    log, settings = inputs.log_here(), with_folds_of(folder, settings)
     with files_named(log.searches, log.clicks):
         if not (folder / STORE_FILE).exists() and not (folder.exists() and any(folder.iterdir())):
             windows = plan_windows(log, settings)

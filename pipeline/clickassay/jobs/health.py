@@ -1,13 +1,12 @@
 """The health of a log and its judgments: the numbers of its checks, gathered from the tables of a run."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.errors import ClickassayError
 from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
 from clickassay.findings.samples import largest_samples
@@ -18,7 +17,6 @@ from clickassay.health.judgment_checks import judgment_checks, order_check, orde
 from clickassay.health.list_checks import list_checks
 from clickassay.health.log_checks import log_checks, zone_checks
 from clickassay.inputs.types import UTC
-from clickassay.jobs.patterns import read_log
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import (
     clicks_by_position,
@@ -39,20 +37,39 @@ _FEW_QUERIES = 20
 _OF_CLICKS = ("lost_clicks", "unmatched_clicks", "late_clicks", "clicks_elsewhere")
 
 
-def log_health(
-    table: StagedTable, settings: Settings, examples: Mapping[str, str] | None = None
-) -> tuple[HealthCheck, ...]:
-    """Return the checks of a log alone: of its clicks, days, minutes and users."""
-    return compared(_of_log(table, examples or {}, settings), checks_with(settings.health_limit))
+def log_measures(
+    table: StagedTable, settings: Settings, log: Log[LocalHalf] | None = None
+) -> tuple[Measured, ...]:
+    """Return the numbers of the checks of a log alone: of its clicks, days, minutes and users.
+
+    Parameters
+    ----------
+    log
+        The log, if it is open: where a check of its clicks fires, rows that show it are looked for.
+    """
+    measured = tuple(_of_log(table, settings))
+    fires = (one.fires for one in in_order(measured, settings) if one.check in _OF_CLICKS)
+    if log is None or not any(fires):
+        return measured
+    rows = int(table.funnel.filter(source="clicks", step="read")["rows"].sum())
+    frames = log.searches.frame, log.clicks.frame
+    examples = click_examples(*frames, rows, settings.idle_ms, by_url=log.by_url)
+    return tuple(replace(one, example=examples.get(one.name, "")) for one in measured)
 
 
-def _of_log(table: StagedTable, examples: Mapping[str, str], settings: Settings) -> Iterator[Measured]:
-    yield from log_checks(table.funnel, table.health, examples)
+def in_order(measured: Iterable[Measured], settings: Settings) -> tuple[HealthCheck, ...]:
+    """Return what became of the checks, in the order of reports, with the thresholds of the settings."""
+    return compared(measured, checks_with(settings.health_limit))
+
+
+def _of_log(table: StagedTable, settings: Settings) -> Iterator[Measured]:
+    yield from log_checks(table.funnel, table.health)
     if table.info.get("settings", {}).get("time_zone", settings.time_zone) == UTC:  # another was given
         yield from zone_checks(table.info.get("mixed_times", {}))
 
 
 def run_health(
+    log: Iterable[Measured],
     table: StagedTable,
     lists: LogLists,
     graded: Judgments,
@@ -60,13 +77,12 @@ def run_health(
     correlations: pl.DataFrame,
     attributes: pl.DataFrame | None,
     settings: Settings,
-    examples: Mapping[str, str],
 ) -> tuple[HealthCheck, ...]:
     """Return all checks of a run: those of `whole_health`, and which way the scale runs.
 
     Parameters
     ----------
-    table, lists, settings, examples
+    log, table, lists, settings
         As of `whole_health`.
     graded, named
         Usable judgments, and what they and the log name: see `judged_log`.
@@ -79,48 +95,42 @@ def run_health(
     words = order_words(graded.grades["grade"], labels) if graded.grades.height else ""
     order = _order_check(correlations, words, counted_clicks(settings)[0])
     found = [
-        *_log_measures(table, lists, examples, settings),
+        *log,
+        *_list_measures(table, lists),
         *_judgment_measures(named, lists, graded, settings),
         *([] if attributes is None else [attributes_check(attributes, pl.concat(table.queries), lists)]),
     ]
-    return compared([*found, *order], checks_with(settings.health_limit))
+    return in_order([*found, *order], settings)
 
 
 def whole_health(
+    log: Iterable[Measured],
     table: StagedTable,
     lists: LogLists,
     judgments: tuple[Judgments, pl.DataFrame] | None,
     settings: Settings,
-    examples: Mapping[str, str],
-    more: Iterable[Measured] = (),
 ) -> tuple[HealthCheck, ...]:
     """Return the checks of a log, its lists and its judgments, but for those that need correlations.
 
     Parameters
     ----------
+    log
+        The numbers of the checks of the log alone: `log_measures`.
     table, lists
         The pattern table, and its lists.
     judgments
         Usable judgments, and the queries that they name, as of `judged_queries`; None without any.
-    examples
-        What shows a check's number, as of `examples_of`.
-    more
-        Numbers of further checks.
     """
-    found = _log_measures(table, lists, examples, settings)
     of_judgments = []
     if judgments is not None:
         named = judged_log(table, lists, *judgments)
         of_judgments = _judgment_measures(named, lists, judgments[0], settings)
-    return compared([*found, *more, *of_judgments], checks_with(settings.health_limit))
+    return in_order([*log, *_list_measures(table, lists), *of_judgments], settings)
 
 
-def _log_measures(
-    table: StagedTable, lists: LogLists, examples: Mapping[str, str], settings: Settings
-) -> list[Measured]:
+def _list_measures(table: StagedTable, lists: LogLists) -> list[Measured]:
     positions = list(clicks_by_position(lists, table.stored_depth))
     return [
-        *_of_log(table, examples, settings),
         *list_checks(lists, positions, table.stored_depth),
         *folded_queries(pl.concat(table.queries)),
     ]
@@ -178,32 +188,3 @@ def _order_check(correlations: pl.DataFrame, labels: str, click_metric: str) -> 
     rows = rows.filter(pl.col("n_queries") >= _FEW_QUERIES)
     row = largest_samples(rows)[0].rows(rows).row(0, named=True)
     return list(order_check(row["correlation"], row["ci_low"], row["ci_high"], labels))
-
-
-def examples_of(
-    searches: str | Path, clicks: str | Path, table: StagedTable, settings: Settings
-) -> dict[str, str]:
-    """Look for rows of the log that show what is wrong, if a check of its clicks fires; else nothing is read.
-
-    A log that only an engine reaches has no examples.
-    """
-    if not _clicks_are_lost(table, settings):
-        return {}
-    try:
-        log = read_log(searches, clicks, settings)
-    except ClickassayError:  # files that only an engine reaches
-        return {}
-    return examples_in(log, table, settings)
-
-
-def examples_in(log: Log[LocalHalf], table: StagedTable, settings: Settings) -> dict[str, str]:
-    """Do the same with a log that is open."""
-    if not _clicks_are_lost(table, settings):
-        return {}
-    rows = int(table.funnel.filter(source="clicks", step="read")["rows"].sum())
-    idle_ms = settings.idle_ms
-    return click_examples(log.searches.frame, log.clicks.frame, rows, idle_ms, by_url=log.by_url)
-
-
-def _clicks_are_lost(table: StagedTable, settings: Settings) -> bool:
-    return any(one.fires and one.check in _OF_CLICKS for one in log_health(table, settings))

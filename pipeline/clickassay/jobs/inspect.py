@@ -18,8 +18,9 @@ from clickassay.health.time_checks import time_checks
 from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.sources.walk import files_below
-from clickassay.inputs.tables import Input, collected, files_named, mixed_times, read_input
-from clickassay.jobs.health import examples_in, whole_health
+from clickassay.inputs.tables import Input, collected, files_named, mixed_times
+from clickassay.jobs.health import log_measures, whole_health
+from clickassay.jobs.inputs import opened
 from clickassay.judgments.prepare import Judgments, check_labels, judged_queries, prepare_judgments
 from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.logs.arrays.job import counted_pattern_table
@@ -152,12 +153,7 @@ def inspect_log(
     InputError
         If a file is missing, cannot be read or lacks a column.
     """
-    tables = {
-        name: read_input(
-            name, path, CANONICAL[name], keep_others=name == "queries", time_zone=settings.time_zone
-        )
-        for name, path in paths.items()
-    }
+    tables = {name: opened(name, path, settings) for name, path in paths.items()}
     progress(Event("reading the tables"))
     with files_named(*tables.values()):
         facts = tuple(_table_facts(table, paths[table.what]) for table in tables.values())
@@ -314,12 +310,12 @@ def _wrong(
     settings: Settings,
 ) -> tuple[HealthCheck, ...]:
     """Return the checks that fire, findings first."""
-    examples = examples_in(log, table, settings)
     usable = log.searches.frame.drop_nulls("user_id").filter(
         pl.col("timestamp").is_between(FIRST_MS, end_of_times(settings), closed="left")
     )
     of_time = time_checks(usable, settings.idle_ms)
-    return fired(health_table(whole_health(table, lists, judgments, settings, examples, of_time)))
+    measures = (*log_measures(table, settings, log), *of_time)
+    return fired(health_table(whole_health(measures, table, lists, judgments, settings)))
 
 
 def _nothing_to_measure(judged: Sequence[JudgedFacts], settings: Settings) -> Iterator[str]:

@@ -1,25 +1,22 @@
 """From logs to a pattern table on the chosen engine, as a record or as a folder."""
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from clickassay.core.errors import ClickassayError, RejectedRowsError, SettingsError
+from clickassay.core.errors import RejectedRowsError, SettingsError
 from clickassay.core.output import check_apart, published_folder
 from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import writing_tables
-from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri
-from clickassay.inputs.tables import files_named, mixed_times, read_input, watched, with_unread
+from clickassay.inputs.tables import files_named, mixed_times, watched, with_unread
+from clickassay.jobs.inputs import Inputs, open_log
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.patterns.folder import opened_patterns, read_patterns, write_patterns
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.store.store import PatternStore
@@ -34,55 +31,45 @@ def log_to_patterns(
     judgments: str | Path | None = None,
     progress: Progress = silent,
 ) -> PatternTable:
-    """Turn a log into its pattern table in memory, as `log_to_table` does."""
-    return log_to_table(searches, clicks, settings, judgments=judgments, progress=progress).collected()
+    """Turn a log into its pattern table in memory; the inputs are those of `open_log`."""
+    return log_table(
+        open_log(searches, clicks, settings, judgments=judgments), settings, progress=progress
+    ).collected()
 
 
-def log_to_table(
-    searches: str | Path,
-    clicks: str | Path,
-    settings: Settings,
-    *,
-    judgments: str | Path | None = None,
-    work: Path | None = None,
-    progress: Progress = silent,
+def log_table(
+    inputs: Inputs, settings: Settings, *, work: Path | None = None, progress: Progress = silent
 ) -> StagedTable:
     """Turn a log into its pattern table.
 
     Parameters
     ----------
-    searches, clicks
-        A file, folder or glob each, in the canonical form of method 2.
+    inputs
+        A log; with ``only_judged`` also judgments: sessions of queries without any are counted only.
     settings
         Depth, idle limit and scope, folds, normalisation, threads, memory limit.
-    judgments
-        A file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
     work
         Folder for temporary files of the engine; None = the system's.
     """
-    kept = queries_to_keep(judgments, settings)
+    kept = queries_to_keep(inputs.judgments, settings)
     if settings.engine != "arrays":
         with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as folder:
-            _write_in_sql(searches, clicks, settings, kept, Path(folder), progress)
+            _write_in_sql(inputs, settings, kept, Path(folder), progress)
             return read_patterns(Path(folder)).staged()
-    return _on_arrays(searches, clicks, settings, kept, progress)
+    return _on_arrays(inputs, settings, kept, progress)
 
 
 def _on_arrays(
-    searches: str | Path,
-    clicks: str | Path,
-    settings: Settings,
-    kept: pl.DataFrame | None,
-    progress: Progress,
+    inputs: Inputs, settings: Settings, kept: pl.DataFrame | None, progress: Progress
 ) -> StagedTable:
     from clickassay.logs.arrays.job import build_pattern_table  # noqa: PLC0415 - a stored table needs none
 
-    log = read_log(searches, clicks, settings)
+    log = inputs.log_here()
     halves = (log.searches, log.clicks)
-    with watched(*halves, progress=progress) as inputs, files_named(*halves):
+    with watched(*halves, progress=progress) as identities, files_named(*halves):
         mixed = mixed_times(*halves)
         table = build_pattern_table(log, settings, kept, progress=progress)
-    info = {**_info(settings), "inputs": inputs, "mixed_times": mixed}
+    info = {**_info(settings), "inputs": identities, "mixed_times": mixed}
     return replace(table, info=info, judged_queries=kept)
 
 
@@ -113,20 +100,15 @@ def _info(settings: Settings) -> dict[str, Any]:
 
 
 def _write_in_sql(
-    searches: str | Path,
-    clicks: str | Path,
-    settings: Settings,
-    kept: pl.DataFrame | None,
-    folder: Path,
-    progress: Progress,
+    inputs: Inputs, settings: Settings, kept: pl.DataFrame | None, folder: Path, progress: Progress
 ) -> None:
     """Write the pattern table of a log on an engine that leaves it in files: Spark or DuckDB."""
     if settings.engine == "spark":
-        _write_on_spark(searches, clicks, settings, kept, folder, progress)
+        _write_on_spark(inputs, settings, kept, folder, progress)
         return
     from clickassay.logs.duckdb.job import write_duckdb_patterns  # noqa: PLC0415 - not the default
 
-    log = read_log(searches, clicks, settings)
+    log = inputs.log_here()
     with writing_tables(), files_named(log.searches, log.clicks):
         info = {**_info(settings), "mixed_times": mixed_times(log.searches, log.clicks)}
         write_duckdb_patterns(
@@ -135,8 +117,7 @@ def _write_in_sql(
 
 
 def _write_on_spark(
-    searches: str | Path,
-    clicks: str | Path,
+    inputs: Inputs,
     settings: Settings,
     kept: pl.DataFrame | None,
     folder: Path,
@@ -146,39 +127,14 @@ def _write_on_spark(
 ) -> None:
     from clickassay.logs.spark.job import write_spark_patterns  # noqa: PLC0415 - an extra
 
-    with writing_tables(), _values_shown(searches, clicks, settings):
-        write_spark_patterns(
-            searches, clicks, settings, folder,
-            judged_queries=kept, info=_info(settings), then_to=then_to, progress=steady(progress),
-        )  # fmt: skip
-
-
-@contextmanager
-def _values_shown(searches: str | Path, clicks: str | Path, settings: Settings) -> Iterator[None]:
-    """Add values that could not be read to an error of too many unusable rows, where files are in reach."""
     try:
-        yield
+        with writing_tables():
+            write_spark_patterns(
+                inputs.searches, inputs.clicks, settings, folder,
+                judged_queries=kept, info=_info(settings), then_to=then_to, progress=steady(progress),
+            )  # fmt: skip
     except RejectedRowsError as error:
-        try:
-            log = read_log(searches, clicks, settings)
-        except ClickassayError:
-            raise error from None
-        raise with_unread(error, (log.searches, log.clicks)) from error
-
-
-def read_log(searches: str | Path, clicks: str | Path, settings: Settings) -> Log[LocalHalf]:
-    """Open the searches and the clicks of a log, with times of the settings' zone; only schemas are read.
-
-    Raises
-    ------
-    InputError
-        If a file is missing, cannot be read or lacks a column.
-    """
-    zone = settings.time_zone
-    return checked_log(
-        read_input("searches", searches, SEARCHES, time_zone=zone),
-        read_input("clicks", clicks, CLICKS, time_zone=zone),
-    )
+        raise with_unread(error, inputs.halves_here) from error
 
 
 def make_patterns(
@@ -194,18 +150,20 @@ def make_patterns(
     """Turn logs into a pattern table folder: local, or on a file system of Spark (a path with a scheme)."""
     if isinstance(out, str) and is_uri(out):
         check_reachable(out, settings)
-        kept = queries_to_keep(judgments, settings)
+        inputs = open_log(searches, clicks, settings, judgments=judgments, progress=progress)
+        kept = queries_to_keep(inputs.judgments, settings)
         with tempfile.TemporaryDirectory(prefix="clickassay-") as work:
-            _write_on_spark(searches, clicks, settings, kept, Path(work), progress, then_to=out)
+            _write_on_spark(inputs, settings, kept, Path(work), progress, then_to=out)
         return out
     out = Path(out)
     check_apart(out, searches, clicks)
     with published_folder(out, force=force) as folder:
-        kept = queries_to_keep(judgments, settings)
+        inputs = open_log(searches, clicks, settings, judgments=judgments, progress=progress)
+        kept = queries_to_keep(inputs.judgments, settings)
         if settings.engine != "arrays":
-            _write_in_sql(searches, clicks, settings, kept, folder, progress)
+            _write_in_sql(inputs, settings, kept, folder, progress)
             return out
-        table = _on_arrays(searches, clicks, settings, kept, progress)
+        table = _on_arrays(inputs, settings, kept, progress)
         progress(Event("writing"))
         with writing_tables():
             write_patterns(table, folder)

@@ -5,27 +5,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
 from clickassay.core.errors import PatternError
 from clickassay.core.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.provenance import plain_settings, versions
-from clickassay.core.settings import Settings
+from clickassay.core.settings import NAMED_SETTINGS, Settings, log_settings
 from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
 from clickassay.findings.samples import largest_samples
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
-from clickassay.inputs.columns import JUDGMENTS, QUERIES
-from clickassay.inputs.tables import Input, collected, files_named, read_input, watched
-from clickassay.inputs.types import UTC
-from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, query_attributes, with_log_settings
+from clickassay.jobs.analyse import Frames, analyse_tables, with_log_settings
 from clickassay.jobs.click_models import run_models
-from clickassay.jobs.health import HEALTH_FILE, examples_of
-from clickassay.jobs.patterns import log_to_table, opened_table
-from clickassay.judgments.prepare import check_labels, prepare_judgments
+from clickassay.jobs.health import HEALTH_FILE
+from clickassay.jobs.inputs import Inputs, open_log, with_judgments
+from clickassay.jobs.patterns import log_table, opened_table
+from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.too_few import no_correlation, without_judgments
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.clicks import counted_clicks
@@ -33,6 +29,25 @@ from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import log_lists
 from clickassay.patterns.places import DATABASE, Place, place_of
 from clickassay.patterns.table import StagedTable
+
+
+@dataclass(frozen=True)
+class FoundRun:
+    """The result of a run before it is saved.
+
+    Attributes
+    ----------
+    frames
+        Its tables by name, in the forms of `contracts.run.RUN_TABLES`.
+    info
+        Settings, inputs, versions and seed.
+    undecided
+        Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
+    """
+
+    frames: Frames
+    info: Mapping[str, Any]
+    undecided: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,8 +98,10 @@ def make_report(
         _check_info(table, patterns)
     else:
         check_log(table.funnel, settings.max_rejected)
+    inputs = with_judgments(Inputs(), judgments, queries, settings, progress)
     with published_folder(out, force=force) as folder:
-        return _write_run(table, judgments, queries, folder, settings, command, progress)
+        found = run(inputs, settings, table=table, progress=progress)
+        return save(found, folder, command=command, progress=progress)
 
 
 def _check_names(settings: Settings) -> None:
@@ -100,7 +117,7 @@ def _check_info(table: StagedTable, folder: Path) -> None:
     info = table.info
     whole = isinstance(info.get("stored_depth"), int) and isinstance(info.get("inputs"), dict)
     used = info.get("settings")
-    if not whole or not isinstance(used, dict) or not used.keys() >= set(LOG_SETTINGS):
+    if not whole or not isinstance(used, dict) or not used.keys() >= set(NAMED_SETTINGS):
         raise PatternError(
             f"pattern table {folder} is broken: its settings.json lacks what `clickassay patterns` wrote; "
             "make it again"
@@ -121,34 +138,42 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
 ) -> RunSummary:
     """Turn logs and judgments into a run folder; return its summary."""
     check_apart(out, searches, clicks, judgments, queries)
-    given = read_input("judgments", judgments, JUDGMENTS)  # what is wrong is refused before the work
-    with files_named(given):
-        check_labels("judgments", given.frame, settings)
     _check_names(settings)
-    query_attributes(queries)
+    inputs = with_judgments(open_log(searches, clicks, settings), judgments, queries, settings, progress)
     with published_folder(out, force=force) as folder:
-        table = log_to_table(searches, clicks, settings, judgments=judgments, work=folder, progress=progress)
-        examples = examples_of(searches, clicks, table, settings)
-        return _write_run(table, judgments, queries, folder, settings, command, progress, examples)
+        found = run(inputs, settings, work=folder, progress=progress)
+        return save(found, folder, command=command, progress=progress)
 
 
-def _write_run(
-    table: StagedTable,
-    judgments: str,
-    queries: str | None,
-    folder: Path,
+def run(
+    inputs: Inputs,
     settings: Settings,
-    command: str,
-    progress: Progress,
-    examples: Mapping[str, str] | None = None,
-) -> RunSummary:
-    graded = read_input("judgments", judgments, JUDGMENTS)
-    others = [] if queries is None else [read_input("queries", queries, QUERIES, keep_others=True)]
-    with watched(graded, *others, progress=progress) as inputs:
-        attributes = query_attributes(queries)
-        frames = analyse_tables(table, graded, attributes, settings, progress, examples)
-        undecided = _undecided(table, graded, settings, frames)
-    info = _info(table, inputs, attributes, settings, command)
+    *,
+    table: StagedTable | None = None,
+    work: Path | None = None,
+    progress: Progress = silent,
+) -> FoundRun:
+    """Compute all tables of a run; nothing is written.
+
+    Parameters
+    ----------
+    inputs
+        Judgments, attributes of queries if there are any, and a log unless its pattern table is given.
+    table
+        The pattern table of a log; None = it is made of the log.
+    work
+        Folder for temporary files of the engine; None = the system's.
+    """
+    if table is None:
+        table = log_table(inputs, settings, work=work, progress=progress)
+    frames, graded = analyse_tables(table, inputs, settings, progress)
+    undecided = _undecided(table, graded, settings, frames)
+    return FoundRun(frames, _info(table, inputs, settings), undecided)
+
+
+def save(found: FoundRun, folder: Path, *, command: str = "", progress: Progress = silent) -> RunSummary:
+    """Write a run into an empty folder: its tables, its record and its report; return its summary."""
+    frames, info = found.frames, {**found.info, "command": command}
     progress(Event("writing tables"))
     with writing_tables():
         for contract in RUN_TABLES:
@@ -164,37 +189,27 @@ def _write_run(
     health = [one.as_entry() for one in wrong]
     report = write_report(frames, info, folder, health=health)
     content = summary_content(report, health)
-    return RunSummary(content, undecided, wrong, well_text(frames["health"]), artist().failure)
+    return RunSummary(content, found.undecided, wrong, well_text(frames["health"]), artist().failure)
 
 
-def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:
+def _undecided(table: StagedTable, graded: Judgments, settings: Settings, frames: Frames) -> tuple[str, ...]:
     if not no_correlation(frames):
         return ()
     settings = with_log_settings(table, settings)
-    by_market = "market" in judgments.columns
-    graded = prepare_judgments(collected(judgments), pl.concat(table.queries), settings, by_market=by_market)
     is_misread = any(one.is_finding for one in fired(frames["health"]))
     judge = next((sample.judge for sample in largest_samples(frames["statistics"])), EVERY)
     return without_judgments(log_lists(table), graded, settings, frames, judge=judge, is_misread=is_misread)
 
 
-def _info(
-    table: StagedTable,
-    inputs: Mapping[str, Any],
-    attributes: pl.DataFrame | None,
-    settings: Settings,
-    command: str,
-) -> dict[str, Any]:
-    log_settings = {name: table.info["settings"][name] for name in LOG_SETTINGS}
-    log_settings["clock"] = table.info["settings"].get("clock")  # older tables have none
-    log_settings["time_zone"] = table.info["settings"].get("time_zone", UTC)
+def _info(table: StagedTable, inputs: Inputs, settings: Settings) -> dict[str, Any]:
+    attributes = None if inputs.queries is None else inputs.queries.rows
     return {
         "layout": LAYOUT,
-        "settings": {**plain_settings(settings), **log_settings},
+        "settings": {**plain_settings(settings), **log_settings(table.info["settings"])},
         "stored_depth": table.stored_depth,
-        "inputs": {**table.info["inputs"], **inputs},
+        "inputs": {**table.info["inputs"], **inputs.identities},
         "versions": versions(),
-        "command": command,
+        "command": "",
         "seed": settings.seed,
         "has_navigational": attributes is not None and "navigational" in attributes.columns,
         "skipped_attributes": [] if attributes is None else list(left_out_columns(attributes)),

@@ -13,7 +13,8 @@ from clickassay.core.provenance import versions
 from clickassay.core.settings import Settings
 from clickassay.inputs.paths import is_uri
 from clickassay.inputs.tables import copy_notes, files_named
-from clickassay.jobs.patterns import check_reachable, read_log
+from clickassay.jobs.inputs import Inputs, open_log
+from clickassay.jobs.patterns import check_reachable
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
 from clickassay.logs.batches.cutting import warn_if_unsorted
@@ -63,11 +64,12 @@ def grow_store(
     if not is_uri(str(folder)):
         folder = Path(folder)
         check_apart(folder, searches, clicks)
+    inputs = open_log(searches, clicks, settings, judgments=judgments, progress=progress)
+    kept = queries_to_keep(inputs.judgments, settings)
     if settings.engine == "spark":
-        return _grow_on_spark(searches, clicks, folder, settings, judgments, steady(progress))
+        return _grow_on_spark(inputs, folder, settings, kept, steady(progress))
     folder = Path(folder)
-    log, settings = read_log(searches, clicks, settings), with_folds_of(folder, settings)
-    kept = queries_to_keep(judgments, settings)
+    log, settings = inputs.log_here(), with_folds_of(folder, settings)
     store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
     with store.locked(), files_named(log.searches, log.clicks):
         plan = plan_growth(store, log, settings)
@@ -96,21 +98,16 @@ def _batch_processor(
 
 
 def _grow_on_spark(
-    searches: str,
-    clicks: str,
-    place: Path | str,
-    settings: Settings,
-    judgments: str | None,
-    progress: Progress,
+    inputs: Inputs, place: Path | str, settings: Settings, kept: pl.DataFrame | None, progress: Progress
 ) -> StoreGrowth:
     from clickassay.logs.spark.folders import local_store  # noqa: PLC0415 - an extra
     from clickassay.logs.spark.job import bytes_here, read_spark_log, spark_batches, spark_engine  # noqa: PLC0415
 
-    kept = queries_to_keep(judgments, settings)
-    log_bytes = bytes_here(searches, clicks)
+    halves = inputs.searches, inputs.clicks
+    log_bytes = bytes_here(*halves)
     progress(Event("starting Spark"))
     with spark_engine(settings, None, log_bytes) as engine, local_store(engine.session, place) as folder:
-        log, settings = read_spark_log(engine, searches, clicks, settings), with_folds_of(folder, settings)
+        log, settings = read_spark_log(engine, *halves, settings), with_folds_of(folder, settings)
         for half in log.halves.values():
             half.fingerprints()  # a table without distinct files is refused before a store is created
         store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)

@@ -21,6 +21,7 @@ from clickassay.core.records import JudgedConfigurations, Sample, order_by_id
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import unsplit
+from clickassay.correlation.conventions import conventions_table
 from clickassay.correlation.tables import correlations
 from clickassay.judgments.join import GradedCandidates, cut_to_depth, look_up_grades
 from clickassay.judgments.next_to_judge import next_judgments
@@ -38,7 +39,6 @@ from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metri
 from clickassay.patterns.lists import LogLists, log_lists, user_halves
 from clickassay.patterns.sums import Layout, counted
 from clickassay.patterns.table import StagedTable
-from clickassay.studies.audit.in_run import conventions_table
 
 DROP = "drop"
 

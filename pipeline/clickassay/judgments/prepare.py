@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import polars as pl
 
@@ -13,14 +12,13 @@ from clickassay.core.errors import InputError, JudgmentError, SettingsError
 from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
 from clickassay.core.text import visible
-from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.normalise import (
     MAY_BE_UNNORMALISED,
     QUERY_MAY_BE_UNNORMALISED,
     normalise_query,
     normalise_url,
 )
-from clickassay.inputs.tables import collected, read_input
+from clickassay.inputs.tables import WholeInput
 from clickassay.inputs.text.grades import suggestion, value_key
 from clickassay.patterns.funnel import check_rejected
 from clickassay.patterns.lists import LogLists
@@ -273,7 +271,7 @@ def _funnel(counts: Counter[tuple[str, str]]) -> pl.DataFrame:
     )
 
 
-def queries_to_keep(judgments: str | Path | None, settings: Settings) -> pl.DataFrame | None:
+def queries_to_keep(judgments: WholeInput | None, settings: Settings) -> pl.DataFrame | None:
     """Return the queries with judgments (market, null = every market; query) if only they are to be kept.
 
     Raises
@@ -285,5 +283,4 @@ def queries_to_keep(judgments: str | Path | None, settings: Settings) -> pl.Data
         return None
     if judgments is None:
         raise SettingsError("--only-judged needs to know which queries are judged: give --judgments")
-    table = read_input("judgments", judgments, JUDGMENTS)
-    return judged_queries(collected(table), by_market="market" in table.columns)
+    return judged_queries(judgments.rows, by_market=judgments.by_market)

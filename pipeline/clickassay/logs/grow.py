@@ -11,7 +11,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress
-from clickassay.core.settings import Settings
+from clickassay.core.settings import Settings, log_settings
 from clickassay.core.text import utc_text
 from clickassay.inputs.sources.fingerprint import FileFingerprint, refuse_changed
 from clickassay.logs.batches.cutting import cut_chunks
@@ -27,6 +27,9 @@ from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.store.files import undo_runs
 from clickassay.patterns.store.known_files import KnownFiles
 from clickassay.patterns.store.store import PatternStore
+
+_OF_A_RUN = ("clock", "only_judged")
+"""Settings of the log that are not a store's own: one is of each run, one follows from the queries kept."""
 
 Fingerprints = Mapping[str, FileFingerprint]
 
@@ -68,13 +71,10 @@ def with_folds_of(folder: Path, settings: Settings) -> Settings:
 
 def store_settings(settings: Settings, log: Log[H]) -> dict[str, Any]:
     """Return the settings that must stay the same over the life of a store."""
+    chosen = log_settings(settings.model_dump(mode="json"))
     return {
         "stored_depth": settings.stored_depth,
-        "idle_minutes": settings.idle_minutes,
-        "idle_scope": settings.idle_scope,
-        "normalise_urls": settings.normalise_urls,
-        "time_zone": settings.time_zone,
-        "folds": settings.folds,
+        **{name: value for name, value in chosen.items() if name not in _OF_A_RUN},
         "clicks_by": "url" if log.by_url else "position",
         "search_ids": "integers" if log.searches.has_numbers("search_id") else "text",
         "user_ids": "integers" if log.searches.has_numbers("user_id") else "text",

@@ -4,5 +4,7 @@
 - ``clicks``, ``editorial``, ``ranked``, ``click_model_metrics``: the metrics, a function and a record each.
 - ``gains``: gains, discounts, ideal lists.
 - ``catalogue``: all of them; ``scoring``: their values on judged configurations.
+- ``lists``: ranked lists, and values of measures on them.
+- ``conventions``: how tools define one metric; ``tool_formulas``: formulas that the names lack.
 - ``null_success``: SS when clicks ignore the grades.
 """

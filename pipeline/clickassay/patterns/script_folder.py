@@ -16,6 +16,7 @@ from clickassay.core.contracts.form import ContractError, DataType
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import EngineError, PatternError
 from clickassay.core.files.machine import refuse_machine_fault
+from clickassay.core.settings import SQL_SETTINGS
 from clickassay.core.tables import scan_parquet
 from clickassay.inputs.sources.fingerprint import TABLES
 from clickassay.patterns.counts import COUNT_FORMS, count_batch
@@ -190,13 +191,12 @@ def _info(settings: Mapping[str, Any], counts: Counts, tables: Mapping[str, pl.D
     """Return the `info` of the table: settings, inputs, versions; only the other engine saw the files."""
     digest = _digest(counts, tables)
     unknown = {"files": _UNKNOWN, "bytes": _UNKNOWN, "digest": f"{TABLES}:{digest}"}
-    log_settings = ("idle_minutes", "idle_scope", "normalise_urls", "folds", "clock")
     return {
         "stored_depth": settings["stored_depth"],
         "settings": {
             "depth": [settings["stored_depth"]],
             "only_judged": False,
-            **{name: settings[name] for name in log_settings},
+            **{name: settings[name] for name in SQL_SETTINGS if name != "depth"},
         },
         "inputs": {half: {"names": [settings[half]], **unknown} for half in ("searches", "clicks")},
         "versions": {"clickassay": settings["clickassay"]},

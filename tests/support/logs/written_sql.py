@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
+from clickassay.core.settings import load_settings
 from clickassay.logs.script.write import ScriptLog, write_script
 from clickassay.patterns.folder import FOLDER_TABLES
 from support.logs import tiny
@@ -61,7 +62,9 @@ def script_for(dialect, paths, out, settings, **more):
         has_page="page" in schemas["searches"].names,
         **more,
     )
-    script = write_script(dialect, log, settings)
+    # messy logs have the clock of the year 2100, the one of all scripts
+    chosen = load_settings(**settings.model_dump(exclude_unset=True, exclude={"clock"}))
+    script = write_script(dialect, log, chosen)
     for half, schema in schemas.items():
         if str(schema.field("timestamp").type) == "int64":
             script = edited(script, half, r"(epoch_ms|unix_millis)\(timestamp\) AS timestamp", IN_MS)

@@ -6,7 +6,16 @@ import pytest
 from pydantic import ValidationError
 
 from clickassay.core.errors import SettingsError
-from clickassay.core.settings import MAX_DEPTH, SETTINGS, Settings, load_settings
+from clickassay.core.settings import (
+    LOG_SETTINGS,
+    MAX_DEPTH,
+    NAMED_SETTINGS,
+    SETTINGS,
+    SQL_SETTINGS,
+    Settings,
+    load_settings,
+    log_settings,
+)
 
 
 def from_toml(folder, text, **options):
@@ -92,9 +101,16 @@ def test_what_is_out_of_range_is_refused_by_name(options, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("limit", ["4GB", "512 MiB", "1.5gb", " 100 kb ", "8B"])
-def test_a_memory_limit_is_a_number_with_its_unit(limit):
-    assert load_settings(memory_limit=limit).memory_limit == limit
+SIZES = {
+    "4GB": 4_000_000_000, "512 MiB": 536_870_912, "1.5gb": 1_500_000_000, " 100 kb ": 100_000, "8B": 8,
+    "1tib": 1_099_511_627_776,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("limit", "size"), SIZES.items())
+def test_a_memory_limit_is_a_number_with_its_unit(limit, size):
+    settings = load_settings(memory_limit=limit)
+    assert (settings.memory_limit, settings.memory_limit_bytes) == (limit, size)
 
 
 def test_several_faults_are_told_together():
@@ -186,3 +202,19 @@ def test_several_depths_metrics_and_models_may_be_one_text():
     assert chosen.depth == (5, 10)
     assert chosen.metric == ("ERR(gains='0 1')", "RBP(p=0.6,max_rel=4)@3", "nDCG@5")
     assert chosen.click_models == ("DBN", "PBM")
+
+
+def test_the_settings_of_a_log_are_those_that_its_pattern_table_depends_on():
+    of_sql = {"depth", "idle_minutes", "idle_scope", "normalise_urls", "folds"}
+    assert set(SQL_SETTINGS) == of_sql
+    assert set(NAMED_SETTINGS) == of_sql | {"only_judged"}
+    assert set(LOG_SETTINGS) == of_sql | {"only_judged", "clock", "time_zone"}
+
+
+def test_a_table_that_is_too_old_to_name_a_setting_has_its_default():
+    named = {name: getattr(load_settings(idle_minutes=30), name) for name in NAMED_SETTINGS}
+    assert log_settings(named) == {
+        **{"idle_minutes": 30, "idle_scope": "user", "normalise_urls": True, "folds": 16},
+        **{"only_judged": False, "clock": None, "time_zone": "UTC"},
+    }
+    assert log_settings({**named, "time_zone": "Europe/Berlin"})["time_zone"] == "Europe/Berlin"

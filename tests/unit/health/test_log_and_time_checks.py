@@ -33,8 +33,8 @@ def funnel(reason, rows):
 )
 def test_clicks_at_position_0_and_of_ambiguous_ids_are_a_finding_above_their_share(reason, check, below):
     health = LogCounts().frame()
-    assert statuses(log_checks(funnel(reason, below), health, {})) == {}
-    assert statuses(log_checks(funnel(reason, below + 1), health, {})) == {check: "finding"}
+    assert statuses(log_checks(funnel(reason, below), health)) == {}
+    assert statuses(log_checks(funnel(reason, below + 1), health)) == {check: "finding"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def test_the_share_of_kept_clicks_whose_position_is_of_another_result_is_measure
     ]
     funnel = pl.DataFrame(rows, schema=["source", "depth", "step", "rows"], orient="row")
     funnel = funnel.with_columns(reason=pl.lit(""))
-    found = {one.name: one for one in _click_checks(funnel, {})}["misplaced_clicks"]
+    found = {one.name: one for one in _click_checks(funnel)}["misplaced_clicks"]
     assert found.value == share
     assert f"({misplaced} of 200)" in found.sentence
     assert (share > BY_NAME["misplaced_clicks"].threshold) == (misplaced == 3)

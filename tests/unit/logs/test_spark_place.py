@@ -2,13 +2,19 @@
 
 import json
 
+import duckdb
+import polars as pl
 import pytest
 
 from clickassay.cli.options import arguments_told
 from clickassay.core.errors import EngineError, InputError, SettingsError
 from clickassay.core.provenance import plain_settings
 from clickassay.core.settings import load_settings
+from clickassay.inputs.columns import Wanted
+from clickassay.inputs.tables import read_input
 from clickassay.jobs.patterns import make_patterns
+from clickassay.logs.duckdb.engine import _config
+from clickassay.logs.log import local_half
 from clickassay.logs.spark.errors import translate_error
 from clickassay.logs.spark.job import bytes_here
 from clickassay.logs.spark.read import lies_here
@@ -93,13 +99,33 @@ def test_only_a_small_log_on_a_spark_of_ones_own_does_without_the_second_compile
     assert _conf(place).get(JAVA) == options
 
 
+@pytest.mark.parametrize(
+    ("limit", "size"), [("4GB", 4_000_000_000), ("4GiB", 4_294_967_296), ("600 MB", 600_000_000)]
+)
+def test_a_memory_limit_is_the_same_number_of_bytes_on_every_engine(monkeypatch, tmp_path, limit, size):
+    for name in ("SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    asked = load_settings(memory_limit=limit).memory_limit_bytes
+    java = _conf(SparkPlace(memory_limit=asked))["spark.driver.memory"]
+    with duckdb.connect(config=_config(tmp_path, None, asked)) as connection:
+        sizes = f"SELECT current_setting('memory_limit'), format_bytes({size})"
+        told, expected = connection.execute(sizes).fetchone()
+    assert asked == size
+    assert (java[-1], int(java[:-1])) == ("k", size // 1024)  # Java's k is 1024 bytes
+    assert told == expected
+
+
 def test_the_bytes_of_a_log_are_known_where_all_of_it_lies_here(tmp_path):
     (tmp_path / "searches").mkdir()
     for name, size in (("searches/a.parquet", 5), ("searches/b.parquet", 7), ("clicks.parquet", 11)):
-        (tmp_path / name).write_bytes(b"x" * size)
-    assert bytes_here(tmp_path / "searches", tmp_path / "clicks.parquet") == 23
-    assert bytes_here("s3a://bucket/searches", tmp_path / "clicks.parquet") is None
-    assert bytes_here(tmp_path / "searches", "logs.clicks") is None
+        pl.DataFrame({"query": ["q"] * size}).write_parquet(tmp_path / name)
+    searches, clicks = (
+        local_half(read_input(name, tmp_path / name, (Wanted("query", "text"),)))
+        for name in ("searches", "clicks.parquet")
+    )
+    assert bytes_here(searches, clicks) == sum(file.stat().st_size for file in tmp_path.rglob("*.parquet"))
+    assert bytes_here("s3a://bucket/searches", clicks) is None
+    assert bytes_here(searches, "logs.clicks") is None
 
 
 def test_a_path_where_nothing_lies_is_refused_before_spark_is_started(tmp_path):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 WITHIN_NOISE = "reversed, within noise"
-"""What `studies.audit.compare.change` says of an order that was never significant."""
+"""What `correlation.conventions.change` says of an order that was never significant."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ def _audit_list(every: "pl.DataFrame", value: str | None, form: Format) -> None:
 
 
 def _of_list(one: OneList, depth: int | None, settings: Settings) -> "pl.DataFrame":
+    from clickassay.metrics.tool_formulas import AuditScale
     from clickassay.studies.audit.one_list import audit_list, one_list, read_grades
-    from clickassay.studies.audit.tool_formulas import AuditScale
 
     shown = read_grades("--grades", one.grades or "")
     rest = [grade for grade in read_grades("--others", one.others) if grade is not None]

@@ -14,15 +14,14 @@ from clickassay.cli.options import FORCE, JSON, QUIET, with_options
 from clickassay.cli.places import HERE, OF_ENGINE, OF_SCRIPT
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import (
-    BATCH_SETTINGS,
-    LOG_SETTINGS,
     MACHINE_SETTINGS,
     SPARK_SETTINGS,
+    TABLE_SETTINGS,
     settings_of,
 )
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
-from clickassay.core.settings import Settings
+from clickassay.core.settings import SQL_SETTINGS, Settings
 from clickassay.core.text import plural, utc_text
 
 if TYPE_CHECKING:
@@ -59,9 +58,7 @@ def patterns(
     place: Place,
     settings: Annotated[
         Settings,
-        settings_of(
-            *(*LOG_SETTINGS, *BATCH_SETTINGS, "late_minutes", "allow_gap", *MACHINE_SETTINGS, *SPARK_SETTINGS)
-        ),
+        settings_of(*(*TABLE_SETTINGS, "late_minutes", "allow_gap", *MACHINE_SETTINGS, *SPARK_SETTINGS)),
     ],
     judgments: Annotated[
         str | None, typer.Option(help="With --only-judged: a file, folder or glob of judgments."), HERE
@@ -280,9 +277,7 @@ def sql(
         Literal["spark", "duckdb"], typer.Option(help="Whose SQL: spark (extra [spark]) or duckdb.")
     ],
     tables: LogTables,
-    settings: Annotated[
-        Settings, settings_of("depth", "idle_minutes", "idle_scope", "normalise_urls", "folds", "clock")
-    ],
+    settings: Annotated[Settings, settings_of(*SQL_SETTINGS)],
     out: Annotated[
         str, typer.Option(help="Folder, or URI for Spark, that the script writes its result into."), OF_SCRIPT
     ] = "patterns",
@@ -298,7 +293,8 @@ def sql(
 ) -> None:
     """Print the SQL that turns logs into a pattern table, commented, to run where the logs are.
 
-    Edit its two views where your columns have other names; `clickassay report --patterns` takes the result.
+    It makes sessions of searches and clicks, and refuses settings of the log that it does not write. Edit its
+    two views where your columns have other names; `clickassay report --patterns` takes the result.
 
     Examples
     --------
@@ -308,8 +304,6 @@ def sql(
     """
     from clickassay.logs.script.write import ScriptLog, write_script
 
-    if settings.only_judged:
-        raise SettingsError("only_judged cannot be written as SQL; leave it out of the settings")
     log = ScriptLog(
         tables.searches,
         tables.clicks,

@@ -10,13 +10,12 @@ from clickassay.cli.options import FORCE, JSON, OUT, QUIET
 from clickassay.cli.places import HERE, OF_ENGINE
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import (
-    BATCH_SETTINGS,
     GRADE_SETTINGS,
-    LOG_SETTINGS,
     MACHINE_SETTINGS,
     METRIC_SETTINGS,
     REPORT_SETTINGS,
     SPARK_SETTINGS,
+    TABLE_SETTINGS,
     settings_of,
 )
 from clickassay.core.settings import Settings
@@ -51,8 +50,8 @@ def run(
     settings: Annotated[
         Settings,
         settings_of(
-            *(*LOG_SETTINGS, *GRADE_SETTINGS, *METRIC_SETTINGS, *REPORT_SETTINGS),
-            *(*BATCH_SETTINGS, *MACHINE_SETTINGS, *SPARK_SETTINGS),
+            *(*TABLE_SETTINGS, *GRADE_SETTINGS, *METRIC_SETTINGS, *REPORT_SETTINGS),
+            *(*MACHINE_SETTINGS, *SPARK_SETTINGS),
         ),
     ],
     queries: QUERIES = None,

@@ -24,6 +24,10 @@ class Setting:
         In words; the limits are empty where the type says all.
     metavar, details, also
         What stands for a value in `--help`, if anything; more, as Markdown; a shorter option, if any.
+    of_log
+        Empty unless it decides the pattern table of a log. ``sql``: the SQL of `clickassay sql` has it too;
+        ``engine``: engines alone. ``later`` too: the first tables, which were made with its default, do not
+        name it.
     """
 
     name: str
@@ -35,6 +39,7 @@ class Setting:
     metavar: str | None = None
     details: str = ""
     also: str | None = None
+    of_log: Literal["", "sql", "sql later", "engine", "engine later"] = ""
 
     @property
     def is_list(self) -> bool:
@@ -122,3 +127,26 @@ SETTINGS: Mapping[str, Setting] = {
     name: _declared(name, field) for name, field in Settings.model_fields.items()
 }
 """Every setting by its name."""
+
+LOG_SETTINGS = tuple(name for name, one in SETTINGS.items() if one.of_log)
+"""Settings that decide the pattern table of a log."""
+SQL_SETTINGS = tuple(name for name in LOG_SETTINGS if "sql" in SETTINGS[name].of_log)
+"""Those that the SQL of `clickassay sql` has."""
+NAMED_SETTINGS = tuple(name for name in LOG_SETTINGS if "later" not in SETTINGS[name].of_log)
+"""Those that every pattern table names."""
+
+
+def log_settings(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a log among the settings that its pattern table names.
+
+    Parameters
+    ----------
+    named
+        At least `NAMED_SETTINGS`.
+
+    Returns
+    -------
+    All `LOG_SETTINGS` but the depth, of which a run may ask for less.
+    """
+    defaults = {name: Settings.model_fields[name].default for name in LOG_SETTINGS}
+    return {name: named.get(name, defaults[name]) for name in LOG_SETTINGS if name != "depth"}

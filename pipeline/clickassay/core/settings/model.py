@@ -26,6 +26,7 @@ LISTS = {
 }
 """Settings that take several values, and what stands between them; the name of a metric may hold commas and
 blanks of its own, in parentheses."""
+_BYTES = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT])(I?))?B\s*")
 _OF_SPARK = ("spark_master", "spark_remote", "spark_conf", "spark_staging")
 
 
@@ -34,13 +35,21 @@ def _setting(group: str, default: Any, meaning: str, **more: Any) -> Any:  # noq
 
     `more` may have the limits of pydantic's `Field`, and ``unset`` (what None or an empty tuple amounts to),
     ``metavar`` (what stands for a value in `--help`), ``each`` (range of the items of a list), ``also``
-    (a shorter option) and ``details`` (Markdown for the page of settings alone).
+    (a shorter option), ``of_log`` (see `declared.Setting`) and ``details`` (Markdown for the page of settings
+    alone).
     """
-    shown: dict[str, Any] = {"group": group}
-    shown |= {
-        name: more.pop(name) for name in ("unset", "metavar", "each", "also", "details") if name in more
-    }
+    told = ("unset", "metavar", "each", "also", "of_log", "details")
+    shown = {"group": group, **{name: more.pop(name) for name in told if name in more}}
     return Field(default=default, description=meaning, json_schema_extra=shown, **more)
+
+
+def _bytes(text: str) -> int:
+    """Return a size in bytes: GB are thousands of MB, GiB are 1024 MiB."""
+    found = _BYTES.fullmatch(text.upper())
+    if found is None:
+        raise ValueError("must be a number with its unit, as 4GB or 512MiB")
+    number, unit, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
 
 
 class Settings(BaseModel):
@@ -49,7 +58,12 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     depth: tuple[int, ...] = _setting(
-        "Sessions", (5, 10), "Cut k of results and clicks.", each=f"1 to {MAX_DEPTH}", metavar="K"
+        "Sessions",
+        (5, 10),
+        "Cut k of results and clicks.",
+        each=f"1 to {MAX_DEPTH}",
+        metavar="K",
+        of_log="sql",
     )
     idle_minutes: float = _setting(
         "Sessions",
@@ -58,9 +72,13 @@ class Settings(BaseModel):
         gt=0,
         le=7 * 24 * 60,
         metavar="MINUTES",
+        of_log="sql",
     )
     idle_scope: Literal["user", "query"] = _setting(
-        "Sessions", "user", "Whose activity counts: the user's, or the user's with the same query."
+        "Sessions",
+        "user",
+        "Whose activity counts: the user's, or the user's with the same query.",
+        of_log="sql",
     )
     normalise_urls: bool = _setting(
         "Sessions",
@@ -68,6 +86,7 @@ class Settings(BaseModel):
         "Bring URLs to a normal form.",
         details="Scheme and host in lower case, without default port, fragment and one trailing slash; "
         "ids that are no URLs are left alone.",
+        of_log="sql",
     )
     max_rejected: float = _setting(
         "Sessions",
@@ -98,6 +117,7 @@ class Settings(BaseModel):
         False,
         "Keep only the lists of queries that have judgments; count the sessions of all others.",
         details="Coverage stays exact.",
+        of_log="engine",
     )
     batch: str = _setting(
         "Log",
@@ -128,6 +148,7 @@ class Settings(BaseModel):
         metavar="TIME",
         details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
         "repeated on another day.",
+        of_log="sql later",
     )
     time_zone: str = _setting(
         "Log",
@@ -137,6 +158,7 @@ class Settings(BaseModel):
         details="Times with a zone keep theirs, and numbers are UTC. Of a local time that occurs twice (in "
         "autumn) the earlier is meant; one that does not exist (in spring) is rejected and counted as null "
         "timestamp.",
+        of_log="engine later",
     )
     folds: int = _setting(
         "Log",
@@ -147,6 +169,7 @@ class Settings(BaseModel):
         details="Models are fitted on clicks of even folds and evaluated on odd ones; `diff` needs 8 or "
         "more to know what users' habits add. A store keeps the number that it was made with.",
         metavar="N",
+        of_log="sql",
     )
     scale: tuple[str, ...] = _setting(
         "Grades",
@@ -323,12 +346,8 @@ class Settings(BaseModel):
 
     @property
     def memory_limit_bytes(self) -> int | None:
-        """Memory limit in bytes; None if there is none."""
-        if self.memory_limit is None:
-            return None
-        number, unit = re.fullmatch(r"\s*([\d.]+)\s*([a-z]+)\s*", self.memory_limit.lower()).groups()  # type: ignore[union-attr]
-        step = 1024 if "i" in unit else 1000
-        return int(float(number) * step ** "bkmgt".index(unit[0]))
+        """Memory limit in bytes, the same number for every engine; None if there is none."""
+        return None if self.memory_limit is None else _bytes(self.memory_limit)
 
     @property
     def stored_depth(self) -> int:
@@ -385,8 +404,8 @@ class Settings(BaseModel):
     @field_validator("memory_limit")
     @classmethod
     def _memory_has_a_unit(cls, limit: str | None) -> str | None:
-        if limit is not None and not re.fullmatch(r"(?i)\s*\d+(\.\d+)?\s*([KMGT]i?B|B)\s*", limit):
-            raise ValueError("must be a number with its unit, as 4GB or 512MiB")
+        if limit is not None:
+            _bytes(limit)
         return limit
 
     @field_validator("spark_conf")

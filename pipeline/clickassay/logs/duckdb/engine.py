@@ -36,10 +36,10 @@ class DuckDBEngine:
     folder
         Empty folder for what is spilled and for tables that are fetched; the caller removes it.
     threads, memory_limit
-        None = all cores; 3 GB, or 80 % of RAM if that is less.
+        Memory in bytes. None = all cores; 3 GB, or 80 % of RAM if that is less.
     """
 
-    def __init__(self, *, folder: Path, threads: int | None = None, memory_limit: str | None = None) -> None:
+    def __init__(self, *, folder: Path, threads: int | None = None, memory_limit: int | None = None) -> None:
         self._folder = folder
         self._numbers = itertools.count(1)
         self._tables: set[str] = set()
@@ -164,10 +164,10 @@ class DuckDBEngine:
             raise _translated(error) from error
 
 
-def _config(folder: Path, threads: int | None, memory_limit: str | None) -> dict[str, Any]:
+def _config(folder: Path, threads: int | None, memory_limit: int | None) -> dict[str, Any]:
     config: dict[str, Any] = {
         "temp_directory": str(folder / "spilled"),
-        "memory_limit": memory_limit or f"{_own_limit()}B",
+        "memory_limit": f"{memory_limit or _own_limit()}B",
         "preserve_insertion_order": False,
         # steps are written so that the right side of a join is the small one; guesses would often be wrong
         "disabled_optimizers": "join_order,build_side_probe_side",

@@ -67,7 +67,7 @@ def duckdb_engine(log: Log[LocalHalf], settings: Settings, work: Path | None) ->
         tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill,
     ):
         engine = DuckDBEngine(
-            folder=Path(spill), threads=settings.threads, memory_limit=settings.memory_limit
+            folder=Path(spill), threads=settings.threads, memory_limit=settings.memory_limit_bytes
         )
         try:
             yield engine

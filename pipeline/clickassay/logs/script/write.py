@@ -11,7 +11,7 @@ from markupsafe import Markup
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.sql import sql_text
 from clickassay.core.provenance import __version__
-from clickassay.core.settings import Settings
+from clickassay.core.settings import LOG_SETTINGS, SQL_SETTINGS, Settings
 from clickassay.logs.engine import SqlText, Value
 from clickassay.logs.script.dialects import Dialect, Sql, dialect, folder, source
 from clickassay.logs.steps import (
@@ -165,15 +165,11 @@ def write_script(name: str, log: ScriptLog, settings: Settings) -> str:
     Raises
     ------
     SettingsError
-        If a name cannot be written into a script, or times without a zone are not UTC.
+        If a name cannot be written into a script, or nor can a setting of the log that is given.
     EngineError
         If SQLGlot, which translates the steps to Spark, is not installed.
     """
-    if settings.time_zone != "UTC":
-        raise SettingsError(
-            f"time_zone: a script takes times without a zone as UTC, not as {settings.time_zone}; leave the "
-            "setting out, and convert timestamp in the two views of the script"
-        )
+    _refuse_unwritten(settings)
     engine = dialect(name)
     recorder = record_steps(engine, settings, by_url=log.by_url)
     names = [name for step in recorder.steps for name in (step.name, f"{step.name}_{step.number}")]
@@ -183,6 +179,19 @@ def write_script(name: str, log: ScriptLog, settings: Settings) -> str:
     script = environment.get_template("script.sql.j2")
     text = script.render(form=forms, log=context, steps=recorder.steps, checks=_checks(context, recorder))
     return text.strip() + "\n"
+
+
+_INSTEAD = {
+    "time_zone": "times without a zone are UTC: convert timestamp in the two views of the script",
+}
+
+
+def _refuse_unwritten(settings: Settings) -> None:
+    for name in sorted(set(LOG_SETTINGS) - set(SQL_SETTINGS)):
+        value = getattr(settings, name)
+        if name in settings.model_fields_set and value != Settings.model_fields[name].default:
+            advice = _INSTEAD.get(name, "make the table with `clickassay patterns`")
+            raise SettingsError(f"{name} = {value} cannot be written as SQL; leave it out, {advice}")
 
 
 def _checks(context: "_Context", recorder: ScriptRecorder) -> list[ScriptStep]:

@@ -16,12 +16,11 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri, without_patterns
-from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.tables import mixed_times, watched
 from clickassay.logs.log import LocalHalf, Log, joined_log
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder
-from clickassay.logs.spark.read import SparkHalf, lies_here, read_for_spark
+from clickassay.logs.spark.read import SparkHalf, read_for_spark
 from clickassay.logs.spark.remote import RemoteFiles
 from clickassay.logs.spark.session import SparkPlace, check_workers, is_local, spark_session
 from clickassay.logs.spark.windows import window_rows
@@ -36,8 +35,8 @@ _PROBED_ROWS, _PROBED_FILES = 64, 16
 
 
 def write_spark_patterns(
-    searches: str | Path,
-    clicks: str | Path,
+    searches: LocalHalf | str,
+    clicks: LocalHalf | str,
     settings: Settings,
     folder: Path,
     *,
@@ -51,7 +50,7 @@ def write_spark_patterns(
     Parameters
     ----------
     searches, clicks
-        A file, folder or glob here, a path with a scheme that Spark knows, or a table's name.
+        A half that lies here, a path with a scheme that Spark knows, or a table's name.
     settings
         Of the pattern table, and where Spark runs.
     folder
@@ -93,19 +92,12 @@ def _watched(log: Log[SparkHalf], progress: Progress) -> Iterator[dict[str, Any]
         yield {**inputs, **{one.what: one.fingerprint() for one in listings if isinstance(one, RemoteFiles)}}
 
 
-def bytes_here(searches: str | Path, clicks: str | Path) -> int | None:
-    """Return the bytes of a log's files; None if a part of it is not on this machine.
-
-    Raises
-    ------
-    InputError
-        If nothing is at a path of this machine: Spark need not be started for it.
-    """
-    halves = {"searches": searches, "clicks": clicks}
-    found = [find_files(what, source) for what, source in halves.items() if lies_here(source)]
-    if len(found) < len(halves):
+def bytes_here(*halves: LocalHalf | str) -> int | None:
+    """Return the bytes of a log's files; None if a part of it is not on this machine."""
+    here = [half for half in halves if isinstance(half, LocalHalf)]
+    if len(here) < len(halves):
         return None
-    return sum(file.stat().st_size for one in found for file in one.files)
+    return sum(file.stat().st_size for half in here for file in half.files)
 
 
 def _free(place: SparkFolder, uri: str) -> SparkFolder:
@@ -132,7 +124,7 @@ def spark_engine(settings: Settings, work: Path | None, log_bytes: int | None) -
         settings.spark_remote,
         dict(entry.split("=", 1) for entry in settings.spark_conf),
         settings.threads,
-        settings.memory_limit,
+        settings.memory_limit_bytes,
         log_bytes,
     )
     with (
@@ -182,9 +174,9 @@ def spark_batches(
 
 
 def read_spark_log(
-    engine: SparkEngine, searches: str | Path, clicks: str | Path, settings: Settings
+    engine: SparkEngine, searches: LocalHalf | str, clicks: LocalHalf | str, settings: Settings
 ) -> Log[SparkHalf]:
-    """Open both halves of a log.
+    """Give Spark both halves of a log; those that do not lie here are opened.
 
     Raises
     ------

@@ -109,17 +109,17 @@ def _with_text_ids(rows: "DataFrame") -> "DataFrame":
 def read_for_spark(
     session: "SparkSession",
     what: str,
-    source: str | Path,
+    source: LocalHalf | str | Path,
     wanted: Sequence[Wanted],
     staging: Callable[[str], str],
     time_zone: str = UTC,
 ) -> SparkHalf:
-    """Open one half of a log.
+    """Give Spark one half of a log, which is opened unless it is open.
 
     Parameters
     ----------
     source
-        A file, folder or glob here; a path with its scheme (``s3a://…``); or a table's name.
+        An open half; a file, folder or glob here; a path with its scheme (``s3a://…``); or a table's name.
     staging
         Gives a new folder that Spark reads, for what must be written as Parquet first.
     time_zone
@@ -130,6 +130,8 @@ def read_for_spark(
     InputError
         If nothing is there, a column is missing or mistyped, or only Spark reaches times that are not UTC.
     """
+    if isinstance(source, LocalHalf):
+        return _read_local(session, source, source.source, wanted, staging)
     text = str(source)
     if is_uri(text):
         return _read_whole(what, text, wanted, lambda: parquet_at(session, what, text, wanted), time_zone)

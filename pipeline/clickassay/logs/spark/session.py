@@ -58,6 +58,7 @@ _LOCAL = {
 }
 _JAVA_OF_SMALL_LOG = "-XX:TieredStopAtLevel=1"  # without the second compiler, which costs more than it saves
 _SMALL_LOG_BYTES = 150_000_000
+_LEAST_MEMORY = 512 << 20
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class SparkPlace:
     conf
         Spark's own settings.
     threads, memory_limit
-        Of a local Spark: threads, and memory as ``4GB``.
+        Of a local Spark: threads, and memory in bytes.
     log_bytes
         Of the log that it is started for; None = not known.
     """
@@ -82,7 +83,7 @@ class SparkPlace:
     remote: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     threads: int | None = None
-    memory_limit: str | None = None
+    memory_limit: int | None = None
     log_bytes: int | None = None
 
     @property
@@ -187,12 +188,11 @@ def _conf(place: SparkPlace) -> dict[str, str]:
     return {**conf, **place.conf}
 
 
-def _java_memory(limit: str | None) -> str:
+def _java_memory(limit: int | None) -> str:
+    """Return bytes as Java takes them: in KiB, and not less than Spark starts with."""
     if limit is None:
         return f"{max(1024, min(8192, int(memory_bytes() * 0.4) >> 20))}m"
-    number, unit = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]+)\s*", limit).groups()  # type: ignore[union-attr]
-    scale = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}[unit[0].upper()]
-    return f"{max(512, int(float(number) * scale) >> 20)}m"
+    return f"{max(_LEAST_MEMORY, limit) >> 10}k"
 
 
 def _check_answers(url: str, scheme: str, port: int, what: str) -> None:

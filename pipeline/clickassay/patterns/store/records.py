@@ -2,7 +2,9 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+from clickassay.core.settings import NAMED_SETTINGS, Settings
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 
@@ -50,16 +52,6 @@ class CountedRows(BaseModel):
     rows: Count
 
 
-class RecordedSettings(BaseModel):
-    """Settings of the log that a report on the store repeats."""
-
-    idle_minutes: float
-    idle_scope: str
-    normalise_urls: bool
-    folds: Count
-    only_judged: bool
-
-
 class BatchRecord(BaseModel):
     """The content of batch.json."""
 
@@ -70,6 +62,16 @@ class BatchRecord(BaseModel):
     ends_run: bool
     files: RecordedFiles
     counted: list[CountedRows]
-    settings: RecordedSettings
+    settings: dict[str, Any]
     versions: dict[str, Any]
     digests: dict[str, str]
+
+    @field_validator("settings")
+    @classmethod
+    def _name_the_log(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """Refuse settings that lack one of the log, which a report on the store repeats, or are none."""
+        missing = [name for name in NAMED_SETTINGS if name not in settings]
+        if missing:
+            raise ValueError(f"no {missing[0]}")
+        Settings(**{name: settings[name] for name in NAMED_SETTINGS})
+        return settings

@@ -22,6 +22,7 @@ from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import StoreError
 from clickassay.core.files.documents import DocumentError, check_form, read_json
 from clickassay.core.output import new_folder_in
+from clickassay.core.settings import log_settings
 from clickassay.core.tables import write_table
 from clickassay.inputs.sources.fingerprint import FileFingerprint, input_fingerprint
 from clickassay.patterns.folder import JUDGED_FILE
@@ -106,7 +107,7 @@ class PatternStore:
                 f"store {folder} keeps only queries that were judged when it was made, and these judgments "
                 "are of other queries; use the same judgments, or another --store"
             )
-        made = {"time_zone": "UTC", **store.settings}  # the first stores do not name it
+        made = {**log_settings(store.settings), **store.settings}  # the first stores do not name all
         for name, value in settings.items():
             if made.get(name, value) != value:
                 raise StoreError(

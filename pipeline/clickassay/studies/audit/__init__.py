@@ -1,6 +1,4 @@
-"""One metric under the conventions of many tools: the value that each tool reports for the same lists.
+"""One metric under the conventions of many tools, asked of a finished run (``on_run``) or of ``one_list``.
 
-- ``conventions``: the declared conventions; ``tool_formulas``: formulas that the metric catalogue lacks.
-- ``compare``, ``tables``: their means and correlations on judged configurations.
-- ``in_run``: the table `conventions` of a run; ``on_run``: a finished run audited; ``one_list``: one list.
+``metrics.conventions`` declares the conventions; ``correlation.conventions`` compares them, in each run too.
 """

@@ -10,19 +10,19 @@ from clickassay.core.errors import NothingInCommonError, ReportError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
 from clickassay.core.settings import Settings
+from clickassay.correlation.conventions import audit_tables, lists_of, scale_of, with_conventions
 from clickassay.findings.arrays import GradedSample, configurations_of, graded_sample
 from clickassay.findings.run import Run, open_run
 from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.columns import JUDGMENTS
-from clickassay.inputs.tables import collected, read_input
+from clickassay.inputs.tables import WholeInput, read_input
 from clickassay.judgments.prepare import Judgments, prepare_judgments
 from clickassay.judgments.shown import judged_pool, rows_of_numbers
 from clickassay.metrics.catalogue import shown_pool
+from clickassay.metrics.conventions import Convention, conventions
+from clickassay.metrics.lists import NO_GRADE, Lists
+from clickassay.metrics.tool_formulas import AuditScale
 from clickassay.patterns.results import number_results
-from clickassay.studies.audit.conventions import Convention, conventions
-from clickassay.studies.audit.tables import audit_tables, lists_of, scale_of, with_conventions
-from clickassay.studies.audit.tool_formulas import AuditScale
-from clickassay.studies.evaluation.lists import NO_GRADE, Lists
 
 NEEDS_POOL = "needs judged results that no list shows: give --judgments"
 NEEDS_UNJUDGED = "needs to know which results have no judgment: give --judgments"
@@ -126,7 +126,9 @@ class _GradedLists:
     def of_judgments(cls, run: Run, graded: GradedSample, path: str) -> "_GradedLists":
         key, settings = graded.sample.key, run.settings
         lists = configurations_of(run, key).select("market", "query", "results")
-        judgments = _graded(path, lists, settings)
+        given = WholeInput.of(read_input("judgments", path, JUDGMENTS))
+        queries = lists.select("market", "query").unique()
+        judgments = prepare_judgments(given.rows, queries, settings, by_market=given.by_market)
         own, on = judgments.grades.filter(pl.col("judge") == key.judge), judgments.query_key
         query = lists.select(pl.struct("market", "query").rle_id().cast(pl.Int64)).to_series().to_numpy()
         results = number_results(lists["results"], query)
@@ -135,26 +137,19 @@ class _GradedLists:
         judged = grades[rows]
         there = judged != NO_GRADE
         if not there.any():
-            raise _nothing_in_common(run, path, lists, judgments)
+            raise _nothing_in_common(run, path, lists, given.rows, judgments)
         if (judged != graded.grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
             raise _other_judgments(run.folder)
         pool = judged_pool(lists, own.group_by(*on, "grade").len(), settings.max_grade)
         return cls(lists_of(graded.sample.configuration_ids, judged, pool), True, int((~there).sum()))
 
 
-def _graded(path: str, lists: pl.DataFrame, settings: Settings) -> Judgments:
-    read = read_input("judgments", path, JUDGMENTS)
-    queries = lists.select("market", "query").unique()
-    return prepare_judgments(collected(read), queries, settings, by_market="market" in read.columns)
-
-
 def _nothing_in_common(
-    run: Run, path: str, lists: pl.DataFrame, judgments: Judgments
+    run: Run, path: str, lists: pl.DataFrame, rows: pl.DataFrame, judgments: Judgments
 ) -> NothingInCommonError:
     """Return an error with one name of each side; where they meet, it is the judge that does not."""
     key, theirs = judgments.query_key, judgments.grades
     if theirs.is_empty():  # no query is in both: they are named as they were read
-        rows = collected(read_input("judgments", path, JUDGMENTS))
         theirs = rows.select("market", "query", "url").drop_nulls()
     ours = lists.explode("results").select(*key, text="results")
     apart = names_apart(

@@ -6,8 +6,8 @@ import numpy as np
 
 from clickassay.core.records import Floats
 from clickassay.metrics.gains import discount, ideal_grades
+from clickassay.metrics.lists import Block, Lists
 from clickassay.metrics.ranked import RECALLS, precision_at_recalls, r_precision, share
-from clickassay.studies.evaluation.lists import Block, Lists
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from clickassay.inputs.trec import (
     read_run,
 )
 from clickassay.metrics.definition import Measure
+from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measure, parse_measures, spell_out
 from clickassay.studies.evaluation.bounds.extremes import measure_bounds
 from clickassay.studies.evaluation.compare import comparison_table, mean_with_interval
@@ -41,8 +42,7 @@ from clickassay.studies.evaluation.joins import (
     precision_caution,
     refuse_different_queries,
 )
-from clickassay.studies.evaluation.lists import Lists, lists_of_dicts, ranked_lists
-from clickassay.studies.evaluation.values import measure_values
+from clickassay.studies.evaluation.lists import lists_of_dicts, ranked_lists
 
 _Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 AverageOver = Literal["judged", "both"]

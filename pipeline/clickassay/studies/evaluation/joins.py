@@ -11,8 +11,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.text import number, plural, visible
 from clickassay.health.overlap import Side, names_apart, rank_findings
 from clickassay.metrics.definition import Measure
-from clickassay.studies.evaluation.lists import NO_GRADE, Lists
-from clickassay.studies.evaluation.values import measure_values
+from clickassay.metrics.lists import NO_GRADE, Lists, measure_values
 
 Pairs = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 """Rows query, doc, …, or a dict ``{query: {doc: number}}``."""

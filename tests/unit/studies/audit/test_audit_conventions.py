@@ -13,9 +13,9 @@ from rankkit.data import Run
 from sklearn.metrics import dcg_score, ndcg_score
 
 from clickassay.core.errors import JudgmentError, SettingsError
-from clickassay.studies.audit.conventions import CONVENTIONS, INCOMPLETE_JUDGMENTS, conventions
+from clickassay.metrics.conventions import CONVENTIONS, INCOMPLETE_JUDGMENTS, conventions
+from clickassay.metrics.tool_formulas import AuditScale
 from clickassay.studies.audit.one_list import audit_list, one_list, read_grades
-from clickassay.studies.audit.tool_formulas import AuditScale
 from support.oracle.oracle_metrics import dcg, err
 from support.pages import script
 from support.places import ROOT

@@ -154,7 +154,7 @@ def test_differences_of_r_precision_are_those_of_loops_over_queries(random_lists
 def test_curves_do_not_depend_on_how_many_queries_are_computed_at_once(random_lists, monkeypatch):
     lists = random_lists[0]
     whole = gain_curves(lists, depth=9).dcg, recall_precision(lists, rel=1)
-    monkeypatch.setattr("clickassay.studies.evaluation.lists.MOST_CELLS", 1)
+    monkeypatch.setattr("clickassay.metrics.lists.MOST_CELLS", 1)
     piecewise = gain_curves(lists, depth=9).dcg, recall_precision(lists, rel=1)
     for one, other in zip(whole, piecewise, strict=True):
         assert one == pytest.approx(other, rel=1e-13)

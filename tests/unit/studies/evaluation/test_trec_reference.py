@@ -7,9 +7,9 @@ import pytest
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 from clickassay.inputs.trec import read_qrels, read_run
+from clickassay.metrics.lists import measure_values
 from clickassay.metrics.names import parse_measure
 from clickassay.studies.evaluation.lists import ranked_lists
-from clickassay.studies.evaluation.values import measure_values
 from support.places import ROOT
 
 TREC = ROOT / "../shared/data/trec_eval_test"

@@ -10,12 +10,11 @@ from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
 from clickassay.metrics.definition import Measure, given_arguments
 from clickassay.metrics.editorial import satisfaction
+from clickassay.metrics.lists import Lists, measure_values
 from clickassay.studies.evaluation.bounds.holes import HoleGrades, Holes, find_holes
 from clickassay.studies.evaluation.bounds.pairs import fewest_wrong, most_wrong
 from clickassay.studies.evaluation.bounds.ratios import best_for_ideal, climb
 from clickassay.studies.evaluation.bounds.stops import best_stops
-from clickassay.studies.evaluation.lists import Lists
-from clickassay.studies.evaluation.values import measure_values
 
 
 @dataclass(frozen=True)

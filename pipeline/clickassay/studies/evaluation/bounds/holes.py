@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.records import Integers
 from clickassay.inputs.trec import Sizes
-from clickassay.studies.evaluation.lists import Lists
+from clickassay.metrics.lists import Lists
 
 HoleGrades = Integers
 """(H,) grades of the holes of some lists, in the order of the lists."""

@@ -7,8 +7,8 @@ import numpy as np
 
 from clickassay.core.records import Floats
 from clickassay.inputs.trec import Sizes
+from clickassay.metrics.lists import Grades
 from clickassay.studies.evaluation.bounds.holes import HoleGrades, Holes
-from clickassay.studies.evaluation.lists import Grades
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clickassay.studies.audit.in_run import distinct
+from clickassay.correlation.conventions import distinct
 
 WIDE = [[-(2**40), 2**40], [2**40, -(2**40)], [0, 0], [0, 1]]
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
+from clickassay.metrics import tool_formulas
+from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measure, spell_gains
-from clickassay.studies.audit import tool_formulas
-from clickassay.studies.audit.tool_formulas import AuditScale
-from clickassay.studies.evaluation.lists import Lists
-from clickassay.studies.evaluation.values import measure_values
+from clickassay.metrics.tool_formulas import AuditScale
 
 Function = Callable[[Lists, AuditScale], Floats]
 

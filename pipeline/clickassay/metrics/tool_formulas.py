@@ -1,6 +1,6 @@
 """Formulas of other tools that the grammar of measures refuses, as they are not the measure of that name.
 
-`lists` are Q ranked lists (studies.evaluation.lists). Each function returns (Q,) values.
+`lists` are Q ranked lists (metrics.lists). Each function returns (Q,) values.
 """
 
 from dataclasses import dataclass, replace
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from clickassay.core.records import Floats
 from clickassay.metrics.editorial import expected_reciprocal_rank
 from clickassay.metrics.gains import discount, discounted, ndcg
+from clickassay.metrics.lists import Lists
 from clickassay.metrics.ranked import precision
-from clickassay.studies.evaluation.lists import Lists
 
 Grades = NDArray[np.int64]
 

@@ -1,0 +1,349 @@
+"""One metric under the conventions of many tools: its values, and the comparisons that it changes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
+from clickassay.core.contracts.form import Table
+from clickassay.core.progress import Event, Progress, silent
+from clickassay.core.records import Floats, Integers, JudgedConfigurations, Sample
+from clickassay.core.settings import Settings
+from clickassay.correlation.classes import unsplit
+from clickassay.correlation.comparisons import difference_spread
+from clickassay.correlation.jackknife import Deviations, difference_interval, left_out, no_rounding
+from clickassay.correlation.tables import correlations
+from clickassay.correlation.weighted import correlation_matrix, sample_moments, without_rounding
+from clickassay.metrics.clicks import counted_clicks
+from clickassay.metrics.conventions import Convention, conventions
+from clickassay.metrics.lists import NO_GRADE, Lists
+from clickassay.metrics.tool_formulas import AuditScale
+
+Row = dict[str, object]
+
+MOST_KINDS = 2**62
+"""Rows of so many kinds can be told apart by one number."""
+SAME = 1e-12
+"""Relative difference below which values count as equal: sums in another order differ by rounding alone."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Differences from a reference convention with the ends of their 95 % intervals; NaN where undefined."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+def weighted_means(sample: Sample) -> Floats:
+    """Return the (E,) means over configurations, weighted by sessions."""
+    # added up row by row: a product of matrices rounds in another way on another processor
+    means: Floats = (sample.sessions[:, None] * sample.editorial_values).sum(axis=0) / sample.sessions.sum()
+    return means
+
+
+def mean_gaps(sample: Sample, reference: NDArray[np.intp]) -> Gap:
+    """Return differences of weighted means, with intervals by the jackknife over queries.
+
+    Parameters
+    ----------
+    sample
+        Its E editorial metrics are conventions; weights are sessions, as in correlations.
+    reference
+        (E,) index of the convention that each is compared with.
+
+    Returns
+    -------
+    (E,) mean of the convention - mean of its reference.
+    """
+    values = sample.editorial_values
+    differences = without_rounding(values - values[:, reference], np.abs(values).max(axis=0, initial=0))
+    weighted = differences * sample.sessions[:, None]
+    rows = np.concatenate([sample.sessions[:, None].astype(np.float64), weighted], axis=1)
+    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
+    sums = np.add.reduceat(rows, starts, axis=0)
+    gap = _mean(sums.sum(axis=0))
+    deviations = Deviations()
+    for means in left_out(sums, _mean):
+        deviations.add(means - gap)
+    return Gap(gap, *difference_interval(gap, deviations.spread()))
+
+
+def _mean(sums: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):  # a sample of one query has nothing left
+        mean: Floats = sums[..., 1:] / sums[..., :1]
+    return mean
+
+
+def correlation_gaps(sample: Sample, moments: Floats, reference: NDArray[np.intp]) -> Gap:
+    """Return differences between the correlations of conventions, with intervals by the jackknife.
+
+    Parameters
+    ----------
+    sample
+        With C click metrics; its E editorial metrics are conventions.
+    moments
+        Its `sample_moments`.
+    reference
+        (O,) indices of the conventions that all are compared with.
+
+    Returns
+    -------
+    (C, E, O) correlation of the convention - correlation of the reference.
+    """
+    number = len(sample.editorial_names)
+    a, b = np.repeat(np.arange(number), len(reference)), np.tile(reference, number)
+    values = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
+    difference = no_rounding(values[:, a] - values[:, b])
+    spread = difference_spread(moments, difference, (a, b), n_editorial=number)
+    low, high = difference_interval(difference, spread)
+    shape = (len(values), number, len(reference))
+    return Gap(difference.reshape(shape), low.reshape(shape), high.reshape(shape))
+
+
+def same_values(values: Floats, one: int, other: int) -> bool:
+    """Return whether two columns of (N, E) values are equal but for rounding."""
+    pair = values[:, [one, other]]
+    return bool(np.abs(pair[:, 0] - pair[:, 1]).max(initial=0) <= SAME * np.abs(pair).max(initial=1))
+
+
+def change(before: tuple[float, float, float], after: tuple[float, float, float]) -> str | None:
+    """Return how sign or significance of a difference (value, low, high) changes; None where neither does.
+
+    A difference is beyond noise where its interval does not hold 0.
+    """
+    was_significant, is_significant = (low > 0 or high < 0 for _, low, high in (before, after))
+    if was_significant != is_significant:
+        return "beyond noise now" if is_significant else "no longer beyond noise"
+    if before[0] * after[0] < 0:
+        return "reversed" if is_significant else "reversed, within noise"
+    return None
+
+
+def with_conventions(sample: Sample, columns: Mapping[str, Floats]) -> Sample:
+    """Return the sample with conventions, by name, in place of its editorial metrics."""
+    values = np.column_stack([*columns.values()])
+    return replace(sample, editorial_names=tuple(columns), editorial_values=values)
+
+
+def lists_of(ids: pl.Series, grades: Integers, pool: Integers) -> Lists:
+    """Return configurations as lists; `grades` is (N, depth), `pool` (N, g_max + 1)."""
+    starts = np.arange(len(grades) + 1) * grades.shape[1]
+    return Lists(tuple(ids), grades.astype(np.int16).ravel(), starts, pool)
+
+
+def scale_of(sample: Sample, settings: Settings) -> AuditScale:
+    """Return the cut and the scale of a sample."""
+    return AuditScale(sample.key.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
+
+
+def audit_tables(
+    sample: Sample,
+    declared: Sequence[Convention],
+    reasons: Mapping[str, str],
+    *,
+    pool: str,
+    progress: Progress = silent,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the tables of an audit, in the forms of `CONVENTIONS` and `CHANGED`.
+
+    Parameters
+    ----------
+    sample
+        Its editorial metrics are the conventions that were computed, in the order of `declared`.
+    declared
+        All conventions.
+    reasons
+        By name: why a convention was not computed.
+    pool
+        The run's setting of that name: it decides which conventions are the run's own.
+    """
+    own = {one.quantity: one.measure for one in declared if pool in one.own}
+    rows = _convention_rows(sample, declared, own, reasons)
+    label: Row = {**sample.key.columns}
+    audited: list[Row] = []
+    changed: list[Row] = []
+    for number, click in enumerate(sample.click_names):
+        progress(Event(f"correlating with {click}", number / len(sample.click_names)))
+        part = one_click(sample, number)
+        moments = sample_moments(part)
+        gaps = correlation_gaps(part, moments, _indices(sample, own.values()))
+        comparisons = _Comparisons(part, gaps, tuple(own))
+        correlated = _correlations_by_convention(part, moments)
+        for row in rows:
+            numbers = correlated.get(str(row["convention"]), {}) | comparisons.own_gap(row)
+            audited.append(label | {"click_metric": click} | row | numbers)
+            changed += [label | {"click_metric": click} | one for one in comparisons.changes(row, own)]
+    return _frame(CONVENTIONS, audited), _frame(CHANGED, changed)
+
+
+def _frame(table: Table, rows: list[Row]) -> pl.DataFrame:
+    return table.canonical(pl.DataFrame(rows, {column.name: column.dtype for column in table.columns}))
+
+
+def one_click(sample: Sample, number: int) -> Sample:
+    """Return the sample with one of its click metrics, by index: all at once would not fit memory."""
+    return replace(
+        sample,
+        click_names=sample.click_names[number : number + 1],
+        click_values=sample.click_values[:, number : number + 1],
+        click_variances=sample.click_variances[:, number : number + 1],
+    )
+
+
+def _indices(sample: Sample, names: Iterable[str]) -> NDArray[np.intp]:
+    return np.array([sample.editorial_names.index(name) for name in names])
+
+
+def _convention_rows(
+    sample: Sample,
+    declared: Sequence[Convention],
+    own: Mapping[str, str],
+    reasons: Mapping[str, str],
+) -> list[Row]:
+    """Return the columns that are the same for every click metric: texts and means."""
+    quantities = {one.measure: one.quantity for one in declared}
+    reference = _indices(sample, (own[quantities[name]] for name in sample.editorial_names))
+    means, gaps = weighted_means(sample), mean_gaps(sample, reference)
+    same = _same(sample, quantities, means)
+    rows: list[Row] = []
+    for place, one in enumerate(declared, start=1):
+        name = one.measure
+        row: Row = {
+            "quantity": one.quantity, "convention": name, "place": place, "own": own[one.quantity] == name,
+            "choice": one.choice, "tools": one.tools, "same_as": same.get(name), "reason": reasons.get(name),
+        }  # fmt: skip
+        if name in sample.editorial_names:
+            at = sample.editorial_names.index(name)
+            row |= {"mean": float(means[at])} | _gap("mean_gap", gaps, at)
+        rows.append(row)
+    return rows
+
+
+def _same(sample: Sample, quantities: Mapping[str, str], means: Floats) -> dict[str, str]:
+    """Return by name an earlier convention of the same quantity with the same values, where there is one."""
+    names = sample.editorial_names
+    found: dict[str, str] = {}
+    near = np.isclose(means[:, None], means)  # whole columns are compared where it is likely
+    for place, name in enumerate(names):
+        for before, other in enumerate(names[:place]):
+            alike = quantities[other] == quantities[name] and near[before, place]
+            if alike and same_values(sample.editorial_values, before, place):
+                found[name] = other
+                break
+    return found
+
+
+def _gap(name: str, gap: Gap, at: int | tuple[int, ...]) -> Row:
+    ends = {name: gap.value[at], f"{name}_low": gap.low[at], f"{name}_high": gap.high[at]}
+    return {key: None if np.isnan(value) else float(value) for key, value in ends.items()}
+
+
+def _correlations_by_convention(sample: Sample, moments: Floats) -> dict[str, Row]:
+    """Return the columns of the table `correlations` for each convention, by its name."""
+    table = correlations(sample, [unsplit(sample)], moments)
+    kept = ("correlation", "ci_low", "ci_high", "reason", "caution")
+    return {
+        row["editorial_metric"]: {name: row[name] for name in kept} for row in table.iter_rows(named=True)
+    }
+
+
+@dataclass(frozen=True)
+class _Comparisons:
+    """Conventions of a sample with one click metric, compared with the run's own ones of all quantities."""
+
+    sample: Sample
+    gaps: Gap
+    quantities: tuple[str, ...]
+
+    def own_gap(self, row: Row) -> Row:
+        """Return the difference from the correlation of the run's own convention of the quantity."""
+        at = self._at(row, str(row["quantity"]))
+        return {} if at is None else _gap("gap", self.gaps, at)
+
+    def changes(self, row: Row, own: Mapping[str, str]) -> list[Row]:
+        """Return the comparisons with other quantities whose sign or significance the convention changes."""
+        changed: list[Row] = []
+        quantity, convention = str(row["quantity"]), row["convention"]
+        for other in self.quantities:
+            after, before = self._at(row, other), self._at({"convention": own[quantity]}, other)
+            if other == quantity or after is None or before is None:
+                continue
+            what = change(self._triple(before), self._triple(after))
+            if what is not None:
+                label = {"quantity": quantity, "convention": convention, "other": other, "change": what}
+                changed.append(label | _gap("before", self.gaps, before) | _gap("after", self.gaps, after))
+        return changed
+
+    def _at(self, row: Row, other: str) -> tuple[int, int, int] | None:
+        names = self.sample.editorial_names
+        if row["convention"] not in names:
+            return None
+        return 0, names.index(str(row["convention"])), self.quantities.index(other)
+
+    def _triple(self, at: tuple[int, int, int]) -> tuple[float, float, float]:
+        gaps = self.gaps
+        return float(gaps.value[at]), float(gaps.low[at]), float(gaps.high[at])
+
+
+def conventions_table(
+    judged: JudgedConfigurations, samples: tuple[Sample, ...], settings: Settings
+) -> pl.DataFrame:
+    """Compute every convention on the judged configurations of one depth and judge.
+
+    Parameters
+    ----------
+    judged
+        Configurations over all markets; results whose grade is filled in count as not judged.
+    samples
+        Their arrays, one for each market.
+
+    Returns
+    -------
+    Rows of `contracts.conventions.CONVENTIONS` for the headline click metric; none where grades are drawn
+    from clicks, which no tool does.
+    """
+    if settings.unjudged == "model":
+        return CONVENTIONS.empty()
+    return pl.concat([CONVENTIONS.empty(), *(_of_market(judged, sample, settings) for sample in samples)])
+
+
+def _of_market(judged: JudgedConfigurations, sample: Sample, settings: Settings) -> pl.DataFrame:
+    scale = scale_of(sample, settings)
+    found = conventions(scale)
+    rows = judged.rows.filter(market=sample.key.market)["n"].to_numpy()
+    grades = np.where(judged.filled[rows], NO_GRADE, judged.grades[rows])
+    first, kinds = distinct(np.concatenate([grades, judged.pool[rows]], axis=1))
+    # a value depends on the grades shown and judged alone: lists that share them are computed once
+    lists = lists_of(sample.configuration_ids.gather(first), grades[first], judged.pool[rows[first]])
+    columns = {one.measure: one.values(lists, scale).take(kinds) for one in found}
+    headline = one_click(sample, sample.click_names.index(counted_clicks(settings)[0]))
+    return audit_tables(with_conventions(headline, columns), found, {}, pool=settings.pool)[0]
+
+
+def distinct(rows: Integers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Find equal rows.
+
+    Parameters
+    ----------
+    rows
+        (N, K) whole numbers.
+
+    Returns
+    -------
+    The first row of each of the D kinds of rows, and the kind of each of the N rows, 0..D - 1.
+    """
+    packed, kinds = np.zeros(len(rows), dtype=np.int64), 1
+    for column in rows.T.astype(np.int64):
+        digits = column - column.min(initial=0)
+        size = int(digits.max(initial=0)) + 1
+        if kinds * size > MOST_KINDS:
+            seen, packed = np.unique(packed, return_inverse=True)
+            kinds = len(seen)
+        packed, kinds = packed * size + digits, kinds * size
+    _, first, kind = np.unique(packed, return_index=True, return_inverse=True)
+    return first, kind
