@@ -26,7 +26,7 @@ class Setting:
         What stands for a value in `--help`, if anything; more, as Markdown; a shorter option, if any.
     of_log
         Empty unless it decides the pattern table of a log. ``sql``: the SQL of `clickassay sql` has it too;
-        ``engine``: engines alone. With ``later``: the first tables, which were made with its default, do not
+        ``engine``: engines alone. ``later`` too: the first tables, which were made with its default, do not
         name it.
     """
 
@@ -39,7 +39,7 @@ class Setting:
     metavar: str | None = None
     details: str = ""
     also: str | None = None
-    of_log: Literal["", "sql", "engine", "sql, later", "engine, later"] = ""
+    of_log: Literal["", "sql", "sql later", "engine", "engine later"] = ""
 
     @property
     def is_list(self) -> bool:

@@ -148,7 +148,7 @@ class Settings(BaseModel):
         metavar="TIME",
         details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
         "repeated on another day.",
-        of_log="sql, later",
+        of_log="sql later",
     )
     time_zone: str = _setting(
         "Log",
@@ -158,7 +158,7 @@ class Settings(BaseModel):
         details="Times with a zone keep theirs, and numbers are UTC. Of a local time that occurs twice (in "
         "autumn) the earlier is meant; one that does not exist (in spring) is rejected and counted as null "
         "timestamp.",
-        of_log="engine, later",
+        of_log="engine later",
     )
     folds: int = _setting(
         "Log",
