@@ -68,6 +68,8 @@ def test_the_script_leaves_the_table_of_the_sample_that_the_default_engine_makes
 def test_the_script_agrees_with_the_default_engine_on_messy_logs(start, tmp_path):
     for seed in range(start, start + CHUNK):
         searches, clicks, judgments, _, chosen = seeded_log(seed)
+        if any("url" in click for click in clicks):  # a script by URL reads no positions
+            clicks = [{name: value for name, value in one.items() if name != "position"} for one in clicks]
         folder = tmp_path / str(seed)
         paths = write_log(folder, seed, searches=searches, clicks=clicks, judgments=judgments)
         settings = load_settings(**chosen)
