@@ -15,7 +15,7 @@ WELL = HealthCheck("no_clicks", "ok", 9.0, 1.0)
 
 @pytest.mark.parametrize("checks", [[WELL], [WELL, WRONG]])
 def test_findings_are_lines_and_well_checks_are_none(checks):
-    run = SimpleNamespace(finished=SimpleNamespace(table=lambda _: health_table(checks)))
+    run = SimpleNamespace(finished=SimpleNamespace(tables={"health": health_table(checks)}))
     said = health_html(run)
     assert said.count("<p") == len(checks) - 1
     assert ("Finding: 50 % are &lt;late&gt;. Give UTC." in said) == (WRONG in checks)
