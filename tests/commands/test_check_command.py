@@ -9,7 +9,7 @@ import pytest
 from clickassay.cli.commands.check import SCHEMA
 from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES
 from clickassay.studies.runs_compared.gate.grammar import HEALTH
-from clickassay.studies.runs_compared.gate.outcome import State
+from clickassay.studies.runs_compared.gate.outcome import RuleState
 from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
 from support.logs import tiny
 from support.places import ROOT
@@ -198,7 +198,7 @@ def test_texts_of_a_run_cannot_act_on_the_terminal(whole, tmp_path):
 def test_the_page_names_every_quantity_state_option_default_and_key_of_the_document():
     page = PAGE.read_text(encoding="utf-8")
     forms = [one.form for one in QUANTITIES.values()]
-    assert [form for form in [*forms, HEALTH, *State, *DEFAULT_RULES] if f"`{form}`" not in page] == []
+    assert [form for form in [*forms, HEALTH, *RuleState, *DEFAULT_RULES] if f"`{form}`" not in page] == []
     meanings = [one.meaning for one in QUANTITIES.values()]
     assert [meaning for meaning in meanings if f"| {meaning}" not in page] == []
     options = set(re.findall(r"--[a-z][a-z-]+", checked("--help").out)) - {"--help"}

@@ -10,7 +10,7 @@ import pytest
 
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.names import parse
-from clickassay.studies.gain_learning.gain_map import GradeMap
+from clickassay.studies.gain_learning.gain_map import GainMap
 from clickassay.studies.gain_learning.on_run import LEARNED_GAIN, LEARNED_VALUES, metric_of_map
 from support.logs import tiny
 from support.places import ROOT
@@ -108,7 +108,7 @@ def test_the_printed_option_carries_the_map_into_a_run(run, tmp_path, options, t
     ],
 )
 def test_a_map_is_named_with_four_digits(probabilities, utilities, name):
-    told = GradeMap(np.array(probabilities), np.array(utilities or (1.0, 0.5)))
+    told = GainMap(np.array(probabilities), np.array(utilities or (1.0, 0.5)))
     assert metric_of_map(told, "fixed" if utilities is None else "free") == name
     assert str(parse(name, METRICS)) == name
 

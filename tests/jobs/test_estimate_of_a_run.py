@@ -14,7 +14,7 @@ from clickassay.jobs.stores import grow_store
 from clickassay.logs.batches import cutting, estimate
 from clickassay.logs.batches.estimate import FilesToRead, RunPlan, free_bytes, order_warning, size
 from clickassay.logs.batches.windows import Window
-from clickassay.logs.chunks import Chunk
+from clickassay.logs.chunks import FileChunk
 from clickassay.patterns.store.store import PatternStore
 from support.logs import tiny
 from support.logs.small_logs import MINUTE, NOON, click, search, write_rows
@@ -208,7 +208,7 @@ def half(what, rows):
 def chunk(rows, first, last, name="log.parquet", offset=0):
     """Return a chunk whose times are days after noon."""
     times = (round(NOON + first * DAY_MS), round(NOON + last * DAY_MS))
-    return Chunk(name, offset, rows, *times)
+    return FileChunk(name, offset, rows, *times)
 
 
 def window(*searches, clicks=()):

@@ -8,7 +8,7 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.settings import load_settings
 from clickassay.jobs import click_models as run_models
 from clickassay.jobs.analyse import analyse
-from clickassay.jobs.click_models import Clicks, compare_models
+from clickassay.jobs.click_models import ClickedLists, compare_models
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs.small_logs import simulated
 
@@ -46,9 +46,13 @@ def test_models_are_those_of_the_command_on_the_same_lists(found):
     rows = found["configurations"].filter(market="north", depth=5)
     lists = rows.select("market", "configuration_id", "query", "results").sort("configuration_id")
     _, tables = compare_models(
-        Clicks(lists, found["patterns"], 5), click_models(["PBM"]), pseudo_count=1, held_out=0.25, seed=0,
+        ClickedLists(lists, found["patterns"], 5),
+        click_models(["PBM"]),
+        pseudo_count=1,
+        held_out=0.25,
+        seed=0,
         market="north",
-    )  # fmt: skip
+    )
     own = {"market": "north", "depth": 5, "model": "PBM"}
     for name, table in tables.items():
         assert found[name].filter(**own).equals(table), name

@@ -369,3 +369,12 @@ def test_a_macro_has_as_many_parameters_on_every_engine():
 )
 def test_what_is_not_portable_is_found(sql, complaint):
     assert complaint in complaints(sql)
+
+
+def test_a_public_class_has_a_name_of_its_own():
+    homes: dict[str, list[str]] = {}
+    for file in sorted((ROOT / "pipeline").rglob("*.py")):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(file.relative_to(ROOT)))
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}

@@ -11,7 +11,7 @@ from clickassay.core.records import Integers
 from clickassay.core.seeds import child
 from clickassay.metrics.editorial import satisfaction
 from clickassay.studies.gain_learning.agreement import Observations
-from clickassay.studies.gain_learning.gain_map import GradeMap, paper_map
+from clickassay.studies.gain_learning.gain_map import GainMap, paper_map
 from clickassay.studies.gain_learning.validation import LearnOptions, study
 
 DEPTH, MAX_GRADE, SESSIONS = 5, 4, 60
@@ -79,7 +79,7 @@ def log_of(world: str, queries: int, rng: np.random.Generator) -> Observations:
     true = WORLDS[world]
     utility = np.full(len(query), 0.5)
     if true is not None:
-        utility = GradeMap(true, paper_map(MAX_GRADE, DEPTH).utilities).values(grades)
+        utility = GainMap(true, paper_map(MAX_GRADE, DEPTH).utilities).values(grades)
     noise = rng.normal(0, 0.5, queries)[query] + rng.normal(0, 0.5, len(query))
     odds = utility / (1 - utility + 1e-9) * np.exp(noise)
     total = SESSIONS * rng.lognormal(0, 1.15, queries)

@@ -12,7 +12,7 @@ from benchmarks.promises.labelling.relevance_models import Scored
 from benchmarks.promises.labelling.repeated_plans import repeated_estimates
 from clickassay.core.seeds import child
 from clickassay.studies.labelling.moments import MEASURES, measure_moments, performance
-from clickassay.studies.labelling.pool import Pool, Ranking, pool_of
+from clickassay.studies.labelling.pool import Pool, RankedDocuments, pool_of
 from clickassay.studies.labelling.sampling import VARIANTS, sampling_distribution
 
 PLANS = (*((variant, 0.0) for variant in VARIANTS), ("active", 0.1))
@@ -101,14 +101,14 @@ def _pool(
     return pool_of(names, collection.offsets, probabilities, rankings, costs=collection.costs)
 
 
-def _sorted(collection: Collection, scores: Floats) -> Ranking:
-    return Ranking(np.lexsort((-scores, collection.of_query)), collection.offsets)
+def _sorted(collection: Collection, scores: Floats) -> RankedDocuments:
+    return RankedDocuments(np.lexsort((-scores, collection.of_query)), collection.offsets)
 
 
-def _outdated(ranking: Ranking, rng: np.random.Generator) -> Ranking:
+def _outdated(ranking: RankedDocuments, rng: np.random.Generator) -> RankedDocuments:
     kept = rng.random(len(ranking.documents)) >= DROPPED
     lengths = np.bincount(ranking.queries[kept], minlength=len(ranking.lengths))
-    return Ranking(ranking.documents[kept], np.append(0, np.cumsum(lengths)))
+    return RankedDocuments(ranking.documents[kept], np.append(0, np.cumsum(lengths)))
 
 
 def _values(pool: Pool, collection: Collection, measure: str) -> Floats:

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.promises.labelling.pools import Floats, Lengths, grade_probabilities, labels, simulated
 from clickassay.studies.labelling.draws import draw
-from clickassay.studies.labelling.estimate import Estimate, estimate
+from clickassay.studies.labelling.estimate import WeightedEstimate, estimate
 from clickassay.studies.labelling.moments import MEASURES, measure_moments, performance
 from clickassay.studies.labelling.pool import Pool
 from clickassay.studies.labelling.sampling import VARIANTS, expected_error, sampling_distribution
@@ -103,7 +103,7 @@ def repeated(pool: Pool, values: Floats, q: Floats, budget: float, repetitions: 
     )
 
 
-def planned(pool: Pool, values: Floats, q: Floats, budget: float, seed: int) -> Estimate:
+def planned(pool: Pool, values: Floats, q: Floats, budget: float, seed: int) -> WeightedEstimate:
     """Draw once and estimate."""
     drawn = draw(pool.costs, q, budget, np.random.default_rng([seed, 7])).queries
     return estimate(values[drawn], pool.weights[drawn] / q[drawn])

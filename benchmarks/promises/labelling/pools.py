@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.studies.labelling.pool import Pool, Ranking, pool_of
+from clickassay.studies.labelling.pool import Pool, RankedDocuments, pool_of
 
 GRADES = 5
 
@@ -40,7 +40,7 @@ def simulated(queries: int, lengths: Lengths, rankings: int, rng: np.random.Gene
     seconds = np.log(rng.lognormal(6, 1, len(of_query)).clip(2))
     costs = np.bincount(of_query, seconds, queries)
     lists = [
-        Ranking(np.lexsort((-relevance - rng.normal(0, error, len(relevance)), of_query)), offsets)
+        RankedDocuments(np.lexsort((-relevance - rng.normal(0, error, len(relevance)), of_query)), offsets)
         for error in (0.7, 0.9)[:rankings]
     ]
     names = [f"q{number}" for number in range(queries)]

@@ -26,7 +26,7 @@ Command = Any
 
 
 @dataclass(frozen=True)
-class Entry:
+class CommandEntry:
     """What is known of a command before its module is imported.
 
     Attributes
@@ -49,63 +49,67 @@ class Entry:
 
 START, ASK, JUDGMENTS, LOGS, MORE = "Start", "Ask a run", "Judgments", "Logs", "More"
 COMMANDS = {
-    "run": Entry(START, "Do the whole job: logs and judgments to a report."),
-    "inspect": Entry(
+    "run": CommandEntry(START, "Do the whole job: logs and judgments to a report."),
+    "inspect": CommandEntry(
         START,
         "Show what a file or folder is, which command reads it, and what a run would reject; write nothing.",
     ),
-    "evaluate": Entry(
+    "evaluate": CommandEntry(
         START, "Evaluate rankings against judgments, and test whether two differ significantly."
     ),
-    "query": Entry(ASK, "Ask a run a question in SQL."),
-    "explore": Entry(
+    "query": CommandEntry(ASK, "Ask a run a question in SQL."),
+    "explore": CommandEntry(
         ASK,
         "Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.",
         module="inspect",
     ),
-    "diff": Entry(ASK, "Show what changed between two runs, and whether a change is within noise."),
-    "check": Entry(ASK, "Check rules that a run must keep, and end with exit code 1 if one is broken."),
-    "power": Entry(
+    "diff": CommandEntry(ASK, "Show what changed between two runs, and whether a change is within noise."),
+    "check": CommandEntry(
+        ASK, "Check rules that a run must keep, and end with exit code 1 if one is broken."
+    ),
+    "power": CommandEntry(
         ASK,
         "Compute how many judged queries and sessions it takes to detect a difference.",
     ),
-    "audit": Entry(
+    "audit": CommandEntry(
         ASK, "Explain why tools report other numbers for one metric, and whether that changes a conclusion."
     ),
-    "learn": Entry(
+    "learn": CommandEntry(
         ASK, "Learn the chance of satisfaction of each grade with which ERR predicts clicks best."
     ),
-    "clicks": Entry(ASK, "Click models: what users examine, and what attracts them."),
-    "plan": Entry(
+    "clicks": CommandEntry(ASK, "Click models: what users examine, and what attracts them."),
+    "plan": CommandEntry(
         JUDGMENTS,
         "Choose the queries to label under a budget, to know a ranking, the difference of two, "
         "or a run best.",
         module="label",
     ),
-    "estimate": Entry(
+    "estimate": CommandEntry(
         JUDGMENTS,
         "Estimate how good a ranking is, or which of two is better, from the labels of a plan.",
         module="label",
     ),
-    "patterns": Entry(
+    "patterns": CommandEntry(
         LOGS,
         "First half of run: logs to a pattern table, all that a report needs to know of the log.",
     ),
-    "report": Entry(
+    "report": CommandEntry(
         LOGS,
         "Second half of run: a stored pattern table and judgments to a report, in seconds.",
         module="run",
     ),
-    "sql": Entry(
+    "sql": CommandEntry(
         LOGS,
         "Print the SQL that turns logs into a pattern table, commented, to run where the logs are.",
         module="patterns",
     ),
-    "store": Entry(
+    "store": CommandEntry(
         LOGS, "Look at a pattern store, check it, drop batches.", module="patterns", function="stores"
     ),
-    "import": Entry(LOGS, "Turn foreign logs into canonical Parquet.", module="imports", function="imports"),
-    "simulate": Entry(
+    "import": CommandEntry(
+        LOGS, "Turn foreign logs into canonical Parquet.", module="imports", function="imports"
+    ),
+    "simulate": CommandEntry(
         MORE, "Write a log of simulated users, with the truth next to it. Same seed, same bytes."
     ),
 }

@@ -9,7 +9,7 @@ from clickassay.inputs.paths import is_text, is_uri, local_path
 
 
 @dataclass(frozen=True)
-class Place:
+class PathMark:
     """Marks a text of the command line as a path; what is typed as `Path` needs no mark.
 
     Attributes
@@ -24,13 +24,13 @@ class Place:
     as_written: bool = False
 
 
-HERE, OF_ENGINE, OF_SCRIPT = Place(), Place(on_spark=True), Place(as_written=True)
+HERE, OF_ENGINE, OF_SCRIPT = PathMark(), PathMark(on_spark=True), PathMark(as_written=True)
 
 
-def place_of(annotation: Any) -> Place | None:  # noqa: ANN401 - any annotation
+def place_of(annotation: Any) -> PathMark | None:  # noqa: ANN401 - any annotation
     """Return how an option or argument of this type is a path; None if it is none."""
     kind, *extras = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
-    marked = next((extra for extra in extras if isinstance(extra, Place)), None)
+    marked = next((extra for extra in extras if isinstance(extra, PathMark)), None)
     return HERE if marked is None and Path in _inner_types(kind) else marked
 
 
@@ -39,7 +39,7 @@ def _inner_types(kind: Any) -> set[Any]:  # noqa: ANN401 - as above
     return {kind}.union(*map(_inner_types, inner)) if inner else {kind}
 
 
-def checked(name: str, value: Any, place: Place | None, *, on_spark: bool) -> Any:  # noqa: ANN401
+def checked(name: str, value: Any, place: PathMark | None, *, on_spark: bool) -> Any:  # noqa: ANN401
     """Return the value of an option or argument, a path of this machine in place of its ``file://`` URL.
 
     Raises
@@ -59,7 +59,7 @@ def checked(name: str, value: Any, place: Place | None, *, on_spark: bool) -> An
     return _on_this_machine(name, value, place)
 
 
-def _on_this_machine(name: str, value: str | Path, place: Place) -> str | Path:
+def _on_this_machine(name: str, value: str | Path, place: PathMark) -> str | Path:
     local = local_path(value)
     if is_uri(str(local)):
         spark = "add --engine spark, or " if place.on_spark else ""

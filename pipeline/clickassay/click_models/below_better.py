@@ -13,7 +13,7 @@ import polars as pl
 from clickassay.core.records import Floats, Integers
 from clickassay.core.special import stdtr
 
-ALPHA = 0.025
+ONE_SIDED_ALPHA = 0.025
 """One-sided: the largest chance that a market passes in which clicks do not depend on better results."""
 
 ROUNDS = 200
@@ -47,7 +47,7 @@ class Cells:
 
 
 def markets_with_effect(places: pl.DataFrame) -> list[int]:
-    """Return the markets in which results get fewer clicks below a better one, at the level `ALPHA`.
+    """Return the markets in which results get fewer clicks below a better one, at the level `ONE_SIDED_ALPHA`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def markets_with_effect(places: pl.DataFrame) -> list[int]:
     """
     found = []
     for (market,), rows in places.group_by("market", maintain_order=True):
-        if isinstance(market, int) and p_value(query_scores(_cells(rows))) <= ALPHA:
+        if isinstance(market, int) and p_value(query_scores(_cells(rows))) <= ONE_SIDED_ALPHA:
             found.append(market)
     return found
 

@@ -25,7 +25,7 @@ MIN_SESSIONS = 20
 With fewer the error of log(ctr) is not reliable: the logarithm of a rate of few sessions is skewed.
 """
 
-ALPHA = 0.025
+ONE_SIDED_ALPHA = 0.025
 """One-sided: the largest chance of any false effect among all pairs that are compared."""
 
 DIGITS = 12
@@ -225,7 +225,7 @@ def _with_quantile(alone: pl.DataFrame, below: pl.DataFrame) -> pl.DataFrame:
     exposures = (side.group_by("market", "result").len() for side in (alone, below))
     both = next(exposures).join(next(exposures), on=["market", "result"], suffix="_below")
     pairs = both.group_by("market").agg((pl.col("len") * pl.col("len_below")).sum().alias("pairs"))
-    quantiles = [NormalDist().inv_cdf(1 - ALPHA / number) for number in pairs["pairs"].to_list()]
+    quantiles = [NormalDist().inv_cdf(1 - ONE_SIDED_ALPHA / number) for number in pairs["pairs"].to_list()]
     quantile = pairs.select("market", pl.Series("quantile", quantiles, dtype=pl.Float64))
     return alone.join(quantile, on="market")
 

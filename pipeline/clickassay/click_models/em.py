@@ -13,7 +13,7 @@ ROUNDS = 200
 TOLERANCE = 1e-7
 
 
-class Limits(TypedDict, total=False):
+class RoundLimits(TypedDict, total=False):
     """When rounds end, and whether they are accelerated.
 
     Attributes
@@ -36,7 +36,7 @@ class Limits(TypedDict, total=False):
     near: Response | None
 
 
-class State(Rounds, Protocol):
+class FitState(Rounds, Protocol):
     """Parameters on the way."""
 
     def step(self) -> float:
@@ -52,7 +52,7 @@ class State(Rounds, Protocol):
         ...
 
 
-def fit_rounds(state: State, log: ClickLog, limits: Limits) -> Fit:
+def fit_rounds(state: FitState, log: ClickLog, limits: RoundLimits) -> Fit:
     """Improve parameters round by round, as long as `limits` say."""
     near = limits.get("near")
     if near is not None and near.lead(state):
@@ -70,7 +70,7 @@ def fit_rounds(state: State, log: ClickLog, limits: Limits) -> Fit:
 class _Climb:
     """Rounds done so far, and the objectives that were reached."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: FitState) -> None:
         self._state = state
         self.rounds = 0
         self.objectives: list[float] = []

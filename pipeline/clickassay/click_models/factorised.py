@@ -23,7 +23,7 @@ from clickassay.click_models.click_log import (
     summed,
     total,
 )
-from clickassay.click_models.em import Limits, divide, dot_log, fit_rounds, log_prior, smoothed_rate
+from clickassay.click_models.em import RoundLimits, divide, dot_log, fit_rounds, log_prior, smoothed_rate
 from clickassay.click_models.model import Clicked, Fit
 
 
@@ -129,7 +129,7 @@ def _last_click_so_far(clicks: Bools) -> Ints:
 
 
 def fit_factorised(
-    log: ClickLog, *, by_last_click: bool, pseudo_count: float = 1.0, **limits: Unpack[Limits]
+    log: ClickLog, *, by_last_click: bool, pseudo_count: float = 1.0, **limits: Unpack[RoundLimits]
 ) -> Fit:
     """Fit alpha and gamma by expectation maximisation.
 

@@ -18,7 +18,7 @@ from clickassay.correlation.jackknife import (
     no_rounding,
     p_value,
 )
-from clickassay.correlation.multiplicity import holm, together_confidence
+from clickassay.correlation.multiplicity import ALPHA, holm, together_confidence
 from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
 from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
@@ -26,8 +26,6 @@ from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, corre
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
-ALPHA = 0.05
-"""Significance level of a family of comparisons, in `queries_needed`."""
 
 POWER = 0.8
 """Power of `queries_needed`: the chance to detect a difference of the size seen."""

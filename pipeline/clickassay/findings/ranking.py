@@ -9,12 +9,10 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import listed
+from clickassay.correlation.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.run import Run, in_order
 from clickassay.metrics.catalogue import BASELINES
-
-ALPHA = 0.05
-"""A difference is significant when its adjusted p-value is below this."""
 
 ROOM_FOR_NOISE = 0.05
 """Below this reliability the highest possible correlation is not given: too little is left to divide by."""

@@ -58,7 +58,7 @@ _FORMS = (CLICK_MODELS, CLICK_POSITIONS, CLICK_GRADES)
 
 
 @dataclass(frozen=True)
-class Clicks:
+class ClickedLists:
     """The lists and click patterns of one market, or of all, cut to a depth.
 
     Attributes
@@ -93,7 +93,7 @@ class Clicks:
         return split_by_users(*(click_log(self.configurations, part, depth=self.depth) for part in parts))
 
 
-def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicks:
+def read_clicks(place: Path, *, market: str | None, depth: int | None) -> ClickedLists:
     """Read the click patterns of a run folder (judged lists only), a pattern table or a store (all lists).
 
     Parameters
@@ -123,7 +123,7 @@ def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicks
     return _of_table(stored_patterns(place), market, depth)
 
 
-def _of_run(folder: Path, market: str | None, depth: int | None) -> Clicks:
+def _of_run(folder: Path, market: str | None, depth: int | None) -> ClickedLists:
     run = open_run(folder)
     configurations = run.tables[CONFIGURATIONS.name]
     depths = configurations["depth"].unique().sort().to_list()
@@ -131,16 +131,16 @@ def _of_run(folder: Path, market: str | None, depth: int | None) -> Clicks:
     if chosen not in depths:
         raise ClickModelError(f"{folder} has no lists of depth {chosen}; it has depths {_listed(depths)}")
     kept = configurations.filter(pl.col("depth") == chosen).unique("configuration_id", maintain_order=True)
-    return Clicks(_of_market(kept, market), run.tables[PATTERNS.name], chosen)
+    return ClickedLists(_of_market(kept, market), run.tables[PATTERNS.name], chosen)
 
 
-def _of_table(table: PatternTable, market: str | None, depth: int | None) -> Clicks:
+def _of_table(table: PatternTable, market: str | None, depth: int | None) -> ClickedLists:
     chosen = depth if depth is not None else table.stored_depth
     if not 1 <= chosen <= table.stored_depth:
         raise ClickModelError(f"depth {chosen}: the pattern table keeps {table.stored_depth} results a list")
     # draws follow the order of rows, which a store does not keep
     ordered = _of_market(table.configurations, market).sort("configuration_id")
-    return Clicks(ordered, table.patterns, chosen)
+    return ClickedLists(ordered, table.patterns, chosen)
 
 
 def _of_market(configurations: pl.DataFrame, market: str | None) -> pl.DataFrame:
@@ -158,7 +158,7 @@ def _listed(values: Sequence[object]) -> str:
 
 
 def compare_models(
-    clicks: Clicks,
+    clicks: ClickedLists,
     kinds: Sequence[ClickModelKind],
     *,
     pseudo_count: float,
@@ -180,7 +180,7 @@ def compare_models(
     }
 
 
-def fit_model(clicks: Clicks, kind: ClickModelKind, *, pseudo_count: float) -> tuple[Fit, Frames]:
+def fit_model(clicks: ClickedLists, kind: ClickModelKind, *, pseudo_count: float) -> tuple[Fit, Frames]:
     """Fit one model on all sessions, at least one of which needs a click; return it, also as tables."""
     log = clicks.log()
     check_clicked(log)
@@ -248,7 +248,7 @@ def _of_stratum(
 ) -> Frames:
     market, depth = rows.select("market", "depth").row(0)
     lists = rows.select("market", "configuration_id", "query", "results").unique("configuration_id")
-    clicks = Clicks(lists.sort("configuration_id"), patterns, depth)
+    clicks = ClickedLists(lists.sort("configuration_id"), patterns, depth)
     try:
         _, tables = compare_models(
             clicks, kinds, pseudo_count=PSEUDO_COUNT, held_out=HELD_OUT, seed=settings.seed, market=market

@@ -37,7 +37,7 @@ from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.click_model_metrics import MODEL_METRICS, Expectation
 from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metrics
 from clickassay.patterns.lists import LogLists, log_lists, user_halves
-from clickassay.patterns.sums import Layout, counted
+from clickassay.patterns.sums import WordLayout, counted
 from clickassay.patterns.table import StagedTable
 
 DROP = "drop"
@@ -168,7 +168,7 @@ def _patterns(strata: Sequence[Measurements]) -> pl.DataFrame:
         parts.append((rank.take(number.take(kept)), *(column.take(kept) for column in others)))
         is_new[rank] = False
     number, fold, mask, sessions = (np.concatenate(column) for column in zip(*parts, strict=True))
-    layout = Layout(int(mask.max(initial=0)).bit_length(), int(fold.max(initial=0)) + 1)
+    layout = WordLayout(int(mask.max(initial=0)).bit_length(), int(fold.max(initial=0)) + 1)
     sums = counted(layout.packed(number, fold, mask), sessions)  # sorts numbers, which is fast
     number, fold, mask = layout.unpacked(sums)
     columns = {"configuration_id": names.gather(number), "fold": fold, "click_mask": mask}

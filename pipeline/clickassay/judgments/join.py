@@ -11,7 +11,7 @@ from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import judged_pool, rows_of_judge
 from clickassay.patterns.identity import configuration_ids
 from clickassay.patterns.lists import LogLists
-from clickassay.patterns.sums import Layout, counted
+from clickassay.patterns.sums import WordLayout, counted
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _cut_patterns(patterns: pl.DataFrame, became: NDArray[np.int64], depth: int)
     place, folds, masks, sessions = (patterns[name].to_numpy() for name in patterns.columns)
     numbers = became[place]
     kept = np.flatnonzero(numbers >= 0)
-    layout = Layout(depth, folds=int(folds.max(initial=0)) + 1)
+    layout = WordLayout(depth, folds=int(folds.max(initial=0)) + 1)
     masks = masks[kept] & ((1 << depth) - 1)
     sums = counted(layout.packed(numbers[kept], folds[kept], masks), sessions[kept])
     columns = dict(zip(("n", "fold", "click_mask"), layout.unpacked(sums), strict=True))

@@ -18,7 +18,7 @@ MANY_DAYS = 40
 
 
 @dataclass(frozen=True)
-class Chunk:
+class FileChunk:
     """Rows of a file that are read together: a row group, or a whole file of text.
 
     `file` is the path that opens it, here or where only an engine reaches.
@@ -34,9 +34,9 @@ class Chunk:
     days: tuple[int, ...] | None = None
 
 
-def chunks_of(table: Input, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
+def chunks_of(table: Input, first_ms: int, end_ms: int) -> tuple[FileChunk, ...]:
     """Return the chunks of an input, with the range of their times within first_ms to end_ms."""
-    chunks: list[Chunk] = []
+    chunks: list[FileChunk] = []
     for file in table.files:
         for offset, rows, low, high in row_groups(table, file):
             content = scan_rows(table, [str(file)], (offset, rows))
@@ -45,7 +45,7 @@ def chunks_of(table: Input, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
             else:
                 times = _read_range(content, first_ms, end_ms)
             days = _read_days(content, *times) if _is_long(*times) else None
-            chunks.append(Chunk(str(file), offset, rows, *times, days))
+            chunks.append(FileChunk(str(file), offset, rows, *times, days))
     return tuple(chunks)
 
 
@@ -121,12 +121,12 @@ def scan_rows(table: Input, files: Sequence[str], rows: tuple[int, int] | None) 
     return table.opened(places, rows)
 
 
-def rows_of_file(file: str, chunks: Sequence[Chunk]) -> int:
+def rows_of_file(file: str, chunks: Sequence[FileChunk]) -> int:
     """Return all rows of a file, of row groups outside the chunks too."""
     footer = footer_of(Path(file))
     return int(footer.num_rows) if footer else rows_of_chunks(file, chunks)
 
 
-def rows_of_chunks(file: str, chunks: Sequence[Chunk]) -> int:
+def rows_of_chunks(file: str, chunks: Sequence[FileChunk]) -> int:
     """Return the rows of a file that lie in chunks."""
     return sum(chunk.rows for chunk in chunks if chunk.file == file)

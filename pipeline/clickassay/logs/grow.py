@@ -17,7 +17,7 @@ from clickassay.inputs.sources.fingerprint import FileFingerprint, refuse_change
 from clickassay.logs.batches.cutting import cut_chunks
 from clickassay.logs.batches.lone_search import refuse_lone_last
 from clickassay.logs.batches.windows import Window
-from clickassay.logs.chunks import Chunk
+from clickassay.logs.chunks import FileChunk
 from clickassay.logs.log import H, Log
 from clickassay.logs.steps import END_MS, FIRST_MS, end_of_times
 from clickassay.logs.used_ids import NewIds, refuse_used
@@ -180,12 +180,12 @@ def _windows(
     return cut_chunks(shown, clicked, settings, start_ms)
 
 
-def _with_start_time(chunk: Chunk, start_ms: int) -> Chunk:
+def _with_start_time(chunk: FileChunk, start_ms: int) -> FileChunk:
     """Put a new chunk without a usable time into the first window of a run that continues."""
     return replace(chunk, first_ms=start_ms, last_ms=start_ms) if chunk.first_ms is None else chunk
 
 
-def _refuse_late(store: PatternStore, what: str, new: Sequence[Chunk], watermark_ms: int) -> None:
+def _refuse_late(store: PatternStore, what: str, new: Sequence[FileChunk], watermark_ms: int) -> None:
     for chunk in new:
         if chunk.first_ms is None or chunk.first_ms >= watermark_ms:
             continue

@@ -11,7 +11,7 @@ from clickassay.core.errors import InputError
 from clickassay.inputs.columns import CLICKED
 from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.tables import Input
-from clickassay.logs.chunks import Chunk, chunks_of, scan_rows
+from clickassay.logs.chunks import FileChunk, chunks_of, scan_rows
 
 
 class Half(Protocol):
@@ -51,11 +51,11 @@ class Half(Protocol):
         """Return the half with some of its files."""
         ...
 
-    def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
+    def chunks(self, first_ms: int, end_ms: int) -> tuple[FileChunk, ...]:
         """Return its chunks, with the range of their times within first_ms to end_ms."""
         ...
 
-    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+    def last_searches(self, chunk: FileChunk, end_ms: int) -> list[tuple[int, object]]:
         """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
         ...
 
@@ -131,11 +131,11 @@ class LocalHalf(Input):
         frame = self.opened(kept) if kept else self.frame.clear().lazy()
         return replace(self, files=kept, frame=frame)
 
-    def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
+    def chunks(self, first_ms: int, end_ms: int) -> tuple[FileChunk, ...]:
         """Return row groups, or whole files of text."""
         return chunks_of(self, first_ms, end_ms)
 
-    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+    def last_searches(self, chunk: FileChunk, end_ms: int) -> list[tuple[int, object]]:
         """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
         rows = scan_rows(self, [chunk.file], (chunk.offset, chunk.rows)).select("timestamp", "search_id")
         return rows.filter(pl.col("timestamp") < end_ms).top_k(2, by="timestamp").collect().rows()

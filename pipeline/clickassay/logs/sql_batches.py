@@ -10,7 +10,7 @@ import polars as pl
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.logs.batches.windows import Window
-from clickassay.logs.chunks import Chunk
+from clickassay.logs.chunks import FileChunk
 from clickassay.logs.engine import R, SqlEngine
 from clickassay.logs.grow import Plan
 from clickassay.logs.log import H
@@ -32,7 +32,7 @@ class SqlBatchProcessor(Generic[H, R]):
 
     engine: SqlEngine[R]
     rows_of: Callable[[H], R]
-    rows_in: Callable[[H, Sequence[Chunk], Window], R]
+    rows_in: Callable[[H, Sequence[FileChunk], Window], R]
     settings: Settings
     judged_queries: pl.DataFrame | None
     progress: Progress

@@ -93,7 +93,7 @@ def added(parts: Sequence[Counted]) -> Counted:
 
 
 @dataclass(frozen=True)
-class Layout:
+class WordLayout:
     """How a number, the fold and the click mask are packed into words: two if one has too few bits."""
 
     depth: int
@@ -144,7 +144,7 @@ class Sums:
         How their keys are packed.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: WordLayout) -> None:
         self._layout = layout
         self._parts: list[list[Counted]] = []  # of each section, the sums first
         self._waiting: list[int] = []  # rows of the other parts

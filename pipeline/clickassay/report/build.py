@@ -21,7 +21,7 @@ from clickassay.report.brief import briefly, folded_if_unreliable
 from clickassay.report.caveats import caveats
 from clickassay.report.charts.overview import Overview
 from clickassay.report.glossary import linked, once_a_section, terms
-from clickassay.report.model import Figure, Section, Table, shown_samples
+from clickassay.report.model import Figure, ReportTable, Section, shown_samples
 from clickassay.report.sections.context.conventions import conventions_section
 from clickassay.report.sections.context.provenance import command, provenance_section
 from clickassay.report.sections.correlation.baselines import baselines_section
@@ -94,7 +94,7 @@ class Report:
     reason: str
     overview: tuple[Figure, ...]
     scale: tuple[str, ...]
-    levels: Table
+    levels: ReportTable
     facts: tuple[tuple[str, str], ...]
     findings: tuple[Finding, ...]
     caveats: tuple[str, ...]
@@ -115,7 +115,7 @@ class Report:
         return self.main + self.record
 
     @property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[ReportTable, ...]:
         """All tables, in their order on the page."""
         return (self.levels, *(table for section in self.sections for table in section.every_table))
 
@@ -245,7 +245,7 @@ def write_summaries(report: Report, health: Sequence[Mapping[str, Any]], folder:
             (folder / "summary.png").write_bytes(picture)
 
 
-def write_table_files(folder: Path, tables: Iterable[Table]) -> None:
+def write_table_files(folder: Path, tables: Iterable[ReportTable]) -> None:
     """Write every table as CSV, and as LaTeX where a page can hold it."""
     folder.mkdir(exist_ok=True)
     for table in tables:

@@ -26,7 +26,7 @@ ABOVE_ONE = "a noise-corrected value beyond 1 is no correlation: too few session
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """One table: the rows of the page, and those of its CSV file.
 
     Attributes
@@ -143,16 +143,16 @@ class Section:
     title: str
     reading: tuple[str, ...]
     figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
-    folded: tuple[Table, ...] = ()
+    folded: tuple[ReportTable, ...] = ()
     fold_words: str = "The numbers"
     folded_reading: tuple[str, ...] = ()
     folded_figures: tuple[Figure, ...] = ()
     unreliable: str | None = None
 
     @property
-    def every_table(self) -> tuple[Table, ...]:
+    def every_table(self) -> tuple[ReportTable, ...]:
         """The tables in view and the folded ones."""
         return self.tables + self.folded
 
@@ -215,6 +215,6 @@ def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str,
     }
 
 
-def other_samples_table(table: Table) -> tuple[Table, ...]:
+def other_samples_table(table: ReportTable) -> tuple[ReportTable, ...]:
     """Return a table of the samples other than the headline one with that in its title; () if it is empty."""
     return (replace(table, title=f"{table.title}: other samples"),) if table.rows else ()

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from clickassay.studies.labelling.pool import Ranking, pool_of
+from clickassay.studies.labelling.pool import RankedDocuments, pool_of
 from support.runs.enumerated import Query
 
 COSTS = st.integers(1, 9).map(lambda n: Fraction(n, 2))
@@ -45,7 +45,7 @@ def flattened(lists, starts):
     """A ranking of places that are counted within each query."""
     documents = [start + place for places, start in zip(lists, starts, strict=False) for place in places]
     offsets = np.concatenate([[0], np.cumsum([len(places) for places in lists])])
-    return Ranking(np.array(documents, dtype=np.int64), offsets.astype(np.int64))
+    return RankedDocuments(np.array(documents, dtype=np.int64), offsets.astype(np.int64))
 
 
 def pool_from(queries, grades):

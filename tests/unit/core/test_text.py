@@ -18,7 +18,7 @@ from clickassay.core.text import (
     visible,
     without_secrets,
 )
-from clickassay.report.model import Table
+from clickassay.report.model import ReportTable
 from clickassay.report.writers.csv import csv_text
 from support.reports.report_world import HOSTILE
 
@@ -68,7 +68,7 @@ def test_small_words_read_as_english():
 def test_csv_reads_back_to_the_same_values_to_the_last_bit():
     floats = [0.1 + 0.2, -1e-17, 1 / 3, 2.0]
     frame = pl.DataFrame({"text": [HOSTILE, 'a,"b"', "c\nd", "=1"], "value": floats, "none": [None, 1, 2, 3]})
-    table = Table("t", "Title", "Name", (), (), data=frame)
+    table = ReportTable("t", "Title", "Name", (), (), data=frame)
     rows = list(csv.reader(io.StringIO(csv_text(table), newline="")))
     assert rows[0] == ["text", "value", "none"]
     assert [row[0] for row in rows[1:]] == [HOSTILE, 'a,"b"', "c\nd", "'=1"]

@@ -9,9 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.patterns import sums as sums_of_keys
-from clickassay.patterns.sums import Counted, Layout, Sums, added, counted
+from clickassay.patterns.sums import Counted, Sums, WordLayout, added, counted
 
-LAYOUTS = (Layout(10, 2), Layout(5, 1), Layout(28, 16), Layout(29, 16), Layout(62, 1024), Layout(1, 7))
+LAYOUTS = (
+    WordLayout(10, 2),
+    WordLayout(5, 1),
+    WordLayout(28, 16),
+    WordLayout(29, 16),
+    WordLayout(62, 1024),
+    WordLayout(1, 7),
+)
 MOST = 2**31 - 1
 
 

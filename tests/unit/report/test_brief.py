@@ -7,7 +7,7 @@ from clickassay.report.brief import MORE, MOST_FIGURES, MOST_ROWS, briefly, fold
 from clickassay.report.build import build_report, html_report
 from clickassay.report.cells import Row
 from clickassay.report.charts.vega import Drawing
-from clickassay.report.model import Figure, Section, Table
+from clickassay.report.model import Figure, ReportTable, Section
 from support.reports.report_runs import Page, settings_with
 from support.reports.report_tables import run_info, run_tables
 
@@ -19,7 +19,7 @@ def figures(number):
 
 
 def table(name, *cells):
-    return Table(
+    return ReportTable(
         name, "T", "N", ("V",), tuple(Row("", f"r{place}", (cell,)) for place, cell in enumerate(cells))
     )
 

@@ -103,12 +103,16 @@ def _numbers(one: "Outcome") -> tuple[str, str]:
 
 def _summary(found: "Sequence[Outcome]", *, strict: bool) -> str:
     """Return the last line, e.g. ``3 rules: 1 broken, 1 open, 1 holds.``."""
-    from clickassay.studies.runs_compared.gate.outcome import State
+    from clickassay.studies.runs_compared.gate.outcome import RuleState
 
-    counts = {state: sum(one.state == state for one in found) for state in State}
-    order = (State.BROKEN, State.UNDECIDED, State.OPEN, State.HOLDS)
-    words = {State.HOLDS: "kept"}
+    counts = {state: sum(one.state == state for one in found) for state in RuleState}
+    order = (RuleState.BROKEN, RuleState.UNDECIDED, RuleState.OPEN, RuleState.HOLDS)
+    words = {RuleState.HOLDS: "kept"}
     parts = [f"{counts[state]} {words.get(state, state)}" for state in order if counts[state]]
     passed = not any(one.fails(strict=strict) for one in found)
-    end = "" if not passed or not counts[State.OPEN] else " Open rules pass; --strict takes them for broken."
+    end = (
+        ""
+        if not passed or not counts[RuleState.OPEN]
+        else " Open rules pass; --strict takes them for broken."
+    )
     return f"{plural(len(found), 'rule')}: {', '.join(parts)}.{end}"

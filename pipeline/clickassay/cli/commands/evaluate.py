@@ -14,7 +14,7 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 
 if TYPE_CHECKING:
-    from clickassay.report.model import Table
+    from clickassay.report.model import ReportTable
     from clickassay.studies.evaluation.job import EvaluationResult
 
 FormatName = Literal["text", "tsv", "jsonl", "markdown", "latex", "json"]
@@ -157,7 +157,7 @@ def _show(found: "EvaluationResult", form: str, *, per_query: bool) -> None:
         _show_report_table(table)
 
 
-def _show_report_table(table: "Table") -> None:
+def _show_report_table(table: "ReportTable") -> None:
     from clickassay.report.writers.csv import plain_rows
 
     heads, *rows = plain_rows(table)

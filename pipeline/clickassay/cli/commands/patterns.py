@@ -35,7 +35,7 @@ STORE = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of `pattern
 
 
 @dataclass(frozen=True)
-class Place:
+class TablePlace:
     """Where the pattern table is written: a folder of its own, or a store."""
 
     out: Annotated[
@@ -55,7 +55,7 @@ class Place:
 def patterns(
     searches: SEARCHES,
     clicks: CLICKS,
-    place: Place,
+    place: TablePlace,
     settings: Annotated[
         Settings,
         settings_of(*(*TABLE_SETTINGS, "late_minutes", "allow_gap", *MACHINE_SETTINGS, *SPARK_SETTINGS)),
@@ -102,7 +102,7 @@ def patterns(
 
 
 def _make(
-    inputs: tuple[str, str, str | None], place: Place, settings: Settings, *, quiet: bool
+    inputs: tuple[str, str, str | None], place: TablePlace, settings: Settings, *, quiet: bool
 ) -> dict[str, Any]:
     from clickassay.jobs.patterns import make_patterns
     from clickassay.jobs.stores import grow_store
@@ -125,7 +125,9 @@ def _make(
     return {"folder": out}
 
 
-def _plan(inputs: tuple[str, str, str | None], place: Place, settings: Settings, *, quiet: bool) -> "RunPlan":
+def _plan(
+    inputs: tuple[str, str, str | None], place: TablePlace, settings: Settings, *, quiet: bool
+) -> "RunPlan":
     from clickassay.jobs.dry_run import plan_store, plan_table
 
     if settings.engine != "arrays":

@@ -13,7 +13,7 @@ import numpy as np
 from clickassay.click_models.cascade.model import CascadeModel, closed_form_dcm, closed_form_sdbn, counts
 from clickassay.click_models.cascade.posterior import Ends, Tails, ends, log_likelihood, tails
 from clickassay.click_models.click_log import ClickLog, Floats, total
-from clickassay.click_models.em import Limits, divide, fit_rounds, log_prior, smoothed_rate
+from clickassay.click_models.em import RoundLimits, divide, fit_rounds, log_prior, smoothed_rate
 from clickassay.click_models.model import Fit
 
 
@@ -174,7 +174,7 @@ class _CcmRounds(_Rounds):
         return smoothed_rate(np.array(successes), np.array(trials), self._pseudo_count)
 
 
-def fit_dcm(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[Limits]) -> Fit:
+def fit_dcm(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[RoundLimits]) -> Fit:
     """Fit the dependent click model (Guo, Liu and Wang 2009), lambda of all places but the last.
 
     Parameters as in `factorised.fit_factorised`.
@@ -184,7 +184,7 @@ def fit_dcm(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[Limits
     return fit_rounds(_DcmRounds(ends(log, found), pseudo_count, start), log, limits)
 
 
-def fit_sdbn(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[Limits]) -> Fit:
+def fit_sdbn(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[RoundLimits]) -> Fit:
     """Fit the simplified DBN (Chapelle and Zhang 2009, section 5).
 
     Parameters as in `factorised.fit_factorised`.
@@ -195,7 +195,7 @@ def fit_sdbn(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[Limit
     return fit_rounds(state, log, limits)
 
 
-def fit_dbn(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[Limits]) -> Fit:
+def fit_dbn(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[RoundLimits]) -> Fit:
     """Fit the DBN (Chapelle and Zhang 2009, section 4), gamma with the rest.
 
     Parameters as in `factorised.fit_factorised`.
@@ -204,7 +204,7 @@ def fit_dbn(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[Limits
     return fit_rounds(_DbnRounds(ends(log, counts(log)), pseudo_count, a, s, np.array([0.9])), log, limits)
 
 
-def fit_ccm(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[Limits]) -> Fit:
+def fit_ccm(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[RoundLimits]) -> Fit:
     """Fit the click chain model (Guo et al. 2009), the alphas with the rest.
 
     Parameters as in `factorised.fit_factorised`.

@@ -15,7 +15,7 @@ from typing import Unpack
 import numpy as np
 
 from clickassay.click_models.click_log import ClickLog, Floats, Ints, shown_values, summed
-from clickassay.click_models.em import Limits, smoothed_rate
+from clickassay.click_models.em import RoundLimits, smoothed_rate
 from clickassay.click_models.model import Clicked, Fit
 
 
@@ -153,7 +153,7 @@ def _at_or_above(by_place: Floats) -> Floats:
     return np.asarray(np.cumsum(by_place[:0:-1], axis=0)[::-1] + by_place[0])
 
 
-def fit_cascade(log: ClickLog, *, pseudo_count: float = 1.0, **_limits: Unpack[Limits]) -> Fit:
+def fit_cascade(log: ClickLog, *, pseudo_count: float = 1.0, **_limits: Unpack[RoundLimits]) -> Fit:
     """Fit the cascade model: a = first clicks / times examined until then; what is clicked satisfies.
 
     `pseudo_count`: so many clicks and so many skips are added to those of each parameter; 0 = none. Two

@@ -20,10 +20,7 @@ from clickassay.core.contracts.judges import JUDGE_DISAGREEMENTS
 from clickassay.core.records import Floats
 from clickassay.correlation.comparisons import queries_needed
 from clickassay.correlation.jackknife import Spread, cautions, p_value, ratio_interval
-from clickassay.correlation.multiplicity import holm
-
-ALPHA = 0.05
-"""Clicks support a judge if the adjusted p-value is below this."""
+from clickassay.correlation.multiplicity import ALPHA, holm
 
 PRIOR_CLICKS = 4.0
 """A pair with n clicks on one of both has the weight n / (n + 4).

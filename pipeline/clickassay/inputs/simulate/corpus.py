@@ -79,7 +79,7 @@ class Corpus:
 
 
 @dataclass(frozen=True)
-class Lists:
+class RankedLists:
     """The lists that K rankers give for Q queries; row q * K + k is ranker k's list of query q.
 
     Attributes
@@ -124,12 +124,12 @@ def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
     )
 
 
-def make_lists(corpus: Corpus, rng: np.random.Generator) -> Lists:
+def make_lists(corpus: Corpus, rng: np.random.Generator) -> RankedLists:
     """Rank the documents of a corpus: each ranker sees their grades with errors of its own."""
     sizes = np.bincount(corpus.query_of)
     documents = _rank_all(corpus.grades, corpus.navigational, sizes, rng)
     looks = corpus.grades + np.int8(_CLICKBAIT) * corpus.clickbait
-    return Lists(documents, looks[documents])
+    return RankedLists(documents, looks[documents])
 
 
 def _lengths(queries: int, rng: np.random.Generator) -> NDArray[np.int64]:

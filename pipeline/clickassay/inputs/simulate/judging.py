@@ -11,7 +11,7 @@ from clickassay.inputs.simulate.worlds import Noise
 
 
 @dataclass(frozen=True)
-class Judgments:
+class SimulatedJudgments:
     """The J judgments.
 
     Attributes
@@ -26,7 +26,7 @@ class Judgments:
     grades: NDArray[np.int8]
 
 
-def judge(corpus: Corpus, noise: Noise, rng: np.random.Generator) -> tuple[Judgments, Counter[str]]:
+def judge(corpus: Corpus, noise: Noise, rng: np.random.Generator) -> tuple[SimulatedJudgments, Counter[str]]:
     """Judge the documents of a corpus; also count what was planted.
 
     A wrong grade is one grade off, up or down with equal chance where the scale allows both.
@@ -43,4 +43,4 @@ def judge(corpus: Corpus, noise: Noise, rng: np.random.Generator) -> tuple[Judgm
             "judgments one grade off": int(errs[documents].sum()),
         }
     )
-    return Judgments(documents, given[documents]), planted
+    return SimulatedJudgments(documents, given[documents]), planted

@@ -8,7 +8,7 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.inputs.simulate.corpus import RANKERS, Lists
+from clickassay.inputs.simulate.corpus import RANKERS, RankedLists
 from clickassay.inputs.simulate.indices import firsts_of_runs, rows_and_columns, stable_order
 from clickassay.inputs.simulate.traffic import CLICKS_ALL, CLICKS_NONE, HUMAN, Traffic
 from clickassay.inputs.simulate.worlds import Noise, Pages, World
@@ -48,7 +48,7 @@ class SearchRows(_Rows):
     query, market
         Index of the text; query NULL is a null.
     page
-        Row of `Lists`.
+        Row of `RankedLists`.
     state
         WHOLE, EMPTY (no results) or NULL_INSIDE (the first result is a null).
     """
@@ -97,7 +97,7 @@ def join(parts: Sequence[Rows]) -> Rows:
 
 
 def draw_rows(
-    traffic: Traffic, lists: Lists, world: World, orphan_offset: int, rng: np.random.Generator
+    traffic: Traffic, lists: RankedLists, world: World, orphan_offset: int, rng: np.random.Generator
 ) -> tuple[SearchRows, ClickRows, Counter[str]]:
     """Show every search its page, draw its clicks, and add noise at the rates of the world.
 
@@ -180,7 +180,7 @@ def _count_searches(traffic: Traffic, flaw: NDArray[np.int8], again: Bools, usab
 
 
 def _click_rows(
-    clicked: Bools, traffic: Traffic, pages: Integers, lists: Lists, rng: np.random.Generator
+    clicked: Bools, traffic: Traffic, pages: Integers, lists: RankedLists, rng: np.random.Generator
 ) -> ClickRows:
     """One click on every clicked result, roughly from the top down."""
     place, position = rows_and_columns(clicked)

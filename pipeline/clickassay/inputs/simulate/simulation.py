@@ -11,7 +11,7 @@ import numpy as np
 from clickassay.core.errors import SimulationError
 from clickassay.core.output import new_folder, write_json
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.inputs.simulate.corpus import DEPTH, RANKERS, Corpus, Lists, make_corpus, make_lists
+from clickassay.inputs.simulate.corpus import DEPTH, RANKERS, Corpus, RankedLists, make_corpus, make_lists
 from clickassay.inputs.simulate.judging import judge
 from clickassay.inputs.simulate.row_groups import row_groups
 from clickassay.inputs.simulate.rows import ClickRows, draw_rows
@@ -121,7 +121,7 @@ def _write_log(
     folder: Path,
     world: World,
     corpus: Corpus,
-    lists: Lists,
+    lists: RankedLists,
     *,
     n_searches: int,
     seed: int,

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from clickassay.inputs.arrow import TIME, arrow_schema
 from clickassay.inputs.columns import CLICKS, JUDGMENTS, SEARCHES
-from clickassay.inputs.simulate.corpus import DEPTH, Corpus, Lists
-from clickassay.inputs.simulate.judging import Judgments
+from clickassay.inputs.simulate.corpus import DEPTH, Corpus, RankedLists
+from clickassay.inputs.simulate.judging import SimulatedJudgments
 from clickassay.inputs.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, SearchRows
 
 JUDGMENT_ROW_GROUP = 1 << 20
@@ -54,7 +54,7 @@ def search_schema(markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
     return arrow_schema(SEARCHES, *(["market"] if markets else []), **coded)
 
 
-def search_table(rows: SearchRows, corpus: Corpus, lists: Lists, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
+def search_table(rows: SearchRows, corpus: Corpus, lists: RankedLists, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
     """Rows of searches with their texts, as an Arrow table of `search_schema`."""
     columns = [
         pa.array(rows.search),
@@ -74,7 +74,7 @@ def click_table(rows: ClickRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarr
     return pa.table(columns, schema=CLICK_SCHEMA)
 
 
-def _result_lists(rows: SearchRows, corpus: Corpus, lists: Lists) -> Any:  # noqa: ANN401 - pyarrow
+def _result_lists(rows: SearchRows, corpus: Corpus, lists: RankedLists) -> Any:  # noqa: ANN401 - pyarrow
     whole = rows.state != EMPTY
     documents = lists.documents.take(rows.page[whole], axis=0).astype(np.int64)
     documents[rows.state[whole] == NULL_INSIDE, 0] = NULL
@@ -96,7 +96,7 @@ def _texts(texts: Any, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401 - pya
     return pa.DictionaryArray.from_arrays(coded, texts.take(pa.array(used)))
 
 
-def write_judgments(path: Path, corpus: Corpus, judgments: Judgments) -> None:
+def write_judgments(path: Path, corpus: Corpus, judgments: SimulatedJudgments) -> None:
     """Write ``judgments.parquet``: query, url, grade."""
     schema = arrow_schema(JUDGMENTS, query=_CODED, url=_CODED, grade=pa.int8())
     with parquet_writer(path, schema) as file:

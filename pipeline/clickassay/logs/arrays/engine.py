@@ -25,8 +25,8 @@ from clickassay.logs.arrays.patterns import PatternCounts
 from clickassay.logs.arrays.read_searches import SearchReader
 from clickassay.logs.arrays.search_ids import AmbiguousIds
 from clickassay.logs.arrays.sessions import Sessions, sessions
-from clickassay.logs.arrays.shown import Lists, Queries, Shown
-from clickassay.logs.arrays.visits import Limits, Visits, visits
+from clickassay.logs.arrays.shown import Queries, Shown, ShownLists
+from clickassay.logs.arrays.visits import VisitLimits, Visits, visits
 from clickassay.logs.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel
 from clickassay.patterns.health import LogCounts
@@ -79,7 +79,7 @@ class ArraySessioniser:
         self._settings, self._by_url, self._ids = settings, by_url, ids
         self._only_judged = judged_queries is not None
         urls = Urls(normalise=settings.normalise_urls)
-        self.shown = Shown(Queries(judged_queries), Lists(settings.stored_depth), urls)
+        self.shown = Shown(Queries(judged_queries), ShownLists(settings.stored_depth), urls)
         end_ms = end_of_times(settings)
         self._searches = SearchReader(
             self.shown, folds=settings.folds, only_judged=self._only_judged, end_ms=end_ms
@@ -128,7 +128,7 @@ class ArraySessioniser:
             read = self._read_clicks(batch.clicks, report)
         progress(Event("forming sessions"))
         settings, shown = self._settings, self.shown
-        limits = Limits(settings.idle_ms, batch.watermark_ms, settings.idle_scope == "query")
+        limits = VisitLimits(settings.idle_ms, batch.watermark_ms, settings.idle_scope == "query")
         counts = counted_once(searches, self._ids.repeated, shown)
         placed = attributed_clicks(
             read.clicks, searches, counts, shown, self._ids.known, settings.idle_ms, by_url=self._by_url
@@ -183,7 +183,7 @@ class ArraySessioniser:
         placed: AttributedClicks,
         formed: Visits,
         made: Sessions,
-        limits: Limits,
+        limits: VisitLimits,
     ) -> None:
         is_open = formed.is_open.take(placed.search)
         kinds = np.bincount(2 * is_open + placed.misplaced, minlength=4).tolist()
@@ -241,7 +241,7 @@ def _positions(
 
 
 def _carry_over(
-    searches: Searches, read: ReadClicks, placed: AttributedClicks, formed: Visits, limits: Limits
+    searches: Searches, read: ReadClicks, placed: AttributedClicks, formed: Visits, limits: VisitLimits
 ) -> CarryOver:
     again = np.zeros(len(read.clicks), bool)
     again[placed.click[formed.is_open[placed.search]]] = True

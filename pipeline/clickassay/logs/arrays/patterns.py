@@ -14,7 +14,7 @@ from clickassay.logs.arrays.numbers import Flags, Growing, Rows, Small
 from clickassay.logs.arrays.shown import Shown, lists_of
 from clickassay.patterns.identity import configuration_digests, ids_of
 from clickassay.patterns.memory import give_back
-from clickassay.patterns.sums import Layout, Sums, counted, order_of
+from clickassay.patterns.sums import Sums, WordLayout, counted, order_of
 from clickassay.patterns.table import Pieces
 
 _PIECE = 10_000
@@ -35,7 +35,7 @@ class PatternCounts:
     """
 
     def __init__(self, shown: Shown, depth: int, folds: int) -> None:
-        self._shown, self._layout, self._folds = shown, Layout(depth, folds), folds
+        self._shown, self._layout, self._folds = shown, WordLayout(depth, folds), folds
         self._sums = Sums(self._layout)
         self._buckets = Growing(np.uint64)
 
@@ -143,7 +143,9 @@ def _by_market(
     return _summed([pl.DataFrame(columns, schema=_BEGUN)], "sessions")
 
 
-def _pattern_pieces(ranked: Sums, layout: Layout, configurations: "Configurations") -> Iterator[pl.DataFrame]:
+def _pattern_pieces(
+    ranked: Sums, layout: WordLayout, configurations: "Configurations"
+) -> Iterator[pl.DataFrame]:
     """Yield the pattern table of sums by the place of the configuration."""
     for section in ranked.sections():
         places, folds, masks = layout.unpacked(section)

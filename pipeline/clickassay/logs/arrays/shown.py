@@ -128,7 +128,7 @@ def normal_queries(queries: pl.Series) -> pl.Series:
     return queries.scatter(others, normal)
 
 
-class Lists:
+class ShownLists:
     """The result lists read so far, numbered; a list of two queries as read is two lists.
 
     Parameters
@@ -285,7 +285,7 @@ class Shown:
     """All that is kept of texts: the queries, lists and URLs read so far."""
 
     queries: Queries
-    lists: Lists
+    lists: ShownLists
     urls: Urls
 
     def forget_keys(self) -> None:

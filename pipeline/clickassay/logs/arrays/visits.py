@@ -28,7 +28,7 @@ from clickassay.patterns.sums import order_of
 
 
 @dataclass(frozen=True)
-class Limits:
+class VisitLimits:
     """The idle limit, the earliest time of later batches (both ms), and whether visits are per query."""
 
     idle_ms: int
@@ -64,7 +64,12 @@ class Visits:
 
 
 def visits(
-    searches: Searches, counts: Flags, pairs: Small, clicks: Clicks, placed: AttributedClicks, limits: Limits
+    searches: Searches,
+    counts: Flags,
+    pairs: Small,
+    clicks: Clicks,
+    placed: AttributedClicks,
+    limits: VisitLimits,
 ) -> Visits:
     """Form the visits of a batch.
 

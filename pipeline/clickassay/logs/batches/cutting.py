@@ -5,7 +5,7 @@ from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.logs.batches.estimate import memory_for, order_warning, rows_within, size
 from clickassay.logs.batches.windows import Window, chunk_starts, cut_log, file_starts, midnights
-from clickassay.logs.chunks import Chunk
+from clickassay.logs.chunks import FileChunk
 from clickassay.logs.log import H, Log
 from clickassay.logs.steps import FIRST_MS, end_of_times
 
@@ -60,14 +60,19 @@ def warn_if_unsorted(windows: tuple[Window, ...], settings: Settings, progress: 
 
 
 def cut_chunks(
-    shown: tuple[Chunk, ...], clicked: tuple[Chunk, ...], settings: Settings, start_ms: int | None = None
+    shown: tuple[FileChunk, ...],
+    clicked: tuple[FileChunk, ...],
+    settings: Settings,
+    start_ms: int | None = None,
 ) -> tuple[Window, ...]:
     """Cut the chunks of searches and clicks into windows, the first of which begins at `start_ms`."""
     candidates, rows = _cuts(settings, (*shown, *clicked), shown)
     return cut_log(shown, clicked, candidates, rows, start_ms)
 
 
-def _cuts(settings: Settings, chunks: tuple[Chunk, ...], shown: tuple[Chunk, ...]) -> tuple[list[int], int]:
+def _cuts(
+    settings: Settings, chunks: tuple[FileChunk, ...], shown: tuple[FileChunk, ...]
+) -> tuple[list[int], int]:
     rows = rows_of_batch(settings, sum(chunk.rows for chunk in shown))
     if settings.batch == "day":
         return midnights(chunks), 1

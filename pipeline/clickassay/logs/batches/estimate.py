@@ -9,7 +9,7 @@ from clickassay.core.text import utc_text
 from clickassay.inputs.files import is_parquet
 from clickassay.inputs.tables import Input
 from clickassay.logs.batches.windows import Window
-from clickassay.logs.chunks import Chunk
+from clickassay.logs.chunks import FileChunk
 
 # Measured on 2 cores with `/usr/bin/time` over simulated logs (worlds web and cascade, 5 to 20 million
 # searches, lists of ten results): CPU seconds, wall seconds and peak memory of whole processes of
@@ -151,7 +151,7 @@ class RunPlan:
         )
 
 
-def files_to_read(given: Input, new: Input, chunks: Iterable[Chunk]) -> FilesToRead:
+def files_to_read(given: Input, new: Input, chunks: Iterable[FileChunk]) -> FilesToRead:
     """Count the new files among those given, and the rows of their chunks, each once."""
     rows = sum(chunk.rows for chunk in set(chunks))
     bytes_ = sum(file.stat().st_size for file in new.files)
@@ -217,7 +217,7 @@ def _why_not_cut(window: Window, batch_rows: int) -> tuple[str, str]:
     )
 
 
-def _overlap(chunks: Sequence[Chunk]) -> bool:
+def _overlap(chunks: Sequence[FileChunk]) -> bool:
     """Return whether chunks overlap in time: their lengths add up to far more than the whole time."""
     timed = [(chunk.first_ms, chunk.last_ms) for chunk in chunks]
     spans = [(low, high) for low, high in timed if low is not None and high is not None]
@@ -227,11 +227,11 @@ def _overlap(chunks: Sequence[Chunk]) -> bool:
     return sum(high - low for low, high in spans) > 2 * whole
 
 
-def _length_ms(chunk: Chunk) -> int:
+def _length_ms(chunk: FileChunk) -> int:
     return 0 if chunk.first_ms is None or chunk.last_ms is None else chunk.last_ms - chunk.first_ms
 
 
-def _place_of(chunk: Chunk) -> str:
+def _place_of(chunk: FileChunk) -> str:
     return f"{'one row group of ' if is_parquet(Path(chunk.file)) else ''}{chunk.file}"
 
 

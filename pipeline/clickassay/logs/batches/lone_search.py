@@ -2,14 +2,14 @@
 
 from clickassay.core.errors import InputError
 from clickassay.core.text import utc_text, visible
-from clickassay.logs.chunks import DAY_MS, Chunk
+from clickassay.logs.chunks import DAY_MS, FileChunk
 from clickassay.logs.log import H, Log
 
 _FEWEST = 100
 """Of fewer searches, one may well come a day after the others."""
 
 
-def refuse_lone_last(log: Log[H], chunks: tuple[Chunk, ...], end_ms: int) -> None:
+def refuse_lone_last(log: Log[H], chunks: tuple[FileChunk, ...], end_ms: int) -> None:
     """Refuse searches of which the last comes more than a day after the last but one.
 
     Parameters

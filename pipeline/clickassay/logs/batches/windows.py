@@ -9,7 +9,7 @@ from itertools import pairwise
 import polars as pl
 
 from clickassay.inputs.tables import Input
-from clickassay.logs.chunks import DAY_MS, Chunk, rows_of_file, scan_rows
+from clickassay.logs.chunks import DAY_MS, FileChunk, rows_of_file, scan_rows
 
 _REREAD = {"searches": 0.25, "clicks": 1.0}
 """A cut is made only if it makes at most this share of a batch be read twice; clicks cost little."""
@@ -21,8 +21,8 @@ class Window:
 
     start_ms: int | None
     end_ms: int | None
-    searches: tuple[Chunk, ...]
-    clicks: tuple[Chunk, ...]
+    searches: tuple[FileChunk, ...]
+    clicks: tuple[FileChunk, ...]
 
     @cached_property
     def rows(self) -> tuple[int, int]:
@@ -31,8 +31,8 @@ class Window:
 
 
 def cut_log(
-    searches: Sequence[Chunk],
-    clicks: Sequence[Chunk],
+    searches: Sequence[FileChunk],
+    clicks: Sequence[FileChunk],
     candidates: Iterable[int],
     batch_rows: int,
     start_ms: int | None = None,
@@ -76,21 +76,21 @@ def cut_log(
     )
 
 
-def _rows_before(chunks: Iterable[Chunk], time_ms: int | None) -> int:
+def _rows_before(chunks: Iterable[FileChunk], time_ms: int | None) -> int:
     if time_ms is None:
         return 0
     return sum(chunk.rows for chunk in chunks if chunk.first_ms is not None and chunk.first_ms < time_ms)
 
 
-def _rows_spanning(chunks: Iterable[Chunk], cut: int) -> int:
+def _rows_spanning(chunks: Iterable[FileChunk], cut: int) -> int:
     return sum(chunk.rows for chunk in chunks if _spans(chunk, cut))
 
 
-def _spans(chunk: Chunk, cut: int) -> bool:
+def _spans(chunk: FileChunk, cut: int) -> bool:
     return chunk.first_ms is not None and chunk.last_ms is not None and chunk.first_ms < cut <= chunk.last_ms
 
 
-def _touching(chunks: Iterable[Chunk], start: int | None, end: int | None) -> tuple[Chunk, ...]:
+def _touching(chunks: Iterable[FileChunk], start: int | None, end: int | None) -> tuple[FileChunk, ...]:
     """Return the chunks with a row in the window; those without a usable time belong to the first."""
     return tuple(
         chunk
@@ -100,12 +100,12 @@ def _touching(chunks: Iterable[Chunk], start: int | None, end: int | None) -> tu
     )
 
 
-def chunk_starts(chunks: Iterable[Chunk]) -> list[int]:
+def chunk_starts(chunks: Iterable[FileChunk]) -> list[int]:
     """Return the first time of every chunk."""
     return [chunk.first_ms for chunk in chunks if chunk.first_ms is not None]
 
 
-def file_starts(chunks: Iterable[Chunk]) -> list[int]:
+def file_starts(chunks: Iterable[FileChunk]) -> list[int]:
     """Return the first time of every file."""
     starts: dict[str, int] = {}
     for chunk in chunks:
@@ -114,7 +114,7 @@ def file_starts(chunks: Iterable[Chunk]) -> list[int]:
     return list(starts.values())
 
 
-def midnights(chunks: Iterable[Chunk]) -> list[int]:
+def midnights(chunks: Iterable[FileChunk]) -> list[int]:
     """Return the midnights (UTC) that begin a day with rows, but for the first."""
     days: set[int] = set()
     for chunk in chunks:
@@ -125,7 +125,7 @@ def midnights(chunks: Iterable[Chunk]) -> list[int]:
     return sorted(days)[1:]
 
 
-def scan_window(table: Input, chunks: Sequence[Chunk], window: Window) -> pl.LazyFrame:
+def scan_window(table: Input, chunks: Sequence[FileChunk], window: Window) -> pl.LazyFrame:
     """Return the rows of the window, in canonical types; files that lie wholly in it are read together."""
     frames = []
     for span in window_spans(chunks, window, lambda file: rows_of_file(file, chunks)):
@@ -154,7 +154,7 @@ class Span:
 
 
 def window_spans(
-    chunks: Sequence[Chunk], window: Window, rows_of_file: Callable[[str], int]
+    chunks: Sequence[FileChunk], window: Window, rows_of_file: Callable[[str], int]
 ) -> tuple[Span, ...]:
     """Return the rows of a window as few spans: files that lie wholly in it are one.
 
@@ -173,7 +173,9 @@ def window_spans(
     return tuple(spans)
 
 
-def _files_inside(chunks: Sequence[Chunk], window: Window, rows_of_file: Callable[[str], int]) -> set[str]:
+def _files_inside(
+    chunks: Sequence[FileChunk], window: Window, rows_of_file: Callable[[str], int]
+) -> set[str]:
     """Return the files all of whose rows lie in the window."""
     rows: dict[str, int] = {}
     for chunk in chunks:
@@ -182,13 +184,13 @@ def _files_inside(chunks: Sequence[Chunk], window: Window, rows_of_file: Callabl
     return {file for file, count in rows.items() if count == rows_of_file(file)}
 
 
-def is_inside(chunk: Chunk, window: Window) -> bool:
+def is_inside(chunk: FileChunk, window: Window) -> bool:
     """Return whether all rows of a chunk lie in a window."""
     starts = window.start_ms is None or chunk.first_ms is None or chunk.first_ms >= window.start_ms
     return starts and (window.end_ms is None or chunk.last_ms is None or chunk.last_ms < window.end_ms)
 
 
-def rows_in_window(chunk: Chunk, window: Window) -> tuple[int | None, int | None, bool]:
+def rows_in_window(chunk: FileChunk, window: Window) -> tuple[int | None, int | None, bool]:
     """Return which rows of a chunk that spans a cut lie in a window.
 
     Returns
@@ -212,9 +214,9 @@ def _in_window(start: int | None, end: int | None, untimed: bool) -> pl.Expr:
     return condition.fill_null(untimed)
 
 
-def adjacent_chunks(chunks: Sequence[Chunk], alike: Callable[[Chunk], bool]) -> list[list[Chunk]]:
+def adjacent_chunks(chunks: Sequence[FileChunk], alike: Callable[[FileChunk], bool]) -> list[list[FileChunk]]:
     """Group chunks that follow each other in a file and lie wholly in the window."""
-    groups: list[list[Chunk]] = []
+    groups: list[list[FileChunk]] = []
     for chunk in chunks:
         last = groups[-1][-1] if groups else None
         follows = last is not None and last.file == chunk.file and last.offset + last.rows == chunk.offset

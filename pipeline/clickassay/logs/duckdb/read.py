@@ -24,7 +24,7 @@ from clickassay.inputs.columns import CANONICAL, Wanted
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.types import from_folder
 from clickassay.logs.batches.windows import Window, window_spans
-from clickassay.logs.chunks import Chunk, row_groups, rows_of_file
+from clickassay.logs.chunks import FileChunk, row_groups, rows_of_file
 from clickassay.logs.duckdb.engine import DuckDBEngine
 from clickassay.logs.log import LocalHalf
 
@@ -62,7 +62,7 @@ class LogReader:
         """Return all rows of a half."""
         return self._union(half, self._opened(half, half.files, None))
 
-    def rows_in(self, half: LocalHalf, chunks: Sequence[Chunk], window: Window) -> DuckDBPyRelation:
+    def rows_in(self, half: LocalHalf, chunks: Sequence[FileChunk], window: Window) -> DuckDBPyRelation:
         """Return the rows of chunks that lie in a window; files that lie wholly in it are read together."""
         found: list[DuckDBPyRelation] = []
         for span in window_spans(chunks, window, lambda file: rows_of_file(file, chunks)):

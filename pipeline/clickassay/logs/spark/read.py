@@ -24,7 +24,7 @@ from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.sources.values import no_whole_number
 from clickassay.inputs.tables import Input, read_input
 from clickassay.inputs.types import EXPECTED, UTC, Kind, from_folder, has_no_zone
-from clickassay.logs.chunks import Chunk
+from clickassay.logs.chunks import FileChunk
 from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import text_error, translate_error
 from clickassay.logs.spark.remote import RemoteFiles
@@ -91,11 +91,11 @@ class SparkHalf:
         frame = self.opened(files, None) if files else self.frame.limit(0)
         return replace(self, frame=frame, listing=listing)
 
-    def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
+    def chunks(self, first_ms: int, end_ms: int) -> tuple[FileChunk, ...]:
         """Return row groups of files that lie here, else whole files."""
         return self.listing.chunks(first_ms, end_ms)
 
-    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+    def last_searches(self, chunk: FileChunk, end_ms: int) -> list[tuple[int, object]]:
         """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
         return self.listing.last_searches(chunk, end_ms)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from clickassay.core.errors import InputError
 from clickassay.core.text import without_secrets
 from clickassay.inputs.sources.fingerprint import LISTING, FileFingerprint
-from clickassay.logs.chunks import DAY_MS, MANY_DAYS, Chunk
+from clickassay.logs.chunks import DAY_MS, MANY_DAYS, FileChunk
 from clickassay.logs.spark.errors import text_error
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class RemoteFiles:
         """Return the same with some of its files."""
         return replace(self, names=frozenset(files))
 
-    def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
+    def chunks(self, first_ms: int, end_ms: int) -> tuple[FileChunk, ...]:
         """Return the files, each a chunk, with the range of their times within first_ms to end_ms."""
         from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
 
@@ -102,7 +102,7 @@ class RemoteFiles:
             if self._is_meant(str(file))
         )
 
-    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+    def last_searches(self, chunk: FileChunk, end_ms: int) -> list[tuple[int, object]]:
         """Return time and id of the last two searches of a file before `end_ms`, the last first."""
         from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
 
@@ -122,9 +122,9 @@ def _fingerprint(path: str, size: int, modified: str) -> FileFingerprint:
     return FileFingerprint(path.rpartition("/")[2], path, size, f"{LISTING}:{digest}")
 
 
-def _chunk(path: str, rows: int, times: object) -> Chunk:
+def _chunk(path: str, rows: int, times: object) -> FileChunk:
     if times is None:
-        return Chunk(path, 0, rows, None, None)
+        return FileChunk(path, 0, rows, None, None)
     low, high, days = times["low"], times["high"], times["days"]  # type: ignore[index]
     is_long = high - low > MANY_DAYS * DAY_MS
-    return Chunk(path, 0, rows, low, high, tuple(sorted(days)) if is_long else None)
+    return FileChunk(path, 0, rows, low, high, tuple(sorted(days)) if is_long else None)

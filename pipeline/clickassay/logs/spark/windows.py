@@ -5,7 +5,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from clickassay.logs.batches.windows import Window, window_spans
-from clickassay.logs.chunks import Chunk, rows_of_chunks, rows_of_file
+from clickassay.logs.chunks import FileChunk, rows_of_chunks, rows_of_file
 from clickassay.logs.log import LocalHalf
 from clickassay.logs.spark.read import SparkHalf
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def window_rows(half: SparkHalf, chunks: Sequence[Chunk], window: Window) -> "DataFrame":
+def window_rows(half: SparkHalf, chunks: Sequence[FileChunk], window: Window) -> "DataFrame":
     """Return the rows of a window in canonical types; files that lie wholly in it are read together."""
 
     def all_rows(file: str) -> int:

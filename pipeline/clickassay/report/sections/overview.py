@@ -9,14 +9,15 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import capital, number, percent
 from clickassay.correlation.estimates import Level, levels
+from clickassay.correlation.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import ALPHA, Competitor, Ranking, highest_possible
+from clickassay.findings.ranking import Competitor, Ranking, highest_possible
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import named_measure
 from clickassay.report.cells import Row
 from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.glossary import terms
-from clickassay.report.model import Figure, Table
+from clickassay.report.model import Figure, ReportTable
 from clickassay.report.sections.log.data import data_line
 from clickassay.report.sections.log.health import health_line
 from clickassay.report.verdict.words import BASELINE_MEANINGS, spoken
@@ -72,9 +73,9 @@ def mean_levels(run: Run, ranking: Ranking) -> dict[str, Level]:
     return levels(frame, names) if ranking.competitors else {}
 
 
-def levels_table(run: Run, found: Mapping[str, Level]) -> Table:
+def levels_table(run: Run, found: Mapping[str, Level]) -> ReportTable:
     """Return the table of `mean_levels`."""
-    return Table(
+    return ReportTable(
         "levels",
         "Means over the sessions",
         "Metric",

@@ -9,9 +9,10 @@ from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
 from clickassay.core.text import listed
 from clickassay.correlation.estimates import Level
+from clickassay.correlation.multiplicity import ALPHA
 from clickassay.findings.claims import Claim, DependsClaim, Findings, Verdict
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import ALPHA, Competitor, Ranking
+from clickassay.findings.ranking import Competitor, Ranking
 from clickassay.report.verdict.decision import Advice
 from clickassay.report.verdict.sentences import claim_title, verdict_sentence, write_findings
 

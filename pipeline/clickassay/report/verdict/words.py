@@ -4,8 +4,9 @@ import math
 import re
 
 from clickassay.core.text import count, listed, span
+from clickassay.correlation.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import ALPHA, Lead
+from clickassay.findings.ranking import Lead
 from clickassay.report.cells import Cell, Spelled, caution_reason, p_text
 
 REACH = 100

@@ -1,16 +1,16 @@
-"""A `Table` as CSV and as plain rows."""
+"""A `ReportTable` as CSV and as plain rows."""
 
 import polars as pl
 
 from clickassay.core.tables import as_csv
 from clickassay.core.text import MINUS, visible
 from clickassay.findings.estimates import Estimate
-from clickassay.report.model import Table
+from clickassay.report.model import ReportTable
 from clickassay.report.writers.numbers import MARKDOWN, cell_text
 from clickassay.report.writers.tables import full_heads
 
 
-def plain_rows(table: Table) -> list[list[str]]:
+def plain_rows(table: ReportTable) -> list[list[str]]:
     """Return heads and rows as plain text with plain minus signs, a column of groups first if there are any.
 
     A head over several columns is on a line of its own above the first of them.
@@ -24,7 +24,7 @@ def plain_rows(table: Table) -> list[list[str]]:
     return [row[0 if grouped else 1 :] for row in ([table.group_head, table.name_head, *heads], *plain)]
 
 
-def csv_text(table: Table) -> str:
+def csv_text(table: ReportTable) -> str:
     """Return the table as CSV in full precision; no cell of text can be read as a formula.
 
     It has the rows of `Table.data`, or if that is None, those of the table itself.
@@ -32,7 +32,7 @@ def csv_text(table: Table) -> str:
     return as_csv(_own_frame(table) if table.data is None else table.data)
 
 
-def _own_frame(table: Table) -> pl.DataFrame:
+def _own_frame(table: ReportTable) -> pl.DataFrame:
     columns: dict[str, list[object]] = {}
     if any(row.group for row in table.rows):
         columns[table.group_head] = [row.group for row in table.rows]

@@ -1,4 +1,4 @@
-"""A `Table` as LaTeX."""
+"""A `ReportTable` as LaTeX."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from clickassay.core.escape import latex, terminal
 from clickassay.core.text import MINUS, span, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.cells import Row
-from clickassay.report.model import Table
+from clickassay.report.model import ReportTable
 from clickassay.report.writers.numbers import cell_text
 from clickassay.report.writers.tables import head_spans, row_groups, side
 
@@ -16,7 +16,7 @@ LATEX_NEEDS = "% needs \\usepackage{booktabs}; names beyond Latin letters need X
 RULE = r"\midrule\addlinespace[2.5pt]"
 
 
-def latex_table(table: Table) -> str:
+def latex_table(table: ReportTable) -> str:
     """Return a complete LaTeX table; the document needs the package booktabs."""
     columns = "l" + "".join(side(table, place)[0] for place in range(len(table.heads)))
     lines = [
@@ -53,7 +53,7 @@ def _latex_intervals(row: Row) -> list[str]:
     return [" & ".join(["", *small]) + r" \\"]
 
 
-def _latex_spanners(table: Table) -> list[str]:
+def _latex_spanners(table: ReportTable) -> list[str]:
     if not table.spanners:
         return []
     spans = [(latex(visible(text, limit=2_000)), start, width) for text, start, width in head_spans(table)]

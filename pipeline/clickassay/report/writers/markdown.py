@@ -6,7 +6,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from clickassay.core.escape import markdown
-from clickassay.report.model import Section, Table
+from clickassay.report.model import ReportTable, Section
 from clickassay.report.writers.numbers import MARKDOWN, cell_text
 from clickassay.report.writers.page import REPORT, template_options
 from clickassay.report.writers.tables import full_heads, is_number, row_groups
@@ -29,7 +29,7 @@ def _marked_down(value: object) -> object:
     return value if isinstance(value, Markup) else markdown(value)
 
 
-def _pipe_table(table: Table) -> Markup:
+def _pipe_table(table: ReportTable) -> Markup:
     return Markup(markdown_table(table))  # noqa: S704 - its cells are escaped
 
 
@@ -43,7 +43,7 @@ def _section_part(section: Section) -> Markup:
     return Markup("\n\n".join(parts) + "\n")  # noqa: S704 - every text is escaped
 
 
-def markdown_rows(table: Table) -> list[list[str]]:
+def markdown_rows(table: ReportTable) -> list[list[str]]:
     """Return head, rule and rows of a pipe table, every cell escaped; group headings are bold rows."""
     body: list[list[str]] = []
     for group, rows in row_groups(table):
@@ -56,6 +56,6 @@ def markdown_rows(table: Table) -> list[list[str]]:
     return [[markdown(head) for head in (table.name_head, *full_heads(table))], rule, *body]
 
 
-def markdown_table(table: Table) -> str:
+def markdown_table(table: ReportTable) -> str:
     """Return the pipe table, every cell escaped."""
     return "\n".join("| " + " | ".join(cells) + " |" for cells in markdown_rows(table))

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.escape import html, script_json
 from clickassay.core.records import SampleKey
-from clickassay.report.model import Table
+from clickassay.report.model import ReportTable
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.tables import html_table
 
@@ -61,7 +61,7 @@ _PACKING_LEVEL = 6
 """Half the time of Arrow's own choice, 9, for files that are 0.3 % larger."""
 
 
-def downloads(tables: Iterable[Table], shown: tuple[SampleKey, ...], *, full: bool = True) -> Markup:
+def downloads(tables: Iterable[ReportTable], shown: tuple[SampleKey, ...], *, full: bool = True) -> Markup:
     """Return the CSV files of all tables as one JSON object: names and compressed texts.
 
     They have only the samples that are shown: a run can have hundreds. Files above `MAX_PACKED`, or
@@ -76,7 +76,7 @@ def downloads(tables: Iterable[Table], shown: tuple[SampleKey, ...], *, full: bo
     return Markup(script_json(packed))  # noqa: S704 - script_json escapes "<"
 
 
-def _only_samples(table: Table, shown: tuple[SampleKey, ...]) -> Table:
+def _only_samples(table: ReportTable, shown: tuple[SampleKey, ...]) -> ReportTable:
     data, key = table.data, ("market", "depth", "judge")
     if data is None or not set(key) <= set(data.columns):
         return table

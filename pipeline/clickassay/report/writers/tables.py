@@ -1,4 +1,4 @@
-"""A `Table` as HTML, and the helpers that all formats share."""
+"""A `ReportTable` as HTML, and the helpers that all formats share."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -9,11 +9,11 @@ from clickassay.core.escape import html
 from clickassay.core.text import visible
 from clickassay.report.cells import Cell, Row
 from clickassay.report.glossary import linked, linked_name
-from clickassay.report.model import Table
+from clickassay.report.model import ReportTable
 from clickassay.report.writers.numbers import HTML, cell_text
 
 
-def html_table(table: Table) -> Markup:
+def html_table(table: ReportTable) -> Markup:
     """Return the ``<table>`` element; ids begin with the table's name.
 
     Groups are a column, not rows, so that the table can be sorted; ``data-order`` has the sort key of a cell.
@@ -29,7 +29,7 @@ def html_table(table: Table) -> Markup:
     return Markup("\n".join([*lines, "</tbody>", "</table>"]))  # noqa: S704 - every text is escaped
 
 
-def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
+def _html_heads(table: ReportTable, *, grouped: bool) -> Iterator[str]:
     deep = ' rowspan="2"' if table.spanners else ""
     own = {"group": table.group_head} if grouped else {}
     first = "".join(
@@ -49,24 +49,24 @@ def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
     yield f"<tr>{rest}</tr>"
 
 
-def _id(table: Table, name: str) -> str:
+def _id(table: ReportTable, name: str) -> str:
     """Return the attribute that cells point to, where they do."""
     return f' id="t-{table.name}-{name}"' if table.spanners else ""
 
 
-def _html_text(table: Table, text: str) -> Markup:
+def _html_text(table: ReportTable, text: str) -> Markup:
     shown = visible(text, limit=2_000)
     return linked(shown) if table.explained else html(shown)
 
 
-def _html_spanner(table: Table, text: str, start: int, width: int) -> str:
+def _html_spanner(table: ReportTable, text: str, start: int, width: int) -> str:
     if not text:
         return f'<td colspan="{width}"></td>'
     name = f'id="t-{table.name}-s{start}" scope="colgroup" colspan="{width}" class="over"'
     return f"<th {name}>{_html_text(table, text)}</th>"
 
 
-def _html_row(table: Table, row: Row, name: str, sides: list[str], *, grouped: bool) -> Iterator[str]:
+def _html_row(table: ReportTable, row: Row, name: str, sides: list[str], *, grouped: bool) -> Iterator[str]:
     text = html(visible(row.group, limit=2_000))
     group = f'<th{_id(table, f"{name}-group")} scope="row" class="left">{text}</th>' if grouped else ""
     own = (linked_name if table.explained else html)(visible(row.name, limit=400))
@@ -78,7 +78,7 @@ def _html_row(table: Table, row: Row, name: str, sides: list[str], *, grouped: b
     yield "</tr>"
 
 
-def _pointed(table: Table, row: str, place: int, *, grouped: bool) -> str:
+def _pointed(table: ReportTable, row: str, place: int, *, grouped: bool) -> str:
     """Return the attribute by which a cell points to its headings."""
     above = _above(table)
     over = (f"s{above[place][1]}",) if place in above else ()
@@ -94,17 +94,17 @@ def _order(cell: Cell) -> str:
     return f' data-order="{"" if value is None else repr(value)}"'
 
 
-def side(table: Table, place: int) -> str:
+def side(table: ReportTable, place: int) -> str:
     """Return the alignment of a column: numbers right, texts left."""
     return "right" if is_number(table, place) else "left"
 
 
-def row_groups(table: Table) -> list[tuple[str, list[Row]]]:
+def row_groups(table: ReportTable) -> list[tuple[str, list[Row]]]:
     """Return the shown rows by their group, in their order."""
     return [(group, list(rows)) for group, rows in groupby(table.shown, key=lambda row: row.group)]
 
 
-def head_spans(table: Table) -> Iterator[tuple[str, int, int]]:
+def head_spans(table: ReportTable) -> Iterator[tuple[str, int, int]]:
     """Yield the heads over columns from left to right, with '' over columns that have none."""
     column = 0
     for text, start, width in sorted(table.spanners, key=lambda spanner: spanner[1]):
@@ -116,12 +116,12 @@ def head_spans(table: Table) -> Iterator[tuple[str, int, int]]:
         yield "", column, len(table.heads) - column
 
 
-def is_number(table: Table, place: int) -> bool:
+def is_number(table: ReportTable, place: int) -> bool:
     """Return whether no shown cell of a column is a text."""
     return not any(isinstance(row.cells[place], str) for row in table.shown)
 
 
-def full_heads(table: Table) -> list[str]:
+def full_heads(table: ReportTable) -> list[str]:
     """Return the heads of the columns, each with the head over it where there is one."""
     above = _above(table)
     return [
@@ -129,6 +129,6 @@ def full_heads(table: Table) -> list[str]:
     ]
 
 
-def _above(table: Table) -> dict[int, tuple[str, int]]:
+def _above(table: ReportTable) -> dict[int, tuple[str, int]]:
     """Return the head over each column that has one, and the first column under it."""
     return {start + offset: (text, start) for text, start, width in table.spanners for offset in range(width)}

@@ -20,7 +20,7 @@ from clickassay.inputs.sources.fingerprint import unchanged
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse_measures
 from clickassay.metrics.ranked import RECALLS
-from clickassay.report.model import Table
+from clickassay.report.model import ReportTable
 from clickassay.studies.evaluation.conventions import Convention, conventions
 from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
 from clickassay.studies.evaluation.evaluate import AverageOver, Conflicts, Evaluation, evaluate
@@ -206,7 +206,7 @@ WRITERS: Mapping[str, Callable[..., str]] = {
 """How numbers are written for programs and documents, by the name of the format."""
 
 
-def shown_tables(found: EvaluationResult, *, per_query: bool) -> tuple[Table, ...]:
+def shown_tables(found: EvaluationResult, *, per_query: bool) -> tuple[ReportTable, ...]:
     """Return the tables as they are shown to people."""
     return evaluation_tables(found.evaluation.frames, per_query=per_query)
 

@@ -36,7 +36,7 @@ Positions = Literal["fixed", "free", "gamma"]
 
 
 @dataclass(frozen=True)
-class GradeMap:
+class GainMap:
     """The values of grades, R, and of positions, phi.
 
     Attributes
@@ -58,16 +58,16 @@ class GradeMap:
         return expected_utility(self.probabilities[grades], tuple(self.utilities))
 
 
-def paper_map(max_grade: int, depth: int) -> GradeMap:
+def paper_map(max_grade: int, depth: int) -> GainMap:
     """Return the map of ERR: R(g) = (2^g - 1) / 2^g_max, phi(r) = 1/r."""
-    return GradeMap(satisfaction(np.arange(max_grade + 1), max_grade), 1 / np.arange(1, depth + 1))
+    return GainMap(satisfaction(np.arange(max_grade + 1), max_grade), 1 / np.arange(1, depth + 1))
 
 
 @dataclass(frozen=True)
 class LearnedMap:
     """The best map found, and its agreement on the configurations that it was learned from."""
 
-    map: GradeMap
+    map: GainMap
     rho: float
     prior_errors: Floats
     """Standard errors of `numbers(map)` by the prior: its standard deviations where clicks say nothing."""
@@ -84,14 +84,14 @@ _SLIGHT = 1e-5  # step of the finite differences
 _STOP: Any = {"maxiter": 500, "ftol": 1e-10, "gtol": 1e-7}
 
 
-def numbers(found: GradeMap) -> Floats:
+def numbers(found: GainMap) -> Floats:
     """Return all that was learned in one vector: R, phi, and gamma if there is one."""
     gamma = [] if found.gamma is None else [found.gamma]
     return np.concatenate([found.probabilities, found.utilities, gamma])
 
 
 def learn(
-    grades: Grades, agreement: Agreement, start: GradeMap, *, positions: Positions = "fixed"
+    grades: Grades, agreement: Agreement, start: GainMap, *, positions: Positions = "fixed"
 ) -> LearnedMap:
     """Maximise the log-likelihood with its prior by the gradient (L-BFGS).
 
@@ -127,7 +127,7 @@ class _Parameters:
     The increments of R are a softmax; utilities are given by their logarithms, or gamma by its log-odds.
     """
 
-    def __init__(self, grades: Grades, agreement: Agreement, start: GradeMap, positions: Positions) -> None:
+    def __init__(self, grades: Grades, agreement: Agreement, start: GainMap, positions: Positions) -> None:
         self._grades, self._agreement, self._start = grades, agreement, start
         self._levels, self._positions = len(start.probabilities), positions
         self._first = int(positions != "fixed")  # the first grade whose R is free
@@ -149,18 +149,18 @@ class _Parameters:
         gamma = FIRST_GAMMA if self._start.gamma is None else min(max(self._start.gamma, 1e-6), 1 - 1e-6)
         return np.log([gamma / (1 - gamma)]) if self._positions == "gamma" else np.zeros(0)
 
-    def map(self, point: Floats) -> GradeMap:
+    def map(self, point: Floats) -> GainMap:
         """Return the map of a vector of parameters."""
         logits, powers = np.split(point, [self._levels + 1 - self._first])
         steps = np.exp(logits - logits.max())
         probabilities = np.append(np.zeros(self._first), np.cumsum(steps / steps.sum())[:-1])
         if self._positions == "free":
-            return GradeMap(probabilities, np.concatenate([[1.0], np.exp(powers)]))
+            return GainMap(probabilities, np.concatenate([[1.0], np.exp(powers)]))
         if self._positions == "fixed":
-            return GradeMap(probabilities, self._start.utilities)
+            return GainMap(probabilities, self._start.utilities)
         gamma = float(expit(powers[0]))
         places = np.arange(len(self._start.utilities), dtype=np.float64)
-        return GradeMap(probabilities, gamma**places, gamma)
+        return GainMap(probabilities, gamma**places, gamma)
 
     def rho(self, point: Floats) -> float:
         """Return the agreement of the map of a vector of parameters."""
@@ -202,7 +202,7 @@ class _Parameters:
         slopes = _slopes(lambda at: numbers(self.map(at)), point)
         return np.asarray(np.sqrt(np.maximum(np.sum((slopes @ spread) * slopes, axis=1), 0.0)))
 
-    def _gradient(self, found: GradeMap, slope: Floats) -> Floats:
+    def _gradient(self, found: GainMap, slope: Floats) -> Floats:
         """Return the gradient of the agreement in the parameters from (N,) that in the values."""
         of_probabilities, of_utilities = self._gradients(found, slope)
         # R(g) = sum of the first g + 1 shares p; d p_j / d x_i = p_j (1[i = j] - p_i)
@@ -211,7 +211,7 @@ class _Parameters:
         of_logits = shares * (of_shares - np.sum(shares * of_shares))
         return np.concatenate([of_logits, self._of_powers(found, of_utilities)])
 
-    def _of_powers(self, found: GradeMap, of_utilities: Floats) -> Floats:
+    def _of_powers(self, found: GainMap, of_utilities: Floats) -> Floats:
         """Return the gradient in the parameters of the utilities."""
         scaled = found.utilities * of_utilities
         if self._positions == "free":
@@ -221,7 +221,7 @@ class _Parameters:
         # d gamma^(r - 1) / d x = (r - 1) gamma^(r - 1) (1 - gamma), where gamma = 1 / (1 + e^-x)
         return np.array([np.sum(scaled * np.arange(len(scaled))) * (1 - found.gamma)])
 
-    def _gradients(self, found: GradeMap, slope: Floats) -> tuple[Floats, Floats]:
+    def _gradients(self, found: GainMap, slope: Floats) -> tuple[Floats, Floats]:
         """Return (L,) and (K,) gradients in R and phi, from (N,) that in the values."""
         stops, depth = found.probabilities[self._grades], self._grades.shape[1]
         reached = np.cumprod(np.hstack([np.ones((len(stops), 1)), 1 - stops[:, :-1]]), axis=1)

@@ -17,7 +17,7 @@ from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.definition import Measure, Value
 from clickassay.metrics.names import parse
 from clickassay.studies.gain_learning.agreement import Observations
-from clickassay.studies.gain_learning.gain_map import GradeMap, Positions, paper_map
+from clickassay.studies.gain_learning.gain_map import GainMap, Positions, paper_map
 from clickassay.studies.gain_learning.validation import LearnedValue, LearnOptions, Study, study
 
 LEARNED_VALUES = Table(
@@ -72,7 +72,7 @@ def learn_from_run(
     *,
     wanted: SampleChoice = ANY_SAMPLE,
     progress: Progress = silent,
-) -> tuple[Sample, Study, GradeMap]:
+) -> tuple[Sample, Study, GainMap]:
     """Learn the map of one market, depth and judge of a run; return the sample, the study, and ERR's map.
 
     Raises
@@ -99,7 +99,7 @@ def metric_of_study(found: Study, positions: Positions) -> str | None:
     return None if found.reason else metric_of_map(found.map, positions)
 
 
-def metric_of_map(found: GradeMap, positions: Positions) -> str:
+def metric_of_map(found: GainMap, positions: Positions) -> str:
     """Return the name of ERR with the values of a map, as the setting `metric` takes it.
 
     Utilities hold for one depth, so that a name with utilities ends in a cut at this depth.
@@ -121,7 +121,7 @@ def _rounded(values: Floats) -> tuple[float, ...]:
 
 
 def learned_tables(
-    sample: Sample, found: Study, fixed: GradeMap, options: LearnOptions
+    sample: Sample, found: Study, fixed: GainMap, options: LearnOptions
 ) -> dict[str, pl.DataFrame]:
     """Return `LEARNED_VALUES` and `LEARNED_GAIN` by name."""
     everywhere = len(sample.sessions)

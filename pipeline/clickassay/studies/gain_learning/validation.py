@@ -10,7 +10,7 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.special import stdtrit
 from clickassay.studies.gain_learning.agreement import OBJECTIVES, Observations
-from clickassay.studies.gain_learning.gain_map import GradeMap, LearnedMap, Positions, learn, numbers
+from clickassay.studies.gain_learning.gain_map import GainMap, LearnedMap, Positions, learn, numbers
 
 NOT_TOLD = (
     "this log does not tell what grades are worth: on queries that it was not learned from, the agreement of "
@@ -68,7 +68,7 @@ class Study:
         Sentences on values that are unreliable.
     """
 
-    map: GradeMap
+    map: GainMap
     probabilities: tuple[LearnedValue, ...]
     utilities: tuple[LearnedValue, ...]
     gamma: LearnedValue | None
@@ -106,7 +106,7 @@ class LearnOptions:
 
 
 def study(
-    observed: Observations, fixed: GradeMap, options: LearnOptions, progress: Progress = silent
+    observed: Observations, fixed: GainMap, options: LearnOptions, progress: Progress = silent
 ) -> Study:
     """Learn a map on all queries, and again without each fold of them.
 
@@ -160,13 +160,13 @@ def _split(rows: Observations, folds: int, seed: int) -> Iterator[tuple[Observat
         yield rows.select(fold != number), rows.select(fold == number)
 
 
-def _agreement(observed: Observations, objective: str, found: GradeMap) -> float:
+def _agreement(observed: Observations, objective: str, found: GainMap) -> float:
     rows, agreement = OBJECTIVES[objective](observed)
     return agreement.rho(found.values(rows.grades))[0]
 
 
 def _summarise(
-    whole: LearnedMap, fixed: GradeMap, rows: Observations, objective: str, maps: Floats, gains: Floats
+    whole: LearnedMap, fixed: GainMap, rows: Observations, objective: str, maps: Floats, gains: Floats
 ) -> Study:
     found, known = whole.map, gains[~np.isnan(gains).any(axis=1)]
     if len(known) < 2:

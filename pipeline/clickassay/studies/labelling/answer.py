@@ -9,7 +9,7 @@ import polars as pl
 from clickassay.core.errors import ActiveError
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
-from clickassay.studies.labelling.estimate import Estimate, estimate
+from clickassay.studies.labelling.estimate import WeightedEstimate, estimate
 from clickassay.studies.labelling.inputs import KEY, places, read_judgments
 from clickassay.studies.labelling.moments import performance
 from clickassay.studies.labelling.plan_folder import LabelPlan
@@ -43,7 +43,7 @@ class PlanEstimate:
         Number of documents on the sheet, and how many of them have a label.
     """
 
-    estimate: Estimate | None
+    estimate: WeightedEstimate | None
     exact: float | None
     draws: int
     planned_draws: int

@@ -16,7 +16,7 @@ MAX_WEIGHT_SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class Estimate:
+class WeightedEstimate:
     """A value estimated from draws with unequal probabilities.
 
     Attributes
@@ -51,7 +51,7 @@ class Estimate:
     cautions: tuple[str, ...]
 
 
-def estimate(values: Floats, ratios: Floats, *, confidence_level: float = 0.95) -> Estimate:
+def estimate(values: Floats, ratios: Floats, *, confidence_level: float = 0.95) -> WeightedEstimate:
     """Estimate the mean over the pool from draws with replacement.
 
     `values` (n,) are L or L1 - L2 of each draw by its labels, `ratios` (n,) its p / q. The error is that of
@@ -69,7 +69,7 @@ def estimate(values: Floats, ratios: Floats, *, confidence_level: float = 0.95) 
     error = _jackknife_error(values - value, share)
     freedom = max(effective_draws - 1, 1.0)
     reach = float(stdtrit(freedom, (1 + confidence_level) / 2)) * error
-    return Estimate(
+    return WeightedEstimate(
         value=value,
         error=error,
         ci_low=value - reach,

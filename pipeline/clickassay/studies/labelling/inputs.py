@@ -20,7 +20,7 @@ from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.trec import ranked, read_run
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.studies.labelling.ordered_logit import fit_ordered_logit
-from clickassay.studies.labelling.pool import Pool, Ranking, pool_of
+from clickassay.studies.labelling.pool import Pool, RankedDocuments, pool_of
 
 RANKING = (Wanted("query", "text"), Wanted("url", "text"), Wanted("rank", "integer"))
 RELEVANCE = (Wanted("query", "text"), Wanted("url", "text"))
@@ -188,13 +188,13 @@ def _with_numbers(rows: pl.DataFrame, names: Sequence[str], what: str) -> pl.Dat
     return rows
 
 
-def places(documents: pl.DataFrame, number: int, m: int) -> Ranking:
+def places(documents: pl.DataFrame, number: int, m: int) -> RankedDocuments:
     """Return a ranking of m queries from documents sorted by query and their column rank_n."""
     coded = documents.with_row_index("place").with_columns(code=pl.col("query").rank("dense") - 1)
     ordered = coded.filter(pl.col(f"rank_{number}").is_not_null()).sort("code", f"rank_{number}")
     sizes = np.bincount(ordered["code"].to_numpy(), minlength=m)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Ranking(ordered["place"].cast(pl.Int64).to_numpy(), offsets)
+    return RankedDocuments(ordered["place"].cast(pl.Int64).to_numpy(), offsets)
 
 
 def _probabilities(sources: Sources, documents: pl.DataFrame, settings: Settings) -> np.ndarray:

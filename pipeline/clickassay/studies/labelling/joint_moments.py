@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clickassay.core.records import Floats, Integers
-from clickassay.studies.labelling.pool import Ranking
+from clickassay.studies.labelling.pool import RankedDocuments
 
 BATCH_SIZE = 1 << 16
 """Array elements of a batch, queries x ranks in the second list: small enough to stay in the CPU's cache."""
@@ -51,7 +51,7 @@ class _Batch:
     position: Integers
 
 
-def shared_tops(one: Ranking, other: Ranking) -> Integers:
+def shared_tops(one: RankedDocuments, other: RankedDocuments) -> Integers:
     """Return (m,) at how many ranks from the first on two rankings have the same documents."""
     queries, ranks = one.queries, one.ranks
     place = np.where(ranks <= other.lengths[queries], other.offsets[queries] + ranks - 1, -1)
@@ -61,7 +61,7 @@ def shared_tops(one: Ranking, other: Ranking) -> Integers:
     return same
 
 
-def mean_product(one: Ranking, other: Ranking, gains: GainMoments) -> Floats:
+def mean_product(one: RankedDocuments, other: RankedDocuments, gains: GainMoments) -> Floats:
     """Return (m,) E[L1 L2] of ERR; O(|r1| |r2|) for each query, and memory for a batch of them.
 
     Of `gains`, the last document is that of `with_padding`, which may be in both lists at many ranks.
@@ -132,7 +132,7 @@ def _batches(one: Integers, other: Integers) -> Iterator[Integers]:
         at = end
 
 
-def _padded(ranking: Ranking, queries: Integers, nothing: int) -> Integers:
+def _padded(ranking: RankedDocuments, queries: Integers, nothing: int) -> Integers:
     """Return (queries, longest) documents of lists, `nothing` behind their ends."""
     starts, lengths = ranking.offsets[queries], ranking.lengths[queries]
     steps = np.arange(lengths.max())
@@ -140,7 +140,7 @@ def _padded(ranking: Ranking, queries: Integers, nothing: int) -> Integers:
     return np.where(inside, ranking.documents[np.where(inside, starts[:, None] + steps, 0)], nothing)
 
 
-def _batch(one: Ranking, other: Ranking, queries: Integers, places: Integers) -> _Batch:
+def _batch(one: RankedDocuments, other: RankedDocuments, queries: Integers, places: Integers) -> _Batch:
     nothing = len(places) - 1
     first, second = _padded(one, queries, nothing), _padded(other, queries, nothing)
     position = places[first]

@@ -7,7 +7,7 @@ import numpy as np
 from clickassay.core.errors import ActiveError
 from clickassay.core.records import Floats, Integers
 from clickassay.studies.labelling.joint_moments import GainMoments, mean_product, shared_tops
-from clickassay.studies.labelling.pool import Pool, Ranking
+from clickassay.studies.labelling.pool import Pool, RankedDocuments
 
 MEASURES = ("ERR", "DCG")
 
@@ -47,7 +47,7 @@ def measure_moments(pool: Pool, measure: str) -> Moments:
     return difference_moments(pool, measure)
 
 
-def performance_moments(pool: Pool, ranking: Ranking, measure: str) -> Moments:
+def performance_moments(pool: Pool, ranking: RankedDocuments, measure: str) -> Moments:
     """Return the moments of the performance of a ranking for each query; 0 for an empty list.
 
     O(G documents). Raises ActiveError for a measure that is not in `MEASURES`.
@@ -66,7 +66,7 @@ def difference_moments(pool: Pool, measure: str) -> Moments:
     return difference(pool, _gain_moments(pool, measure))
 
 
-def performance(pool: Pool, ranking: Ranking, grades: Integers, measure: str) -> Floats:
+def performance(pool: Pool, ranking: RankedDocuments, grades: Integers, measure: str) -> Floats:
     """Return (m,) performance from labels: (D,) grades, -1 where there is none.
 
     NaN for a query whose list holds a document without a label. Raises ActiveError for an unknown measure
@@ -96,11 +96,11 @@ def _gain_moments(pool: Pool, measure: str) -> GainMoments:
     return GainMoments(mean, variance)
 
 
-def _moments(ranking: Ranking, gains: GainMoments, measure: str) -> Moments:
+def _moments(ranking: RankedDocuments, gains: GainMoments, measure: str) -> Moments:
     return _err_moments(ranking, gains) if measure == "ERR" else _dcg_moments(ranking, gains)
 
 
-def _err_moments(ranking: Ranking, gains: GainMoments) -> Moments:
+def _err_moments(ranking: RankedDocuments, gains: GainMoments) -> Moments:
     """Return the moments of ERR from the last rank up, each rank of all lists that reach it at once.
 
     V_i = l_i / i + (1 - l_i) V_i+1 = V_i+1 + l_i (1/i - V_i+1), with l_i independent of V_i+1. So
@@ -121,13 +121,13 @@ def _err_moments(ranking: Ranking, gains: GainMoments) -> Moments:
     return Moments(mean[there], variance[there])
 
 
-def _dcg_moments(ranking: Ranking, gains: GainMoments) -> Moments:
+def _dcg_moments(ranking: RankedDocuments, gains: GainMoments) -> Moments:
     return _discounted(
         ranking.documents, _discounts(ranking), ranking.queries, gains, len(ranking.offsets) - 1
     )
 
 
-def _discounts(ranking: Ranking) -> Floats:
+def _discounts(ranking: RankedDocuments) -> Floats:
     return np.asarray(1 / np.log2(ranking.ranks + 1))
 
 
@@ -163,7 +163,7 @@ def _err_difference(pool: Pool, gains: GainMoments) -> Moments:
     return Moments(mean * rest.mean, (mean**2 + variance) * rest.variance + variance * rest.mean**2)
 
 
-def _unsatisfied_after(top: Ranking, gains: GainMoments) -> tuple[Floats, Floats]:
+def _unsatisfied_after(top: RankedDocuments, gains: GainMoments) -> tuple[Floats, Floats]:
     """Return (m,) mean and variance of the product of 1 - l over a list, which may be long or empty."""
     unsatisfied, m = 1 - gains.mean[top.documents], len(top.offsets) - 1
     mean = np.bincount(top.queries, np.log(unsatisfied), m)
@@ -172,13 +172,13 @@ def _unsatisfied_after(top: Ranking, gains: GainMoments) -> tuple[Floats, Floats
     return np.exp(mean), np.asarray(np.exp(2 * mean + more) * -np.expm1(-more))
 
 
-def _below(ranking: Ranking, same: Integers, nothing: int) -> Ranking:
+def _below(ranking: RankedDocuments, same: Integers, nothing: int) -> RankedDocuments:
     """Return a ranking with `nothing` in the ranks of a shared top."""
     shared = ranking.ranks <= same[ranking.queries]
-    return Ranking(np.where(shared, nothing, ranking.documents), ranking.offsets)
+    return RankedDocuments(np.where(shared, nothing, ranking.documents), ranking.offsets)
 
 
-def _rest_difference(one: Ranking, other: Ranking, gains: GainMoments) -> Moments:
+def _rest_difference(one: RankedDocuments, other: RankedDocuments, gains: GainMoments) -> Moments:
     """Return the moments by Var[L1 - L2] = Var L1 + Var L2 - 2 Cov(L1, L2)."""
     first, second = _err_moments(one, gains), _err_moments(other, gains)
     shared = mean_product(one, other, gains) - first.mean * second.mean

@@ -14,7 +14,7 @@ TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankedDocuments:
     """One list of documents for each of m queries, concatenated.
 
     Attributes
@@ -43,14 +43,14 @@ class Ranking:
         """(E,) the rank of each entry, from 1."""
         return np.arange(len(self.documents)) - np.repeat(self.offsets[:-1], self.lengths) + 1
 
-    def cut(self, k: int) -> "Ranking":
+    def cut(self, k: int) -> "RankedDocuments":
         """Return the first k documents of each list."""
         return self.cut_each(np.full(len(self.lengths), k))
 
-    def cut_each(self, k: Integers) -> "Ranking":
+    def cut_each(self, k: Integers) -> "RankedDocuments":
         """Return the first documents of each list: k (m,) is their number, for each list its own."""
         kept = np.minimum(self.lengths, k)
-        return Ranking(self.documents[self.ranks <= k[self.queries]], np.append(0, np.cumsum(kept)))
+        return RankedDocuments(self.documents[self.ranks <= k[self.queries]], np.append(0, np.cumsum(kept)))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Pool:
     probabilities: Floats
     costs: Floats
     weights: Floats
-    rankings: tuple[Ranking, ...]
+    rankings: tuple[RankedDocuments, ...]
 
     def cut(self, k: int) -> "Pool":
         """Return the pool with rankings cut at k; costs do not change.
@@ -98,7 +98,7 @@ def pool_of(
     queries: Sequence[str],
     offsets: ArrayLike,
     probabilities: ArrayLike,
-    rankings: Sequence[Ranking],
+    rankings: Sequence[RankedDocuments],
     *,
     costs: ArrayLike,
     weights: ArrayLike | None = None,
@@ -164,7 +164,7 @@ def _check_numbers(pool: Pool) -> None:
         raise ActiveError("the weights of the queries have no finite sum above 0: give one a weight above 0")
 
 
-def _check_ranking(pool: Pool, ranking: Ranking, name: str) -> None:
+def _check_ranking(pool: Pool, ranking: RankedDocuments, name: str) -> None:
     if ranking.offsets.shape != pool.offsets.shape:
         raise ActiveError(
             f"{name} has {len(ranking.offsets) - 1} lists for {len(pool.queries)} queries: give one for each"

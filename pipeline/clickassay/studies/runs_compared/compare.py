@@ -8,9 +8,10 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS
+from clickassay.correlation.multiplicity import ALPHA
 from clickassay.findings.run import Run
-from clickassay.studies.runs_compared.numbers import ALPHA, DiffOptions, compare_numbers
-from clickassay.studies.runs_compared.read import Entry, entries, read_run
+from clickassay.studies.runs_compared.numbers import DiffOptions, compare_numbers
+from clickassay.studies.runs_compared.read import RecordedPair, entries, read_for_comparison
 
 REVERSED, GAINED, LOST = "reversed", "newly significant", "no longer significant"
 """How a comparison of two metrics changed."""
@@ -45,7 +46,7 @@ class RunComparison:
 
     a: Path
     b: Path
-    entries: tuple[Entry, ...]
+    entries: tuple[RecordedPair, ...]
     sizes: pl.DataFrame
     overlap: pl.DataFrame
     numbers: pl.DataFrame
@@ -63,7 +64,7 @@ def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunCom
     SettingsError
         If an option names something that neither run has.
     """
-    options, runs = options or DiffOptions(), (read_run(a), read_run(b))
+    options, runs = options or DiffOptions(), (read_for_comparison(a), read_for_comparison(b))
     options.check(runs)
     numbers, overlap = compare_numbers(runs, options)
     return RunComparison(

@@ -13,7 +13,7 @@ from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SAMPLE_COLUMNS, Floats, Sample, SampleKey, pairs_of
 from clickassay.correlation.jackknife import no_rounding
-from clickassay.correlation.multiplicity import holm
+from clickassay.correlation.multiplicity import ALPHA, holm
 from clickassay.findings.arrays import folds_of, graded_sample, sample_without
 from clickassay.findings.run import Run
 from clickassay.metrics.clicks import CLICK_METRICS
@@ -53,8 +53,6 @@ LEFT_OUT, USERS_LEFT_OUT, INTERVALS = "queries left out", "queries and users lef
 
 NO_ROW = "not computed"
 
-ALPHA = 0.05
-"""A change with an adjusted p-value below this is beyond noise."""
 
 _VALUES = {"correlations": "correlation", "differences": "exact"}
 _AGREE = 1e-9  # a correlation computed again from the configurations is the one that the run states

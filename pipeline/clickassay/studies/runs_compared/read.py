@@ -28,7 +28,7 @@ _HANDLE = 12  # digits of a digest that are shown
 
 
 @dataclass(frozen=True)
-class Entry:
+class RecordedPair:
     """One input, setting, version or other record of two runs.
 
     Attributes
@@ -50,7 +50,7 @@ class Entry:
     b: str | None
 
 
-def read_run(folder: Path) -> Run:
+def read_for_comparison(folder: Path) -> Run:
     """Read a run folder, and check the tables that are compared.
 
     Raises
@@ -73,7 +73,7 @@ def _check_values(file: Path, frame: pl.DataFrame, contract: Table) -> None:
         raise broken(file, f"{value} beyond -1..1")
 
 
-def entries(a: Run, b: Run) -> tuple[Entry, ...]:
+def entries(a: Run, b: Run) -> tuple[RecordedPair, ...]:
     """Compare the records of two runs: inputs, settings, versions; the command is not compared.
 
     Returns
@@ -107,7 +107,7 @@ def _in_order(name: str) -> tuple[bool, str]:
     return name != "clickassay", name  # the package before the libraries
 
 
-def _entry(kind: str, name: str, of_a: Mapping[str, Any], of_b: Mapping[str, Any]) -> Entry:
+def _entry(kind: str, name: str, of_a: Mapping[str, Any], of_b: Mapping[str, Any]) -> RecordedPair:
     texts = [_words(kind, own[name]) if name in own else None for own in (of_a, of_b)]
     if name not in of_b:
         status = ONLY_A
@@ -115,7 +115,7 @@ def _entry(kind: str, name: str, of_a: Mapping[str, Any], of_b: Mapping[str, Any
         status = ONLY_B
     else:
         status = SAME if _identity(kind, of_a[name]) == _identity(kind, of_b[name]) else CHANGED
-    return Entry(kind, name, status, *texts)
+    return RecordedPair(kind, name, status, *texts)
 
 
 def _identity(kind: str, value: object) -> str:

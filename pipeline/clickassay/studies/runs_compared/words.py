@@ -25,7 +25,16 @@ from clickassay.studies.runs_compared.numbers import (
     PLACE,
     WEIGHTED,
 )
-from clickassay.studies.runs_compared.read import INPUT, ONLY_A, ONLY_B, OTHER, SAME, SETTING, VERSION, Entry
+from clickassay.studies.runs_compared.read import (
+    INPUT,
+    ONLY_A,
+    ONLY_B,
+    OTHER,
+    SAME,
+    SETTING,
+    VERSION,
+    RecordedPair,
+)
 
 MOST_NAMED = 3
 """Metrics that a title names one by one."""
@@ -178,7 +187,7 @@ def _alone(numbers: pl.DataFrame) -> str:
     return "".join(f"; {plural(rows, 'number')} only in {run}" for run, rows in counts.items() if rows)
 
 
-def things(found: Sequence[Entry]) -> str:
+def things(found: Sequence[RecordedPair]) -> str:
     """List what changed, e.g. ``the inputs clicks and searches``; versions are many, and listed as one."""
     by_kind = {kind: [entry.name for entry in found if entry.kind == kind] for kind in _KINDS}
     return listed(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.logs.arrays.shown import Lists
+from clickassay.logs.arrays.shown import ShownLists
 
 NORMAL = np.array([0, 0, 2, 3, 3, 5], np.int32)
 TEXTS = pl.Series([f"u{number}" for number in range(len(NORMAL))])
@@ -15,7 +15,7 @@ LISTS = st.lists(st.lists(st.integers(0, len(NORMAL) - 1), max_size=6), max_size
 
 @given(st.integers(1, 5), st.lists(LISTS, min_size=1, max_size=4), st.data())
 def test_every_list_keeps_its_results_as_read_and_their_normal_forms(depth, parts, data):
-    lists, read = Lists(depth), [results for part in parts for results in part]
+    lists, read = ShownLists(depth), [results for part in parts for results in part]
     for part in parts:
         urls = np.array([url for results in part for url in results], np.int32)
         lengths = np.array([len(results) for results in part], np.int64)
@@ -37,7 +37,7 @@ def test_every_list_keeps_its_results_as_read_and_their_normal_forms(depth, part
 def test_long_lists_show_each_result_at_its_first_place(length):
     rng = np.random.default_rng(length)
     read = [rng.integers(0, 5 * length, size) for size in (length, 3, length // 2, 0, length)]
-    lists = Lists(62)
+    lists = ShownLists(62)
     urls, lengths = np.concatenate(read).astype(np.int32), np.array([len(results) for results in read])
     lists.keep(np.zeros(len(read), np.int32), urls, lengths, np.arange(5 * length, dtype=np.int32))
     tops = [[number for number in row if number >= 0] for row in lists.top.tolist()]

@@ -5,7 +5,7 @@ import numpy as np
 from clickassay.logs.arrays.clicks import AttributedClicks
 from clickassay.logs.arrays.columns import Clicks, Searches
 from clickassay.logs.arrays.numbers import mixed_pair
-from clickassay.logs.arrays.visits import Limits, _numbered, visits
+from clickassay.logs.arrays.visits import VisitLimits, _numbered, visits
 
 HOUR = 3_600_000
 FIRST_MS, LAST_MS = 631_152_000_000, 4_133_980_799_999  # 1990 and the end of 2100
@@ -34,7 +34,7 @@ def test_two_users_whose_searches_share_a_mixed_key_have_visits_of_their_own():
     user, pairs = np.array([1, twin], np.uint64).view(np.int64), np.array([0, 1], np.int32)
     assert len(set(mixed_pair(user, pairs).tolist())) == 1
     searches = some_searches(user, time=np.array([0, HOUR]))
-    counts, limits = np.ones(2, bool), Limits(HOUR, watermark_ms=2 * HOUR, per_query=True)
+    counts, limits = np.ones(2, bool), VisitLimits(HOUR, watermark_ms=2 * HOUR, per_query=True)
     formed = visits(searches, counts, pairs, *no_clicks(), limits)
     assert len(set(formed.visit.tolist())) == 2
     assert formed.is_open.tolist() == [False, True]

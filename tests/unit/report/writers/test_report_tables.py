@@ -13,7 +13,7 @@ import pytest
 from clickassay.core.text import visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.cells import Row, Share, Spelled, p_cell
-from clickassay.report.model import ROWS_SHOWN, Table
+from clickassay.report.model import ROWS_SHOWN, ReportTable
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table
 from clickassay.report.writers.markdown import markdown_rows
@@ -51,7 +51,7 @@ def read(html):
 
 
 def table(rows, *, name_head="Name", heads=("A", "B"), **more):
-    return Table("t", "Title", name_head, heads, tuple(rows), **more)
+    return ReportTable("t", "Title", name_head, heads, tuple(rows), **more)
 
 
 def hostile_table():
@@ -272,7 +272,7 @@ def test_latex_rows_never_start_with_what_a_line_break_takes_for_its_argument():
 
 
 def test_latex_comments_stay_on_their_line():
-    text = latex_table(Table("t", visible(f"By {HOSTILE}"), "N", ("A",), (Row("", "x", (1,)),)))
+    text = latex_table(ReportTable("t", visible(f"By {HOSTILE}"), "N", ("A",), (Row("", "x", (1,)),)))
     assert text.splitlines()[0].startswith("% By ")
     assert text.splitlines()[1].startswith("% needs")
 

@@ -18,13 +18,13 @@ from clickassay.studies.gain_learning.agreement import (
     ranker_correlation,
     weighted_correlation,
 )
-from clickassay.studies.gain_learning.gain_map import GradeMap, _Parameters, learn, paper_map
+from clickassay.studies.gain_learning.gain_map import GainMap, _Parameters, learn, paper_map
 from clickassay.studies.gain_learning.on_run import metric_of_study
 from clickassay.studies.gain_learning.validation import LearnOptions, study
 
 DEPTH, LEVELS = 5, 5
 SEEDS = st.integers(0, 2**32 - 1)
-PLANTED = GradeMap(np.array([0.0, 0.1, 0.35, 0.4, 0.8]), np.array([1.0, 0.6, 0.45, 0.3, 0.25]))
+PLANTED = GainMap(np.array([0.0, 0.1, 0.35, 0.4, 0.8]), np.array([1.0, 0.6, 0.45, 0.3, 0.25]))
 
 
 def observed(seed, *, size=400, queries=60, noise=0.0, truth=PLANTED):
@@ -103,8 +103,8 @@ def test_gradients_are_those_of_finite_differences(seed, objective, positions):
 
 TO_FIND = {
     "free": PLANTED,
-    "fixed": GradeMap(np.array([0.05, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1)),
-    "gamma": GradeMap(PLANTED.probabilities, 0.7 ** np.arange(DEPTH), 0.7),
+    "fixed": GainMap(np.array([0.05, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1)),
+    "gamma": GainMap(PLANTED.probabilities, 0.7 ** np.arange(DEPTH), 0.7),
 }
 
 
@@ -137,19 +137,19 @@ def test_where_utilities_are_free_a_factor_of_skipping_is_not_determined():
     grades = observed(3).grades
     steps = -np.diff(PLANTED.utilities, append=0.0) / 0.9 ** np.arange(1, DEPTH + 1)
     utilities = np.cumsum(steps[::-1])[::-1]
-    other = GradeMap(1 - 0.9 * (1 - PLANTED.probabilities), utilities)
+    other = GainMap(1 - 0.9 * (1 - PLANTED.probabilities), utilities)
     assert np.corrcoef(PLANTED.values(grades), other.values(grades))[0, 1] == pytest.approx(1.0, abs=1e-12)
 
 
 def test_the_map_of_a_gamma_is_the_extended_cascade_metric():
     grades = np.random.default_rng(0).integers(0, 5, (50, 7))
     paper = paper_map(4, 7)
-    extended = GradeMap(paper.probabilities, 0.85 ** np.arange(7), 0.85)
+    extended = GainMap(paper.probabilities, 0.85 ** np.arange(7), 0.85)
     assert extended.values(grades) == pytest.approx(err(grades, max_rel=4, gamma=0.85), rel=1e-12)
 
 
 def test_an_interval_holds_a_planted_gamma():
-    truth = GradeMap(PLANTED.probabilities, 0.8 ** np.arange(DEPTH), 0.8)
+    truth = GainMap(PLANTED.probabilities, 0.8 ** np.arange(DEPTH), 0.8)
     rows = observed(6, size=6000, queries=600, noise=0.05, truth=truth)
     found = studied(rows, positions="gamma")
     assert found.gamma.low <= 0.8 <= found.gamma.high
@@ -159,7 +159,7 @@ def test_an_interval_holds_a_planted_gamma():
 
 
 def test_intervals_hold_the_planted_values_and_the_gain_is_seen():
-    truth = GradeMap(np.array([0.02, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1))
+    truth = GainMap(np.array([0.02, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1))
     found = studied(observed(4, size=6000, queries=600, noise=0.1, truth=truth))
     for one, value in zip(found.probabilities, truth.probabilities, strict=True):
         assert one.low <= value <= one.high

@@ -18,7 +18,7 @@ from clickassay.studies.labelling.moments import (
     performance_moments,
 )
 from clickassay.studies.labelling.moments import performance as performance_by_labels
-from clickassay.studies.labelling.pool import Ranking, pool_of
+from clickassay.studies.labelling.pool import RankedDocuments, pool_of
 from support.runs.enumerated import Query, moments, performance
 from support.runs.given_pools import pool_from, small_pools
 
@@ -84,7 +84,7 @@ def long_pool(lists, copies=1):
     row = np.stack([1 - relevant, 0.6 * relevant, 0.3 * relevant, 0.1 * relevant], axis=1)
     offsets = 1200 * np.arange(copies + 1)
     orders = [np.argsort(np.arange(1200) + rng.normal(0, 20, 1200)) for _ in range(lists)]
-    rankings = [Ranking((order + offsets[:-1, None]).ravel(), offsets) for order in orders]
+    rankings = [RankedDocuments((order + offsets[:-1, None]).ravel(), offsets) for order in orders]
     probabilities = np.tile(row, (copies, 1))
     return pool_of(range(copies), offsets, probabilities, rankings, costs=np.ones(copies))
 
@@ -107,7 +107,7 @@ def test_lists_of_1200_documents_have_the_moments_of_drawn_labels(measure, lists
 @pytest.mark.parametrize("measure", MEASURES)
 def test_certain_labels_leave_no_variance(measure):
     probabilities = np.eye(5)[[4, 0, 2, 4, 3]]
-    one, other = (Ranking(np.array(z), np.array([0, 5])) for z in ([0, 1, 2, 3, 4], [4, 2, 3, 1, 0]))
+    one, other = (RankedDocuments(np.array(z), np.array([0, 5])) for z in ([0, 1, 2, 3, 4], [4, 2, 3, 1, 0]))
     pool = pool_of(["a"], [0, 5], probabilities, [one, other], costs=[1])
     labels = np.array([4, 0, 2, 4, 3])
     each = [performance_by_labels(pool, ranking, labels, measure) for ranking in pool.rankings]
@@ -128,7 +128,7 @@ def test_a_ranking_does_not_differ_from_itself(measure):
 def difference_of_the_last_two(probabilities, size):
     """Return the moments of ERR of two lists of like documents, of which the last two change places."""
     lists = [[*range(size)], [*range(size - 2), size - 1, size - 2]]
-    rankings = [Ranking(np.array(places), np.array([0, size])) for places in lists]
+    rankings = [RankedDocuments(np.array(places), np.array([0, size])) for places in lists]
     return difference_moments(
         pool_of(["a"], [0, size], np.tile(probabilities, (size, 1)), rankings, costs=[1]), "ERR"
     )

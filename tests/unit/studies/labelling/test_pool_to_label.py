@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from clickassay.core.errors import ActiveError
-from clickassay.studies.labelling.pool import Ranking, pool_of
+from clickassay.studies.labelling.pool import RankedDocuments, pool_of
 
 
 def given(**changes):
     """A sound pool of two queries with two documents and one, and what is changed of it."""
-    one = Ranking(np.array([1, 0, 2]), np.array([0, 2, 3]))
+    one = RankedDocuments(np.array([1, 0, 2]), np.array([0, 2, 3]))
     parts = {
         "queries": ["a", "b"],
         "offsets": [0, 2, 3],
@@ -23,7 +23,7 @@ def given(**changes):
 
 
 def ranking(documents, offsets):
-    return Ranking(np.array(documents, dtype=np.int64), np.array(offsets))
+    return RankedDocuments(np.array(documents, dtype=np.int64), np.array(offsets))
 
 
 FAULTS = {

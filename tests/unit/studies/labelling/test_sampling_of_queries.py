@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clickassay.core.errors import ActiveError
 from clickassay.studies.labelling.moments import MEASURES, Moments, measure_moments
-from clickassay.studies.labelling.pool import Ranking, pool_of
+from clickassay.studies.labelling.pool import RankedDocuments, pool_of
 from clickassay.studies.labelling.sampling import (
     VARIANTS,
     expected_error,
@@ -33,7 +33,7 @@ def test_q_is_the_formula_over_all_vectors_of_labels(rankings, measure, variant,
 
 
 def pool_of_three(*, probabilities=None, costs=(1, 4, 1), weights=(2, 1, 1), rankings=1):
-    lists = [Ranking(np.arange(3), np.arange(4))] * rankings
+    lists = [RankedDocuments(np.arange(3), np.arange(4))] * rankings
     rows = [[0.5, 0.5], [0.5, 0.5], [1, 0]] if probabilities is None else probabilities
     return pool_of(["a", "b", "c"], np.arange(4), rows, lists, costs=costs, weights=weights)
 
@@ -105,7 +105,9 @@ def test_a_query_that_matters_and_is_never_drawn_makes_the_error_infinite():
 def test_without_information_lists_that_agree_are_not_drawn_without_a_defensive_share():
     # both lists of "a" are the same: with equal probabilities for all grades its difference is 0, as is Delta
     probabilities = [[1, 0]] * 4
-    lists = [Ranking(np.array(places), np.array([0, 2, 4])) for places in ([0, 1, 2, 3], [0, 1, 3, 2])]
+    lists = [
+        RankedDocuments(np.array(places), np.array([0, 2, 4])) for places in ([0, 1, 2, 3], [0, 1, 3, 2])
+    ]
     pool = pool_of(["a", "b"], [0, 2, 4], probabilities, lists, costs=[1, 1])
     assert sampling_distribution(pool, "ERR", "uniform relevance").q.tolist() == [0, 1]
     defended = sampling_distribution(pool, "ERR", "uniform relevance", defensive_share=0.2).q

@@ -9,7 +9,7 @@ from clickassay.core.text import listed, number
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.run import Run
 from clickassay.report.cells import Cell, Row
-from clickassay.report.model import Section, Table, title_suffix
+from clickassay.report.model import ReportTable, Section, title_suffix
 
 HEADS = ("Mean", "Correlation", "Difference from the run's own", "Reported by")
 OWN_NOTE = (
@@ -30,9 +30,9 @@ def _rows_of(run: Run, sample: SampleKey) -> pl.DataFrame:
     return own_first.sort("first", ~pl.col("own"), "place")
 
 
-def _table(run: Run, sample: SampleKey) -> Table:
+def _table(run: Run, sample: SampleKey) -> ReportTable:
     rows = _rows_of(run, sample)
-    return Table(
+    return ReportTable(
         "conventions",
         f"Mean and correlation with {run.click} by convention{title_suffix(run, sample)}",
         "Convention",

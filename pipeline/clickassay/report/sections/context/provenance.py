@@ -7,7 +7,7 @@ from clickassay.core.text import sentence, visible
 from clickassay.findings.run import Run
 from clickassay.inputs.sources.fingerprint import recorded_digest
 from clickassay.report.cells import Cell, Row
-from clickassay.report.model import Section, Table
+from clickassay.report.model import ReportTable, Section
 
 LONGEST_VALUE = 400
 
@@ -86,7 +86,7 @@ def command(run: Run) -> str:
     return visible(run.info.get("command") or "", limit=2_000)
 
 
-def _definitions(run: Run) -> Table:
+def _definitions(run: Run) -> ReportTable:
     values = {
         "good": run.success_label,
         "pool": "all judged results" if run.settings.pool == "judged" else "the shown results",
@@ -105,7 +105,7 @@ def _definitions(run: Run) -> Table:
         for name, text in texts.items()
     )
     note = f"In a session without a click, a click metric is 0. {run.click} is the headline click metric."
-    return Table(
+    return ReportTable(
         "definitions",
         "What the metrics are",
         "Metric",
@@ -117,15 +117,15 @@ def _definitions(run: Run) -> Table:
     )
 
 
-def _named_values(title: str, heads: tuple[str, str], values: Mapping[str, Any]) -> Table:
+def _named_values(title: str, heads: tuple[str, str], values: Mapping[str, Any]) -> ReportTable:
     rows = tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(values.items()))
-    return Table(title.lower(), title, heads[0], heads[1:], rows, for_papers=False)
+    return ReportTable(title.lower(), title, heads[0], heads[1:], rows, for_papers=False)
 
 
-def _inputs(run: Run) -> Table:
+def _inputs(run: Run) -> ReportTable:
     inputs: Mapping[str, Any] = run.info.get("inputs") or {}
     rows = tuple(Row("", visible(name), _input_cells(entry)) for name, entry in sorted(inputs.items()))
-    return Table(
+    return ReportTable(
         "inputs",
         "Inputs",
         "Input",

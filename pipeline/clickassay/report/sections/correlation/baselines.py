@@ -8,12 +8,13 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import capital, listed, number
+from clickassay.correlation.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate, estimate, not_computed
-from clickassay.findings.ranking import ALPHA, Lead, Ranking, rank
+from clickassay.findings.ranking import Lead, Ranking, rank
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Cell, Row, p_cell
-from clickassay.report.model import Section, Table, by_pair, shown_samples
+from clickassay.report.model import ReportTable, Section, by_pair, shown_samples
 from clickassay.report.verdict.words import BASELINE_MEANINGS, caution_sentence, test_text
 
 ORDER_BLIND = BASELINES[0]
@@ -34,7 +35,7 @@ def baselines_section(run: Run) -> Section:
     ss = run.frames["correlations"].filter(split=EVERY, click_metric="SS")
     nulls = tuple(row for sample in shown_samples(run) for row in _null_rows(run, sample, sample.rows(ss)))
     tables = (
-        Table(
+        ReportTable(
             "baselines",
             f"Correlation of the baselines with {run.click}, and what the best metric adds",
             "Sample",
@@ -42,7 +43,7 @@ def baselines_section(run: Run) -> Section:
             tuple(Row("", sample.label, _baseline_cells(run, sample)) for sample in shown),
             data=plain,
         ),
-        Table(
+        ReportTable(
             "ss_null",
             "Correlation of SS: observed, if clicks ignored the grades, and the difference",
             "SS",

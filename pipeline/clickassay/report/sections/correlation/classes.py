@@ -16,8 +16,8 @@ from clickassay.report.cells import Row
 from clickassay.report.charts.marks import common_domain, decile_lines
 from clickassay.report.model import (
     Figure,
+    ReportTable,
     Section,
-    Table,
     group_heading,
     noise_corrected,
     other_samples,
@@ -149,7 +149,7 @@ def _splits(run: Run) -> tuple[str, ...]:
     return tuple(run.frames["correlations"]["split"].unique().sort().to_list())
 
 
-def _attribute_table(run: Run, split: str, place: int) -> Table:
+def _attribute_table(run: Run, split: str, place: int) -> ReportTable:
     # The attribute's name comes from the input: only harmless letters of it may reach a file name
     slug = re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")[:30]
     name = f"split{place}_{slug}" if slug else f"split{place}"
@@ -157,10 +157,10 @@ def _attribute_table(run: Run, split: str, place: int) -> Table:
     return _table(run, split, name, f"By {_kind(split)}", shown)
 
 
-def _table(run: Run, split: str, name: str, title: str, samples: Sequence[SampleKey]) -> Table:
+def _table(run: Run, split: str, name: str, title: str, samples: Sequence[SampleKey]) -> ReportTable:
     data = run.frames["correlations"].filter(split=split, click_metric=run.click)
     rows = tuple(row for sample in samples for row in _sample_rows(run, sample, split, run.editorial))
-    return Table(
+    return ReportTable(
         name,
         f"{title}: correlation with {run.click}{title_suffix(run, *samples)}",
         "Queries",
@@ -305,14 +305,14 @@ def frequency_section(run: Run) -> Section:
 
 def _frequency_table(
     run: Run, metrics: Sequence[str], name: str, what: str, data: pl.DataFrame | None
-) -> Table:
+) -> ReportTable:
     rows = tuple(
         row
         for sample in run.headline_samples
         for row in _sample_rows(run, sample, FREQUENCY, metrics, corrected=data is None)
     )
     title = f"Figure 4 in numbers: {what} by frequency decile{title_suffix(run, *run.headline_samples)}"
-    return Table(name, title, "Decile", ("Queries", *metrics), rows, data=data)
+    return ReportTable(name, title, "Decile", ("Queries", *metrics), rows, data=data)
 
 
 def _within_scale(line: Mapping[int, Estimate]) -> dict[int, float]:

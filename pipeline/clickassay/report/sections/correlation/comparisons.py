@@ -9,14 +9,15 @@ import polars as pl
 from clickassay.core.contracts.correlation import COMPARISONS
 from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.text import MINUS, count, number, plural, signed, span
+from clickassay.correlation.multiplicity import ALPHA
 from clickassay.findings.claims import Findings
 from clickassay.findings.estimates import Estimate, estimate
-from clickassay.findings.ranking import ALPHA, Lead, Ranking, lead_from_row, swap_sides
+from clickassay.findings.ranking import Lead, Ranking, lead_from_row, swap_sides
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Cell, Row, p_cell
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
-from clickassay.report.model import Figure, Section, Table, title_suffix
+from clickassay.report.model import Figure, ReportTable, Section, title_suffix
 from clickassay.report.verdict.sentences import first_finding
 from clickassay.report.verdict.words import (
     caution_sentence,
@@ -76,10 +77,10 @@ def headline_pairs(run: Run, name: str) -> pl.DataFrame:
     return own.filter(click_metric=run.click)
 
 
-def pairs_table(run: Run, contract: Contract, name: str, title: str) -> Table:
+def pairs_table(run: Run, contract: Contract, name: str, title: str) -> ReportTable:
     """Return every pair of metrics, baselines included: they belong to the family of tests."""
     rows = headline_pairs(run, contract.name)
-    return Table(
+    return ReportTable(
         name,
         f"{title}{title_suffix(run, *run.headline_samples)}",
         "Pair",
@@ -162,14 +163,14 @@ def _ties(ranking: Ranking) -> tuple[str, ...]:
     return (text,)
 
 
-def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Table, ...]:
+def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[ReportTable, ...]:
     """Return the metrics from best to worst; those that share a letter are not significantly different."""
     if not ranking.leads or rows["p_adjusted"].drop_nulls().is_empty():
         return ()
     significant = rows.filter(pl.col("p_adjusted") < ALPHA)
     different = significant.select("metric_a", "metric_b").rows()
     found = letters(groups(tuple(ranking.values), different))
-    table = Table(
+    table = ReportTable(
         "letters",
         f"Metrics by their correlation with {run.click}{title_suffix(run, *run.headline_samples)}",
         "Metric",

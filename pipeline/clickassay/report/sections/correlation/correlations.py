@@ -14,8 +14,8 @@ from clickassay.report.cells import Row
 from clickassay.report.charts.marks import heat_map
 from clickassay.report.model import (
     Figure,
+    ReportTable,
     Section,
-    Table,
     by_pair,
     group_heading,
     noise_corrected,
@@ -46,7 +46,7 @@ def correlations_section(run: Run) -> Section:
     drawn = {sample: found for sample, found in known.items() if found}
     pictured = list(drawn.items())[: None if run.settings.full else 1]
     figures = tuple(_heat_figure(run, place, *one) for place, one in enumerate(pictured))
-    table = Table(
+    table = ReportTable(
         "table2_correlations",
         "Table 2. Weighted correlation, with 95 % interval",
         "Click metric",
@@ -64,7 +64,7 @@ def correlations_section(run: Run) -> Section:
     )
 
 
-def _noise_corrected_table(run: Run, samples: Sequence[SampleKey]) -> Table:
+def _noise_corrected_table(run: Run, samples: Sequence[SampleKey]) -> ReportTable:
     """Return the noise-corrected correlations; the CSV of Table 2 holds them too."""
     rows = []
     for sample in samples:
@@ -73,7 +73,7 @@ def _noise_corrected_table(run: Run, samples: Sequence[SampleKey]) -> Table:
             for row in run.correlations(sample).iter_rows(named=True)
         }
         rows += _metric_rows(run, sample, found)
-    return Table(
+    return ReportTable(
         "table2_noise_corrected",
         "Table 2, noise-corrected (as with infinitely many sessions), with 95 % interval",
         "Click metric",
@@ -138,7 +138,7 @@ def good_section(run: Run) -> Section:
     names = tuple(name for family in families for name in family)
     data = run.frames["correlations"].filter(pl.col("editorial_metric").is_in(names), split=EVERY)
     table_title = "Table 3. AP and RR by the lowest grade that counts as relevant"
-    own = Table(
+    own = ReportTable(
         "table3_good",
         table_title + title_suffix(run, *run.headline_samples),
         "Click metric",
@@ -146,7 +146,7 @@ def good_section(run: Run) -> Section:
         _good_rows(run, run.headline_samples, names),
         data=data,
     )
-    rest = Table(
+    rest = ReportTable(
         "table3_samples", table_title, "Click metric", names, _good_rows(run, other_samples(run), names)
     )
     return Section(

@@ -17,7 +17,7 @@ from clickassay.findings.influence import (
 from clickassay.findings.ranking import Ranking
 from clickassay.findings.run import Run
 from clickassay.report.cells import Cell, Row, Share
-from clickassay.report.model import Section, Table, by_pair, title_suffix
+from clickassay.report.model import ReportTable, Section, by_pair, title_suffix
 
 HEADS = (
     "All queries",
@@ -38,7 +38,7 @@ QUERY_HEADS = ("Sessions", "Correlation without it", "Share of the squared error
 def influence_section(run: Run, claims: Findings) -> Section:
     """Return the correlations without their most influential queries, and these queries."""
     ranking = claims.correlation.ranking
-    table = Table(
+    table = ReportTable(
         "influence",
         f"Correlation with {run.click} without the most influential "
         f"queries{title_suffix(run, *run.headline_samples)}",
@@ -56,7 +56,7 @@ def influence_section(run: Run, claims: Findings) -> Section:
     )
 
 
-def _queries_table(run: Run, metric: str | None) -> tuple[Table, ...]:
+def _queries_table(run: Run, metric: str | None) -> tuple[ReportTable, ...]:
     if metric is None:
         return ()
     rows = run.labels.relabel(influence_rows(run, metric)).sort("side", "rank", descending=[True, False])
@@ -68,7 +68,7 @@ def _queries_table(run: Run, metric: str | None) -> tuple[Table, ...]:
     title = f"Most influential queries in the correlation of {metric} with {run.click}{sample}"
     notes = (run.labels.rule,) if found else ()
     return (
-        Table(
+        ReportTable(
             "influence_queries",
             title,
             "Query",

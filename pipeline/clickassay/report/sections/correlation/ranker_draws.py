@@ -12,7 +12,7 @@ from clickassay.findings.ranking import Ranking
 from clickassay.findings.run import Run
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import histogram_2d
-from clickassay.report.model import Figure, Table, title_suffix
+from clickassay.report.model import Figure, ReportTable, title_suffix
 
 N_BINS = 30
 """Bins along each side of a histogram."""
@@ -108,10 +108,10 @@ def _ends(edges: Floats, place: int) -> str:
     return f"{number(low, decimals)} to {number(high, decimals)}"
 
 
-def draws_table(run: Run, histograms: tuple[DrawHistogram, ...]) -> Table:
+def draws_table(run: Run, histograms: tuple[DrawHistogram, ...]) -> ReportTable:
     """Return the number of draws in each quadrant of the pictures, and all draws for the CSV file."""
     rows = tuple(row for one in histograms for row in _quadrants(one))
-    return Table(
+    return ReportTable(
         NAME,
         f"Draws of two rankers by quadrant of the pictures{title_suffix(run, *run.headline_samples)}",
         "First ranker against the second",

@@ -15,8 +15,8 @@ from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.model import (
     Figure,
+    ReportTable,
     Section,
-    Table,
     by_pair,
     noise_corrected,
     shown_samples,
@@ -36,7 +36,7 @@ def differences_section(run: Run, found: Findings) -> Section:
     """Table 6: the closed form with its interval, the simulation, noise correction, sign agreement."""
     own = run.headline_rows("differences")
     tables = (
-        Table(
+        ReportTable(
             "table6_differences",
             f"Table 6. Differences of two virtual rankers{title_suffix(run, *run.headline_samples)}",
             "Editorial metric",
@@ -46,7 +46,7 @@ def differences_section(run: Run, found: Findings) -> Section:
             group_head="Click metric",
             notes=_beyond_one(own),
         ),
-        Table(
+        ReportTable(
             "table6_samples",
             f"Closed form with {run.click}",
             "Sample",

@@ -13,7 +13,7 @@ from clickassay.findings.claims import nothing_kept_reason
 from clickassay.findings.run import Run, in_order
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import bars
-from clickassay.report.model import Figure, Section, Table, shown_samples
+from clickassay.report.model import Figure, ReportTable, Section, shown_samples
 from clickassay.report.sections.log.unjudged import RULES, filled_share
 
 STEPS = (
@@ -87,7 +87,7 @@ def statistics_section(run: Run) -> Section:
         for sample in shown_samples(run)
         for row in sample.rows(frame).iter_rows(named=True)
     ]
-    table = Table(
+    table = ReportTable(
         "table1_statistics", "Table 1. Data left after the join with the judgments", "Sample",
         ("Queries", "Configurations", "Sessions", "All sessions", "Coverage"), tuple(rows), data=frame,
         notes=(*_samples_not_shown(run), *_filled_notes(run)),
@@ -146,7 +146,7 @@ def funnel_section(run: Run) -> Section:
     rows = tuple(
         Row(panel.title, row.label, (row.rows, Share(row.share))) for panel in panels for row in panel.rows
     )
-    table = Table(
+    table = ReportTable(
         "funnel",
         "The funnel in numbers",
         "Step",

@@ -7,7 +7,7 @@ from clickassay.core.text import capital
 from clickassay.findings.run import Run
 from clickassay.health.checks import BY_NAME, OK, HealthCheck, fired, well_text
 from clickassay.report.cells import Cell, Row, Spelled
-from clickassay.report.model import Section, Table
+from clickassay.report.model import ReportTable, Section
 from clickassay.report.verdict.words import main_clause
 
 _HEADS = ("Status", "Number", "Fires from")
@@ -36,12 +36,12 @@ def health_section(run: Run) -> Section:
     )
 
 
-def _table(run: Run) -> Table:
+def _table(run: Run) -> ReportTable:
     found = {row["check"]: HealthCheck(**row) for row in run.frames["health"].iter_rows(named=True)}
     rows = tuple(
         Row("", capital(BY_NAME[name].meaning), _cells(found[name])) for name in BY_NAME if name in found
     )
-    return Table("health", "Checks of the log and its judgments", "Check", _HEADS, rows)
+    return ReportTable("health", "Checks of the log and its judgments", "Check", _HEADS, rows)
 
 
 def _cells(one: HealthCheck) -> tuple[Cell, ...]:

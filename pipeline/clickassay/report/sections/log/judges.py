@@ -8,11 +8,12 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import number, percent, plural, sentence, visible
+from clickassay.correlation.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate, estimate
-from clickassay.findings.ranking import ALPHA, lead_from_row
+from clickassay.findings.ranking import lead_from_row
 from clickassay.findings.run import Run
 from clickassay.report.cells import Cell, Row, Share, p_cell, p_text
-from clickassay.report.model import Section, Table
+from clickassay.report.model import ReportTable, Section
 from clickassay.report.verdict.words import caution_sentence, interval_text, queries_needed_cell
 
 TITLE = "Whose grades?"
@@ -72,8 +73,8 @@ def _judges(row: Mapping[str, Any]) -> str:
     return f"{visible(row['judge_a'])} and {visible(row['judge_b'])}"
 
 
-def _agreement_table(pairs: pl.DataFrame) -> Table:
-    return Table(
+def _agreement_table(pairs: pl.DataFrame) -> ReportTable:
+    return ReportTable(
         "agreement",
         "Agreement of judges on the same results",
         "Judges",
@@ -94,11 +95,11 @@ def _agreement_row(row: Mapping[str, Any]) -> Row:
     return Row("" if row["market"] == EVERY else visible(row["market"]), _judges(row), cells)
 
 
-def _comparison_table(run: Run, rows: pl.DataFrame) -> Table:
+def _comparison_table(run: Run, rows: pl.DataFrame) -> ReportTable:
     place = {name: at for at, name in enumerate(run.editorial)}
     found = [row for row in rows.iter_rows(named=True) if row["editorial_metric"] in place]
     found.sort(key=lambda row: (row["judge_a"], row["judge_b"], place[row["editorial_metric"]]))
-    return Table(
+    return ReportTable(
         "judge_comparisons",
         f"Correlation with {run.click} by judge, on configurations that both judged{_where(run)}",
         "Editorial metric",
@@ -135,8 +136,8 @@ def _better(row: Mapping[str, Any], p: float | None) -> str:
     return visible(row["judge_a" if row["difference"] > 0 else "judge_b"])
 
 
-def _disagreement_table(run: Run, rows: pl.DataFrame) -> Table:
-    return Table(
+def _disagreement_table(run: Run, rows: pl.DataFrame) -> ReportTable:
+    return ReportTable(
         "judge_disagreements",
         f"Clicks on neighbouring results that two judges order oppositely{_where(run)}",
         "Judges",
@@ -182,7 +183,7 @@ def _disagreement_reading(row: Mapping[str, Any]) -> str:
     )
 
 
-def _confusion(run: Run) -> Table:
+def _confusion(run: Run) -> ReportTable:
     frame = run.frames["confusion"]
     grades = sorted({*frame["grade_a"].to_list(), *frame["grade_b"].to_list()})
     rows = []
@@ -192,7 +193,7 @@ def _confusion(run: Run) -> Table:
         group = f"{place}{visible(a)} in rows, {visible(b)} in columns"
         rows.append(Row(group, run.grade_label(int(str(grade))), tuple(times.get(one, 0) for one in grades)))
     heads = tuple(run.grade_label(grade) for grade in grades)
-    return Table(
+    return ReportTable(
         "confusion",
         "Confusion matrix of the grades",
         "Grade",

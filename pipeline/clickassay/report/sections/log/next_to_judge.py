@@ -10,7 +10,7 @@ from clickassay.core.text import number, percent, plural, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.run import Run
 from clickassay.report.cells import Cell, Row, Share
-from clickassay.report.model import Section, Table, title_suffix
+from clickassay.report.model import ReportTable, Section, title_suffix
 
 TITLE = "What to judge next"
 SHOWN = 10
@@ -39,7 +39,7 @@ def next_judgments_section(run: Run) -> Section:
     """Return the first queries to judge in the headline sample, for both goals."""
     frame, own = run.frames["next_judgments"], run.headline_rows("next_judgments")
     named = run.labels.relabel(own)
-    table = Table(
+    table = ReportTable(
         "next_judgments",
         f"Queries with the largest gain per judgment{title_suffix(run, *run.headline_samples)}",
         "Query",

@@ -10,7 +10,7 @@ from clickassay.core.text import number, percent, sentence, span
 from clickassay.findings.estimates import estimate, not_computed
 from clickassay.findings.run import Run
 from clickassay.report.cells import Cell, Row, Share
-from clickassay.report.model import Section, Table, shown_samples
+from clickassay.report.model import ReportTable, Section, shown_samples
 
 RULES = {
     "drop": "lists left out",
@@ -47,7 +47,7 @@ def unjudged_sections(run: Run) -> tuple[Section, ...]:
     rows = tuple(row for sample in shown_samples(run) for row in _rows(run, sample))
     rules = set(frame["rule"].unique())
     notes = tuple(note for rule, note in (("model", MODEL_NOTE), ("best", EXTREMES_NOTE)) if rule in rules)
-    table = Table(
+    table = ReportTable(
         "unjudged",
         f"Correlation with {run.click} by treatment of results without a judgment",
         "Treatment",

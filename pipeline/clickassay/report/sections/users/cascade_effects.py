@@ -10,7 +10,7 @@ from clickassay.core.text import count, number, percent, plural, visible
 from clickassay.findings.run import Run
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import click_rates
-from clickassay.report.model import Figure, Section, Table, shown_samples
+from clickassay.report.model import Figure, ReportTable, Section, shown_samples
 
 MAX_FOUND = 20
 """Largest number of queries that a run keeps for each sample."""
@@ -48,7 +48,7 @@ def cascade_effects_section(run: Run) -> Section:
     sample = _sample(run)
     own = data.head(0) if sample is None else sample.rows(data)
     named = _named(run, own)
-    table = Table(
+    table = ReportTable(
         "figure2_cascade_effects",
         f"Figure 2 in numbers: the same result without and with a better one above it{_title_suffix(sample)}",
         "Result",

@@ -15,7 +15,7 @@ from clickassay.findings.run import Run
 from clickassay.report.cells import Cell, Row
 from clickassay.report.charts.discounts import discount_lines
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
-from clickassay.report.model import Figure, Section, Table, shown_samples
+from clickassay.report.model import Figure, ReportTable, Section, shown_samples
 
 TITLE = "How far down users look (examination)"
 MODEL_HEADS = ("Perplexity", "Log-likelihood per session", "Parameters", "p of the nearest RBP")
@@ -95,7 +95,7 @@ def _why_none(run: Run) -> str:
     return "No click model of this run estimates examination."
 
 
-def _models_table(run: Run) -> Table:
+def _models_table(run: Run) -> ReportTable:
     frame = run.frames["click_models"]
     shown = {(sample.market, sample.depth) for sample in shown_samples(run)}
     rows = [
@@ -103,7 +103,7 @@ def _models_table(run: Run) -> Table:
         for row in frame.iter_rows(named=True)
         if (row["market"], row["depth"]) in shown
     ]
-    return Table(
+    return ReportTable(
         "click_models",
         "Click models on held-out sessions, which they were not fitted on",
         "Model",
@@ -146,7 +146,7 @@ def _examination_figure(run: Run, sample: SampleKey, best: Mapping[str, Any], al
     return Figure("examination", title, alt, drawing, "click_positions")
 
 
-def _positions_table(run: Run, sample: SampleKey | None, best: Mapping[str, Any] | None) -> Table:
+def _positions_table(run: Run, sample: SampleKey | None, best: Mapping[str, Any] | None) -> ReportTable:
     lines: dict[str, list[float]] = {}
     if sample is not None and best is not None:
         lines = _examined(run, sample) | _discount_lines(sample.depth, best["best_persistence"])
@@ -155,7 +155,7 @@ def _positions_table(run: Run, sample: SampleKey | None, best: Mapping[str, Any]
         for place in range(1, (sample.depth if sample and lines else 0) + 1)
     ]
     where = "" if sample is None else f", {sample.market_and_depth}"
-    return Table(
+    return ReportTable(
         "click_positions",
         f"Figure 1 in numbers: examination by position, and discounts{where}",
         "Position",
@@ -200,7 +200,7 @@ def _grade_rows(run: Run, sample: SampleKey) -> pl.DataFrame:
     return _of(run.frames["click_grades"], sample).filter(judge=sample.judge)
 
 
-def _grades_table(run: Run, sample: SampleKey | None) -> Table:
+def _grades_table(run: Run, sample: SampleKey | None) -> ReportTable:
     frame = run.frames["click_grades"]
     own = frame.head(0) if sample is None else _grade_rows(run, sample)
     models = own["model"].unique().sort().to_list()
@@ -209,7 +209,7 @@ def _grades_table(run: Run, sample: SampleKey | None) -> Table:
         for grade in own["grade"].unique().sort()
     ]
     where = "" if sample is None else f", {sample.label}"
-    return Table(
+    return ReportTable(
         "click_grades",
         f"Relevance of a result by its grade, as estimated by click models{where}",
         "Grade",

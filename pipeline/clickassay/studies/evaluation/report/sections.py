@@ -12,7 +12,7 @@ from clickassay.report.cells import Cell, Row, Spelled
 from clickassay.report.charts.lines import MOST_LINES, Line, curves, difference_bars
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.charts.vega import apart
-from clickassay.report.model import Figure, Table
+from clickassay.report.model import Figure, ReportTable
 
 PLACES = 4
 """Decimals of a shown number, as trec_eval has them; files for programs have all digits."""
@@ -26,7 +26,7 @@ _INTERVAL, _TESTS, _QUERIES = "95 % interval", "p-value", "Queries"
 LARGER = "Better means a larger value and worse a smaller one, also for measures of which less is better."
 
 
-def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) -> tuple[Table, ...]:
+def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) -> tuple[ReportTable, ...]:
     """Return all tables except those of the curves, with all their rows.
 
     `frames` are those of `studies.evaluation.forms.EVALUATION_TABLES` by name.
@@ -37,23 +37,23 @@ def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) ->
     return tuple(replace(table, most=max(1, len(table.rows))) for table in tables)
 
 
-def runs_table(frame: pl.DataFrame) -> Table:
+def runs_table(frame: pl.DataFrame) -> ReportTable:
     """Return the counts of queries and results of each run."""
     heads = ("Judged", "Averaged", "Missing", "Not judged", "Results", "With a grade")
     rows = tuple(Row("", run, tuple(counts)) for run, *counts in frame.iter_rows())
-    return Table(
+    return ReportTable(
         "runs", "Queries and results of the runs", "Run", heads, rows,
         spanners=((_QUERIES, 0, 4),), data=frame, explained=False,
     )  # fmt: skip
 
 
-def means_table(frame: pl.DataFrame) -> Table:
+def means_table(frame: pl.DataFrame) -> ReportTable:
     """Return the mean of each measure and run, with its bounds where they were computed."""
     bounded = frame["low"].count() > 0
     rows = tuple(_means_row(row, bounded=bounded) for row in frame.iter_rows(named=True))
     heads = ("Mean", "low", "high", _QUERIES, *(("least", "largest") if bounded else ()))
     spanners = [(_INTERVAL, 1, 2), *([("Bounds", 4, 2)] if bounded else [])]
-    return Table(
+    return ReportTable(
         "means", "Means over queries", "Measure", heads, rows,
         spanners=tuple(spanners), data=frame, group_head="Run", explained=False,
     )  # fmt: skip
@@ -65,10 +65,10 @@ def _means_row(row: Mapping[str, Any], *, bounded: bool) -> Row:
     return Row(row["run"], row["measure"], (_fixed(row["mean"], "no query"), *ends, row["n_queries"], *cases))
 
 
-def comparisons_table(frame: pl.DataFrame) -> Table:
+def comparisons_table(frame: pl.DataFrame) -> ReportTable:
     """Return the differences of every two runs, with tests."""
     heads = ("Difference", "low", "high", "t test", "randomised", "Holm", "better", "worse", "equal")
-    return Table(
+    return ReportTable(
         "comparisons", "Differences between runs", "Measure", heads,
         tuple(map(_comparison_row, frame.iter_rows(named=True))),
         spanners=((_INTERVAL, 1, 2), (_TESTS, 3, 3), (_QUERIES, 6, 3)), notes=(LARGER,), data=frame,
@@ -85,7 +85,7 @@ def _comparison_row(row: Mapping[str, Any]) -> Row:
     return Row(f"{row['run']} {MINUS} {row['baseline']}", row["measure"], cells)
 
 
-def per_query_table(frame: pl.DataFrame) -> Table:
+def per_query_table(frame: pl.DataFrame) -> ReportTable:
     """Return the value of each measure, run and query."""
     bounds = ("low", "high") if frame["low"].count() else ()
     rows = tuple(
@@ -97,22 +97,22 @@ def per_query_table(frame: pl.DataFrame) -> Table:
         for row in frame.sort("run", "measure", maintain_order=True).iter_rows(named=True)
     )
     heads = ("Value", "least", "largest")[: 1 + len(bounds)]
-    return Table(
+    return ReportTable(
         "per_query", "Values by query", "Query", heads, rows,
         data=frame, for_papers=False, group_head="Run and measure", explained=False,
     )  # fmt: skip
 
 
-def recall_precision_table(frame: pl.DataFrame) -> Table:
+def recall_precision_table(frame: pl.DataFrame) -> ReportTable:
     """Return the interpolated precision at the 11 levels of recall, a column for each run."""
     rows = [Row("", f"{row[0]:.1f}", _cells(row[1:])) for row in _by_run(frame, "recall", "precision")]
-    return Table(
+    return ReportTable(
         "recall_precision", "Interpolated precision by recall", "Recall", _runs(frame), tuple(rows),
         data=frame, explained=False,
     )  # fmt: skip
 
 
-def gain_table(frame: pl.DataFrame) -> Table:
+def gain_table(frame: pl.DataFrame) -> ReportTable:
     """Return cumulated gains by rank and run, with those of the ideal lists."""
     names = ("cg", "ideal_cg", "ncg", "dcg", "ideal_dcg", "ndcg")
     rows = [
@@ -120,17 +120,17 @@ def gain_table(frame: pl.DataFrame) -> Table:
         for row in frame.iter_rows(named=True)
     ]
     heads = ("of the list", "ideal", "ratio", "of the list", "ideal", "ratio")
-    return Table(
+    return ReportTable(
         "gain_curves", "Cumulated gain by rank", "Rank", heads, tuple(rows),
         spanners=(("CG", 0, 3), ("DCG", 3, 3)), data=frame, group_head="Run", explained=False,
     )  # fmt: skip
 
 
-def differences_table(frame: pl.DataFrame) -> Table:
+def differences_table(frame: pl.DataFrame) -> ReportTable:
     """Return the difference of R-precision of two runs by query, the largest first."""
     ordered = frame.sort("difference", "query", descending=[True, False])
     rows = [Row("", row["query"], _cells((row["difference"],))) for row in ordered.iter_rows(named=True)]
-    return Table(
+    return ReportTable(
         "r_precision_differences", "Differences of R-precision by query", "Query", ("Difference",),
         tuple(rows), data=frame, for_papers=False, explained=False,
     )  # fmt: skip

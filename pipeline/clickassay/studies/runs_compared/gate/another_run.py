@@ -13,15 +13,15 @@ from clickassay.core.text import plural
 from clickassay.findings.run import Run
 from clickassay.studies.runs_compared.gate.grammar import NotWorse
 from clickassay.studies.runs_compared.gate.names import parted
-from clickassay.studies.runs_compared.gate.outcome import Outcome, State
-from clickassay.studies.runs_compared.gate.quantities import Found
+from clickassay.studies.runs_compared.gate.outcome import Outcome, RuleState
+from clickassay.studies.runs_compared.gate.quantities import RunQuantity
 from clickassay.studies.runs_compared.numbers import (
     FEW_FOLDS,
     USERS_LEFT_OUT,
     DiffOptions,
     compare_numbers,
 )
-from clickassay.studies.runs_compared.read import read_run
+from clickassay.studies.runs_compared.read import read_for_comparison
 from clickassay.studies.runs_compared.watch import NOTHING_WORSE, check_watch
 from clickassay.studies.runs_compared.words import change_words, clearest
 
@@ -39,8 +39,8 @@ def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
     """
     if rule.run.resolve() == run.folder.resolve():
         raise SettingsError(f"{rule.run} is the run itself; name another run")
-    before = read_run(rule.run)
-    numbers, _ = compare_numbers((before, read_run(run.folder)), _options(before, rule, key))
+    before = read_for_comparison(rule.run)
+    numbers, _ = compare_numbers((before, read_for_comparison(run.folder)), _options(before, rule, key))
     check_watch(numbers, NOTHING_WORSE, DiffOptions(), name=f"a comparison with {rule.run}")
     return judged(numbers, rule, key)
 
@@ -52,7 +52,7 @@ def judged(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey) -> Outcome:
     compared = plural(numbers.filter(pl.col("a").is_not_null()).height, "number")
     if worse.is_empty():
         return _kept(numbers, rule, key, compared)
-    state, shown = (State.BROKEN, certain) if certain.height else (State.UNDECIDED, worse)
+    state, shown = (RuleState.BROKEN, certain) if certain.height else (RuleState.UNDECIDED, worse)
     what = "fell beyond noise or are gone" if certain.height else "fell and could not be tested"
     first = clearest(shown)
     reason = f"{shown.height:,} of {compared} {what}; the clearest: {_first_words(first)}"
@@ -71,9 +71,9 @@ def _kept(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey, compared: str) 
             "and may be far too wide; make both pattern tables with 16 folds; "
             f"the clearest: {_first_words(blind)}"
         )
-        return Outcome(rule.text, State.OPEN, reason, key, _found(blind), changes=tuple(blind.to_dicts()))
+        return Outcome(rule.text, RuleState.OPEN, reason, key, _found(blind), changes=tuple(blind.to_dicts()))
     most = "" if fell.is_empty() else f" beyond noise; the clearest fall: {_first_words(fell)}"
-    return Outcome(rule.text, State.HOLDS, f"none of {compared} fell{most}", key, _found(fell))
+    return Outcome(rule.text, RuleState.HOLDS, f"none of {compared} fell{most}", key, _found(fell))
 
 
 def _options(before: Run, rule: NotWorse, key: SampleKey) -> DiffOptions:
@@ -88,9 +88,9 @@ def _first_words(rows: pl.DataFrame) -> str:
     return change_words(rows.row(0, named=True))
 
 
-def _found(rows: pl.DataFrame) -> Found:
+def _found(rows: pl.DataFrame) -> RunQuantity:
     """Return the first change as a number with its interval."""
     if rows.is_empty():
-        return Found(None)
+        return RunQuantity(None)
     row: Mapping[str, Any] = rows.row(0, named=True)
-    return Found(row["change"], row["ci_low"], row["ci_high"], row["caution"], row["reason"])
+    return RunQuantity(row["change"], row["ci_low"], row["ci_high"], row["caution"], row["reason"])

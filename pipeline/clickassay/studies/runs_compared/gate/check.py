@@ -12,8 +12,8 @@ from clickassay.findings.samples import largest_samples
 from clickassay.health.checks import OK, fired
 from clickassay.studies.runs_compared.gate.another_run import not_worse
 from clickassay.studies.runs_compared.gate.grammar import Health, Limit, NotWorse, Rule
-from clickassay.studies.runs_compared.gate.outcome import Outcome, State
-from clickassay.studies.runs_compared.gate.quantities import Found, read_quantity
+from clickassay.studies.runs_compared.gate.outcome import Outcome, RuleState
+from clickassay.studies.runs_compared.gate.quantities import RunQuantity, read_quantity
 
 DEFAULT_RULES = ('health != "finding"', f"queries >= {MIN_QUERIES}")
 """What is checked where no rule is given: the log is sound, and intervals can be relied on."""
@@ -73,7 +73,7 @@ def _health(run: Run, rule: Health) -> Outcome:
     kept = (status == rule.status) == rule.is_equal
     worst = [one.check for one in checks if one.status == status]
     reason = f"{status}: {', '.join(worst)}" if worst else "no check of the log fires"
-    return Outcome(rule.text, State.HOLDS if kept else State.BROKEN, reason, status=status)
+    return Outcome(rule.text, RuleState.HOLDS if kept else RuleState.BROKEN, reason, status=status)
 
 
 # ---- numbers ------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def _limit(run: Run, rule: Limit, key: SampleKey) -> Outcome:
     )  # fmt: skip
 
 
-def state_of(found: Found, comparison: str, limit: float) -> State:
+def state_of(found: RunQuantity, comparison: str, limit: float) -> RuleState:
     """Return the state of a rule about a number: it is broken only if every value of its interval breaks it.
 
     Parameters
@@ -99,10 +99,10 @@ def state_of(found: Found, comparison: str, limit: float) -> State:
     """
     ends = [_is_kept(end, comparison, limit) for end in found.ends]
     if not ends:
-        return State.UNDECIDED
+        return RuleState.UNDECIDED
     if all(ends):
-        return State.HOLDS
-    return State.OPEN if any(ends) else State.BROKEN
+        return RuleState.HOLDS
+    return RuleState.OPEN if any(ends) else RuleState.BROKEN
 
 
 def _is_kept(value: float, comparison: str, limit: float) -> bool:
@@ -111,18 +111,18 @@ def _is_kept(value: float, comparison: str, limit: float) -> bool:
     return value < limit or (value == limit and comparison == "<=")
 
 
-def _reason(found: Found, state: State, rule: Limit) -> str:
+def _reason(found: RunQuantity, state: RuleState, rule: Limit) -> str:
     if found.value is None:
         return f"no value: {found.reason}"
     if not found.ends:
         return f"no interval to decide by: {found.caution or 'the run has none'}"
     value = f"{found.value:.6g}"
     if found.is_exact:
-        return f"{value} is {'' if state == State.HOLDS else 'not '}{rule.comparison} {rule.limit:g}"
+        return f"{value} is {'' if state == RuleState.HOLDS else 'not '}{rule.comparison} {rule.limit:g}"
     span = f"the interval {found.low:.3g} to {found.high:.3g}"
     whole = {
-        State.HOLDS: f"{span} keeps it",
-        State.BROKEN: f"{span} breaks it as a whole",
-        State.OPEN: f"{span} has values that keep it and values that break it",
+        RuleState.HOLDS: f"{span} keeps it",
+        RuleState.BROKEN: f"{span} breaks it as a whole",
+        RuleState.OPEN: f"{span} has values that keep it and values that break it",
     }
     return whole[state]

@@ -6,10 +6,10 @@ from enum import StrEnum
 from typing import Any
 
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
-from clickassay.studies.runs_compared.gate.quantities import Found
+from clickassay.studies.runs_compared.gate.quantities import RunQuantity
 
 
-class State(StrEnum):
+class RuleState(StrEnum):
     """What became of a rule."""
 
     HOLDS = "holds"
@@ -45,10 +45,10 @@ class Outcome:
     """
 
     rule: str
-    state: State
+    state: RuleState
     reason: str
     sample: SampleKey | None = None
-    found: Found = field(default_factory=lambda: Found(None))
+    found: RunQuantity = field(default_factory=lambda: RunQuantity(None))
     comparison: str | None = None
     limit: float | None = None
     status: str | None = None
@@ -56,13 +56,15 @@ class Outcome:
 
     def fails(self, *, strict: bool) -> bool:
         """Return whether a job should stop at it: `strict` takes open rules for broken ones."""
-        return self.state in {State.BROKEN, State.UNDECIDED} or (strict and self.state == State.OPEN)
+        return self.state in {RuleState.BROKEN, RuleState.UNDECIDED} or (
+            strict and self.state == RuleState.OPEN
+        )
 
     @property
     def needs_words(self) -> bool:
         """Whether numbers alone do not say what became of it."""
         compares_runs = self.comparison is None and self.status is None
-        return compares_runs or self.state != State.HOLDS
+        return compares_runs or self.state != RuleState.HOLDS
 
     def as_data(self) -> dict[str, Any]:
         """Return it as an object for JSON."""

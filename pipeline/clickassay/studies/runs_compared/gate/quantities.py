@@ -21,7 +21,7 @@ NOTHING_JUDGED = "no session is left: no list of results has a grade for every r
 
 
 @dataclass(frozen=True)
-class Found:
+class RunQuantity:
     """A number of a run.
 
     Attributes
@@ -55,7 +55,7 @@ class Found:
         return () if self.low is None or self.high is None else (self.low, self.high)
 
 
-Read = Callable[[Run, SampleKey, tuple[str, ...]], Found]
+Read = Callable[[Run, SampleKey, tuple[str, ...]], RunQuantity]
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class Quantity:
 # ---- sizes --------------------------------------------------------------------------------------------
 
 
-def _size(run: Run, key: SampleKey, names: tuple[str, ...], *, column: str) -> Found:  # noqa: ARG001
+def _size(run: Run, key: SampleKey, names: tuple[str, ...], *, column: str) -> RunQuantity:  # noqa: ARG001
     rows = key.rows(run.tables[STATISTICS.name])
-    return Found(float(rows[column][0]), is_exact=True)
+    return RunQuantity(float(rows[column][0]), is_exact=True)
 
 
 # ---- means and correlations ---------------------------------------------------------------------------
@@ -108,31 +108,31 @@ def _editorial(run: Run, name: str) -> str:
     return editorial_metric(name, _metrics(run), run.settings, run.folder)
 
 
-def _mean(run: Run, key: SampleKey, names: tuple[str, ...]) -> Found:
+def _mean(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
     name = click_metric(names[0]) or _editorial(run, names[0])
     levels = mean_levels(run, key)
     place = levels.names.index(name)
     low, high = (_known(ends[place]) for ends in (levels.low, levels.high))
-    return Found(_known(levels.means[place]), low, high, levels.cautions[place])
+    return RunQuantity(_known(levels.means[place]), low, high, levels.cautions[place])
 
 
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _correlation(run: Run, key: SampleKey, names: tuple[str, ...]) -> Found:
+def _correlation(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
     metric, click = _editorial(run, names[0]), required_click_metric(names[1])
     rows = run.tables[CORRELATIONS.name].filter(split=EVERY, editorial_metric=metric, click_metric=click)
     return _row_of(run, key.rows(rows), "correlation", f"correlation of {metric} with {click}", key)
 
 
-def _closed_form(run: Run, key: SampleKey, names: tuple[str, ...]) -> Found:
+def _closed_form(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
     metric, click = _editorial(run, names[0]), required_click_metric(names[1])
     rows = run.tables[DIFFERENCES.name].filter(editorial_metric=metric, click_metric=click)
     return _row_of(run, key.rows(rows), "exact", f"closed form of {metric} with {click}", key)
 
 
-def _difference(run: Run, key: SampleKey, names: tuple[str, ...]) -> Found:
+def _difference(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
     first, second = (_editorial(run, name) for name in names[:2])
     click = required_click_metric(names[2])
     if first == second:
@@ -145,14 +145,14 @@ def _difference(run: Run, key: SampleKey, names: tuple[str, ...]) -> Found:
     return _row_of(run, own, "difference", f"difference of {first} and {second} by {click}", key)
 
 
-def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey) -> Found:
+def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey) -> RunQuantity:
     if rows.is_empty():
         raise SettingsError(
             f"{run.folder} has no {what} of {key.label}; leave the rule out, or make the run again"
         )
     row = rows.with_columns(pl.col(pl.Float64).fill_nan(None)).row(0, named=True)
     reason = row.get("reason") or ("the run has no value" if row[column] is None else None)
-    return Found(row[column], row["ci_low"], row["ci_high"], row["caution"], reason)
+    return RunQuantity(row[column], row["ci_low"], row["ci_high"], row["caution"], reason)
 
 
 _METRIC, _CLICK = "METRIC", "CLICK METRIC"
@@ -185,7 +185,7 @@ SIZES = frozenset(one.name for one in _ALL if not one.arguments)
 """Those that a run has even if nothing is judged."""
 
 
-def read_quantity(name: str, run: Run, key: SampleKey, names: tuple[str, ...]) -> Found:
+def read_quantity(name: str, run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
     """Return a number of one sample of a run.
 
     Raises
@@ -197,5 +197,5 @@ def read_quantity(name: str, run: Run, key: SampleKey, names: tuple[str, ...]) -
     """
     rows = key.rows(run.tables[STATISTICS.name])
     if name not in SIZES and not rows["n_sessions"][0]:
-        return Found(None, reason=NOTHING_JUDGED)
+        return RunQuantity(None, reason=NOTHING_JUDGED)
     return QUANTITIES[name].read(run, key, names)

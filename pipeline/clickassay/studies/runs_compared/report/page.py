@@ -24,7 +24,7 @@ from clickassay.core.text import visible
 from clickassay.findings.run import open_run
 from clickassay.findings.samples import largest_samples
 from clickassay.report.build import write_table_files
-from clickassay.report.model import Section, Table
+from clickassay.report.model import ReportTable, Section
 from clickassay.report.writers.markdown import markdown_page
 from clickassay.report.writers.page import downloads, html_page, write_text
 from clickassay.studies.runs_compared.compare import RunComparison
@@ -73,7 +73,7 @@ class ComparisonReport:
     command: str
 
     @property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[ReportTable, ...]:
         """All tables, in their order on the page."""
         return tuple(table for section in self.sections for table in section.every_table)
 

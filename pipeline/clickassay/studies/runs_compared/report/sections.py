@@ -12,7 +12,7 @@ from clickassay.core.text import capital, listed, number, signed, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.cells import Cell, Row, Share, Spelled, p_cell
 from clickassay.report.charts.changes import LEGEND
-from clickassay.report.model import Section, Table
+from clickassay.report.model import ReportTable, Section
 from clickassay.studies.runs_compared.compare import RunComparison
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,
@@ -23,7 +23,7 @@ from clickassay.studies.runs_compared.numbers import (
     MEANS_OF_METRICS,
     WEIGHTED,
 )
-from clickassay.studies.runs_compared.read import SAME, Entry
+from clickassay.studies.runs_compared.read import SAME, RecordedPair
 from clickassay.studies.runs_compared.report.figures import correlations_figures, is_share, means_figures
 from clickassay.studies.runs_compared.words import clearest, things, uneven_words
 
@@ -62,24 +62,24 @@ def _overlap(found: RunComparison) -> Iterator[str]:
         )
 
 
-def _entries_table(differ: Sequence[Entry]) -> Table:
+def _entries_table(differ: Sequence[RecordedPair]) -> ReportTable:
     rows = tuple(
         Row(entry.kind, visible(entry.name), (entry.status, entry.a or "", entry.b or "")) for entry in differ
     )
     heads = ("", "Run A", "Run B")
-    return Table(
+    return ReportTable(
         "asked_differently", "Inputs, settings and versions that differ", "Name", heads, rows,
         group_head="What", explained=False,
     )  # fmt: skip
 
 
-def _sizes_table(sizes: pl.DataFrame, changed: pl.DataFrame) -> Table:
+def _sizes_table(sizes: pl.DataFrame, changed: pl.DataFrame) -> ReportTable:
     rows = tuple(
         Row(SampleKey.of(row).label, row["quantity"].removeprefix("n_").replace("_", " "), _sizes(row))
         for row in changed.iter_rows(named=True)
     )
     heads = ("Run A", "Run B", "Change")
-    return Table(
+    return ReportTable(
         "sizes", "Size and coverage that changed", "Quantity", heads, rows, data=sizes, explained=False
     )
 
@@ -144,7 +144,7 @@ def closed_forms_section(numbers: pl.DataFrame) -> Section:
 
 
 def _section(
-    name: str, title: str, reading: tuple[str, ...], tables: list[Table], figures: tuple[Any, ...] = ()
+    name: str, title: str, reading: tuple[str, ...], tables: list[ReportTable], figures: tuple[Any, ...] = ()
 ) -> Section:
     """Return a section with the clearest changes in view, and all numbers folded."""
     in_view = tuple(_beyond(table) for table in tables)
@@ -156,21 +156,21 @@ def _section(
     )  # fmt: skip
 
 
-def _beyond(table: Table) -> Table:
+def _beyond(table: ReportTable) -> ReportTable:
     kept = table.data.filter(status=BEYOND) if table.data is not None else None
     rows = () if kept is None else tuple(map(_number_row, clearest(kept).iter_rows(named=True)))
     title = f"{table.title}: beyond noise, the clearest first"
     return replace(table, name=f"{table.name}_beyond", title=title, rows=rows, data=kept, most=MOST_IN_VIEW)
 
 
-def _none_beyond(table: Table) -> str:
+def _none_beyond(table: ReportTable) -> str:
     return f"{table.title}: none of {len(table.rows):,} changed beyond noise."
 
 
-def numbers_table(name: str, title: str, rows: pl.DataFrame) -> Table:
+def numbers_table(name: str, title: str, rows: pl.DataFrame) -> ReportTable:
     """Return rows of `RunComparison.numbers` as a table."""
     heads = ("Run A", "Run B", "Change (95 % interval)", "Adjusted p", "Verdict")
-    return Table(
+    return ReportTable(
         name, title, "Number", heads, tuple(map(_number_row, rows.iter_rows(named=True))), data=rows,
         explained=False,
     )  # fmt: skip
@@ -217,7 +217,7 @@ def order_section(found: RunComparison) -> Section:
     return Section("order", "The order of metrics", (reading,), tables=(highest, flips))
 
 
-def _highest_table(frame: pl.DataFrame) -> Table:
+def _highest_table(frame: pl.DataFrame) -> ReportTable:
     rows = tuple(
         Row(
             SampleKey.of(row).label, visible(row["click_metric"]),
@@ -232,13 +232,13 @@ def _highest_table(frame: pl.DataFrame) -> Table:
         *("Highest in A", "its correlation in A", "Highest in B", "its correlation in B"),
         "Significant in both",
     )
-    return Table(
+    return ReportTable(
         "highest", "Click metrics whose highest correlation is another metric's", "Click metric", heads, rows,
         data=frame, explained=False,
     )  # fmt: skip
 
 
-def _flips_table(frame: pl.DataFrame) -> Table:
+def _flips_table(frame: pl.DataFrame) -> ReportTable:
     rows = tuple(
         Row(
             f"{SampleKey.of(row).label}, {visible(row['click_metric'])}",
@@ -249,7 +249,7 @@ def _flips_table(frame: pl.DataFrame) -> Table:
         for row in frame.iter_rows(named=True)
     )  # fmt: skip
     heads = ("Difference in A", "adjusted p in A", "Difference in B", "adjusted p in B", "What happened")
-    return Table(
+    return ReportTable(
         "flips", "Comparisons that flipped", "Metrics", heads, rows, data=frame, explained=False, most=40
     )
 

@@ -12,7 +12,7 @@ from clickassay.findings.run import open_run
 from clickassay.findings.run import run_of as read_run
 from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run, state_of
 from clickassay.studies.runs_compared.gate.grammar import parse_rule, parse_rules
-from clickassay.studies.runs_compared.gate.quantities import Found
+from clickassay.studies.runs_compared.gate.quantities import RunQuantity
 from support.runs.given_runs import changed_table, judgments, made, of_half, with_folds
 from support.runs.sample_run import copied_run, sample, table
 
@@ -39,7 +39,7 @@ def outcome(run, text, choice=SampleChoice()):  # noqa: B008 - frozen
     ],
 )
 def test_a_rule_is_broken_only_if_its_whole_interval_breaks_it(low, high, states):
-    found = Found((low + high) / 2, low, high)
+    found = RunQuantity((low + high) / 2, low, high)
     assert tuple(state_of(found, sign, 0.3) for sign in (">=", ">", "<=", "<")) == states
 
 
@@ -52,11 +52,13 @@ def test_a_rule_is_broken_only_if_its_whole_interval_breaks_it(low, high, states
     ],
 )
 def test_a_count_or_share_is_compared_as_it_is(value, states):
-    found = Found(value, is_exact=True)
+    found = RunQuantity(value, is_exact=True)
     assert tuple(state_of(found, sign, 0.3) for sign in (">=", ">", "<=", "<")) == states
 
 
-@pytest.mark.parametrize("found", [Found(None, reason="no variance"), Found(0.5), Found(0.5, low=0.4)])
+@pytest.mark.parametrize(
+    "found", [RunQuantity(None, reason="no variance"), RunQuantity(0.5), RunQuantity(0.5, low=0.4)]
+)
 def test_without_a_value_or_an_interval_a_rule_cannot_be_decided(found):
     assert {state_of(found, sign, 0.3) for sign in (">=", ">", "<=", "<")} == {"undecided"}
 
@@ -93,7 +95,7 @@ def test_a_correlation_is_that_of_the_headline_with_its_interval_and_caution(tmp
     run = copied_run(tmp_path / "run", correlations=with_correlation(0.35, 0.28, 0.42, "few queries"))
     found = outcome(run, "correlation(err, MEANRR) >= 0.3")
     assert (found.state, found.sample) == ("open", SampleKey("north", 5, "all"))
-    assert found.found == Found(0.35, 0.28, 0.42, "few queries")
+    assert found.found == RunQuantity(0.35, 0.28, 0.42, "few queries")
     assert found.reason == "the interval 0.28 to 0.42 has values that keep it and values that break it"
     assert (
         outcome(run, "correlation(ERR, MeanRR) > 0.42").reason
@@ -134,7 +136,7 @@ def test_sizes_are_those_of_the_statistics():
     for name, value in expected.items():
         kept, broken = (outcome(sample(), f"{name} {sign} {value!r}") for sign in (">=", "<"))
         assert (kept.state, broken.state) == ("holds", "broken")
-        assert kept.found == Found(value, is_exact=True)
+        assert kept.found == RunQuantity(value, is_exact=True)
         assert kept.as_data()["ci_low"] is None
 
 
