@@ -47,7 +47,7 @@ class Cells:
 
 
 def markets_with_effect(places: pl.DataFrame) -> list[int]:
-    """Return the markets in which results get fewer clicks below a better one, at the level `ONE_SIDED_ALPHA`.
+    """Return the markets in which results get fewer clicks below a better one, at `ONE_SIDED_ALPHA`.
 
     Parameters
     ----------
