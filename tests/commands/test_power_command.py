@@ -10,6 +10,7 @@ import pytest
 
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleChoice
+from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import open_run
 from support.logs import tiny
 from support.runs.given_runs import changed_table, judgments, made
@@ -169,7 +170,7 @@ def test_patterns_that_lack_a_configuration_are_named(run, tmp_path):
 
 def sample_of(run, **wanted):
     finished = open_run(run)
-    return finished.sample(finished.key(SampleChoice(**wanted))).sample
+    return graded_sample(finished, finished.key(SampleChoice(**wanted))).sample
 
 
 def test_settings_that_were_changed_by_hand_are_named(run, tmp_path):
