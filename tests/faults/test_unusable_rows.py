@@ -204,6 +204,11 @@ def test_a_query_of_100_000_characters_is_a_query(tmp_path):
     assert max(map(len, (log.out / "report.md").read_text().splitlines())) < 20_000
 
 
+def test_a_query_of_a_million_characters_is_rejected(tmp_path):
+    log = tiny.write_log(tmp_path, searches=changed(tiny.searches(), "query", "m" * 1_000_000))
+    tiny.refused(log, "1 of 24 rows are unusable (1 with query too long)")
+
+
 def test_a_list_of_10_000_results_is_cut(tmp_path):
     results = [[f"r{number}" for number in range(10_000)], *tiny.searches()["results"].to_list()[1:]]
     log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(pl.Series("results", results)))

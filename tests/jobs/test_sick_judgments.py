@@ -20,7 +20,7 @@ OF_TIME = {"no_idle_gaps", "standing_time", "silent_hours"}  # tests/unit/health
 BY_ORDER = {"reversed_grades"}  # below
 OF_ATTRIBUTES = {"no_query_attributes"}  # test_overlap_of_small_logs
 OF_IDS = {"positions_from_zero", "ambiguous_clicks"}  # tests/unit/health
-OF_ROWS = {"times_without_zone", "many_markets", "repeated_results"}  # tests/jobs, by their own runs
+OF_ROWS = {"times_without_zone", "many_markets", "repeated_results", "misplaced_clicks"}  # by their own tests
 
 
 def found_in(folder, change_searches, change_judgments):

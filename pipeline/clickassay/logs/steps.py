@@ -16,7 +16,7 @@ from clickassay.logs.engine import StepEngine, Value
 
 FIRST_MS = 631_152_000_000  # 1990-01-01 UTC
 END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one inside
-MOST_BYTES = 10_000
+MOST_BYTES = 200_000
 """Bytes of a query in UTF-8: nobody types a longer text, which would fill memory and tables."""
 NEVER_MS = 2 * END_MS
 """The watermark after the last batch of a log that has ended: no row can come any more."""

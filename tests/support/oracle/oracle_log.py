@@ -137,7 +137,7 @@ def search_fault(row: Row, settings: Settings) -> str | None:
     for name in ("search_id", "user_id", "query"):
         if row[name] is None:
             return f"null {name}"
-    if len(row["query"].encode()) > 10_000:
+    if len(row["query"].encode()) > 200_000:
         return "query too long"
     if fault := time_fault(row["timestamp"], settings) or results_fault(row["results"]):
         return fault

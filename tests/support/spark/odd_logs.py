@@ -151,7 +151,7 @@ SCRIPTS = (
     "\x1f",
     "\\u",
 )
-EDGE = "é" * 5_000
+EDGE = "é" * 100_000
 LONG = "x" * 1_000_000
 
 
@@ -228,10 +228,10 @@ WHOLE = (
         {(("http://a.example", "https://b.example/x", "c"), 0b011): 1},
     ),
     OddLog(
-        "queries of 10,000 bytes, and of a byte more",
+        "queries of 200,000 bytes, and of a byte more",
         [
             search(18 + n, 0, query=text)
-            for n, text in enumerate((EDGE, EDGE + "x", "é" * 5_001, "x" + " " * 10_000))
+            for n, text in enumerate((EDGE, EDGE + "x", "é" * 100_001, "x" + " " * 200_000))
         ],
         [click(18, 1, "b"), click(19, 1, "a")],
         {(("a", "b", "c"), 0b010): 1},

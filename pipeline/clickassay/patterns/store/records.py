@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from clickassay.core.settings import NAMED_SETTINGS, Settings
+from clickassay.core.settings import LOG_SETTINGS, NAMED_SETTINGS, Settings
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 
@@ -73,5 +73,5 @@ class BatchRecord(BaseModel):
         missing = [name for name in NAMED_SETTINGS if name not in settings]
         if missing:
             raise ValueError(f"no {missing[0]}")
-        Settings(**{name: settings[name] for name in NAMED_SETTINGS})
+        Settings(**{name: settings[name] for name in LOG_SETTINGS if name in settings})
         return settings
