@@ -238,6 +238,8 @@ def _read_part(
     canonical = _canonical(local.what, str(part.files[0]), read, wanted, part=part)
     types = local.frame.collect_schema()  # whole numbers of one file are text where those of another are wide
     as_text = [want.name for want in wanted if want.kind == "id" and types[want.name] == pl.String]
+    if not as_text:  # a client of Spark Connect takes no empty list of columns
+        return canonical
     return canonical.withColumns({name: canonical[name].cast("string") for name in as_text})
 
 
