@@ -5,7 +5,7 @@ import subprocess
 from support.places import ROOT
 
 MOST = 75_000
-ELSEWHERE = ("reports/", "docs/sample/", "sql/", "tests/", "data_samples/")
+ELSEWHERE = ("reports/", "sql/", "tests/", "data_samples/")
 """Folders whose pages are results of runs, or describe the files beside them."""
 
 
