@@ -24,7 +24,7 @@ from clickassay.inputs.sources.fingerprint import (
     copies,
     file_fingerprint,
     input_fingerprint,
-    refuse_changed,
+    refusing_changes,
 )
 from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.unread import first_unread
@@ -258,16 +258,12 @@ def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, A
     for table in tables:
         for note in copy_notes(table, files[table.what], "its rows are read twice, so leave it out"):
             progress(Event(note, note=True))
-    try:
+    with refusing_changes(files):
         yield {
             table.what: input_fingerprint(files[table.what])
             | {"folders": table.found.folders, "left_out": dict(table.found.left_out)}
             for table in tables
         }
-    except Exception:  # a file that changed may be why
-        _refuse_changed(files)
-        raise
-    _refuse_changed(files)
 
 
 @dataclass(frozen=True)
@@ -305,11 +301,6 @@ class WholeInput:
     def by_market(self) -> bool:
         """Whether its column market means something."""
         return "market" in self.columns
-
-
-def _refuse_changed(files: Mapping[str, Sequence[FileFingerprint]]) -> None:
-    for what, some in files.items():
-        refuse_changed(what, some)
 
 
 def copy_notes(table: Input, files: Sequence[FileFingerprint], end: str) -> Iterator[str]:

@@ -121,17 +121,30 @@ def unchanged(files: Mapping[str, Path | None]) -> Iterator[dict[str, dict[str, 
     entries: dict[str, dict[str, object] | None] = dict.fromkeys(given)
     for what, one in seen.items():
         entries[what] = {"name": one.name, "bytes": one.bytes, CONTENT: one.digest.partition(":")[2]}
-    try:
+    with refusing_changes({what: [one] for what, one in seen.items()}):
         yield entries
-    except Exception:  # a file that changed may be why
-        _refuse_all_changed(seen)
+
+
+@contextmanager
+def refusing_changes(files: Mapping[str, Sequence[FileFingerprint]]) -> Iterator[None]:
+    """Refuse files, by what they are, that are changed meanwhile: a change may be why another error came.
+
+    Raises
+    ------
+    InputError
+        As `refuse_changed`, at the end.
+    """
+    try:
+        yield
+    except Exception:
+        _refuse_all_changed(files)
         raise
-    _refuse_all_changed(seen)
+    _refuse_all_changed(files)
 
 
-def _refuse_all_changed(files: Mapping[str, FileFingerprint]) -> None:
-    for what, one in files.items():
-        refuse_changed(what, [one])
+def _refuse_all_changed(files: Mapping[str, Sequence[FileFingerprint]]) -> None:
+    for what, some in files.items():
+        refuse_changed(what, some)
 
 
 def copies(files: Sequence[FileFingerprint]) -> Iterator[tuple[FileFingerprint, FileFingerprint]]:
