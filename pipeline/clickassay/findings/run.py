@@ -166,7 +166,7 @@ class Run:
         """Return the scale's label of a grade, or ``grade 2`` where the scale has none of its own."""
         scale = self.settings.scale
         if len(scale) != self.settings.max_grade + 1:
-            scale = ()  # the labels of another scale than that of --max-grade
+            scale = ()  # the labels are of another scale than --max-grade
         labels = [visible(label) for label in scale]  # cut: two long ones may look alike
         is_known = 0 <= grade < len(labels) and labels.count(labels[grade]) == 1
         return labels[grade] if is_known else f"grade {grade}"

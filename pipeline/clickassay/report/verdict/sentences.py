@@ -106,7 +106,7 @@ def _tied_title(claim: Claim) -> str:
 
 def _not_beaten_title(claim: Claim) -> str:
     if not claim.ranking.unbeaten:
-        return "no metric is significantly better than nothing and than every baseline"
+        return "no metric both predicts clicks and does so significantly better than every baseline"
     return f"no metric predicts clicks significantly better than {spoken(claim.ranking.unbeaten[0])} alone"
 
 
