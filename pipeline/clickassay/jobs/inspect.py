@@ -292,14 +292,16 @@ def _counted(
         sessions=int(funnel.filter(source="sessions", step="formed")["rows"].sum()),
         queries=queries["query"].n_unique(),
         lost=tuple(_lost(funnel, table.stored_depth)),
-        positions=tuple(
-            PositionFacts(position, shown, clicked, clicked / shown)
-            for position, (shown, clicked) in enumerate(clicks_by_position(lists, table.stored_depth), 1)
-        ),
+        positions=tuple(_positions(lists, table.stored_depth)),
         judged=tuple(judged),
         problems=tuple(problems),
         health=_wrong(log, table, lists, usable, settings),
     )
+
+
+def _positions(lists: LogLists, depth: int) -> Iterator[PositionFacts]:
+    for position, (shown, clicked) in enumerate(clicks_by_position(lists, depth), 1):
+        yield PositionFacts(position, shown, clicked, clicked / shown)
 
 
 def _wrong(
