@@ -40,7 +40,7 @@ from benchmarks.lib.measuring import (
 )
 from clickassay.cli.app import main as run_clickassay
 from clickassay.logs.used_ids import COMPARED_DAYS, ONE_IN, NewIds
-from clickassay.patterns.folder import FOLDER_TABLES, read_patterns
+from clickassay.patterns.folders.table_folder import FOLDER_TABLES, read_patterns
 from clickassay.patterns.store.batches import StoredBatch
 from clickassay.patterns.store.files import write_ids
 from clickassay.patterns.store.store import PatternStore

@@ -26,12 +26,12 @@ from clickassay.correlation.rankers import (
     ranker_differences,
     within_queries,
 )
-from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import read_input
+from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.scoring import compute_metrics, formed_sessions
-from clickassay.patterns.folder import read_patterns
+from clickassay.patterns.folders.table_folder import read_patterns
 from clickassay.patterns.identity import configuration_id
 from clickassay.patterns.lists import log_lists
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.contracts.run import RUN_TABLES
-from clickassay.core.tables import write_database
+from clickassay.core.files.tables import write_database
 from clickassay.studies.questions import DATABASE, Question, ask, cells, questions
 
 DOCS = Path(__file__).parents[1]

@@ -8,8 +8,8 @@ from pathlib import Path
 from clickassay.core.settings import Settings
 from clickassay.logs.script.dialects import dialect
 from clickassay.logs.script.write import record_steps
-from clickassay.logs.steps import GIVEN, SEARCH_IDS, SEQUENCE, If, IfRows, Step
-from clickassay.logs.translate import first_comment, tables_read
+from clickassay.logs.sql.steps import GIVEN, SEARCH_IDS, SEQUENCE, If, IfRows, Step
+from clickassay.logs.sql.translate import first_comment, tables_read
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "sql" / "README.md"
@@ -40,8 +40,8 @@ TOP = """# The SQL of the log stage
 
 From a log to its pattern table, one SELECT a file. The first line of a file describes one row of its result.
 `make pages` makes this page from the files and from the sequence that
-[`logs/steps.py`](../pipeline/clickassay/logs/steps.py) declares. The engines DuckDB and Spark run it. The
-default engine makes the same bytes with arrays: its modules, in
+[`logs/sql/steps.py`](../pipeline/clickassay/logs/sql/steps.py) declares. The engines DuckDB and Spark run it.
+The default engine makes the same bytes with arrays: its modules, in
 [`logs/arrays`](../pipeline/clickassay/logs/arrays/__init__.py), have the names of the folders below.
 
 | folder | content |

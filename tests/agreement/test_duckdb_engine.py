@@ -12,7 +12,7 @@ from clickassay.core.errors import EngineError, InputError
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import make_patterns
 from clickassay.logs.duckdb.engine import DuckDBEngine
-from clickassay.patterns.folder import read_patterns
+from clickassay.patterns.folders.table_folder import read_patterns
 from clickassay.patterns.store.store import PatternStore
 from support.logs import tiny
 from support.logs.messy import write_log

@@ -17,7 +17,7 @@ from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.logs.batches import windows as log_windows
-from clickassay.patterns.folder import FOLDER_TABLES, read_patterns, write_patterns
+from clickassay.patterns.folders.table_folder import FOLDER_TABLES, read_patterns, write_patterns
 from clickassay.patterns.store.store import PatternStore
 from support.logs.messy import write_log
 from support.logs.small_logs import click, search, write_rows

@@ -6,15 +6,15 @@ import pytest
 
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import EngineError
+from clickassay.core.files.tables import write_table
 from clickassay.core.settings import load_settings
-from clickassay.core.tables import write_table
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
-from clickassay.patterns.folder import FOLDER_TABLES, read_patterns
+from clickassay.patterns.folders.table_folder import FOLDER_TABLES, read_patterns
 from support.logs import tiny
 from support.logs.small_logs import simulated
 

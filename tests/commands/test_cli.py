@@ -20,7 +20,7 @@ from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
 from clickassay.core.provenance import __version__
-from clickassay.core.text import MINUS
+from clickassay.core.text.words import MINUS
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.studies.questions import questions

@@ -155,7 +155,7 @@ MAKERS = {
     "cli/exit.py": "the null device",
     "cli/progress.py": "the memory of this process",
     "cli/commands/patterns.py": "a folder that `cli.places` has checked, for a job that wants a path",
-    "core/output.py": "temporary folders; inputs, to be compared with an output",
+    "core/files/output.py": "temporary folders; inputs, to be compared with an output",
     "core/files/sql.py": "files of the package",
 }
 """Modules of the command line and of the core that call `Path`, and of what."""

@@ -35,7 +35,7 @@ def test_a_text_is_folded_but_never_loses_a_letter(text):
         patch.setattr("clickassay.cli.console.Speaker.print", lambda _, table, **more: printed.append(table))
         show_table(("text",), [(text,)])
     (cell,) = printed[0].columns[0].cells
-    from clickassay.core.escape import terminal
+    from clickassay.core.text.escape import terminal
 
     assert cell.plain == terminal(text)
     assert printed[0].columns[0].overflow == "fold"

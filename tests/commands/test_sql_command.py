@@ -15,7 +15,7 @@ import pytest
 from clickassay.core.errors import PatternError
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import log_to_patterns
-from clickassay.patterns.folder import read_patterns
+from clickassay.patterns.folders.table_folder import read_patterns
 from support.logs import tiny
 from support.logs.messy import write_log
 from support.logs.written_sql import (

@@ -15,7 +15,7 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.logs.script.dialects import dialect
 from clickassay.logs.script.write import _environment
-from clickassay.patterns.folder import read_patterns
+from clickassay.patterns.folders.table_folder import read_patterns
 from support.logs import tiny
 from support.logs.written_sql import differing, edited, of_log, printed, run_on_duckdb, statements
 from support.places import ROOT

@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from clickassay.cli.app import app
-from clickassay.inputs.columns import CANONICAL, CLICKED, required
+from clickassay.inputs.types.columns import CANONICAL, CLICKED, required
 from support.pages import parts
 from support.places import ROOT
 

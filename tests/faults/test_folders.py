@@ -7,7 +7,7 @@ import warnings
 import polars as pl
 import pytest
 
-from clickassay.cli.limits import quiet_libraries
+from clickassay.cli.app import quiet_libraries
 from clickassay.core.errors import MachineError
 from clickassay.inputs.files import unreadable_file
 from support.logs import tiny

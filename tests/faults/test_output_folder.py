@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import OutputError
-from clickassay.core.output import published_folder
+from clickassay.core.files.output import published_folder
 from support.logs import tiny
 from support.small_disk import small_disk
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from clickassay.cli.exit import run_command
-from clickassay.core.tables import writing_tables
+from clickassay.core.files.tables import writing_tables
 from support.logs import tiny
 from support.tiers import first
 

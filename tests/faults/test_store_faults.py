@@ -18,7 +18,7 @@ from clickassay.core.errors import StoreError
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.patterns import log_to_patterns
-from clickassay.patterns.folder import FOLDER_TABLES, read_patterns
+from clickassay.patterns.folders.table_folder import FOLDER_TABLES, read_patterns
 from clickassay.patterns.store import store as store_module
 from clickassay.patterns.store.store import PatternStore
 from clickassay.patterns.table import PatternTable

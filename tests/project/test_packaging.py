@@ -274,15 +274,17 @@ def test_an_editable_install_is_the_checkout_with_its_sql(tmp_path, elsewhere):
 def bare_package(place):
     """Copy what finds SQL files, and nothing else of the package; return its folder."""
     package = place / "clickassay"
-    (package / "core" / "files").mkdir(parents=True)
+    for folder in ("files", "text"):
+        (package / "core" / folder).mkdir(parents=True)
     for file in (
         "__init__.py",
         "core/__init__.py",
         "core/errors.py",
         "core/files/__init__.py",
         "core/files/sql.py",
-        "core/text.py",
-        "core/escape.py",
+        "core/text/__init__.py",
+        "core/text/words.py",
+        "core/text/escape.py",
     ):
         shutil.copy(ROOT / "pipeline" / "clickassay" / file, package / file)
     return package

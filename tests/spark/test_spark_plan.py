@@ -14,11 +14,11 @@ import pytest
 
 from clickassay.core.progress import silent
 from clickassay.core.settings import load_settings
-from clickassay.inputs.columns import CLICKS, SEARCHES
+from clickassay.inputs.types.columns import CLICKS, SEARCHES
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.read import read_for_spark
-from clickassay.logs.sql_sessioniser import SqlSessioniser
-from clickassay.logs.steps import NEVER_MS
+from clickassay.logs.sql.sessioniser import SqlSessioniser
+from clickassay.logs.sql.steps import NEVER_MS
 from support.places import SAMPLES
 
 pytestmark = pytest.mark.thorough

@@ -14,7 +14,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Floats, Integers, Sample, SampleKey
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings, load_settings
-from clickassay.correlation.power import Pilot, pilot_of, required_sizes
+from clickassay.correlation.uncertainty.power import Pilot, pilot_of, required_sizes
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.promises.labelling.pools import Floats, Lengths, grade_probabilities, labels, simulated
-from clickassay.studies.labelling.draws import draw
 from clickassay.studies.labelling.estimate import WeightedEstimate, estimate
 from clickassay.studies.labelling.moments import MEASURES, measure_moments, performance
+from clickassay.studies.labelling.plan import draw
 from clickassay.studies.labelling.pool import Pool
 from clickassay.studies.labelling.sampling import VARIANTS, expected_error, sampling_distribution
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.promises.labelling.pools import Floats
-from clickassay.studies.labelling.draws import MAX_DRAWS_PER_QUERY
+from clickassay.studies.labelling.plan import MAX_DRAWS_PER_QUERY
 
 
 def repeated_estimates(
@@ -17,7 +17,7 @@ def repeated_estimates(
 ) -> Floats:
     """Return (repetitions, budgets) ratio estimates of the mean of values (m,); budgets ascend.
 
-    Each repetition draws with probabilities q (m,) as `studies.labelling.draws.draw` does, on and on: a query
+    Each repetition draws with probabilities q (m,) as `studies.labelling.plan.draw` does, on and on: a query
     drawn again costs nothing, and a budget ends before the first draw that would pass it, or with the draw
     that pays for the last query of q above 0. Raises ValueError for a budget below the largest cost, with
     which there may be no draw.

@@ -4,7 +4,7 @@
 - ``commands``: one module per command.
 - ``options``, ``settings``: the options that commands share, and those of settings; ``places``: paths.
 - ``console``, ``changes``, ``progress``: how commands speak.
-- ``limits``, ``exit``: how they begin and end.
+- ``exit``: how they end.
 """
 
 import os

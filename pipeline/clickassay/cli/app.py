@@ -4,9 +4,11 @@ Exit codes: 0 fine, 1 a finding, 2 bad input or usage (one line on stderr says w
 """
 
 import gc
+import resource
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -17,9 +19,21 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from clickassay.cli.exit import end_at_once, end_on_signals, run_command, write_anything
-from clickassay.cli.limits import quiet_libraries, raise_limits
-from clickassay.core.escape import terminal
-from clickassay.core.text import without_secrets
+from clickassay.core.text.escape import terminal
+from clickassay.core.text.words import without_secrets
+
+
+def raise_limits() -> None:
+    """Raise the soft limit of open files to the hard one: a log may have thousands of files."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # where the system refuses, the usual limit stays
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def quiet_libraries() -> None:
+    """Ignore a warning of Polars that many files at once cause: a deadlock it guesses at is none."""
+    warnings.filterwarnings("ignore", message="POLARS_MAX_BLOCKING_THREAD_COUNT reached")
+
 
 Command = Any
 """A command or group as Typer makes it; their common class is not public."""
@@ -36,9 +50,9 @@ class CommandEntry:
     summary
         The first paragraph of its own help.
     module
-        Its module in `cli.commands`; "" = that of its name.
+        Its module in `cli.commands`; "" = the module of its name.
     function
-        The function, or the `typer.Typer` of a group; "" = that of its name.
+        The function, or the `typer.Typer` of a group; "" = its own name.
     """
 
     panel: str
@@ -55,39 +69,50 @@ COMMANDS = {
         "Show what a file or folder is, which command reads it, and what a run would reject; write nothing.",
     ),
     "evaluate": CommandEntry(
-        START, "Evaluate rankings against judgments, and test whether two differ significantly."
+        START,
+        "Evaluate rankings against judgments, and test whether two differ significantly.",
+        module="studies.evaluate",
     ),
-    "query": CommandEntry(ASK, "Ask a run a question in SQL."),
+    "query": CommandEntry(ASK, "Ask a run a question in SQL.", module="runs.query"),
     "explore": CommandEntry(
         ASK,
         "Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.",
         module="inspect",
     ),
-    "diff": CommandEntry(ASK, "Show what changed between two runs, and whether a change is within noise."),
+    "diff": CommandEntry(
+        ASK, "Show what changed between two runs, and whether a change is within noise.", module="runs.diff"
+    ),
     "check": CommandEntry(
-        ASK, "Check rules that a run must keep, and end with exit code 1 if one is broken."
+        ASK,
+        "Check rules that a run must keep, and end with exit code 1 if one is broken.",
+        module="runs.check",
     ),
     "power": CommandEntry(
         ASK,
         "Compute how many judged queries and sessions it takes to detect a difference.",
+        module="studies.power",
     ),
     "audit": CommandEntry(
-        ASK, "Explain why tools report other numbers for one metric, and whether that changes a conclusion."
+        ASK,
+        "Explain why tools report other numbers for one metric, and whether that changes a conclusion.",
+        module="studies.audit",
     ),
     "learn": CommandEntry(
-        ASK, "Learn the chance of satisfaction of each grade with which ERR predicts clicks best."
+        ASK,
+        "Learn the chance of satisfaction of each grade with which ERR predicts clicks best.",
+        module="studies.learn",
     ),
     "clicks": CommandEntry(ASK, "Click models: what users examine, and what attracts them."),
     "plan": CommandEntry(
         JUDGMENTS,
         "Choose the queries to label under a budget, to know a ranking, the difference of two, "
         "or a run best.",
-        module="label",
+        module="studies.label",
     ),
     "estimate": CommandEntry(
         JUDGMENTS,
         "Estimate how good a ranking is, or which of two is better, from the labels of a plan.",
-        module="label",
+        module="studies.label",
     ),
     "patterns": CommandEntry(
         LOGS,

@@ -16,9 +16,9 @@ from rich.text import Text
 
 from clickassay.cli.exit import ExitCode, drop_output
 from clickassay.cli.options import arguments_told
-from clickassay.core import escape
-from clickassay.core.escape import terminal
-from clickassay.core.text import without_secrets
+from clickassay.core.text import escape
+from clickassay.core.text.escape import terminal
+from clickassay.core.text.words import without_secrets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,7 +108,7 @@ def show_frame(frame: "pl.DataFrame", *, most_rows: int) -> None:
 
 def write_frame(frame: "pl.DataFrame", *, csv: bool) -> None:
     """Write a frame to stdout as CSV or JSON."""
-    from clickassay.core.tables import as_csv, as_json  # noqa: PLC0415 - Polars takes a while to import
+    from clickassay.core.files.tables import as_csv, as_json  # noqa: PLC0415 - Polars takes a while to import
 
     write_out(as_csv(frame) if csv else as_json(frame))
 

@@ -17,8 +17,8 @@ from types import FrameType
 from typing import IO
 
 from clickassay.core.errors import ClickassayError, Interrupted, NothingInCommonError
-from clickassay.core.escape import terminal
-from clickassay.core.text import without_secrets
+from clickassay.core.text.escape import terminal
+from clickassay.core.text.words import without_secrets
 
 
 class ExitCode(IntEnum):

@@ -19,7 +19,7 @@ import typer
 
 from clickassay.cli.places import checked, place_of
 from clickassay.core.errors import EngineError, SettingsError
-from clickassay.core.text import without_secrets
+from clickassay.core.text.words import without_secrets
 
 if TYPE_CHECKING:
     from clickassay.core.records import SampleChoice

@@ -24,10 +24,10 @@ from rich.table import Column
 from rich.text import Text
 
 from clickassay.cli.exit import interruptible
-from clickassay.core.escape import terminal
 from clickassay.core.progress import Event, silent
 from clickassay.core.progress import Progress as Callback
-from clickassay.core.text import without_secrets
+from clickassay.core.text.escape import terminal
+from clickassay.core.text.words import without_secrets
 
 _REDRAWN_PER_SECOND = 4
 

@@ -4,8 +4,7 @@
 - ``click_log``: what they are fitted on.
 - ``em``, ``factorised``, ``cascade``: how they are fitted; ``response``: how on nearly the same log.
 - ``comparison``: fitted on some sessions, evaluated on others.
-- ``examination``, ``by_grade``, ``expectation``: what follows from a fit.
+- ``expectation``: the clicks that a fit expects.
 - ``tables``: fits as tables.
-- ``cascade_effects``: Figure 2 of Chapelle et al. 2009, which needs no model.
-- ``below_better``: the test of all queries together that it needs.
+- ``effects``: what follows from a fit, and what the log shows without a model.
 """

@@ -14,7 +14,7 @@ from clickassay.click_models.factorised import (
 )
 from clickassay.click_models.model import Fit
 from clickassay.core.errors import SettingsError
-from clickassay.core.text import did_you_mean
+from clickassay.core.text.words import did_you_mean
 
 
 @dataclass(frozen=True)

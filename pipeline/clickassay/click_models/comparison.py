@@ -10,7 +10,7 @@ import numpy as np
 
 from clickassay.click_models.catalogue import ClickModelKind
 from clickassay.click_models.click_log import ClickLog, Floats, check_clicked, total
-from clickassay.click_models.examination import examination
+from clickassay.click_models.effects.examination import examination
 from clickassay.click_models.model import ClickModel, Fit
 from clickassay.core.errors import ClickModelError
 from clickassay.core.progress import Event, Progress, silent

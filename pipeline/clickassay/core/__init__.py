@@ -2,10 +2,8 @@
 
 - ``settings``, ``errors``, ``progress``: options, errors and progress reports of all stages.
 - ``contracts``: the form of every table; ``records``: what several floors share.
-- ``output``, ``tables``: folders that appear whole; tables on disk, and as CSV and JSON.
-- ``text``, ``escape``: numbers and lists as words; escaping of text from outside.
+- ``text``: numbers and lists as words; text from outside, escaped; which queries may be named.
 - ``special``: functions of SciPy, without what else its import loads.
-- ``privacy``: which queries may be named.
 - ``provenance``, ``seeds``: versions; random draws by name.
-- ``files``: documents of TOML and JSON; the SQL; errors of the system.
+- ``files``: documents, tables, the SQL; folders that appear whole; errors of the system.
 """

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.text import visible
+from clickassay.core.text.words import visible
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

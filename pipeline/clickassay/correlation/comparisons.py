@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from clickassay.core.contracts.correlation import COMPARISONS, DIFFERENCE_COMPARISONS
 from clickassay.core.records import Floats, Integers, Sample
 from clickassay.core.special import ndtri, stdtrit
-from clickassay.correlation.jackknife import (
+from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
+from clickassay.correlation.tables import with_sample_columns
+from clickassay.correlation.uncertainty.jackknife import (
     Deviations,
     Spread,
     cautions,
@@ -18,10 +20,8 @@ from clickassay.correlation.jackknife import (
     no_rounding,
     p_value,
 )
-from clickassay.correlation.multiplicity import ALPHA, holm, together_confidence
-from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
-from clickassay.correlation.tables import with_sample_columns
-from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
+from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm, together_confidence
+from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, correlation_matrix, sample_moments
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]

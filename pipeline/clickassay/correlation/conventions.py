@@ -14,13 +14,18 @@ from clickassay.core.records import Floats, Integers, JudgedConfigurations, Samp
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import difference_spread
-from clickassay.correlation.jackknife import Deviations, difference_interval, left_out, no_rounding
 from clickassay.correlation.tables import correlations
+from clickassay.correlation.uncertainty.jackknife import (
+    Deviations,
+    difference_interval,
+    left_out,
+    no_rounding,
+)
 from clickassay.correlation.weighted import correlation_matrix, sample_moments, without_rounding
 from clickassay.metrics.clicks import counted_clicks
-from clickassay.metrics.conventions import Convention, conventions
 from clickassay.metrics.lists import NO_GRADE, Lists
-from clickassay.metrics.tool_formulas import AuditScale
+from clickassay.metrics.tools.conventions import Convention, conventions
+from clickassay.metrics.tools.formulas import AuditScale
 
 Row = dict[str, object]
 

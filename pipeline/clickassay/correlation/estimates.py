@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.records import Floats
 from clickassay.core.special import stdtr, stdtrit
-from clickassay.correlation.jackknife import (
+from clickassay.correlation.uncertainty.jackknife import (
     CONFIDENCE,
     BlockSums,
     Deviations,
@@ -19,8 +19,8 @@ from clickassay.correlation.jackknife import (
     left_out,
     ratio_interval,
 )
-from clickassay.correlation.multiplicity import together_confidence
-from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
+from clickassay.correlation.uncertainty.multiplicity import together_confidence
+from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 
 PERFECT = 1e-9
 """A correlation so near to -1 or 1 counts as perfect: where little is left, subtracting costs digits."""

@@ -8,8 +8,8 @@ import polars as pl
 
 from clickassay.core.contracts.correlation import INFLUENCE
 from clickassay.core.records import Floats, Integers, Sample, pairs_of
-from clickassay.correlation.jackknife import left_out, no_rounding
 from clickassay.correlation.tables import with_sample_columns
+from clickassay.correlation.uncertainty.jackknife import left_out, no_rounding
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, sample_moments
 
 MAX_QUERIES = 5

@@ -12,14 +12,6 @@ from clickassay.core.contracts.correlation import CORRELATIONS, DIFFERENCES, DRA
 from clickassay.core.records import Floats, Sample, Split, pairs_of
 from clickassay.core.seeds import child
 from clickassay.correlation.estimates import Estimates, Statistic, estimates
-from clickassay.correlation.jackknife import cautions
-from clickassay.correlation.multiplicity import holm
-from clickassay.correlation.noise import (
-    weighted_noise,
-    weighted_reliability,
-    within_noise,
-    within_reliability,
-)
 from clickassay.correlation.rankers import (
     Within,
     covariance_contributions,
@@ -29,7 +21,15 @@ from clickassay.correlation.rankers import (
     ranker_differences,
     within_queries,
 )
-from clickassay.correlation.tails import CORRELATION_INDEX, is_heavy
+from clickassay.correlation.uncertainty.jackknife import cautions
+from clickassay.correlation.uncertainty.multiplicity import holm
+from clickassay.correlation.uncertainty.noise import (
+    weighted_noise,
+    weighted_reliability,
+    within_noise,
+    within_reliability,
+)
+from clickassay.correlation.uncertainty.tails import CORRELATION_INDEX, is_heavy
 from clickassay.correlation.weighted import (
     centred_sums,
     correlations_of_deviations,

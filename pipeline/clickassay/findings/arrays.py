@@ -8,8 +8,7 @@ import polars as pl
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.records import Floats, Integers, Sample, SampleKey
 from clickassay.findings.run import Run, broken
-from clickassay.metrics.clicks import CLICK_METRICS, click_values, good_masks
-from clickassay.metrics.null_success import null_success
+from clickassay.metrics.clicks import CLICK_METRICS, click_values, good_masks, null_success
 
 
 @dataclass(frozen=True)

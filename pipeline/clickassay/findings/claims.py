@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.records import SampleKey
-from clickassay.core.text import count, plural, visible
+from clickassay.core.text.words import count, plural, visible
 from clickassay.findings.depends import Dependence, by_click, dependence_on_clicks, dependences, varied
 from clickassay.findings.influence import (
     chance_shares,

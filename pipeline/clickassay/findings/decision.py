@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from clickassay.correlation.jackknife import HEAVY_TAIL
+from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
 from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, Findings, Verdict
 from clickassay.health.checks import HealthCheck
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
-from clickassay.core.text import visible
+from clickassay.core.text.words import visible
 from clickassay.findings.ranking import Ranking, rank
 from clickassay.findings.run import Run
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clickassay.core.text import visible
+from clickassay.core.text.words import visible
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
-from clickassay.core.text import listed
-from clickassay.correlation.multiplicity import ALPHA
+from clickassay.core.text.words import listed
+from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.run import Run, in_order
 from clickassay.metrics.catalogue import BASELINES

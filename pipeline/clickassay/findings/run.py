@@ -18,12 +18,12 @@ from clickassay.core.contracts.run import ANOTHER_LAYOUT, CONFIGURATIONS, LAYOUT
 from clickassay.core.errors import ReportError
 from clickassay.core.files.documents import DocumentError, read_json
 from clickassay.core.files.machine import refuse_machine_fault
-from clickassay.core.output import SETTINGS_FILE
-from clickassay.core.privacy import QueryLabels, number_rare_classes
+from clickassay.core.files.output import SETTINGS_FILE
+from clickassay.core.files.tables import scan_parquet
 from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
 from clickassay.core.settings import Settings
-from clickassay.core.tables import scan_parquet
-from clickassay.core.text import first_line, listed, visible
+from clickassay.core.text.privacy import QueryLabels, number_rare_classes
+from clickassay.core.text.words import first_line, listed, visible
 from clickassay.findings.samples import kept_samples, largest_samples
 from clickassay.inputs.files import READ_ERRORS
 from clickassay.metrics.catalogue import BASELINES

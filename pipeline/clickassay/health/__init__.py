@@ -5,6 +5,5 @@
 - ``join_checks``, ``forms``: whether log and judgments name the same, and in which form they would.
 - ``overlap``: whether two inputs share a name, and ranks agree with scores.
 - ``time_checks``: pauses and hours, from the rows of a log.
-- ``days``: the counts of a log by day, minute and users.
 - ``examples``: rows of the log that show what is wrong; they are looked for only then.
 """

@@ -9,7 +9,7 @@ import polars as pl
 
 from clickassay.core.contracts.run import HEALTH_CHECKS
 from clickassay.core.errors import InputError, SettingsError
-from clickassay.core.text import count, did_you_mean, listed, plural
+from clickassay.core.text.words import count, did_you_mean, listed, plural
 
 Side = Literal["above", "below"]
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import polars as pl
 
-from clickassay.core.text import percent, utc_text, visible
+from clickassay.core.text.words import percent, utc_text, visible
 from clickassay.health.forms import alike_in_list
 from clickassay.inputs.normalise import normalise_url
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import polars as pl
 
-from clickassay.core.text import count, percent, plural, visible
+from clickassay.core.text.words import count, percent, plural, visible
 from clickassay.health.checks import Measured, too_few
 from clickassay.health.forms import Alike, alike_queries, alike_urls, folds_of
 from clickassay.patterns.lists import LogLists

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from clickassay.core.text import listed, number, span, visible
+from clickassay.core.text.words import listed, number, span, visible
 from clickassay.health.checks import Measured, too_few
 
 _FEW_JUDGMENTS = 20

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from clickassay.core.text import count, number, percent, plural, visible
+from clickassay.core.text.words import count, number, percent, plural, visible
 from clickassay.health.checks import BY_NAME, Measured, too_few
 from clickassay.patterns.lists import LogLists
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.text import count, plural, visible
+from clickassay.core.text.words import count, plural, visible
 from clickassay.health.forms import alike_queries, alike_urls
 
 _EXAMPLE = 80

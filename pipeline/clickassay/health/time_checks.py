@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.text import count, percent, plural
+from clickassay.core.text.words import count, percent, plural
 from clickassay.health.checks import Measured
 
 _FEW_GAPS = 1000

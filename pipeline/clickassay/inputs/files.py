@@ -7,7 +7,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.core.files.machine import refuse_machine_fault
-from clickassay.core.text import first_line
+from clickassay.core.text.words import first_line
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv",

@@ -11,10 +11,9 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import InputError, RejectedRowsError
-from clickassay.core.output import is_disk_full
+from clickassay.core.files.output import is_disk_full
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.core.text import sentence
-from clickassay.inputs.columns import Wanted
+from clickassay.core.text.words import sentence
 from clickassay.inputs.files import (
     READ_ERRORS,
     unreadable_file,
@@ -30,7 +29,8 @@ from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.unread import first_unread
 from clickassay.inputs.sources.values import check_values, times_by_zone
 from clickassay.inputs.sources.walk import Found, find_files
-from clickassay.inputs.types import EXPECTED, UTC, converted
+from clickassay.inputs.types.canonical import EXPECTED, UTC, converted
+from clickassay.inputs.types.columns import Wanted
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def read_input(
     path
         A file, a folder or a glob.
     wanted
-        The columns that it may have, as those of `inputs.columns` (method 2).
+        The columns that it may have, as those of `inputs.types.columns` (method 2).
     keep_others
         Keep all other columns too, as they are (attribute columns of `queries`).
     time_zone

@@ -15,9 +15,9 @@ from clickassay.core.contracts.correlation import (
 )
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import CONFIGURATIONS, RUN_QUERIES, RUN_TABLES
-from clickassay.core.privacy import with_digests
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
+from clickassay.core.text.privacy import with_digests
 from clickassay.correlation.classes import query_splits
 from clickassay.correlation.comparisons import comparisons, difference_comparisons
 from clickassay.correlation.influence import influence

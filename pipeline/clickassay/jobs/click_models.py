@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from clickassay.click_models.by_grade import grade_log, grade_values
 from clickassay.click_models.catalogue import ClickModelKind, click_models
 from clickassay.click_models.click_log import ClickLog, check_clicked, click_log
 from clickassay.click_models.comparison import (
@@ -19,7 +18,8 @@ from clickassay.click_models.comparison import (
     split_by_users,
     split_sessions,
 )
-from clickassay.click_models.examination import best_persistence, dcg_discount, rbp_discount
+from clickassay.click_models.effects.by_grade import grade_log, grade_values
+from clickassay.click_models.effects.examination import best_persistence, dcg_discount, rbp_discount
 from clickassay.click_models.model import Fit
 from clickassay.click_models.tables import (
     documents_table,
@@ -40,7 +40,7 @@ from clickassay.core.settings import Settings
 from clickassay.findings.run import open_run
 from clickassay.jobs.patterns import stored_patterns
 from clickassay.metrics.editorial import satisfaction
-from clickassay.patterns.places import Place, place_of
+from clickassay.patterns.folders.places import Place, place_of
 from clickassay.patterns.table import PatternTable
 
 MOST_LISTS = 5_000

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from clickassay.core.output import check_apart, check_free
+from clickassay.core.files.output import check_apart, check_free
 from clickassay.core.settings import Settings
 from clickassay.inputs.tables import files_named
 from clickassay.jobs.inputs import open_log
@@ -12,7 +12,7 @@ from clickassay.logs.batches.estimate import FilesToRead, RunPlan, files_to_read
 from clickassay.logs.batches.windows import Window
 from clickassay.logs.grow import plan_growth, store_settings, with_folds_of
 from clickassay.logs.log import LocalHalf, Log
-from clickassay.patterns.places import STORE_FILE
+from clickassay.patterns.folders.places import STORE_FILE
 from clickassay.patterns.store.store import PatternStore
 
 

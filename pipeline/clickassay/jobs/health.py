@@ -16,7 +16,7 @@ from clickassay.health.join_checks import JudgedLog, attributes_check, folded_qu
 from clickassay.health.judgment_checks import judgment_checks, order_check, order_words
 from clickassay.health.list_checks import list_checks
 from clickassay.health.log_checks import log_checks, zone_checks
-from clickassay.inputs.types import UTC
+from clickassay.inputs.types.canonical import UTC
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import (
     clicks_by_position,

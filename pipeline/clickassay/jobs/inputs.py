@@ -7,9 +7,9 @@ from typing import Any
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings
-from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.normalise import normalise_queries
 from clickassay.inputs.tables import Input, WholeInput, read_input
+from clickassay.inputs.types.columns import CANONICAL
 from clickassay.judgments.prepare import check_labels
 from clickassay.logs.log import LocalHalf, Log, joined_log, local_half
 

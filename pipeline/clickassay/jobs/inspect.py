@@ -15,20 +15,20 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings, options_of
 from clickassay.health.checks import HealthCheck, fired, health_table
 from clickassay.health.time_checks import time_checks
-from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.sources.walk import files_below
 from clickassay.inputs.tables import Input, collected, files_named, mixed_times
+from clickassay.inputs.types.columns import CANONICAL
 from clickassay.jobs.health import log_measures, whole_health
 from clickassay.jobs.inputs import opened
 from clickassay.judgments.prepare import Judgments, check_labels, judged_queries, prepare_judgments
 from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.logs.arrays.job import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
-from clickassay.logs.steps import FIRST_MS, end_of_times
+from clickassay.logs.sql.steps import FIRST_MS, end_of_times
+from clickassay.patterns.folders.places import Place, place_of
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import LogLists, log_lists
-from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.table import StagedTable
 
 MOST_FILES = 50
@@ -142,7 +142,7 @@ def inspect_log(
     Parameters
     ----------
     paths
-        A file, folder or glob for each table, by its name in `inputs.columns.CANONICAL`.
+        A file, folder or glob for each table, by its name in `inputs.types.columns.CANONICAL`.
     settings
         The settings of the run.
     count

@@ -8,17 +8,17 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import RejectedRowsError, SettingsError
-from clickassay.core.output import check_apart, published_folder
+from clickassay.core.files.output import check_apart, published_folder
+from clickassay.core.files.tables import writing_tables
 from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
-from clickassay.core.tables import writing_tables
 from clickassay.inputs.paths import is_uri
 from clickassay.inputs.tables import files_named, mixed_times, watched, with_unread
 from clickassay.jobs.inputs import Inputs, open_log
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.patterns.folder import opened_patterns, read_patterns, write_patterns
-from clickassay.patterns.places import Place, place_of
+from clickassay.patterns.folders.places import Place, place_of
+from clickassay.patterns.folders.table_folder import opened_patterns, read_patterns, write_patterns
 from clickassay.patterns.store.store import PatternStore
 from clickassay.patterns.table import PatternTable, StagedTable
 

@@ -8,11 +8,11 @@ from typing import Any
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
 from clickassay.core.errors import PatternError
-from clickassay.core.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
+from clickassay.core.files.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
+from clickassay.core.files.tables import write_database, write_table, writing_tables
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import NAMED_SETTINGS, Settings, log_settings
-from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
 from clickassay.findings.samples import largest_samples
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
@@ -25,9 +25,9 @@ from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.too_few import no_correlation, without_judgments
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.clicks import counted_clicks
+from clickassay.patterns.folders.places import DATABASE, Place, place_of
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import log_lists
-from clickassay.patterns.places import DATABASE, Place, place_of
 from clickassay.patterns.table import StagedTable
 
 

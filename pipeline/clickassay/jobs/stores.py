@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from clickassay.core.output import check_apart
+from clickassay.core.files.output import check_apart
 from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import versions
 from clickassay.core.settings import Settings

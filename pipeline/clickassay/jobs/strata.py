@@ -7,9 +7,9 @@ from functools import cached_property, partial
 import numpy as np
 import polars as pl
 
-from clickassay.click_models.by_grade import grade_log
-from clickassay.click_models.cascade_effects import cascade_effects
 from clickassay.click_models.catalogue import click_models
+from clickassay.click_models.effects.by_grade import grade_log
+from clickassay.click_models.effects.cascade_effects import cascade_effects
 from clickassay.click_models.expectation import expected_mean_rr
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS

@@ -11,7 +11,7 @@ from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import InputError, JudgmentError, SettingsError
 from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
-from clickassay.core.text import visible
+from clickassay.core.text.words import visible
 from clickassay.inputs.normalise import (
     MAY_BE_UNNORMALISED,
     QUERY_MAY_BE_UNNORMALISED,

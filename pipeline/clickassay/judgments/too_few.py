@@ -7,7 +7,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.settings import Settings
-from clickassay.core.text import count, listed, percent, plural, visible
+from clickassay.core.text.words import count, listed, percent, plural, visible
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.metrics.clicks import CLICKS

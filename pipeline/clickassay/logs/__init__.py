@@ -2,8 +2,7 @@
 
 - ``chunks``: row groups and their times; ``log``: searches and clicks, here or where only an engine reaches.
 - ``batches``: a log cut into batches, and what a run over it costs.
-- ``steps``: the sequence of SQL steps; ``engine``: what runs them; ``translate``: SQL in its dialect.
-- ``sql_sessioniser``: all of the steps on such an engine; ``sql_batches``: the batches of a store.
+- ``sql``: the sequence of SQL steps, in the dialect of an engine; ``engine``: what runs them.
 - ``duckdb``: the steps on DuckDB, in this process; ``spark``: on Spark, for logs that outgrow one machine.
 - ``arrays``: what the steps say, with Polars and NumPy instead of SQL: the default.
 - ``script``: the steps as a script of SQL for another scheduler.

@@ -12,17 +12,17 @@ from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings, log_settings
-from clickassay.core.text import utc_text
+from clickassay.core.text.words import utc_text
 from clickassay.inputs.sources.fingerprint import FileFingerprint, refuse_changed
 from clickassay.logs.batches.cutting import cut_chunks
 from clickassay.logs.batches.lone_search import refuse_lone_last
 from clickassay.logs.batches.windows import Window
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.log import H, Log
-from clickassay.logs.steps import END_MS, FIRST_MS, end_of_times
+from clickassay.logs.sql.steps import END_MS, FIRST_MS, end_of_times
 from clickassay.logs.used_ids import NewIds, refuse_used
+from clickassay.patterns.folders.places import STORE_FILE
 from clickassay.patterns.funnel import check_log
-from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.store.files import undo_runs
 from clickassay.patterns.store.known_files import KnownFiles

@@ -8,9 +8,9 @@ from typing import Generic, Protocol, Self, TypeVar
 import polars as pl
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.columns import CLICKED
 from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.tables import Input
+from clickassay.inputs.types.columns import CLICKED
 from clickassay.logs.chunks import FileChunk, chunks_of, scan_rows
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import InputError
-from clickassay.core.tables import scan_parquet
+from clickassay.core.files.tables import scan_parquet
 from clickassay.logs.engine import Ids
 from clickassay.patterns.store.batches import StoredBatch
 from clickassay.patterns.store.files import undo_runs

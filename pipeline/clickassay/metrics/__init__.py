@@ -5,6 +5,5 @@
 - ``gains``: gains, discounts, ideal lists.
 - ``catalogue``: all of them; ``scoring``: their values on judged configurations.
 - ``lists``: ranked lists, and values of measures on them.
-- ``conventions``: how tools define one metric; ``tool_formulas``: formulas that the names lack.
-- ``null_success``: SS when clicks ignore the grades.
+- ``tools``: how tools define one metric.
 """

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
-from clickassay.inputs.trec import Sizes
+from clickassay.inputs.text.trec import Sizes
 from clickassay.metrics.definition import Measure, given_arguments
 
 Grades = NDArray[np.int16]

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import MAX_DEPTH, Settings
-from clickassay.core.text import did_you_mean
+from clickassay.core.text.words import did_you_mean
 from clickassay.metrics.definition import Measure, Metric, Parameter, Value, flag, numbers
 from clickassay.metrics.editorial import EDITORIAL, PLAIN
 from clickassay.metrics.ranked import JUDGED, OF_USERS, RANKED

@@ -15,8 +15,14 @@ from clickassay.core.records import Floats, JudgedConfigurations, Sample, Sample
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import editorial_values
 from clickassay.metrics.click_model_metrics import Expectation
-from clickassay.metrics.clicks import CLICK_METRICS, ClickValues, click_entropy, click_values, good_masks
-from clickassay.metrics.null_success import null_success
+from clickassay.metrics.clicks import (
+    CLICK_METRICS,
+    ClickValues,
+    click_entropy,
+    click_values,
+    good_masks,
+    null_success,
+)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERNS
 from clickassay.core.errors import PatternError
-from clickassay.core.text import plural
-from clickassay.patterns.memory import held_densely
+from clickassay.core.text.words import plural
 from clickassay.patterns.results import NumberedResults, number_results, repeating
-from clickassay.patterns.table import StagedTable
+from clickassay.patterns.table import StagedTable, held_densely
 
 MOST_FREQUENT = 10_000
 """Queries of each market that a report looks at beside those with judgments: it proposes some to judge."""

@@ -1,6 +1,8 @@
 """The pattern table as a record, and what it must obey; nothing downstream knows of users or engines."""
 
+import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -16,6 +18,23 @@ from clickassay.core.contracts.patterns import (
 )
 from clickassay.core.errors import PatternError
 from clickassay.patterns.health import merged_counts
+
+
+def held_densely(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows without the memory of those that they were chosen from: texts would keep all of it."""
+    old = pl.CompatLevel.oldest()
+    columns = (pl.Series(one.name, one.rechunk().to_arrow(compat_level=old)) for one in rows)
+    return pl.DataFrame(columns)
+
+
+def give_back() -> None:
+    """Give back memory that the C library keeps for later: after many small arrays it is a lot.
+
+    Does nothing where the C library is not glibc.
+    """
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
+
 
 Rows = TypeVar("Rows")
 

@@ -2,8 +2,7 @@
 
 - ``model``, ``cells``: frozen records of tables, figures and sections, before they are drawn.
 - ``verdict``: the headline and the main findings, as data and as sentences.
-- ``brief``: what of a section is in view.
-- ``caveats``, ``glossary``: what these do not show, terms.
+- ``glossary``: terms.
 - ``sections``, ``charts``: parts of the page, pictures.
 - ``build``, ``writers``: the files: HTML, Markdown, CSV, LaTeX.
 """

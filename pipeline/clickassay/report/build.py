@@ -10,18 +10,16 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import ReportError
-from clickassay.core.output import write_json
+from clickassay.core.files.output import write_json
 from clickassay.core.records import SampleKey
 from clickassay.correlation.estimates import Level
 from clickassay.findings.claims import Findings, draw_findings
 from clickassay.findings.decision import decide_run
 from clickassay.findings.run import Run, run_of
 from clickassay.health.checks import fired
-from clickassay.report.brief import briefly, folded_if_unreliable
-from clickassay.report.caveats import caveats
 from clickassay.report.charts.overview import Overview
 from clickassay.report.glossary import linked, once_a_section, terms
-from clickassay.report.model import Figure, ReportTable, Section, shown_samples
+from clickassay.report.model import Figure, ReportTable, Section, briefly, folded_if_unreliable, shown_samples
 from clickassay.report.sections.context.conventions import conventions_section
 from clickassay.report.sections.context.provenance import command, provenance_section
 from clickassay.report.sections.correlation.baselines import baselines_section
@@ -36,6 +34,7 @@ from clickassay.report.sections.log.judges import judges_sections
 from clickassay.report.sections.log.next_to_judge import next_judgments_section
 from clickassay.report.sections.log.unjudged import unjudged_sections
 from clickassay.report.sections.overview import (
+    caveats,
     current_metric,
     facts,
     levels_table,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clickassay.core.text import MISSING, number
+from clickassay.core.text.words import MISSING, number
 from clickassay.findings.estimates import Estimate
 
 

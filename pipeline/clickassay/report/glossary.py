@@ -8,8 +8,8 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
-from clickassay.core.escape import html
-from clickassay.core.text import capital
+from clickassay.core.text.escape import html
+from clickassay.core.text.words import capital
 
 _SECTION = re.compile(r"(?=<section\b)")
 _LINK = re.compile(r'<a class="term" href="#(?P<key>[^"]*)">(?P<text>[^<]*)</a>')

@@ -1,5 +1,6 @@
 """Records of a report before it is drawn: frozen numbers, tables, figures and sentences."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,11 +9,18 @@ import polars as pl
 from markupsafe import Markup
 
 from clickassay.core.records import SampleKey
-from clickassay.core.text import visible
+from clickassay.core.text.words import visible
 from clickassay.findings.estimates import Estimate, caution_of, estimate
 from clickassay.findings.run import Run
 from clickassay.findings.samples import largest_samples
-from clickassay.report.cells import Row, caution_remarks, missing_value_remarks
+from clickassay.report.cells import Row, caution_reason, caution_remarks, missing_value_remarks
+
+MORE = "More on this: all sentences, pictures and tables"
+"""Line behind which the rest of a section is folded."""
+
+MOST_ROWS, MOST_FIGURES = 6, 3
+"""Rows of a table and pictures in view: three pictures fit beside each other."""
+
 
 ROWS_SHOWN = 120
 """Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
@@ -218,3 +226,38 @@ def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str,
 def other_samples_table(table: ReportTable) -> tuple[ReportTable, ...]:
     """Return a table of the samples other than the headline one with that in its title; () if it is empty."""
     return (replace(table, title=f"{table.title}: other samples"),) if table.rows else ()
+
+
+def briefly(section: Section) -> Section:
+    """Keep the main sentence and the first pictures of a section in view, or its first table."""
+    kept = () if section.figures else tuple(replace(one, most=MOST_ROWS) for one in section.tables[:1])
+    rest = section.tables[len(kept) :]
+    return replace(
+        section, reading=section.reading[:1], folded_reading=section.reading[1:],
+        figures=section.figures[:MOST_FIGURES], folded_figures=section.figures[MOST_FIGURES:],
+        tables=kept, folded=(*rest, *section.folded), fold_words=MORE,
+    )  # fmt: skip
+
+
+def folded_if_unreliable(section: Section) -> Section:
+    """Fold a section to one line where no interval of its tables can be relied on, and say why."""
+    return replace(section, unreliable=_why_unreliable(section))
+
+
+def _why_unreliable(section: Section) -> str | None:
+    known = [
+        cell
+        for table in section.every_table
+        for row in table.rows
+        for cell in row.cells
+        if isinstance(cell, Estimate) and cell.value is not None
+    ]
+    if not known:
+        return "there is nothing to show"
+    if any(cell.has_interval and cell.caution is None for cell in known):
+        return None
+    reasons = Counter(caution_reason(cell.caution) for cell in known if cell.caution)
+    if not reasons:
+        return "no value has an interval"
+    ((most, _),) = reasons.most_common(1)
+    return f"no interval can be relied on ({most})"

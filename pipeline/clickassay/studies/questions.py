@@ -18,10 +18,10 @@ import polars as pl
 
 from clickassay.core.contracts.run import ANOTHER_LAYOUT, RUN_TABLES
 from clickassay.core.errors import QueryError
-from clickassay.core.escape import json, plain_text, terminal
 from clickassay.core.files.sql import sql_folders, sql_names, sql_text
-from clickassay.core.text import did_you_mean
-from clickassay.patterns.places import DATABASE
+from clickassay.core.text.escape import json, plain_text, terminal
+from clickassay.core.text.words import did_you_mean
+from clickassay.patterns.folders.places import DATABASE
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import duckdb
 import pyarrow.parquet as pq
 
 from clickassay.logs.script.write import ScriptLog, write_script
-from clickassay.patterns.folder import FOLDER_TABLES
+from clickassay.patterns.folders.table_folder import FOLDER_TABLES
 from support.logs import tiny
 
 IN_MS = "CAST(timestamp AS BIGINT) AS timestamp"

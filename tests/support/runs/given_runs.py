@@ -7,9 +7,9 @@ from functools import cache
 import polars as pl
 
 from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
+from clickassay.core.files.tables import write_table
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
-from clickassay.core.tables import write_table
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs import tiny

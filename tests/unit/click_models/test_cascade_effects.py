@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from clickassay.click_models import below_better
-from clickassay.click_models import cascade_effects as cascade_module
-from clickassay.click_models.below_better import markets_with_effect, p_value
-from clickassay.click_models.cascade_effects import cascade_effects, clearest_pairs
+from clickassay.click_models.effects import below_better
+from clickassay.click_models.effects import cascade_effects as cascade_module
+from clickassay.click_models.effects.below_better import markets_with_effect, p_value
+from clickassay.click_models.effects.cascade_effects import cascade_effects, clearest_pairs
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.patterns.identity import configuration_id
 from support.logs.tiny_table import judged_at, judgment_rows, table_of

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.click_models.cascade.model import CascadeModel
-from clickassay.click_models.examination import best_persistence, dcg_discount, examination, rbp_discount
+from clickassay.click_models.effects.examination import (
+    best_persistence,
+    dcg_discount,
+    examination,
+    rbp_discount,
+)
 from support.logs.click_logs import log_of
 
 

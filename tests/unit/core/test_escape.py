@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from clickassay.core import escape
-from clickassay.core.escape import terminal
-from clickassay.core.tables import as_csv, as_json
+from clickassay.core.files.tables import as_csv, as_json
+from clickassay.core.text import escape
+from clickassay.core.text.escape import terminal
 from support.reports.harmful import HARMS
 from support.reports.report_world import HOSTILE
 

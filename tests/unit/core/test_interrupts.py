@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from clickassay.core.tables import interrupts_later
+from clickassay.core.files.tables import interrupts_later
 
 
 @pytest.fixture

@@ -8,7 +8,13 @@ import os
 import pytest
 
 from clickassay.core.errors import OutputError
-from clickassay.core.output import SETTINGS_FILE, check_free, published_file, published_folder, write_json
+from clickassay.core.files.output import (
+    SETTINGS_FILE,
+    check_free,
+    published_file,
+    published_folder,
+    write_json,
+)
 
 
 def publish(place, text="new", **options):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.core.privacy import QueryLabels, digest, number_rare_classes, run_key, with_digests
+from clickassay.core.text.privacy import QueryLabels, digest, number_rare_classes, run_key, with_digests
 from support.reports.harmful import HARMS
 
 COLUMNS = ["market", "query", "users_at_least"]

@@ -6,7 +6,7 @@ import io
 import polars as pl
 import pytest
 
-from clickassay.core.text import (
+from clickassay.core.text.words import (
     capital,
     listed,
     number,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from clickassay.correlation import jackknife
-from clickassay.correlation.jackknife import (
+from clickassay.correlation.uncertainty import jackknife
+from clickassay.correlation.uncertainty.jackknife import (
     BlockSums,
     Deviations,
     Spread,

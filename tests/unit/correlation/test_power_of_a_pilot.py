@@ -9,7 +9,13 @@ from scipy.stats import chi2, norm, t
 
 from clickassay.core.errors import SettingsError
 from clickassay.correlation.comparisons import comparisons
-from clickassay.correlation.power import Pilot, pilot_of, required_sizes, session_noise, smallest_difference
+from clickassay.correlation.uncertainty.power import (
+    Pilot,
+    pilot_of,
+    required_sizes,
+    session_noise,
+    smallest_difference,
+)
 
 SIZE = {"queries": 400, "configurations": 1000, "sessions": 30_000}
 PLAIN = Pilot(0.05, 0.02, 1e9, **SIZE, ci_low=0.01, ci_high=0.09, noise=0.5, noise_low=0.5, noise_high=0.5)

@@ -9,14 +9,14 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 from clickassay.core.records import Split
-from clickassay.correlation import noise
-from clickassay.correlation.noise import (
+from clickassay.correlation.tables import correlations
+from clickassay.correlation.uncertainty import noise
+from clickassay.correlation.uncertainty.noise import (
     weighted_noise,
     weighted_reliability,
     within_noise,
     within_reliability,
 )
-from clickassay.correlation.tables import correlations
 from support.one_correlation import jackknife, overall, ranked
 from support.runs.given_sample import rows_of, sample_of
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from clickassay.findings.ranking import rank
-from clickassay.report.brief import briefly
-from clickassay.report.model import Section
+from clickassay.report.model import Section, briefly
 from support.reports.verdict_world import correlations, pairs, run_of
 
 VALUES = {"ERR": 0.40, "DCG": 0.36, "AP": 0.10, "MeanGrade": 0.25}

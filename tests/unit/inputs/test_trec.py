@@ -11,7 +11,7 @@ from clickassay.inputs.importers.judgments.files import read_judgment_file
 from clickassay.inputs.importers.judgments.importer import import_judgments
 from clickassay.inputs.importers.judgments.rating import ReadOptions
 from clickassay.inputs.importers.trec_session import import_trec_session
-from clickassay.inputs.trec import ranked, read_qrels, read_run
+from clickassay.inputs.text.trec import ranked, read_qrels, read_run
 from clickassay.studies.evaluation.evaluate import evaluate
 from clickassay.studies.labelling.inputs import Sources, read_pool
 

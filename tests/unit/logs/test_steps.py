@@ -6,7 +6,7 @@ from itertools import chain, combinations
 import pytest
 
 from clickassay.core.errors import EngineError
-from clickassay.logs.steps import (
+from clickassay.logs.sql.steps import (
     CARRY_OVER,
     FORM_SESSIONS,
     FUNNEL,
@@ -24,7 +24,7 @@ from clickassay.logs.steps import (
     results,
     run_steps,
 )
-from clickassay.logs.translate import tables_read
+from clickassay.logs.sql.translate import tables_read
 from clickassay.patterns.counts import COUNT_FORMS
 
 CONDITIONS = {step.when for step in SEQUENCE}

@@ -13,9 +13,9 @@ from sqlglot import exp
 from clickassay.core.errors import EngineError
 from clickassay.core.files.sql import sql_folders, sql_names, sql_text
 from clickassay.core.settings import Settings
-from clickassay.logs import translate as dialect
-from clickassay.logs.steps import NEVER_MS, step_values
-from clickassay.logs.translate import translate_step
+from clickassay.logs.sql import translate as dialect
+from clickassay.logs.sql.steps import NEVER_MS, step_values
+from clickassay.logs.sql.translate import translate_step
 
 FOLDERS = [folder for folder in sql_folders() if not folder.startswith(("macros", "questions"))]
 STEPS = [f"{folder}/{name}" for folder in FOLDERS for name in sql_names(folder)]

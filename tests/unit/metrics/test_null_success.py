@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.correlation.weighted import null_correlations
-from clickassay.metrics import null_success as null
-from clickassay.metrics.null_success import null_success
+from clickassay.metrics import clicks as null
+from clickassay.metrics.clicks import null_success
 
 MASKS = st.lists(st.tuples(st.integers(0, 31), st.integers(1, 9)), min_size=1, max_size=8)
 

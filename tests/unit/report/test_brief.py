@@ -3,11 +3,19 @@
 import pytest
 
 from clickassay.findings.estimates import Estimate
-from clickassay.report.brief import MORE, MOST_FIGURES, MOST_ROWS, briefly, folded_if_unreliable
 from clickassay.report.build import build_report, html_report
 from clickassay.report.cells import Row
 from clickassay.report.charts.vega import Drawing
-from clickassay.report.model import Figure, ReportTable, Section
+from clickassay.report.model import (
+    MORE,
+    MOST_FIGURES,
+    MOST_ROWS,
+    Figure,
+    ReportTable,
+    Section,
+    briefly,
+    folded_if_unreliable,
+)
 from support.reports.report_runs import Page, settings_with
 from support.reports.report_tables import run_info, run_tables
 

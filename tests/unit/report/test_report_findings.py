@@ -7,8 +7,8 @@ from clickassay.core.contracts.form import ContractError
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
 from clickassay.findings.run import run_of as read_run
-from clickassay.report.caveats import caveats
 from clickassay.report.model import SAMPLES_SHOWN, shown_samples
+from clickassay.report.sections.overview import caveats
 from clickassay.report.verdict.sentences import first_finding, scope_text, write_findings
 from support.reports.report_tables import (
     empty_tables,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clickassay.core.text import visible
+from clickassay.core.text.words import visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.build import build_report
 from clickassay.report.charts import vega

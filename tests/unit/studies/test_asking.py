@@ -11,8 +11,8 @@ import pytest
 
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import QueryError
-from clickassay.core.escape import terminal
-from clickassay.core.tables import as_csv
+from clickassay.core.files.tables import as_csv
+from clickassay.core.text.escape import terminal
 from clickassay.studies.questions import MOST_ROWS, PageQuestions, ask, cells, frame_of, question
 from support.reports.harmful import HARMS
 from support.runs.tiny_run import tables, write_run

@@ -87,8 +87,8 @@ def compare(
     """
     from clickassay.click_models.catalogue import click_models as named
     from clickassay.core.contracts.columns import EVERY
-    from clickassay.core.output import check_place
-    from clickassay.core.tables import write_tables
+    from clickassay.core.files.output import check_place
+    from clickassay.core.files.tables import write_tables
     from clickassay.jobs.click_models import compare_models, examination_picture, read_clicks
 
     if not 0 < held_out < 1:
@@ -141,8 +141,8 @@ def fit(
         clickassay clicks fit reports/june --click-model PBM --market us --depth 5 --out us-pbm
     """
     from clickassay.click_models.catalogue import click_models
-    from clickassay.core.output import check_place
-    from clickassay.core.tables import write_tables
+    from clickassay.core.files.output import check_place
+    from clickassay.core.files.tables import write_tables
     from clickassay.jobs.click_models import fit_model, read_clicks
 
     kind = click_models([click_model])[0]
@@ -215,7 +215,7 @@ def _show_examination(
     tried: "Sequence[EvaluatedModel]", best: "EvaluatedModel", persistence: float | None
 ) -> None:
     """Show what share of users examines each position, the model that predicts best as bars."""
-    from clickassay.click_models.examination import dcg_discount
+    from clickassay.click_models.effects.examination import dcg_discount
 
     models = [one for one in tried if one.kind.estimates_examination]
     numbers = ("position", *(one.kind.name for one in models), "DCG")

@@ -17,7 +17,7 @@ from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import GRADE_SETTINGS, MACHINE_SETTINGS, settings_of
 from clickassay.core.errors import InputError
 from clickassay.core.settings import Settings
-from clickassay.core.text import capital, utc_text
+from clickassay.core.text.words import capital, utc_text
 
 if TYPE_CHECKING:
     from clickassay.inputs.importers.base import Imported
@@ -122,8 +122,8 @@ def _show_foreign_log(
 
 def _tables(path: Path) -> dict[str, str]:
     """Return the canonical tables of a folder, or the table that a file or all files are; none if neither."""
-    from clickassay.inputs.columns import CANONICAL
     from clickassay.inputs.text.detect import recognise
+    from clickassay.inputs.types.columns import CANONICAL
     from clickassay.jobs.inspect import files_of, own_folder, tables_of
 
     if path.is_dir() and own_folder(path):
@@ -213,7 +213,7 @@ def _tried(file: Path, found: "Recognised", *, quiet: bool) -> _Seen:
 
 def _needed_columns() -> list[str]:
     """Return what the tables of a log are, for a file that is none of them yet."""
-    from clickassay.inputs.columns import CANONICAL
+    from clickassay.inputs.types.columns import CANONICAL
 
     needed = {name: [want.name for want in wanted if not want.optional] for name, wanted in CANONICAL.items()}
     needed["clicks"].append("url or position")

@@ -22,7 +22,7 @@ from clickassay.cli.settings import (
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
 from clickassay.core.settings import SQL_SETTINGS, Settings
-from clickassay.core.text import plural, utc_text
+from clickassay.core.text.words import plural, utc_text
 
 if TYPE_CHECKING:
     from clickassay.logs.batches.estimate import RunPlan
@@ -204,7 +204,7 @@ def verify(store: STORE, json: JSON = False) -> None:
 
         clickassay store verify patterns-store
     """
-    from clickassay.patterns.places import STORE_FILE
+    from clickassay.patterns.folders.places import STORE_FILE
     from clickassay.patterns.store.store import PatternStore
 
     kept = PatternStore(store)

@@ -19,7 +19,7 @@ from clickassay.cli.settings import (
     settings_of,
 )
 from clickassay.core.settings import Settings
-from clickassay.core.text import capital, number, plural
+from clickassay.core.text.words import capital, number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,7 +5,7 @@ import os
 import re
 
 from clickassay.core.errors import MachineError
-from clickassay.core.text import first_line
+from clickassay.core.text.words import first_line
 
 _REMEDIES = {
     errno.EACCES: "ask its owner for the right to read it",

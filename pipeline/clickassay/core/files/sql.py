@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from clickassay.core.errors import EngineError, QueryError
-from clickassay.core.text import did_you_mean
+from clickassay.core.text.words import did_you_mean
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 

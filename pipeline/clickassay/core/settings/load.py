@@ -15,7 +15,7 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.files.documents import DocumentError, read_toml
 from clickassay.core.settings.declared import SETTINGS
 from clickassay.core.settings.model import Settings
-from clickassay.core.text import did_you_mean
+from clickassay.core.text.words import did_you_mean
 
 PREFIX = "CLICKASSAY_"
 """What the name of an environment variable begins with: the name of the setting in capitals follows."""

@@ -10,7 +10,7 @@ import polars as pl
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
 from clickassay.core.records import Floats, Integers, Sample, pairs_of
 from clickassay.correlation.comparisons import comparison_columns, difference_spread
-from clickassay.correlation.jackknife import (
+from clickassay.correlation.uncertainty.jackknife import (
     Deviations,
     Spread,
     cautions,
@@ -18,7 +18,7 @@ from clickassay.correlation.jackknife import (
     left_out,
     no_rounding,
 )
-from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
+from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import correlation_matrix, query_moments
 
 USES_GRADES = "SS"

@@ -19,8 +19,8 @@ import polars as pl
 from clickassay.core.contracts.judges import JUDGE_DISAGREEMENTS
 from clickassay.core.records import Floats
 from clickassay.correlation.comparisons import queries_needed
-from clickassay.correlation.jackknife import Spread, cautions, p_value, ratio_interval
-from clickassay.correlation.multiplicity import ALPHA, holm
+from clickassay.correlation.uncertainty.jackknife import Spread, cautions, p_value, ratio_interval
+from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
 
 PRIOR_CLICKS = 4.0
 """A pair with n clicks on one of both has the weight n / (n + 4).

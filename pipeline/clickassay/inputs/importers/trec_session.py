@@ -14,7 +14,7 @@ from clickassay.inputs.importers.session_xml import Session, SessionTree, sessio
 from clickassay.inputs.normalise import normalise_query
 from clickassay.inputs.text.grades import NOT_JUDGED, qrels_grade
 from clickassay.inputs.text.lines import lines
-from clickassay.inputs.trec import qrels_lines
+from clickassay.inputs.text.trec import qrels_lines
 
 GRADES = {
     # 2012: the labels are not in the order of relevance. The track scored 4 (highly relevant) as 2,

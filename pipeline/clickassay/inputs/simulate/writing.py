@@ -8,11 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clickassay.inputs.arrow import TIME, arrow_schema
-from clickassay.inputs.columns import CLICKS, JUDGMENTS, SEARCHES
 from clickassay.inputs.simulate.corpus import DEPTH, Corpus, RankedLists
 from clickassay.inputs.simulate.judging import SimulatedJudgments
 from clickassay.inputs.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, SearchRows
+from clickassay.inputs.types.columns import CLICKS, JUDGMENTS, SEARCHES, TIME, arrow_schema
 
 JUDGMENT_ROW_GROUP = 1 << 20
 """Judgments of a row group, which is as much of their texts as is held at a time."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from clickassay.core.text import visible
-from clickassay.inputs.columns import CANONICAL
-from clickassay.inputs.types import UTC, Kind, converted
+from clickassay.core.text.words import visible
+from clickassay.inputs.types.canonical import UTC, Kind, converted
+from clickassay.inputs.types.columns import CANONICAL
 
 _WRITE: Mapping[Kind, str] = {
     "time": "write times as 2026-10-03 14:05:00, with a zone or in UTC, or as milliseconds since 1970",

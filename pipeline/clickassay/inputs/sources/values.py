@@ -6,12 +6,12 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.errors import InputError
-from clickassay.core.text import visible
-from clickassay.inputs.columns import Wanted
+from clickassay.core.text.words import visible
 from clickassay.inputs.files import READ_ERRORS, unreadable_file
-from clickassay.inputs.integers import exact_below, odd_float
 from clickassay.inputs.sources.parts import Part
-from clickassay.inputs.types import EXPECTED, converted, from_folder, has_no_zone, zoned_and_local
+from clickassay.inputs.types.canonical import EXPECTED, converted, from_folder, has_no_zone, zoned_and_local
+from clickassay.inputs.types.columns import Wanted
+from clickassay.inputs.types.integers import exact_below, odd_float
 
 
 def times_by_zone(parts: Sequence[Part]) -> tuple[int, int]:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clickassay.core.errors import InputError
-from clickassay.core.tables import scan_parquet
-from clickassay.inputs import columns
+from clickassay.core.files.tables import scan_parquet
 from clickassay.inputs.files import READ_ERRORS, format_of, unreadable_file
 from clickassay.inputs.text import layouts, rows
 from clickassay.inputs.text.layouts import UNKNOWN, Layout
 from clickassay.inputs.text.lines import head
+from clickassay.inputs.types import columns
 
 _HEAD_BYTES = 1 << 18
 _LINES = 50

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import InputError
-from clickassay.core.tables import scan_parquet
+from clickassay.core.files.tables import scan_parquet
 from clickassay.inputs.files import READ_ERRORS, malformed, unreadable_file
 from clickassay.inputs.text import rows
 from clickassay.inputs.text.lines import check_lines, lines

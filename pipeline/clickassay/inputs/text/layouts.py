@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from clickassay.inputs import columns
+from clickassay.inputs.types import columns
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import IO
 
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.core.text import first_line
+from clickassay.core.text.words import first_line
 from clickassay.inputs.files import malformed, refuse_pipe
 
 LONGEST_LINE = 1 << 28

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from clickassay.logs.arrays.columns import NO_PLACE, UNKNOWN, Clicks, ReadClicks, Searches
-from clickassay.logs.arrays.numbers import Rows, distinct, is_in
+from clickassay.logs.arrays.columns.batch import NO_PLACE, UNKNOWN, Clicks, ReadClicks, Searches
+from clickassay.logs.arrays.columns.numbers import Rows, distinct, is_in
 from clickassay.logs.arrays.shown import Shown
 from clickassay.patterns.digests import id_digests
 

@@ -9,9 +9,9 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from clickassay.logs.arrays.columns import Searches, as_arrow, nulls_in, numbers_in
-from clickassay.logs.arrays.numbers import Flags, Rows, among, changes, distinct
-from clickassay.logs.steps import FIRST_MS, MOST_BYTES
+from clickassay.logs.arrays.columns.batch import Searches, as_arrow, nulls_in, numbers_in
+from clickassay.logs.arrays.columns.numbers import Flags, Rows, among, changes, distinct
+from clickassay.logs.sql.steps import FIRST_MS, MOST_BYTES
 from clickassay.patterns.sums import order_of
 
 if TYPE_CHECKING:

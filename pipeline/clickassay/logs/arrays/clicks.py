@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clean_searches import Codes, count_faults, first_faults, nulls, out_of_range
-from clickassay.logs.arrays.columns import (
+from clickassay.logs.arrays.columns.batch import (
     NO_PLACE,
     UNKNOWN,
     Chunk,
@@ -21,8 +21,8 @@ from clickassay.logs.arrays.columns import (
     as_arrow,
     numbers_in,
 )
+from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small, among, is_in
 from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
-from clickassay.logs.arrays.numbers import Flags, Rows, Small, among, is_in
 from clickassay.logs.arrays.read_searches import CHUNK_ROWS
 from clickassay.logs.arrays.shown import Shown
 from clickassay.patterns.health import LogCounts

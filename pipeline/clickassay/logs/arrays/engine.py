@@ -13,21 +13,21 @@ from clickassay.core.errors import EngineError, InputError
 from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
-from clickassay.core.text import first_line
+from clickassay.core.text.words import first_line
 from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.logs.arrays.carry_over import CarryOver, new_search_ids, orphan_clicks
 from clickassay.logs.arrays.clean_searches import counted_once
 from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
-from clickassay.logs.arrays.columns import ReadClicks, Searches
+from clickassay.logs.arrays.columns.batch import ReadClicks, Searches
+from clickassay.logs.arrays.columns.numbers import Flags
+from clickassay.logs.arrays.columns.search_ids import AmbiguousIds
 from clickassay.logs.arrays.normalise_urls import Urls
-from clickassay.logs.arrays.numbers import Flags
 from clickassay.logs.arrays.patterns import PatternCounts
 from clickassay.logs.arrays.read_searches import SearchReader
-from clickassay.logs.arrays.search_ids import AmbiguousIds
 from clickassay.logs.arrays.sessions import Sessions, sessions
 from clickassay.logs.arrays.shown import Queries, Shown, ShownLists
 from clickassay.logs.arrays.visits import VisitLimits, Visits, visits
-from clickassay.logs.steps import end_of_times
+from clickassay.logs.sql.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import Pieces, StagedTable

@@ -10,17 +10,16 @@ from clickassay.core.errors import EngineError
 from clickassay.core.progress import Event, Progress, steady
 from clickassay.core.settings import Settings
 from clickassay.logs.arrays.carry_over import clicks_as_read, searches_as_read
+from clickassay.logs.arrays.columns.search_ids import ambiguous_ids, usable_ids
 from clickassay.logs.arrays.engine import ArraySessioniser, LogBatch
-from clickassay.logs.arrays.search_ids import ambiguous_ids, usable_ids
 from clickassay.logs.batches.cutting import plan_windows, warn_if_unsorted
 from clickassay.logs.batches.windows import Window, scan_window
 from clickassay.logs.grow import Plan
 from clickassay.logs.log import LocalHalf, Log
-from clickassay.logs.steps import NEVER_MS, end_of_times
+from clickassay.logs.sql.steps import NEVER_MS, end_of_times
 from clickassay.patterns.funnel import check_log, orphan_click_rows
-from clickassay.patterns.memory import give_back
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
-from clickassay.patterns.table import StagedTable
+from clickassay.patterns.table import StagedTable, give_back
 
 _GIVEN_BACK_EACH, _FEW_BATCHES = 2, 16
 """Batches after which freed memory is given back, in a log of many: the next ones ask for it again."""

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 
 from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_url
-from clickassay.logs.arrays.numbers import Growing, Keys, Numbers, Rows, Small
-from clickassay.patterns.memory import held_densely
+from clickassay.logs.arrays.columns.numbers import Growing, Keys, Numbers, Rows, Small
+from clickassay.patterns.table import held_densely
 
 NO_URL = -1
 """The number of a URL that no list shows."""

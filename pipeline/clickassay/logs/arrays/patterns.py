@@ -9,13 +9,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.errors import EngineError
-from clickassay.logs.arrays.columns import Searches
-from clickassay.logs.arrays.numbers import Flags, Growing, Rows, Small
+from clickassay.logs.arrays.columns.batch import Searches
+from clickassay.logs.arrays.columns.numbers import Flags, Growing, Rows, Small
 from clickassay.logs.arrays.shown import Shown, lists_of
 from clickassay.patterns.identity import configuration_digests, ids_of
-from clickassay.patterns.memory import give_back
 from clickassay.patterns.sums import Sums, WordLayout, counted, order_of
-from clickassay.patterns.table import Pieces
+from clickassay.patterns.table import Pieces, give_back
 
 _PIECE = 10_000
 """Configurations whose texts are put together at a time: they then stay in the cache."""

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clicks import AttributedClicks, places
-from clickassay.logs.arrays.columns import Searches
-from clickassay.logs.arrays.numbers import Flags, Rows, Small
+from clickassay.logs.arrays.columns.batch import Searches
+from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small
 from clickassay.logs.arrays.shown import Shown
 from clickassay.logs.arrays.visits import Visits
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from clickassay.core.errors import EngineError
 from clickassay.inputs.normalise import normalise_query
-from clickassay.logs.arrays.columns import Searches, as_arrow
+from clickassay.logs.arrays.columns.batch import Searches, as_arrow
+from clickassay.logs.arrays.columns.numbers import Flags, Growing, Keys, Numbers, Rows, Small
 from clickassay.logs.arrays.normalise_urls import Urls
-from clickassay.logs.arrays.numbers import Flags, Growing, Keys, Numbers, Rows, Small
-from clickassay.patterns.memory import held_densely
+from clickassay.patterns.table import held_densely
 
 QUERY, _MARKET, _AGAIN = 0, 1, 3
 """Seeds: independent hashes, so that an XOR names a pair."""

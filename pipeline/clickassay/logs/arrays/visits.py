@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clicks import AttributedClicks
-from clickassay.logs.arrays.columns import Clicks, Searches
-from clickassay.logs.arrays.numbers import (
+from clickassay.logs.arrays.columns.batch import Clicks, Searches
+from clickassay.logs.arrays.columns.numbers import (
     Flags,
     Keys,
     Rows,

@@ -7,7 +7,7 @@ from clickassay.logs.batches.estimate import memory_for, order_warning, rows_wit
 from clickassay.logs.batches.windows import Window, chunk_starts, cut_log, file_starts, midnights
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.log import H, Log
-from clickassay.logs.steps import FIRST_MS, end_of_times
+from clickassay.logs.sql.steps import FIRST_MS, end_of_times
 
 BATCH_ROWS = 1_500_000
 """Searches of a batch unless set; larger ones save little time."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clickassay.core.text import utc_text
+from clickassay.core.text.words import utc_text
 from clickassay.inputs.files import is_parquet
 from clickassay.inputs.tables import Input
 from clickassay.logs.batches.windows import Window

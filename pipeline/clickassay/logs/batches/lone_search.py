@@ -1,7 +1,7 @@
 """A last search far behind all others: a wrong clock, which would close a store to what comes before it."""
 
 from clickassay.core.errors import InputError
-from clickassay.core.text import utc_text, visible
+from clickassay.core.text.words import utc_text, visible
 from clickassay.logs.chunks import DAY_MS, FileChunk
 from clickassay.logs.log import H, Log
 

@@ -14,14 +14,14 @@ from duckdb import DuckDBPyRelation
 
 from clickassay.core.errors import EngineError, InputError
 from clickassay.core.files.machine import refuse_machine_fault
+from clickassay.core.files.output import is_disk_full
 from clickassay.core.files.sql import sql_text
-from clickassay.core.output import is_disk_full
+from clickassay.core.files.tables import scan_parquet
 from clickassay.core.settings import memory_bytes
-from clickassay.core.tables import scan_parquet
-from clickassay.core.text import first_line
+from clickassay.core.text.words import first_line
 from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.logs.engine import Value
-from clickassay.logs.translate import filled_step
+from clickassay.logs.sql.translate import filled_step
 
 _INTERRUPTED = "Query interrupted"
 _ENOUGH_BYTES = 3_000_000_000

@@ -11,16 +11,16 @@ import polars as pl
 from duckdb import DuckDBPyRelation
 
 from clickassay.core.errors import EngineError
-from clickassay.core.output import is_disk_full
+from clickassay.core.files.output import is_disk_full
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.tables import files_named, unreadable, watched
 from clickassay.logs.duckdb.engine import DuckDBEngine
 from clickassay.logs.duckdb.read import LogReader
 from clickassay.logs.log import LocalHalf, Log
-from clickassay.logs.sql_batches import SqlBatchProcessor
-from clickassay.logs.sql_sessioniser import sql_pattern_table
-from clickassay.patterns.folder import write_patterns
+from clickassay.logs.sql.batches import SqlBatchProcessor
+from clickassay.logs.sql.sessioniser import sql_pattern_table
+from clickassay.patterns.folders.table_folder import write_patterns
 
 
 def write_duckdb_patterns(

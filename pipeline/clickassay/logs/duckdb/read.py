@@ -20,9 +20,9 @@ from duckdb import (
     FunctionExpression,
 )
 
-from clickassay.inputs.columns import CANONICAL, Wanted
 from clickassay.inputs.sources.parts import Part
-from clickassay.inputs.types import from_folder
+from clickassay.inputs.types.canonical import from_folder
+from clickassay.inputs.types.columns import CANONICAL, Wanted
 from clickassay.logs.batches.windows import Window, window_spans
 from clickassay.logs.chunks import FileChunk, row_groups, rows_of_file
 from clickassay.logs.duckdb.engine import DuckDBEngine

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from clickassay.core.errors import SettingsError
 from clickassay.inputs.files import FORMATS
 from clickassay.logs.engine import Value
-from clickassay.logs.translate import filled_step, translate_step
+from clickassay.logs.sql.translate import filled_step, translate_step
 
 _PART = r"""(?:[\w$-]+|`(?:[^`]|``)+`|"(?:[^"]|"")+")"""
 _TABLE = re.compile(rf"{_PART}(?:\.{_PART}){{0,3}}")

@@ -14,7 +14,7 @@ from clickassay.core.provenance import __version__
 from clickassay.core.settings import LOG_SETTINGS, SQL_SETTINGS, Settings
 from clickassay.logs.engine import SqlText, Value
 from clickassay.logs.script.dialects import Dialect, Sql, dialect, folder, source
-from clickassay.logs.steps import (
+from clickassay.logs.sql.steps import (
     END_MS,
     FORM_SESSIONS,
     FUNNEL,
@@ -27,8 +27,8 @@ from clickassay.logs.steps import (
     run_steps,
     step_values,
 )
-from clickassay.logs.translate import first_comment
-from clickassay.patterns.places import COUNTS_FOLDER
+from clickassay.logs.sql.translate import first_comment
+from clickassay.patterns.folders.places import COUNTS_FOLDER
 
 STEPS_FOLDER = "clickassay_steps"
 """Folder of a Spark script for tables between its steps, and nothing else."""

@@ -12,11 +12,11 @@ from urllib.parse import unquote, urlparse
 import polars as pl
 import pyarrow.parquet as pq
 
-from clickassay.core.tables import scan_parquet
+from clickassay.core.files.tables import scan_parquet
 from clickassay.inputs.paths import without_patterns
 from clickassay.logs.engine import Value
 from clickassay.logs.spark.errors import text_error, translate_error
-from clickassay.logs.translate import translate_step
+from clickassay.logs.sql.translate import translate_step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,25 +11,59 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from clickassay.core.errors import EngineError, OutputError
-from clickassay.core.output import SETTINGS_FILE
+from clickassay.core.files.output import SETTINGS_FILE
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
-from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.tables import mixed_times, watched
+from clickassay.inputs.types.columns import CLICKS, SEARCHES
 from clickassay.logs.log import LocalHalf, Log, joined_log
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder
 from clickassay.logs.spark.read import SparkHalf, read_for_spark
 from clickassay.logs.spark.remote import RemoteFiles
 from clickassay.logs.spark.session import SparkPlace, check_workers, is_local, spark_session
-from clickassay.logs.spark.windows import window_rows
-from clickassay.logs.sql_batches import SqlBatchProcessor
-from clickassay.logs.sql_sessioniser import sql_pattern_table
-from clickassay.patterns.folder import write_patterns
+from clickassay.logs.sql.batches import SqlBatchProcessor
+from clickassay.logs.sql.sessioniser import sql_pattern_table
+from clickassay.patterns.folders.table_folder import write_patterns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+from collections.abc import Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from clickassay.logs.batches.windows import Window, window_spans
+from clickassay.logs.chunks import FileChunk, rows_of_chunks, rows_of_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def window_rows(half: SparkHalf, chunks: Sequence[FileChunk], window: Window) -> "DataFrame":
+    """Return the rows of a window in canonical types; files that lie wholly in it are read together."""
+
+    def all_rows(file: str) -> int:
+        known = rows_of_file if isinstance(half.listing, LocalHalf) else rows_of_chunks
+        return known(file, chunks)
+
+    frames = []
+    for span in window_spans(chunks, window, all_rows):
+        rows = half.opened(span.files, span.rows)
+        frames.append(rows if span.times is None else rows.where(_in_window(*span.times)))
+    return reduce(lambda one, other: one.unionByName(other), frames or [half.frame.limit(0)])
+
+
+def _in_window(start: int | None, end: int | None, untimed: bool) -> "Column":
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    time, condition = F.col("timestamp"), F.lit(True)
+    if start is not None:
+        condition = time >= start
+    if end is not None:
+        condition = condition & (time < end)
+    return F.coalesce(condition, F.lit(untimed))
+
 
 _PROBED_ROWS, _PROBED_FILES = 64, 16
 

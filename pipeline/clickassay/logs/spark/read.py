@@ -15,15 +15,15 @@ from urllib.parse import unquote, urlparse
 import polars as pl
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import FORMATS
-from clickassay.inputs.integers import exact_below
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.sources.values import no_whole_number
 from clickassay.inputs.tables import Input, read_input
-from clickassay.inputs.types import EXPECTED, UTC, Kind, from_folder, has_no_zone
+from clickassay.inputs.types.canonical import EXPECTED, UTC, Kind, from_folder, has_no_zone
+from clickassay.inputs.types.columns import Wanted
+from clickassay.inputs.types.integers import exact_below
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import text_error, translate_error

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from clickassay.core.errors import InputError
-from clickassay.core.text import without_secrets
+from clickassay.core.text.words import without_secrets
 from clickassay.inputs.sources.fingerprint import LISTING, FileFingerprint
 from clickassay.logs.chunks import DAY_MS, MANY_DAYS, FileChunk
 from clickassay.logs.spark.errors import text_error

@@ -10,11 +10,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
-from clickassay.inputs.columns import Wanted
 from clickassay.inputs.paths import without_patterns
 from clickassay.inputs.sources.lakes import MARKS, lake_table
 from clickassay.inputs.sources.partitions import NULL
 from clickassay.inputs.sources.values import contradiction
+from clickassay.inputs.types.columns import Wanted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

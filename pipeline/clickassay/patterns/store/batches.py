@@ -10,8 +10,8 @@ import polars as pl
 
 from clickassay.core.contracts.form import ContractError
 from clickassay.core.errors import StoreError
-from clickassay.core.tables import write_table
-from clickassay.patterns.folder import FOLDER_TABLES, write_folder_tables
+from clickassay.core.files.tables import write_table
+from clickassay.patterns.folders.table_folder import FOLDER_TABLES, write_folder_tables
 from clickassay.patterns.store.files import (
     broken,
     file_digest,

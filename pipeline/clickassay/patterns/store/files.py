@@ -14,10 +14,10 @@ import polars as pl
 from clickassay.core.errors import StoreError
 from clickassay.core.files.documents import DocumentError, check_form, read_json
 from clickassay.core.files.machine import refuse_machine_fault
-from clickassay.core.output import is_disk_full, write_json
-from clickassay.core.tables import scan_parquet
-from clickassay.patterns.folder import JUDGED_FILE
-from clickassay.patterns.places import STORE_FILE
+from clickassay.core.files.output import is_disk_full, write_json
+from clickassay.core.files.tables import scan_parquet
+from clickassay.patterns.folders.places import STORE_FILE
+from clickassay.patterns.folders.table_folder import JUDGED_FILE
 from clickassay.patterns.store.records import BatchRecord
 
 ID_ROW_GROUP = 1 << 15

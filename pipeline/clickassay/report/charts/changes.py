@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clickassay.core.text import number, signed, span
+from clickassay.core.text.words import number, signed, span
 from clickassay.findings.estimates import Estimate
 from clickassay.report.charts.marks import common_domain, hover_rows
 from clickassay.report.charts.vega import (

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from clickassay.core.text import number
+from clickassay.core.text.words import number
 from clickassay.report.charts.vega import (
     ACCENT,
     INK,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clickassay.core.text import number, signed, visible
+from clickassay.core.text.words import number, signed, visible
 from clickassay.report.charts.marks import Span
 from clickassay.report.charts.vega import (
     ACCENT,

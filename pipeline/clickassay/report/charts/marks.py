@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clickassay.core.text import number, percent, span
+from clickassay.core.text.words import number, percent, span
 from clickassay.findings.estimates import Estimate, not_computed
 from clickassay.report.charts.vega import (
     ACCENT,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from textwrap import wrap
 
-from clickassay.core.text import number, span
+from clickassay.core.text.words import number, span
 from clickassay.findings.estimates import Estimate
 from clickassay.report.charts.marks import Span, common_domain
 from clickassay.report.charts.vega import (

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from clickassay.core.text import capital, count, listed, number
-from clickassay.correlation.jackknife import HEAVY_TAIL
+from clickassay.core.text.words import capital, count, listed, number
+from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
 from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, Findings, Verdict
 from clickassay.findings.decision import Decision, Kind, in_all
 from clickassay.findings.ranking import Ranking

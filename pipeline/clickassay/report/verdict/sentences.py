@@ -3,7 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from clickassay.core.text import MISSING, capital, count, listed, number, percent, sentence, signed, visible
+from clickassay.core.text.words import (
+    MISSING,
+    capital,
+    count,
+    listed,
+    number,
+    percent,
+    sentence,
+    signed,
+    visible,
+)
 from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Findings, Verdict
 from clickassay.findings.depends import Dependence
 from clickassay.findings.estimates import Estimate

@@ -7,9 +7,9 @@ from typing import Any
 
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
-from clickassay.core.text import listed
+from clickassay.core.text.words import listed
 from clickassay.correlation.estimates import Level
-from clickassay.correlation.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.claims import Claim, DependsClaim, Findings, Verdict
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Competitor, Ranking

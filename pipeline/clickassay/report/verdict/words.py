@@ -3,8 +3,8 @@
 import math
 import re
 
-from clickassay.core.text import count, listed, span
-from clickassay.correlation.multiplicity import ALPHA
+from clickassay.core.text.words import count, listed, span
+from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Lead
 from clickassay.report.cells import Cell, Spelled, caution_reason, p_text

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from clickassay.core.tables import as_csv
-from clickassay.core.text import MINUS, visible
+from clickassay.core.files.tables import as_csv
+from clickassay.core.text.words import MINUS, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.model import ReportTable
 from clickassay.report.writers.numbers import MARKDOWN, cell_text

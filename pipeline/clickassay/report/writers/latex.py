@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from clickassay.core.escape import latex, terminal
-from clickassay.core.text import MINUS, span, visible
+from clickassay.core.text.escape import latex, terminal
+from clickassay.core.text.words import MINUS, span, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.cells import Row
 from clickassay.report.model import ReportTable

@@ -5,7 +5,7 @@ from functools import cache
 from jinja2 import Environment
 from markupsafe import Markup
 
-from clickassay.core.escape import markdown
+from clickassay.core.text.escape import markdown
 from clickassay.report.model import ReportTable, Section
 from clickassay.report.writers.numbers import MARKDOWN, cell_text
 from clickassay.report.writers.page import REPORT, template_options

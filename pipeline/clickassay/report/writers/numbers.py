@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from clickassay.core.text import count, number, percent, span, visible
+from clickassay.core.text.words import count, number, percent, span, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.cells import Cell, Share, Spelled
 

@@ -16,8 +16,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.escape import html, script_json
 from clickassay.core.records import SampleKey
+from clickassay.core.text.escape import html, script_json
 from clickassay.report.model import ReportTable
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.tables import html_table

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from clickassay.core.escape import markdown
-from clickassay.core.text import number
+from clickassay.core.text.escape import markdown
+from clickassay.core.text.words import number
 from clickassay.findings.ranking import Ranking
 from clickassay.report.verdict.decision import Advice
 from clickassay.report.verdict.words import spoken

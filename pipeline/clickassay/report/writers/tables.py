@@ -5,8 +5,8 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from clickassay.core.escape import html
-from clickassay.core.text import visible
+from clickassay.core.text.escape import html
+from clickassay.core.text.words import visible
 from clickassay.report.cells import Cell, Row
 from clickassay.report.glossary import linked, linked_name
 from clickassay.report.model import ReportTable

@@ -1,4 +1,1 @@
-"""One metric under the conventions of many tools, asked of a finished run (``on_run``) or of ``one_list``.
-
-``metrics.conventions`` declares the conventions; ``correlation.conventions`` compares them, in each run too.
-"""
+"""One metric under the conventions of many tools, asked of a finished run or of one list."""

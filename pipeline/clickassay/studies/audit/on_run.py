@@ -14,14 +14,14 @@ from clickassay.correlation.conventions import audit_tables, lists_of, scale_of,
 from clickassay.findings.arrays import GradedSample, configurations_of, graded_sample
 from clickassay.findings.run import Run, open_run
 from clickassay.health.overlap import Side, names_apart
-from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import WholeInput, read_input
+from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.judgments.prepare import Judgments, prepare_judgments
 from clickassay.judgments.shown import judged_pool, rows_of_numbers
 from clickassay.metrics.catalogue import shown_pool
-from clickassay.metrics.conventions import Convention, conventions
 from clickassay.metrics.lists import NO_GRADE, Lists
-from clickassay.metrics.tool_formulas import AuditScale
+from clickassay.metrics.tools.conventions import Convention, conventions
+from clickassay.metrics.tools.formulas import AuditScale
 from clickassay.patterns.results import number_results
 
 NEEDS_POOL = "needs judged results that no list shows: give --judgments"

@@ -7,7 +7,7 @@ import polars as pl
 
 from clickassay.core.records import Floats
 from clickassay.core.special import stdtr, stdtrit
-from clickassay.correlation.multiplicity import holm
+from clickassay.correlation.uncertainty.multiplicity import holm
 from clickassay.studies.evaluation.forms import COMPARISONS
 
 RESAMPLES = 10_000

@@ -18,9 +18,9 @@ from clickassay.core.errors import (
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings, load_settings
-from clickassay.core.text import listed
+from clickassay.core.text.words import listed
 from clickassay.inputs.text.frames import is_list
-from clickassay.inputs.trec import (
+from clickassay.inputs.text.trec import (
     Source,
     plain_dict,
     read_numbers,

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from clickassay.core import escape
 from clickassay.core.errors import SettingsError
-from clickassay.core.escape import latex, markdown, terminal
-from clickassay.core.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
+from clickassay.core.files.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
+from clickassay.core.files.tables import write_table, writing_tables
 from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import versions
-from clickassay.core.tables import write_table, writing_tables
+from clickassay.core.text import escape
+from clickassay.core.text.escape import latex, markdown, terminal
 from clickassay.health.checks import BY_NAME, compared
 from clickassay.health.judgment_checks import judgment_checks
 from clickassay.inputs.sources.fingerprint import unchanged

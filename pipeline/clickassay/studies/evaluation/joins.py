@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError, NothingInCommonError
 from clickassay.core.settings import Settings
-from clickassay.core.text import number, plural, visible
+from clickassay.core.text.words import number, plural, visible
 from clickassay.health.overlap import Side, names_apart, rank_findings
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import NO_GRADE, Lists, measure_values

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.records import Floats
-from clickassay.inputs.trec import Sizes, ranking
+from clickassay.inputs.text.trec import Sizes, ranking
 from clickassay.metrics.lists import NO_GRADE, Grades, Lists, SinglePrecision
 
 
@@ -27,7 +27,7 @@ def ranked_lists(
     max_grade
         Largest grade that the pool has a place for; not below the grades of `qrels`.
 
-    Results are in the order of `inputs.trec.ranking`.
+    Results are in the order of `inputs.text.trec.ranking`.
     """
     numbers = pl.DataFrame({"query": queries}, schema={"query": pl.String}).with_row_index("q")
     graded = qrels.join(numbers, on="query").select("q", "doc", "grade")

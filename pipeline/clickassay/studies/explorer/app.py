@@ -19,9 +19,9 @@ with app.setup:
     import marimo as mo
 
     from clickassay.core.errors import ClickassayError
-    from clickassay.core.escape import terminal
+    from clickassay.core.files.tables import as_csv, as_json
     from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
-    from clickassay.core.tables import as_csv, as_json
+    from clickassay.core.text.escape import terminal
     from clickassay.metrics.clicks import CLICK_METRICS
     from clickassay.studies.explorer import charts, markup
     from clickassay.studies.explorer import panels as pieces

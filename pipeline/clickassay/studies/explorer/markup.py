@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from clickassay.core.escape import html
+from clickassay.core.text.escape import html
 from clickassay.studies.questions import cells
 
 MOST_ROWS = 200

@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.run import HEALTH_CHECKS
-from clickassay.core.escape import html
+from clickassay.core.files.tables import as_csv, as_json
 from clickassay.core.records import SampleKey
 from clickassay.core.settings import Settings
-from clickassay.core.tables import as_csv, as_json
-from clickassay.core.text import capital
+from clickassay.core.text.escape import html
+from clickassay.core.text.words import capital
 from clickassay.health.checks import fired
 from clickassay.metrics.clicks import good_masks
 from clickassay.studies.explorer.arithmetic import (

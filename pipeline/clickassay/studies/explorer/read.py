@@ -8,12 +8,11 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import ReportError
-from clickassay.core.privacy import MIN_USERS, QueryLabels
 from clickassay.core.records import Integers, SampleKey
+from clickassay.core.text.privacy import MIN_USERS, QueryLabels
 from clickassay.findings.arrays import editorial_names
 from clickassay.findings.run import Run, open_run
-from clickassay.metrics.clicks import CLICK_METRICS
-from clickassay.metrics.null_success import null_success
+from clickassay.metrics.clicks import CLICK_METRICS, null_success
 from clickassay.studies.questions import PageQuestions
 
 NEEDED = ("statistics", "configurations", "patterns", "correlations")

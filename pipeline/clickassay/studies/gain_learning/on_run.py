@@ -9,7 +9,7 @@ from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import LearningError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
-from clickassay.core.text import did_you_mean
+from clickassay.core.text.words import did_you_mean
 from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import open_run
 from clickassay.metrics.catalogue import METRICS

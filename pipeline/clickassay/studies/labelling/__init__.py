@@ -2,7 +2,7 @@
 
 - ``inputs``, ``pool``: the inputs of a plan; ``ordered_logit``: probabilities of grades from scores.
 - ``moments``, ``joint_moments``: moments of performance before a label is known.
-- ``sampling``, ``draws``: the sampling distribution of queries; the draws.
+- ``sampling``: the sampling distribution of queries.
 - ``plan``, ``plan_folder``: plans, and their folder; ``next_sheet``: what a run proposes to judge.
 - ``estimate``, ``answer``: estimates from labels.
 """

@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import ActiveError, InputError, NothingInCommonError
-from clickassay.core.escape import defused
 from clickassay.core.settings import Settings
-from clickassay.core.text import count, plural
+from clickassay.core.text.escape import defused
+from clickassay.core.text.words import count, plural
 from clickassay.health.overlap import Side, names_apart, rank_findings
-from clickassay.inputs.columns import JUDGMENTS, Wanted
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.inputs.tables import collected, read_input
-from clickassay.inputs.trec import ranked, read_run
+from clickassay.inputs.text.trec import ranked, read_run
+from clickassay.inputs.types.columns import JUDGMENTS, Wanted
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.studies.labelling.ordered_logit import fit_ordered_logit
 from clickassay.studies.labelling.pool import Pool, RankedDocuments, pool_of

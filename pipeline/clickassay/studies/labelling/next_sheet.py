@@ -9,9 +9,9 @@ import polars as pl
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.errors import ActiveError
-from clickassay.core.output import SETTINGS_FILE, published_folder, write_json
+from clickassay.core.files.output import SETTINGS_FILE, published_folder, write_json
+from clickassay.core.files.tables import write_table, writing_tables
 from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice
-from clickassay.core.tables import write_table, writing_tables
 from clickassay.findings.run import open_run
 from clickassay.findings.samples import largest_samples
 from clickassay.studies.labelling.plan_folder import TO_LABEL, write_sheet

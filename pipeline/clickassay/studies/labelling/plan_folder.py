@@ -12,8 +12,8 @@ from clickassay.core.contracts.columns import QUERY
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import ActiveError
 from clickassay.core.files.documents import check_form, read_json
-from clickassay.core.output import SETTINGS_FILE, published_folder, write_json
-from clickassay.core.tables import as_csv, scan_parquet, write_table, writing_tables
+from clickassay.core.files.output import SETTINGS_FILE, published_folder, write_json
+from clickassay.core.files.tables import as_csv, scan_parquet, write_table, writing_tables
 from clickassay.studies.labelling.inputs import KEY
 
 PLAN_QUERIES = Table(

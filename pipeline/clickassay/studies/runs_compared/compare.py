@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS
-from clickassay.correlation.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.run import Run
 from clickassay.studies.runs_compared.numbers import DiffOptions, compare_numbers
 from clickassay.studies.runs_compared.read import RecordedPair, entries, read_for_comparison

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from clickassay.core.records import Floats, Sample
 from clickassay.core.special import ndtr, ndtri
-from clickassay.correlation.jackknife import (
+from clickassay.correlation.rankers import covariance_contributions, exact_correlations, within_queries
+from clickassay.correlation.uncertainty.jackknife import (
     CONFIDENCE,
     DIFFERENCE_DEGREES,
     Deviations,
@@ -27,8 +28,7 @@ from clickassay.correlation.jackknife import (
     no_rounding,
     p_value,
 )
-from clickassay.correlation.rankers import covariance_contributions, exact_correlations, within_queries
-from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
+from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, moments_of, without_rounding
 
 Statistic = Callable[[Floats], Floats]

@@ -12,8 +12,8 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SAMPLE_COLUMNS, Floats, Sample, SampleKey, pairs_of
-from clickassay.correlation.jackknife import no_rounding
-from clickassay.correlation.multiplicity import ALPHA, holm
+from clickassay.correlation.uncertainty.jackknife import no_rounding
+from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
 from clickassay.findings.arrays import folds_of, graded_sample, sample_without
 from clickassay.findings.run import Run
 from clickassay.metrics.clicks import CLICK_METRICS

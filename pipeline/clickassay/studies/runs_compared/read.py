@@ -11,7 +11,7 @@ import polars as pl
 from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES
 from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.run import STATISTICS
-from clickassay.core.text import plural
+from clickassay.core.text.words import plural
 from clickassay.findings.run import Run, broken, open_run
 from clickassay.inputs.sources.fingerprint import recorded_digest
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clickassay.inputs.simulate import row_groups as groups
-from clickassay.inputs.simulate.row_groups import row_groups
+from clickassay.inputs.simulate import simulation as groups
 from clickassay.inputs.simulate.rows import ClickRows
+from clickassay.inputs.simulate.simulation import row_groups
 
 SCHEMA = pa.schema({"search_id": pa.int64()})
 

@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from clickassay.core.errors import OutputError, SimulationError
-from clickassay.inputs.simulate.row_groups import ROW_GROUP
-from clickassay.inputs.simulate.simulation import simulate
+from clickassay.inputs.simulate.simulation import ROW_GROUP, simulate
 from clickassay.inputs.simulate.traffic import PERIOD_SEARCHES, periods
 from clickassay.inputs.simulate.worlds import WORLDS
 from support.logs.simulated_log import rows, truth_of

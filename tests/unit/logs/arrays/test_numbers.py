@@ -4,7 +4,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.logs.arrays.numbers import Growing, Numbers, among, distinct, first_rows, is_in, repeated
+from clickassay.logs.arrays.columns.numbers import (
+    Growing,
+    Numbers,
+    among,
+    distinct,
+    first_rows,
+    is_in,
+    repeated,
+)
 from clickassay.patterns.sums import order_of, sorted_values
 
 KEYS = st.one_of(st.integers(0, 5), st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**63, 2**64 - 1]))

@@ -3,8 +3,8 @@
 import numpy as np
 
 from clickassay.logs.arrays.clicks import AttributedClicks
-from clickassay.logs.arrays.columns import Clicks, Searches
-from clickassay.logs.arrays.numbers import mixed_pair
+from clickassay.logs.arrays.columns.batch import Clicks, Searches
+from clickassay.logs.arrays.columns.numbers import mixed_pair
 from clickassay.logs.arrays.visits import VisitLimits, _numbered, visits
 
 HOUR = 3_600_000

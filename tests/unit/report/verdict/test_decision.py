@@ -5,8 +5,8 @@ from typing import get_args
 import polars as pl
 import pytest
 
-from clickassay.core.text import MINUS
-from clickassay.correlation.jackknife import HEAVY_TAIL
+from clickassay.core.text.words import MINUS
+from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
 from clickassay.findings.decision import Kind, decide, decide_run
 from clickassay.health.checks import BY_NAME, HealthCheck
 from clickassay.report.verdict.decision import Advice, advise, advise_run

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clickassay.core.text import MINUS
+from clickassay.core.text.words import MINUS
 from clickassay.report.verdict.sentences import verdict_sentence, write_findings
 from support.reports.verdict_world import (
     KEY,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from clickassay.core.errors import ReportError
-from clickassay.core.escape import markdown
+from clickassay.core.text.escape import markdown
 from clickassay.report.build import write_report
 from clickassay.report.writers.page import MAX_PACKED, MAX_PACKED_FULL, script
 from support.places import ROOT

@@ -5,7 +5,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from clickassay.core.escape import markdown
+from clickassay.core.text.escape import markdown
 from clickassay.findings.decision import decide
 from clickassay.report.verdict.decision import advise
 from clickassay.report.writers.summary import MOST, summary_markdown

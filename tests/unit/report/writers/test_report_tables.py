@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from clickassay.core.text import visible
+from clickassay.core.text.words import visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.cells import Row, Share, Spelled, p_cell
 from clickassay.report.model import ROWS_SHOWN, ReportTable

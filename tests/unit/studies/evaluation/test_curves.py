@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from clickassay.inputs.trec import read_qrels, read_run
+from clickassay.inputs.text.trec import read_qrels, read_run
 from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
 from clickassay.studies.evaluation.lists import ranked_lists
 

@@ -6,7 +6,7 @@ import pytest
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
-from clickassay.inputs.trec import read_qrels, read_run
+from clickassay.inputs.text.trec import read_qrels, read_run
 from clickassay.metrics.lists import measure_values
 from clickassay.metrics.names import parse_measure
 from clickassay.studies.evaluation.lists import ranked_lists

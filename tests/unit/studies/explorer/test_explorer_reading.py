@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import ReportError
-from clickassay.core.escape import terminal
-from clickassay.core.privacy import with_digests
 from clickassay.core.records import SampleKey
+from clickassay.core.text.escape import terminal
+from clickassay.core.text.privacy import with_digests
 from clickassay.studies.explorer import charts
 from clickassay.studies.explorer import panels as pieces
 from clickassay.studies.explorer import read as reading

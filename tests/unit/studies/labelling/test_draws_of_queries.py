@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from clickassay.core.errors import ActiveError
-from clickassay.studies.labelling.draws import BLOCK, draw
+from clickassay.studies.labelling.plan import BLOCK, draw
 
 
 def rng(seed=3):

@@ -8,10 +8,9 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import OutputError
-from clickassay.core.text import number
+from clickassay.core.text.words import number
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.numbers import DiffOptions
-from clickassay.studies.runs_compared.report.figures import is_share
 from clickassay.studies.runs_compared.report.page import (
     build_comparison,
     check_comparison_place,
@@ -19,6 +18,7 @@ from clickassay.studies.runs_compared.report.page import (
     comparison_markdown,
     write_comparison,
 )
+from clickassay.studies.runs_compared.report.sections import is_share
 from clickassay.studies.runs_compared.words import headline, sentences
 from support.reports.harmful import HARMS
 from support.reports.report_runs import Page

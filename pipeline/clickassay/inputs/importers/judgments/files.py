@@ -17,7 +17,7 @@ from clickassay.inputs.importers.judgments.tables import table_ratings
 from clickassay.inputs.paths import is_text
 from clickassay.inputs.text import layouts
 from clickassay.inputs.text.detect import recognise
-from clickassay.inputs.trec import qrels_lines, subtopics
+from clickassay.inputs.text.trec import qrels_lines, subtopics
 
 IMPORTED_LAYOUTS = {
     layouts.JUDGMENTS.name: "table",

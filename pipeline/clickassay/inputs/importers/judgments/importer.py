@@ -9,8 +9,6 @@ from typing import Literal
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
-from clickassay.inputs import columns
-from clickassay.inputs.arrow import arrow_schema
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     JUDGMENTS,
@@ -39,6 +37,8 @@ from clickassay.inputs.text.grades import (
     qrels_grade,
     value_key,
 )
+from clickassay.inputs.types import columns
+from clickassay.inputs.types.columns import arrow_schema
 
 BY_JUDGE = arrow_schema(columns.JUDGMENTS, "judge")
 """One row per (query, url, grade, judge), where there are several judges."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clickassay.core.errors import InputError
+from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Progress
-from clickassay.core.tables import scan_parquet
 from clickassay.inputs.files import READ_ERRORS, malformed, unreadable_file
 from clickassay.inputs.importers.judgments.rating import BLANK, UNRATED, FoundRating, ReadOptions
 from clickassay.inputs.text import rows

@@ -5,7 +5,7 @@ A result list is that of the hits, or the known beginning of the page that impre
 
 import polars as pl
 
-from clickassay.core.tables import scan_parquet
+from clickassay.core.files.tables import scan_parquet
 from clickassay.inputs.importers.base import CanonicalFolder, height
 
 _ID = "query_id"

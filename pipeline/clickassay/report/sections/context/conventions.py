@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.records import SampleKey
-from clickassay.core.text import listed, number
+from clickassay.core.text.words import listed, number
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.run import Run
 from clickassay.report.cells import Cell, Row

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clickassay.core.text import sentence, visible
+from clickassay.core.text.words import sentence, visible
 from clickassay.findings.run import Run
 from clickassay.inputs.sources.fingerprint import recorded_digest
 from clickassay.report.cells import Cell, Row

@@ -8,7 +8,7 @@ from itertools import combinations
 import polars as pl
 
 from clickassay.core.records import SampleKey
-from clickassay.core.text import count, listed, number, plural, sentence, visible
+from clickassay.core.text.words import count, listed, number, plural, sentence, visible
 from clickassay.findings.estimates import Estimate, estimate, not_computed
 from clickassay.findings.run import OWN_SPLITS, Run, in_order
 from clickassay.metrics.editorial import EDITORIAL_METRICS

@@ -7,7 +7,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
-from clickassay.core.text import capital, number
+from clickassay.core.text.words import capital, number
 from clickassay.findings.estimates import Estimate, not_computed
 from clickassay.findings.run import Run
 from clickassay.report.cells import Row

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from clickassay.core.records import Floats
-from clickassay.core.text import count, number, percent
+from clickassay.core.text.words import count, number, percent
 from clickassay.findings.ranking import Ranking
 from clickassay.findings.run import Run
 from clickassay.report.cells import Row, Share

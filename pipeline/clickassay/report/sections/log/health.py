@@ -3,7 +3,7 @@
 Examples are left out: a page that is passed on shows no search ids, nor URLs of rare queries.
 """
 
-from clickassay.core.text import capital
+from clickassay.core.text.words import capital
 from clickassay.findings.run import Run
 from clickassay.health.checks import BY_NAME, OK, HealthCheck, fired, well_text
 from clickassay.report.cells import Cell, Row, Spelled

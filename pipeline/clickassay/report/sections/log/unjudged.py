@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.records import SampleKey
-from clickassay.core.text import number, percent, sentence, span
+from clickassay.core.text.words import number, percent, sentence, span
 from clickassay.findings.estimates import estimate, not_computed
 from clickassay.findings.run import Run
 from clickassay.report.cells import Cell, Row, Share

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.records import SampleKey
-from clickassay.core.text import count, number, percent, plural, visible
+from clickassay.core.text.words import count, number, percent, plural, visible
 from clickassay.findings.run import Run
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import click_rates

@@ -9,7 +9,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
-from clickassay.core.text import count, listed, number, percent, plural, visible
+from clickassay.core.text.words import count, listed, number, percent, plural, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.run import Run
 from clickassay.report.cells import Cell, Row

@@ -1,5 +1,5 @@
 """Bounds of measures over every way to grade the results that have no grade.
 
 - ``holes``: results without a grade, and lists in which they have one; ``extremes``: the bounds of a measure.
-- ``ratios``: the largest nDCG and NCG; ``pairs``: Inversions and TauDistance; ``stops``: ERR with utilities.
+- ``pairs``: Inversions and TauDistance.
 """

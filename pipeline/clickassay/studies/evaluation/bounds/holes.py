@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.core.records import Integers
-from clickassay.inputs.trec import Sizes
+from clickassay.inputs.text.trec import Sizes
 from clickassay.metrics.lists import Lists
 
 HoleGrades = Integers

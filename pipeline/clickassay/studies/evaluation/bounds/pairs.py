@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clickassay.core.records import Floats
-from clickassay.inputs.trec import Sizes
+from clickassay.inputs.text.trec import Sizes
 from clickassay.metrics.lists import Grades
 from clickassay.studies.evaluation.bounds.holes import HoleGrades, Holes
 

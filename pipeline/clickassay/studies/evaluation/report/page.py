@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from clickassay.core.escape import html
-from clickassay.core.text import listed, plural, visible
+from clickassay.core.text.escape import html
+from clickassay.core.text.words import listed, plural, visible
 from clickassay.report.build import write_table_files
 from clickassay.report.charts.lines import MOST_LINES
 from clickassay.report.model import Section

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.text import MINUS, number, plural, visible
+from clickassay.core.text.words import MINUS, number, plural, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.cells import Cell, Row, Spelled
 from clickassay.report.charts.lines import MOST_LINES, Line, curves, difference_bars

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleChoice
-from clickassay.core.text import did_you_mean, listed
+from clickassay.core.text.words import did_you_mean, listed
 from clickassay.health.checks import OK, Severity
 from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
 

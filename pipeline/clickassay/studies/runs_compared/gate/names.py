@@ -5,7 +5,7 @@ from pathlib import Path
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
-from clickassay.core.text import did_you_mean
+from clickassay.core.text.words import did_you_mean
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.definition import Measure

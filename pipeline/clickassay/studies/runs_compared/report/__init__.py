@@ -1,4 +1,4 @@
 """The page of a comparison of two runs.
 
-- ``figures``, ``sections``: pictures and tables; ``page``: written as HTML and Markdown.
+- ``sections``: tables and pictures; ``page``: written as HTML and Markdown.
 """

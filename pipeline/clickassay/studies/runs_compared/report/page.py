@@ -8,8 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import STATISTICS
-from clickassay.core.escape import html
-from clickassay.core.output import (
+from clickassay.core.files.output import (
     SETTINGS_FILE,
     check_apart,
     check_free,
@@ -20,7 +19,8 @@ from clickassay.core.output import (
 )
 from clickassay.core.provenance import versions
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
-from clickassay.core.text import visible
+from clickassay.core.text.escape import html
+from clickassay.core.text.words import visible
 from clickassay.findings.run import open_run
 from clickassay.findings.samples import largest_samples
 from clickassay.report.build import write_table_files

@@ -1,0 +1,1 @@
+"""Commands on finished runs: check, compare, query."""

@@ -1,0 +1,118 @@
+"""`clickassay check`: the gate of a nightly job."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clickassay.cli.console import conclude, say, show_table, write_json
+from clickassay.cli.options import JSON, RUN, SampleOptions
+from clickassay.core.text.words import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clickassay.studies.runs_compared.gate.outcome import Outcome
+
+SCHEMA = 1
+"""Number of the form of the JSON document."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which rules are checked, and how."""
+
+    rules: Annotated[
+        Path | None, typer.Option(metavar="FILE", help='TOML with a list: rules = ["coverage >= 0.8", …].')
+    ] = None
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", metavar="TEXT", help="One rule; repeat it for several.")
+    ] = None
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Also exit code 1 for rules whose interval leaves them open.")
+    ] = False
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The rules as they were written, or those by default."""
+        from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES
+        from clickassay.studies.runs_compared.gate.rules_file import read_rules_file
+
+        given = (*(() if self.rules is None else read_rules_file(self.rules)), *(self.rule or ()))
+        return given or DEFAULT_RULES
+
+
+def check(run_folder: RUN, rules: Rules, sample: SampleOptions, json: JSON = False) -> None:
+    """Check rules that a run must keep, and end with exit code 1 if one is broken.
+
+    A rule about a correlation, a difference or a mean is broken only if its whole 95 % interval breaks it.
+    Rules are such as:
+
+    `coverage >= 0.8`, `queries >= 500`, `health == "ok"`, `mean(ERR) >= 0.4`,
+    `correlation(ERR, MeanRR) >= 0.3`, `difference(ERR, NDCG, MeanRR) >= 0`,
+    `not worse than reports/last`
+
+    Without rules: `health != "finding"` and `queries >= 50`.
+
+    Examples
+    --------
+        clickassay check reports/today --rules rules.toml
+
+        clickassay check reports/today --rule "not worse than reports/last in ERR, MeanRR"
+    """
+    from clickassay.studies.runs_compared.gate.check import check_run
+    from clickassay.studies.runs_compared.gate.grammar import parse_rules
+
+    found = check_run(run_folder, parse_rules(rules.texts), sample.choice)
+    fails = any(one.fails(strict=rules.strict) for one in found)
+    if json:
+        write_json({
+            "schema": SCHEMA, "run": str(run_folder), "passed": not fails, "strict": rules.strict,
+            "rules": [one.as_data() for one in found],
+        })  # fmt: skip
+    else:
+        _show(found, strict=rules.strict)
+    conclude(is_finding=fails, stderr=json)
+
+
+def _show(found: "Sequence[Outcome]", *, strict: bool) -> None:
+    heads = ("rule", "", "about", "value", "95 % interval")
+    rows = [
+        (one.rule, str(one.state), "" if one.sample is None else one.sample.label, *_numbers(one))
+        for one in found
+    ]
+    show_table(heads, rows, numbers=heads[-2:])
+    say(*(f"{str(one.state).upper()} {one.rule}: {one.reason}" for one in found if one.needs_words))
+    for caution in dict.fromkeys(one.found.caution for one in found if one.found.caution):
+        number = sum(one.found.caution == caution for one in found)
+        say(f"Caution, {plural(number, 'interval')}: {caution}")
+    say(_summary(found, strict=strict))
+
+
+def _numbers(one: "Outcome") -> tuple[str, str]:
+    found = one.found
+    if found.value is None:
+        return one.status or "", ""
+    if found.is_exact:
+        return f"{found.value:,.6g}" if found.value % 1 else f"{found.value:,.0f}", ""
+    ends = "" if found.low is None or found.high is None else f"{found.low:.3f} to {found.high:.3f}"
+    is_change = one.comparison is None
+    return f"{'change ' if is_change else ''}{found.value:{'+' if is_change else ''}.4f}", ends
+
+
+def _summary(found: "Sequence[Outcome]", *, strict: bool) -> str:
+    """Return the last line, e.g. ``3 rules: 1 broken, 1 open, 1 holds.``."""
+    from clickassay.studies.runs_compared.gate.outcome import RuleState
+
+    counts = {state: sum(one.state == state for one in found) for state in RuleState}
+    order = (RuleState.BROKEN, RuleState.UNDECIDED, RuleState.OPEN, RuleState.HOLDS)
+    words = {RuleState.HOLDS: "kept"}
+    parts = [f"{counts[state]} {words.get(state, state)}" for state in order if counts[state]]
+    passed = not any(one.fails(strict=strict) for one in found)
+    end = (
+        ""
+        if not passed or not counts[RuleState.OPEN]
+        else " Open rules pass; --strict takes them for broken."
+    )
+    return f"{plural(len(found), 'rule')}: {', '.join(parts)}.{end}"

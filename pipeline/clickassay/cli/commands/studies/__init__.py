@@ -1,0 +1,1 @@
+"""Commands that ask questions beside a run: an audit, evaluation, labelling, learned gains, power."""

@@ -1,0 +1,1 @@
+"""What fitted click models say of users: examination, grades, cascade effects."""

@@ -1,0 +1,258 @@
+"""Results whose clicks collapse under a better one, as in Figure 2 of Chapelle et al. 2009.
+
+There the CTR of a URL in position 1 is 9 times that of the same URL in position 2, below an excellent one,
+while on average position 1 has twice the CTR of position 2. How such pairs are found is
+*ours* (method 6.2).
+"""
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.click_models.effects.below_better import markets_with_effect
+from clickassay.core.contracts.clicks import CASCADE_EFFECTS
+from clickassay.core.records import Floats, Grades, Integers, JudgedConfigurations
+
+MAX_QUERIES = 20
+"""Queries that are kept for each market, depth and judge."""
+
+MIN_SESSIONS = 20
+"""Sessions that an exposure must have to be compared.
+
+With fewer the error of log(ctr) is not reliable: the logarithm of a rate of few sessions is skewed.
+"""
+
+ONE_SIDED_ALPHA = 0.025
+"""One-sided: the largest chance of any false effect among all pairs that are compared."""
+
+DIGITS = 12
+"""Decimals of `min_excess_ctr_ratio` that count for order: smaller differences are rounding."""
+
+EXPOSURE = ("market", "result", "position", "better", "better_position")
+
+
+def cascade_effects(judged: JudgedConfigurations, *, judge: str, depth: int) -> pl.DataFrame:
+    """Find the results that lose most clicks when a better one stands above them.
+
+    Parameters
+    ----------
+    judged
+        Configurations of `judge` at `depth`, over all markets.
+
+    Returns
+    -------
+    Rows of contracts.clicks.CASCADE_EFFECTS: those of `clearest_pairs`, of markets in which the clicks on all
+    results together are significantly fewer below a better one (`below_better.markets_with_effect`).
+    """
+    places = _compared_places(judged)
+    there = places.filter(pl.col("market").is_in(markets_with_effect(places)))
+    return _clearest(judged, there, judge=judge, depth=depth)
+
+
+def clearest_pairs(judged: JudgedConfigurations, *, judge: str, depth: int) -> pl.DataFrame:
+    """Find the results that lose most clicks below a better one, whether or not the others do.
+
+    A result is a query's URL with its grade; a URL shown twice in a list counts at its first place. It is
+    *alone* where no result above it has a higher grade, and *below* where one has: below the first of those
+    with the highest grade. An exposure adds up the configurations that show it alone in one position, or
+    below one better result, the two in the same positions. Only exposures of at least `MIN_SESSIONS` sessions
+    count. Each exposure alone that has a click is compared with each exposure below::
+
+        excess = log(ctr_alone / ctr_below) - log(average_alone / average_below)
+        se^2 = 1/(c_a + 1/2) - 1/(n_a + 1) + 1/(c_b + 1/2) - 1/(n_b + 1)
+        min_excess_ctr_ratio = exp(excess - z se),  z = the normal quantile of 1 - 0.025 / pairs
+
+    with ctr = (c + 1/2) / (n + 1) for c clicks in n sessions, and average = clicks in that position /
+    sessions over all judged configurations of the market; positions below that no one clicks are left out.
+    The quantile takes account of all pairs of the market that are compared (Bonferroni): the clearest of
+    thousands looks clear by chance alone.
+
+    Parameters
+    ----------
+    judged
+        Configurations of `judge` at `depth`, over all markets.
+
+    Returns
+    -------
+    Rows of contracts.clicks.CASCADE_EFFECTS: of each query the pair with the largest
+    min_excess_ctr_ratio (of equal ones the first by URL, position_alone, position_below, better_position,
+    better_url), and of these by market at most `MAX_QUERIES`, the largest first, equal ones by query. Only
+    pairs with min_excess_ctr_ratio > 1.
+    """
+    return _clearest(judged, _compared_places(judged), judge=judge, depth=depth)
+
+
+def _clearest(judged: JudgedConfigurations, places: pl.DataFrame, *, judge: str, depth: int) -> pl.DataFrame:
+    named = _with_texts(judged, _pairs(_exposures(places)))
+    value = pl.col("min_excess_ctr_ratio").round(DIGITS)
+    tie = ("url", "position_alone", "position_below", "better_position", "better_url")
+    best = named.sort(value, *tie, descending=[True, *(False for _ in tie)])
+    best = best.unique(["market", "query"], keep="first", maintain_order=True)
+    best = best.sort("market", value, "query", descending=[False, True, False])
+    ranked = best.with_columns(
+        (pl.int_range(pl.len()).over("market") + 1).alias("rank"),
+        pl.lit(depth).alias("depth"),
+        pl.lit(judge).alias("judge"),
+    )
+    return CASCADE_EFFECTS.canonical(ranked.filter(pl.col("rank") <= MAX_QUERIES))
+
+
+def _compared_places(judged: JudgedConfigurations) -> pl.DataFrame:
+    """Return the places of judged configurations whose result is shown both alone and below.
+
+    Returns
+    -------
+    Rows (n, market, query, result, position, better, better_position, sessions, clicks, average): n is the
+    configuration, the next three and `better` are codes; where the result is alone, the latter is -1 and its
+    position 0.
+    """
+    markets = judged.rows["market"].rle_id().to_numpy().astype(np.int64)  # rows are in order of markets
+    sessions, clicks = _counts(judged)
+    better = better_positions(judged.grades)
+    row, column = _compared(judged.urls, better).nonzero()
+    above = better[row, column]
+    return pl.DataFrame(
+        {
+            "n": row,
+            "market": markets[row],
+            "query": judged.rows["query"].rle_id().to_numpy().astype(np.int64)[row],
+            "result": judged.urls[row, column].astype(np.int64),
+            "position": column + 1,
+            "better": np.where(above > 0, judged.urls[row, above - 1], -1).astype(np.int64),
+            "better_position": above,
+            "sessions": sessions[row],
+            "clicks": clicks[row, column],
+            "average": _averages(markets, sessions, clicks)[markets[row], column],
+        }
+    )
+
+
+def _counts(judged: JudgedConfigurations) -> tuple[Integers, Integers]:
+    """Return the (N,) sessions of the configurations, and the (N, k) clicks on their results."""
+    n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
+    size, depth = judged.grades.shape
+    clicks = np.zeros((size, depth), dtype=np.int64)
+    for place in range(depth):
+        clicked = (mask >> place) & 1 == 1
+        clicks[:, place] = np.bincount(n[clicked], weights=sessions[clicked], minlength=size)
+    return np.bincount(n, weights=sessions, minlength=size).astype(np.int64), clicks
+
+
+def better_positions(grades: Grades) -> Integers:
+    """Return the position of the best result above each result, if it is better.
+
+    Parameters
+    ----------
+    grades
+        (N, k) grades of results, best position first.
+
+    Returns
+    -------
+    (N, k) positions from 1: of those above, the first with the highest grade; 0 where that is not higher.
+    """
+    better = np.zeros(grades.shape, dtype=np.int64)
+    highest = np.full(len(grades), np.iinfo(grades.dtype).min, dtype=grades.dtype)
+    place = np.zeros(len(grades), dtype=np.int64)
+    for column, own in enumerate(grades.T):
+        better[:, column] = np.where(highest > own, place, 0)
+        place = np.where(own > highest, column + 1, place)
+        highest = np.maximum(own, highest)
+    return better
+
+
+def _compared(results: NDArray[np.integer[Any]], better: Integers) -> NDArray[np.bool_]:
+    """Return (N, k) whether a place shows a result that can be compared, at its first place in the list."""
+    alone, below = np.zeros((2, results.max(initial=-1) + 1), dtype=np.bool_)
+    first = np.ones(results.shape, dtype=np.bool_)
+    for column in range(1, results.shape[1]):
+        first[:, column] = (results[:, :column] != results[:, [column]]).all(axis=1)
+    alone[results[first & (better == 0)]] = True
+    below[results[first & (better > 0)]] = True
+    compared: NDArray[np.bool_] = first & (alone & below)[results]
+    return compared
+
+
+def _averages(markets: Integers, sessions: Integers, clicks: Integers) -> Floats:
+    """Return the (markets, k) clicks in each position / sessions, over all configurations of the market."""
+    clicked = np.array([np.bincount(markets, column) for column in clicks.T]).T
+    averages: Floats = clicked / np.bincount(markets, weights=sessions)[:, None]
+    return averages
+
+
+def _exposures(places: pl.DataFrame) -> pl.DataFrame:
+    """Add up the configurations of each exposure; add the logarithm of its CTR / average, and its variance.
+
+    Cells of fewer than `MIN_SESSIONS` sessions are left out. `n` becomes the configuration with most
+    sessions, of several the first: that with the smallest id.
+    """
+    size = pl.lit(places["n"].max() or 0, pl.Int64) + 1
+    summed = places.group_by(EXPOSURE).agg(
+        pl.col("sessions", "clicks").sum(),
+        pl.col("average").first(),
+        (pl.col("sessions") * size + size - 1 - pl.col("n")).max().alias("largest"),
+    )
+    clicks, sessions = pl.col("clicks") + 0.5, pl.col("sessions") + 1
+    return summed.filter(pl.col("sessions") >= MIN_SESSIONS).select(
+        *EXPOSURE,
+        "sessions",
+        "clicks",
+        "average",
+        (size - 1 - pl.col("largest") % size).alias("n"),
+        ((clicks / sessions).log() - pl.col("average").log()).alias("log_ratio"),
+        (1 / clicks - 1 / sessions).alias("variance"),
+    )
+
+
+def _pairs(exposures: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs of an exposure alone and one below, of one result, with `min_excess_ctr_ratio` > 1."""
+    alone = exposures.filter(pl.col("better_position") == 0, pl.col("clicks") > 0)
+    below = exposures.filter(pl.col("better_position") > 0, pl.col("average") > 0)
+    alone = _with_quantile(alone.drop("better", "better_position"), below)
+    # most exposures below are in no pair: not if the largest ratio with the smallest variance is not enough
+    best = alone.group_by("result").agg(pl.col("log_ratio").max(), pl.col("variance", "quantile").min())
+    bound = _lower_bound(pl.col("log_ratio_alone") - pl.col("log_ratio"), "variance_alone", "variance")
+    candidates = below.join(best, on="result", suffix="_alone").filter(bound > 1)
+    pairs = alone.join(candidates.select(below.columns), on="result", suffix="_below")
+    bound = _lower_bound(pl.col("log_ratio") - pl.col("log_ratio_below"), "variance", "variance_below")
+    return pairs.with_columns(bound.alias("min_excess_ctr_ratio")).filter(pl.col("min_excess_ctr_ratio") > 1)
+
+
+def _with_quantile(alone: pl.DataFrame, below: pl.DataFrame) -> pl.DataFrame:
+    """Add the normal quantile by which lower bounds hold for all pairs of a market at once."""
+    exposures = (side.group_by("market", "result").len() for side in (alone, below))
+    both = next(exposures).join(next(exposures), on=["market", "result"], suffix="_below")
+    pairs = both.group_by("market").agg((pl.col("len") * pl.col("len_below")).sum().alias("pairs"))
+    quantiles = [NormalDist().inv_cdf(1 - ONE_SIDED_ALPHA / number) for number in pairs["pairs"].to_list()]
+    quantile = pairs.select("market", pl.Series("quantile", quantiles, dtype=pl.Float64))
+    return alone.join(quantile, on="market")
+
+
+def _lower_bound(excess: pl.Expr, *variances: str) -> pl.Expr:
+    return (excess - pl.col("quantile") * pl.sum_horizontal(variances).sqrt()).exp()
+
+
+def _with_texts(judged: JudgedConfigurations, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Replace codes by texts and grades, and clicks by CTRs."""
+    alone, below, better = (pairs[name] for name in ("n", "n_below", "better_position"))
+    lists, place = judged.rows["results"], pairs["position"]
+    columns = {
+        "market": judged.rows["market"].gather(alone),
+        "query": judged.rows["query"].gather(alone),
+        "url": lists.gather(alone).list.get(place - 1),
+        "grade": judged.grades[alone.to_numpy(), place.to_numpy() - 1],
+        "better_url": lists.gather(below).list.get(better - 1),
+        "better_grade": judged.grades[below.to_numpy(), better.to_numpy() - 1],
+        "better_position": better,
+        "min_excess_ctr_ratio": pairs["min_excess_ctr_ratio"],
+    }
+    for side, suffix in (("alone", ""), ("below", "_below")):
+        exposure = {name: pairs[name + suffix] for name in ("position", "sessions", "clicks", "average", "n")}
+        columns[f"position_{side}"] = exposure["position"]
+        columns[f"sessions_{side}"] = exposure["sessions"]
+        columns[f"ctr_{side}"] = exposure["clicks"] / exposure["sessions"]
+        columns[f"average_ctr_{side}"] = exposure["average"]
+        columns[f"configuration_{side}"] = judged.rows["configuration_id"].gather(exposure["n"])
+    return pl.DataFrame(columns)

@@ -1,0 +1,313 @@
+"""Folders that appear whole or not at all: written beside their place, then renamed."""
+
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from clickassay.core.errors import OutputError
+from clickassay.core.text import escape
+
+_LOCK = ".clickassay-work"
+"""The file by which a work folder is known as one of ours, locked by the process that uses it."""
+
+SETTINGS_FILE = "settings.json"
+"""The file by which a folder is known as one of ours; only such a folder is ever replaced."""
+
+
+@contextmanager
+def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
+    """Yield a temporary folder that becomes `place` when the block ends well, and is removed otherwise.
+
+    Parameters
+    ----------
+    place
+        Where the folder is to appear.
+    force
+        Replace a folder of ours that is there already.
+
+    Raises
+    ------
+    OutputError
+        If something is there already (or is not ours), or the disk is full or may not be written.
+    """
+    with _new_or_replaced(place, lambda: check_free(place, force=force)) as work:
+        yield work
+
+
+@contextmanager
+def new_folder(place: Path) -> Iterator[Path]:
+    """Yield a temporary folder as `published_folder` does, for what is only written to a new place.
+
+    Raises
+    ------
+    OutputError
+        If something is there already, be it an empty folder; or the disk is full or may not be written.
+    """
+    with _new_or_replaced(place, lambda: _check_new(place)) as work:
+        yield work
+
+
+@contextmanager
+def _new_or_replaced(place: Path, check: Callable[[], None]) -> Iterator[Path]:
+    check()
+    with writing_to(place), _parents(place) as parent, _work_folder(place, parent) as work:
+        yield work
+        check()  # once more: the work took its time
+        (work / _LOCK).unlink(missing_ok=True)
+        _move(work, place)
+
+
+def new_folder_in(parent: Path, prefix: str) -> Path:
+    """Make a folder of a name that is not taken, with the rights that the system gives to new folders."""
+    while True:
+        folder = parent / f"{prefix}{secrets.token_hex(4)}"
+        with suppress(FileExistsError):
+            folder.mkdir()
+            return folder
+
+
+@contextmanager
+def _work_folder(place: Path, parent: Path) -> Iterator[Path]:
+    """Yield a folder to work in, beside `place`: locked while it is used, and removed at the end."""
+    _sweep(parent)
+    work, lock = _locked_folder(parent, f".{place.name[:_MAX_PREFIX]}.")
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        os.close(lock)
+
+
+def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int]:
+    while True:
+        work = new_folder_in(parent, prefix)
+        try:
+            lock = os.open(work / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError:  # a full disk
+            work.rmdir()
+            raise
+        if _locks(lock) is not False and os.fstat(lock).st_nlink:
+            return work, lock
+        os.close(lock)  # another process took it for a leftover just now
+
+
+def _locks(handle: int) -> bool | None:
+    """Return whether a file is locked for this process from now on; None where the system has no locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _sweep(parent: Path) -> None:
+    """Remove work folders of processes that were killed: nobody holds their locks."""
+    for leftover in parent.glob(f".*.????????/{_LOCK}"):
+        with suppress(OSError):  # it may be another user's, or gone by now
+            handle = os.open(leftover, os.O_RDWR)
+            try:
+                if _locks(handle):
+                    shutil.rmtree(leftover.parent, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+def _check_new(place: Path) -> None:
+    _check_is_text(place)
+    if os.path.lexists(place):
+        raise OutputError(f"{place} exists already; choose another --out, or remove it first")
+
+
+@contextmanager
+def writing_to(place: Path) -> Iterator[None]:
+    """Turn an error of writing `place` into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(_cannot_write(place, error)) from error
+    except Exception as error:
+        if isinstance(error, OutputError) or not is_disk_full(error):
+            raise
+        raise OutputError(_disk_full(place)) from error
+
+
+@contextmanager
+def _parents(place: Path) -> Iterator[Path]:
+    """Make the folders above `place`; when the block fails, remove those that were not there before."""
+    missing = [folder for folder in place.parents if not folder.exists()]
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        yield place.parent
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):  # not made yet, or in use by another program
+                folder.rmdir()
+        raise
+
+
+def check_apart(place: Path, *inputs: str | Path | None) -> None:
+    """Refuse a place inside a folder that is an input: the next run would read it as a part of that.
+
+    Raises
+    ------
+    OutputError
+        If it lies there.
+    """
+    for path in inputs:
+        if path is not None and Path(path).is_dir() and place.resolve().is_relative_to(Path(path).resolve()):
+            raise OutputError(
+                f"{place} lies inside {path}, whose files are an input; choose a place outside of it"
+            )
+
+
+def check_free(place: Path, *, force: bool = False) -> None:
+    """Refuse to write over what is there; with `force`, over anything but a folder of ours.
+
+    Raises
+    ------
+    OutputError
+        If `place` is taken.
+    """
+    _check_is_text(place)
+    if "?" in str(place):  # DuckDB would put its write-ahead log in another folder
+        raise OutputError(
+            f"DuckDB cannot write a database to {place}: there is a ? in its path; choose another --out"
+        )
+    try:
+        taken = place.is_symlink() or (place.exists() and not (place.is_dir() and not any(place.iterdir())))
+    except OSError as error:
+        raise OutputError(_cannot_write(place, error)) from error
+    if not taken:
+        return
+    if not force:
+        raise OutputError(f"{place} exists already; choose another --out, or replace it with --force")
+    if place.is_symlink() or not place.is_dir() or not (place / SETTINGS_FILE).is_file():
+        raise OutputError(
+            f"{place} was not made by clickassay (no folder with {SETTINGS_FILE} in it); "
+            "--force does not replace it; choose another --out"
+        )
+
+
+def _check_is_text(place: Path) -> None:
+    if os.fsencode(place) != str(place).encode("utf-8", "replace"):
+        raise OutputError(f"the name of {place} is not UTF-8; choose another --out")
+
+
+def _move(work: Path, place: Path) -> None:
+    if not place.exists():
+        work.rename(place)
+        return
+    old = new_folder_in(place.parent, f".{place.name[:_MAX_PREFIX]}.")  # without a lock: no other sweeps it
+    try:
+        place.rename(old / "old")
+        _take_place(work, place, old / "old")
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _take_place(work: Path, place: Path, old: Path) -> None:
+    try:
+        work.rename(place)
+    except BaseException:
+        old.rename(place)  # what was there before is better than nothing
+        raise
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Return whether an error, or its cause, means that no more bytes can be written.
+
+    DuckDB and Polars put the system's error into text; a quota and a limit on the size of files count too.
+    """
+    while error is not None:
+        text = str(error).lower()
+        if getattr(error, "errno", None) in _FULL or any(phrase in text for phrase in _FULL_PHRASES):
+            return True
+        error = error.__cause__
+    return False
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL_PHRASES = tuple(os.strerror(number).lower() for number in _FULL)
+_MAX_PREFIX = 100  # characters of the place's name; a file name has 255 bytes at most
+
+
+def _cannot_write(place: Path, error: OSError) -> str:
+    if is_disk_full(error):
+        return _disk_full(place)
+    return f"cannot write {place}: {error.strerror or error}; choose another --out"
+
+
+def _disk_full(place: Path) -> str:
+    return f"disk full while writing {place}; nothing was left behind; free space or choose another --out"
+
+
+def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
+    r"""Write JSON for programs and people: indented, in UTF-8.
+
+    A path may hold bytes that are no text; Python keeps each as a lone surrogate, and JSON spells that
+    ``\udcff``, as reading it back expects.
+    """
+    text = escape.json(value, indent=2, sort_keys=sort_keys)
+    file.write_text(f"{text}\n", encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def published_file(place: Path, *, force: bool = False, ours: str) -> Iterator[Path]:
+    """Yield a temporary path for a file that becomes `place` when the block ends well.
+
+    Parameters
+    ----------
+    place
+        Where the file is to appear.
+    force
+        Replace a file of ours that is there already.
+    ours
+        Text at the beginning of a file by which it is known as one of ours.
+
+    Raises
+    ------
+    OutputError
+        If something is there already (or is not ours), or the disk is full or may not be written.
+    """
+    check_free_file(place, force=force, ours=ours)
+    with writing_to(place), _parents(place) as parent, _work_folder(place, parent) as work:
+        yield work / place.name
+        check_free_file(place, force=force, ours=ours)  # once more: the work took its time
+        (work / place.name).replace(place)
+
+
+def check_free_file(place: Path, *, force: bool, ours: str) -> None:
+    """Refuse to write over what is there; with `force`, over anything but a file of ours."""
+    _check_is_text(place)
+    if not os.path.lexists(place):
+        return
+    if not force:
+        raise OutputError(f"{place} exists already; choose another --out, or replace it with --force")
+    if place.is_symlink() or not place.is_file() or not _begins_with(place, ours):
+        raise OutputError(
+            f"{place} was not made by clickassay; --force does not replace it; choose another --out"
+        )
+
+
+def _begins_with(place: Path, ours: str) -> bool:
+    try:
+        with place.open("rb") as file:
+            return ours.encode() in file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise OutputError(_cannot_write(place, error)) from error
+
+
+_HEAD_BYTES = 2_000
+
+
+def check_place(out: Path, source: Path, *, force: bool) -> None:
+    """Refuse a place for results before any work is done."""
+    check_apart(out, source)
+    check_free(out, force=force)

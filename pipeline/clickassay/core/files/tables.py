@@ -1,0 +1,192 @@
+"""Tables on disk: Parquet of fixed bytes, ``run.duckdb``, and one line when they cannot be written."""
+
+import glob
+import itertools
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from clickassay.core.errors import ClickassayError, OutputError
+from clickassay.core.files.output import SETTINGS_FILE, is_disk_full, published_folder, write_json
+from clickassay.core.text import escape
+from clickassay.core.text.words import first_line
+
+
+@contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Let a Ctrl-C wait for the end of a block: inside the import of DuckDB it would abort the process.
+
+    Python hears signals in its main thread alone, so elsewhere nothing is held back.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if usual is None else usual)
+    if heard:
+        signal.raise_signal(signal.SIGINT)
+
+
+def write_database(names: Iterable[str], folder: Path, file: Path) -> None:
+    """Write Parquet files of a folder, `<name>.parquet`, as tables of these names into a new DuckDB database.
+
+    With one thread: several cost half as much CPU time again, save little wall time, and make a larger file.
+    With one compression of text (numbers keep theirs): the search for the best one takes longer. In one
+    transaction: after each, DuckDB waits for the disk.
+    """
+    with interrupts_later():
+        import duckdb  # noqa: PLC0415 - most commands write no database
+
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "threads": "1",
+        "force_compression": "dict_fsst",
+    }
+    with duckdb.connect(str(file), config=settings) as connection:
+        connection.begin()
+        for name in names:
+            path = glob.escape(str(folder / f"{name}.parquet"))
+            connection.read_parquet(path, hive_partitioning=False).create(name)
+        connection.commit()
+
+
+def scan_parquet(files: Path | Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of Parquet files, unread; names are taken as they are, whatever signs they hold."""
+    names = [files] if isinstance(files, Path) else list(files)
+    return pl.scan_parquet(names, glob=False, hive_partitioning=False)
+
+
+ROW_GROUP = 1 << 17
+
+
+def write_table(rows: pl.DataFrame | pl.LazyFrame | Iterable[pl.DataFrame], file: Path) -> None:
+    """Write rows that are in their contract's form as Parquet: same rows, same bytes, in memory or in pieces.
+
+    Pieces are at least one.
+    """
+    form: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "row_group_size": ROW_GROUP}
+    # level 1 costs a third less CPU than the default for files that are an eighth larger
+    if isinstance(rows, pl.DataFrame):
+        groups = list(_row_groups([rows]))
+        pl.concat(groups, rechunk=False).write_parquet(file, statistics=True, **form)
+        return
+    _write_pieces(_row_groups(_batches(rows) if isinstance(rows, pl.LazyFrame) else rows), file, form)
+
+
+def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    yield rows.clear().collect()  # without rows there are no batches
+    yield from rows.collect_batches(maintain_order=True)
+
+
+def _write_pieces(groups: Iterator[pl.DataFrame], file: Path, form: Mapping[str, Any]) -> None:
+    first, failed = next(groups), list[Exception]()
+
+    def each(*_: object) -> Iterator[pl.DataFrame]:
+        try:
+            yield from itertools.chain([first], groups)
+        except ClickassayError as error:
+            failed.append(error)  # Polars would make an error of its own of it
+            raise
+
+    source = register_io_source(each, schema=first.schema, is_pure=True)
+    try:
+        source.sink_parquet(file, statistics=True, **form)
+    except pl.exceptions.PolarsError as error:
+        raise (failed or [error])[0] from None
+
+
+def _row_groups(pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Cut pieces anew, each but the last as long as a row group; of no rows, yield one piece."""
+    held: list[pl.DataFrame] = []
+    for piece in pieces:
+        held.append(piece)
+        if sum(rows.height for rows in held) <= ROW_GROUP:
+            continue
+        whole = pl.concat(held)
+        last = (whole.height - 1) // ROW_GROUP * ROW_GROUP
+        yield from (_copied(whole[first : first + ROW_GROUP]) for first in range(0, last, ROW_GROUP))
+        held = [whole[last:]]
+    yield _copied(pl.concat(held))
+
+
+def _copied(group: pl.DataFrame) -> pl.DataFrame:
+    """Copy rows: a slice of lists keeps the whole buffer, and the sizes of pages would depend on it."""
+    return group[np.arange(group.height)]
+
+
+def write_tables(
+    out: Path,
+    tables: Mapping[str, pl.DataFrame],
+    info: Mapping[str, object],
+    *,
+    picture: str | None = None,
+    force: bool,
+) -> None:
+    """Write tables as Parquet, a picture, and how they were made into a folder, whole or not at all."""
+    with published_folder(out, force=force) as folder, writing_tables():
+        for name, frame in tables.items():
+            write_table(frame, folder / f"{name}.parquet")
+        if picture is not None:
+            (folder / "examination.svg").write_text(picture, encoding="utf-8")
+        write_json(folder / SETTINGS_FILE, info)
+
+
+@contextmanager
+def writing_tables() -> Iterator[None]:
+    """Turn errors of DuckDB and Polars into one line; `published_folder` does so for the system's."""
+    try:
+        yield
+    except _errors_of_writing() as error:
+        if type(error).__name__ == "InterruptException" or "KeyboardInterrupt" in str(error):
+            raise KeyboardInterrupt from None  # Ctrl-C while DuckDB writes, or looks at a frame
+        if is_disk_full(error):
+            raise
+        reason = first_line(error)
+        raise OutputError(
+            f"cannot write the tables: {reason}; is the disk full? Free space or choose another --out"
+        ) from error
+
+
+def _errors_of_writing() -> tuple[type[Exception], ...]:
+    """Return the errors of Polars, and those of DuckDB if it was imported."""
+    duckdb: Any = sys.modules.get("duckdb")
+    return (pl.exceptions.PolarsError, *((duckdb.Error,) if duckdb else ()))
+
+
+_EMPTY_LINE = '""'
+
+
+def as_csv(frame: pl.DataFrame) -> str:
+    r"""Return `frame` as CSV that neither a spreadsheet nor a parser misreads; lines end with ``\n``."""
+    columns = [_cells(frame[name]) for name in frame.columns]
+    lines = [map(escape.csv, frame.columns), *zip(*columns, strict=True)]
+    # parsers would skip a line that is all empty
+    return "".join([f"{','.join(cells) or _EMPTY_LINE}\n" for cells in lines])
+
+
+def _cells(column: pl.Series) -> list[str]:
+    """Return the cells of a column; of equal texts, one is escaped."""
+    values = column.to_list()
+    if column.dtype.is_numeric():
+        return ["" if value is None else str(value) for value in values]
+    if column.dtype == pl.String:
+        cells = {value: escape.csv(value) for value in dict.fromkeys(values)}
+        return [cells[value] for value in values]
+    return [escape.csv(value) for value in values]
+
+
+def as_json(frame: pl.DataFrame) -> str:
+    """Return `frame` as a JSON array of records, a record a line."""
+    body = ",\n".join(f"  {escape.json(row)}" for row in frame.iter_rows(named=True))
+    return f"[\n{body}\n]\n" if body else "[]\n"

@@ -1,0 +1,1 @@
+"""Text for people, and text that came from a log."""

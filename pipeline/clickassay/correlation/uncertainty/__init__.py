@@ -1,0 +1,1 @@
+"""Standard errors, noise, power and many tests at once."""

@@ -1,0 +1,1 @@
+"""Canonical columns and their types."""

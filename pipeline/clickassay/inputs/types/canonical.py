@@ -1,0 +1,141 @@
+"""Columns as they were read, brought to the canonical types of method 2."""
+
+from typing import Literal
+
+import polars as pl
+
+from clickassay.inputs.types.integers import as_digits, as_id, as_number, is_whole, number_in_text
+
+Kind = Literal["id", "text", "time", "texts", "integer", "any"]
+EXPECTED = {
+    "id": "integers or text",
+    "text": "text",
+    "time": "a timestamp, or integer milliseconds since 1970 (UTC)",
+    "texts": "a list of text",
+    "integer": "integers",
+    "any": "integers or text",
+}
+"""Description of each kind, for messages."""
+
+
+UTC = "UTC"
+"""Zone of times without one, unless another is given."""
+_FARTHEST_MS = 10**13
+"""Times (ms) within 317 years of 1970 are brought from a zone to UTC; others are out of range anyway."""
+
+
+def converted(
+    column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: bool, time_zone: str = UTC
+) -> pl.Expr | None:
+    """Bring a column to the canonical type of its kind.
+
+    Parameters
+    ----------
+    column, dtype
+        The column, and its type as it was read.
+    kind
+        What it has to hold.
+    from_text
+        Whether the file holds text only, so that times, numbers and lists are spelled out.
+    time_zone
+        Zone of times that have none: a local time that occurs twice is the earlier, one that does not exist
+        is null.
+
+    Returns
+    -------
+    Int64 or String for an id, String for text, Int64 (ms since 1970, UTC) for a time, List(String) for texts,
+    Int64 for an integer; null where a text is none of these. None if the type cannot hold the kind.
+    """
+    if isinstance(dtype, pl.Null):
+        return column.cast(_OF_NULLS.get(kind, pl.String()))
+    if kind == "any":
+        return column
+    is_text = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
+    if kind in ("id", "text"):
+        return _id_or_text(column, dtype, is_text=is_text, text_only=kind == "text")
+    if kind == "time":
+        return _time(column, dtype, is_text=is_text and from_text, time_zone=time_zone)
+    convert = {"integer": _integer, "texts": _texts}[kind]
+    return convert(column, dtype, is_text=is_text and from_text)
+
+
+def from_folder(value: str | None, kind: Kind, time_zone: str = UTC) -> str | int | None:
+    """Return the canonical value of a Hive partition, which a folder's name spells out."""
+    given = pl.DataFrame({"x": [value]}, schema={"x": pl.String})
+    expression = converted(pl.col("x"), pl.String(), kind, from_text=True, time_zone=time_zone)
+    found: str | int | None = given.select(expression).item() if expression is not None else None
+    return found
+
+
+_OF_NULLS = {"id": pl.Int64(), "time": pl.Int64(), "integer": pl.Int64(), "texts": pl.List(pl.String)}
+
+
+def _integer(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
+    return number_in_text(column) if is_text else _signed(column, dtype)
+
+
+def _signed(column: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+    return as_number(column, dtype) if is_whole(dtype) else None
+
+
+def _id_or_text(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, text_only: bool) -> pl.Expr | None:
+    if is_text:
+        return column.cast(pl.String)
+    if not is_whole(dtype):
+        return None
+    return as_digits(column, dtype) if text_only else as_id(column, dtype)
+
+
+def has_no_zone(dtype: pl.DataType | None) -> bool:
+    """Return whether a type is a timestamp without a zone."""
+    return isinstance(dtype, pl.Datetime) and dtype.time_zone is None
+
+
+def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, time_zone: str) -> pl.Expr | None:
+    if isinstance(dtype, pl.Datetime):
+        return _in_utc(column, time_zone) if has_no_zone(dtype) else column.dt.epoch("ms")
+    if is_text:
+        zoned, local = zoned_and_local(column)
+        number = column.str.strip_chars().str.to_integer(strict=False)
+        return pl.coalesce(number, zoned.dt.epoch("ms"), _in_utc(local, time_zone))
+    return _signed(column, dtype)
+
+
+def zoned_and_local(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return the times of ISO 8601 that have a zone, and the others of ISO 8601; null for any other text."""
+    iso = text.str.strip_chars().str.replace("T", " ", literal=True).str.replace(r"[Zz]$", "+0000")
+    zoned = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f%#z", time_unit="ms", time_zone="UTC", strict=False)
+    return zoned, iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="ms", strict=False)
+
+
+def _in_utc(local: pl.Expr, time_zone: str) -> pl.Expr:
+    """Milliseconds since 1970, UTC, of local times of a zone."""
+    ms = local.dt.epoch("ms")
+    if time_zone == UTC:
+        return ms
+    is_near = ms.abs() < _FARTHEST_MS
+    near = pl.when(is_near).then(ms).cast(pl.Datetime("ms"))
+    zoned = near.dt.replace_time_zone(time_zone, ambiguous="earliest", non_existent="null")
+    return pl.when(is_near).then(zoned.dt.epoch("ms")).otherwise(ms)
+
+
+# one item of a JSON array (RFC 8259): null, an integer, or a string whose surrogates come in pairs
+_JSON_ITEM = (
+    r"""(?:null|-?(?:0|[1-9]\d*)|"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u(?:[0-9a-ce-fA-CE-F][0-9a-fA-F]{3}"""
+    r"""|[dD][0-7][0-9a-fA-F]{2}|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))*")"""
+)
+_JSON_ARRAY = (
+    rf"^[ \t\r\n]*\[[ \t\r\n]*(?:{_JSON_ITEM}[ \t\r\n]*(?:,[ \t\r\n]*{_JSON_ITEM}[ \t\r\n]*)*)?\][ \t\r\n]*$"
+)
+
+
+def _texts(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
+    if is_text:  # a JSON array in a CSV cell; any other text has no results, and does not stop the reader
+        return pl.when(column.str.contains(_JSON_ARRAY)).then(column).str.json_decode(pl.List(pl.String))
+    if not isinstance(dtype, (pl.List, pl.Array)):
+        return None
+    inner: pl.DataType = dtype.inner  # type: ignore[assignment] # of a schema: never a class
+    is_integer = is_whole(inner) and not inner.is_float()
+    if not (isinstance(inner, (pl.String, pl.Categorical, pl.Enum, pl.Null)) or is_integer):
+        return None
+    return column if dtype == pl.List(pl.String) else column.cast(pl.List(pl.String))

@@ -1,0 +1,101 @@
+"""The columns of the canonical inputs, declared once: runs read them, importers and the simulator write them.
+
+docs/reference/formats.md describes how importers fill them; the README has them as a table.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.inputs.types.canonical import Kind
+
+TIME = pa.timestamp("ms", tz="UTC")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A column that an input may have.
+
+    Attributes
+    ----------
+    name, kind, meaning
+        Its name, the kind of its values, and what they mean.
+    optional, absent
+        Whether it may be missing, and the value it takes then.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str = ""
+    optional: bool = False
+    absent: str | int | None = None
+
+
+_MARKET = Wanted("market", "text", "country or site that is measured by itself", optional=True, absent=EVERY)
+
+SEARCHES = (
+    Wanted("search_id", "id", "names the search"),
+    Wanted("user_id", "id", "who searched"),
+    Wanted("query", "text", "what was asked, as it was typed"),
+    Wanted("timestamp", "time", "when the results were shown"),
+    Wanted("results", "texts", "URLs or documents shown, best first"),
+    _MARKET,
+    Wanted("page", "integer", "page of results, from 1", optional=True, absent=1),
+)
+CLICKS = (
+    Wanted("search_id", "id", "the search that showed what was clicked"),
+    Wanted("timestamp", "time", "when it was clicked"),
+    Wanted("url", "text", "the result that was clicked", optional=True),
+    Wanted("position", "integer", "or its place on the page, from 1", optional=True),
+)
+JUDGMENTS = (
+    Wanted("query", "text", "what was asked"),
+    Wanted("url", "text", "the result that was judged"),
+    Wanted("grade", "any", "0 to the highest grade, or a label of the scale"),
+    Wanted("judge", "text", "who judged, where there are several judges", optional=True, absent=EVERY),
+    _MARKET,
+)
+QUERIES = (
+    Wanted("query", "text", "what was asked; further columns are attributes of queries"),
+    _MARKET,
+)
+
+CANONICAL = {"searches": SEARCHES, "clicks": CLICKS, "judgments": JUDGMENTS, "queries": QUERIES}
+"""Columns of the canonical tables by the name of the table."""
+
+CLICKED = frozenset({"url", "position"})
+"""A table of clicks has one of these."""
+
+
+def required(columns: Sequence[Wanted]) -> frozenset[str]:
+    """Return the names of the columns that a table must have."""
+    return frozenset(column.name for column in columns if not column.optional)
+
+
+_TYPES: dict[Kind, Any] = {
+    "id": pa.int64(),
+    "text": pa.string(),
+    "time": TIME,
+    "texts": pa.list_(pa.string()),
+    "integer": pa.int64(),
+    "any": pa.int64(),
+}
+
+
+def arrow_schema(columns: Sequence[Wanted], *optional: str, **types: Any) -> Any:  # noqa: ANN401 - pyarrow
+    """Return the schema of a table with its required columns and these `optional` ones.
+
+    Parameters
+    ----------
+    columns
+        The columns that the table may have.
+    types
+        Arrow types by column, where they are not the usual ones of their kind.
+    """
+    names = required(columns) | set(optional)
+    return pa.schema(
+        {one.name: types.get(one.name, _TYPES[one.kind]) for one in columns if one.name in names}
+    )

@@ -1,0 +1,1 @@
+"""Columns of a batch as arrays of numbers."""

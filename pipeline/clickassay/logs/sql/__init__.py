@@ -1,0 +1,1 @@
+"""The SQL of the log stage as it is run: steps, translation, batches."""

@@ -1,0 +1,179 @@
+"""A log to its pattern table by the declared steps, all of them SQL, on any engine that runs these."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Generic
+
+import polars as pl
+
+from clickassay.core.progress import Event, Progress
+from clickassay.core.settings import Settings
+from clickassay.logs.engine import R, SqlEngine
+from clickassay.logs.sql.steps import (
+    CARRY_OVER,
+    FORM_SESSIONS,
+    FUNNEL,
+    FUNNEL_OF_SESSIONS,
+    NEVER_MS,
+    NEW_IDS,
+    PATTERNS,
+    READ_BATCH,
+    READ_LOG,
+    SEARCH_IDS,
+    Property,
+    Step,
+    results,
+    run_steps,
+    step_values,
+)
+from clickassay.patterns.counts import count_batch
+from clickassay.patterns.funnel import LogFunnel, check_log, orphan_click_rows
+from clickassay.patterns.health import LogCounts
+from clickassay.patterns.table import Pieces, StagedTable
+
+
+class SqlSessioniser(Generic[R]):
+    """Adds up the pattern table of a log, one batch after the other.
+
+    Parameters
+    ----------
+    engine
+        Runs the SQL.
+    settings
+        Depth, idle limit and scope, folds, normalisation.
+    by_url
+        Whether clicks name a URL, or else a position.
+    judged_queries
+        market (null = every market), query: sessions of other queries are only counted; None = keep all.
+    """
+
+    def __init__(
+        self, engine: SqlEngine[R], settings: Settings, *, by_url: bool, judged_queries: pl.DataFrame | None
+    ) -> None:
+        self._engine, self._settings = engine, settings
+        self._values = step_values(settings, by_url=by_url)
+        self._read: tuple[Step, ...] = READ_LOG
+        self._properties: set[Property] = set() if judged_queries is None else {"only_judged"}
+        self.funnel, self._health = LogFunnel(settings.stored_depth), LogCounts()
+        if judged_queries is not None:
+            engine.register("judged_queries", judged_queries)
+
+    def find_ambiguous_ids(self, searches: R, carried: R, ambiguous: R) -> None:
+        """Find the search ids that are ambiguous in all of a log in batches, which a batch alone cannot know.
+
+        Parameters
+        ----------
+        searches
+            All searches of the log.
+        carried, ambiguous
+            Searches carried over from its earlier parts, and the search ids that were found ambiguous there.
+        """
+        self._read = READ_BATCH
+        self._engine.show("ambiguous_log", ambiguous)
+        self._engine.show("searches_log", searches, carried)
+        self._run(SEARCH_IDS)
+
+    def add(
+        self,
+        searches: R,
+        clicks: R,
+        watermark_ms: int,
+        progress: Progress,
+        *,
+        carried: tuple[R, R] | None = None,
+    ) -> None:
+        """Process a batch: new rows, and those carried over from the batch before.
+
+        A log whose ambiguous search ids were not looked for is one batch, which finds them by itself.
+
+        Parameters
+        ----------
+        watermark_ms
+            No row of a later batch is older (ms since 1970, UTC).
+        """
+        carried_searches, carried_clicks = carried or (None, None)
+        self._engine.show("searches_log", searches, carried_searches)
+        self._engine.show("clicks_log", clicks, carried_clicks)
+        self._values["watermark_ms"] = watermark_ms
+        progress(Event("reading"))
+        self._run(self._read)
+        progress(Event("forming sessions"))
+        self._run(FORM_SESSIONS)
+        progress(Event("counting"))
+        counts = self._engine.rows_of(*(step.file for step in FUNNEL))
+        count_batch(
+            self.funnel, self._health, {step.name: rows for step, rows in zip(FUNNEL, counts, strict=True)}
+        )
+
+    def ambiguous(self) -> pl.LazyFrame:
+        """Return the search ids that are known to be ambiguous (search_id), of a log in batches."""
+        return self._fetched(SEARCH_IDS)[0]
+
+    def carry_over(self) -> list[pl.LazyFrame]:
+        """Return searches and clicks that the next batch reads again, and ids that no search has yet."""
+        self._run(CARRY_OVER)
+        return self._fetched(CARRY_OVER)
+
+    def ids(self, *, are_numbers: bool) -> pl.LazyFrame:
+        """Return the digests of the search ids that are new in the last batch (id), sorted, each once."""
+        self._run(NEW_IDS)
+        (ids,) = self._fetched(NEW_IDS, *(("has_number_ids",) if are_numbers else ()))
+        return ids.with_columns(pl.col("id").cast(pl.Int64 if are_numbers else pl.UInt64))
+
+    def start_afresh(self) -> None:
+        """Begin new sums."""
+        self.funnel, self._health = LogFunnel(self._settings.stored_depth), LogCounts()
+
+    def table(self, *, is_open: bool, info: Mapping[str, Any], progress: Progress) -> StagedTable:
+        """Return the pattern table of open sessions, or of closed ones."""
+        progress(Event("collecting the pattern table"))
+        which: tuple[Property, ...] = ("is_open",) if is_open else ()
+        self._run(PATTERNS, *which)
+        buckets = pl.col("user_buckets").cast(pl.UInt64, wrap_numerical=True)
+        configurations, patterns, queries = self._fetched(PATTERNS, *which)
+        sessions = self._engine.rows(FUNNEL_OF_SESSIONS[0].file)
+        masks = patterns.group_by("click_mask").agg(pl.col("sessions").sum()).collect(engine="streaming")
+        return StagedTable(
+            configurations=Pieces.of(configurations),
+            patterns=Pieces.of(patterns),
+            queries=Pieces.of(queries.with_columns(buckets)),
+            funnel=self.funnel.frame(masks, sessions, is_open=is_open),
+            info=info,
+            health=(LogCounts() if is_open else self._health).frame(),
+        )
+
+    def _run(self, steps: Iterable[Step], *more: Property) -> None:
+        run_steps(self._engine, steps, self._values, {*self._properties, *more})
+
+    def _fetched(self, steps: Iterable[Step], *more: Property) -> list[pl.LazyFrame]:
+        return self._engine.fetch(*(step.file for step in results(steps, {*self._properties, *more})))
+
+
+def sql_pattern_table(
+    engine: SqlEngine[R],
+    searches: R,
+    clicks: R,
+    settings: Settings,
+    judged_queries: pl.DataFrame | None,
+    *,
+    by_url: bool,
+    info: Mapping[str, Any],
+    progress: Progress,
+) -> StagedTable:
+    """Turn a whole log into its pattern table, as one batch: the engine bounds its memory by itself.
+
+    Raises
+    ------
+    InputError
+        If too many rows are unusable, or no usable search is left.
+    EngineError
+        If the engine gives up, or a check of the step fails.
+    """
+    sessioniser = SqlSessioniser(engine, settings, by_url=by_url, judged_queries=judged_queries)
+    sessioniser.add(searches, clicks, NEVER_MS, progress)
+    table = sessioniser.table(is_open=False, info=info, progress=progress)
+    orphan_clicks = sessioniser.funnel.orphan_clicks()["clicks"].sum()
+    rows = orphan_click_rows(ambiguous=0, out_of_time=0, unmatched=int(orphan_clicks))
+    funnel = pl.concat([table.funnel, rows]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
+    check_log(funnel, settings.max_rejected)
+    return replace(table, funnel=funnel, judged_queries=judged_queries)

@@ -1,0 +1,1 @@
+"""How other tools compute the same metrics."""

@@ -1,0 +1,303 @@
+"""The declared table of conventions: each quantity, how tools define it, and how that is computed.
+
+The conventions are those of trec_eval 9 and 10.0-rc3, gdeval, ir_measures 0.4.3, pytrec_eval-terrier 0.5.11,
+ranx 0.3.21, cwl_eval 1.0.12, trectools 0.0.50, rankkit 0.1.0, scikit-learn 1.9, and of the sources of
+Elasticsearch, OpenSearch and its Search Relevance Workbench, Quepid and RRE as of 2025.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from clickassay.core.records import Floats
+from clickassay.core.settings import Settings
+from clickassay.metrics.lists import Lists, measure_values
+from clickassay.metrics.names import parse_measure, spell_gains
+from clickassay.metrics.tools import formulas as tool_formulas
+from clickassay.metrics.tools.formulas import AuditScale
+
+Function = Callable[[Lists, AuditScale], Floats]
+
+
+@dataclass(frozen=True)
+class Convention:
+    """A definition of a quantity that some tools use.
+
+    Attributes
+    ----------
+    quantity
+        The name under which all of them report it.
+    measure
+        Name of the measure that is computed, in the grammar of measures; with `function` a label for it. In
+        the declared table braces stand for values of an `AuditScale`, also in `choice` and `tools`.
+    choice
+        How this definition differs from the others, in words.
+    tools
+        The tools that report it.
+    function
+        Computes it where the grammar of measures has no name for it.
+    needs_pool
+        Whether its value depends on judged results that the list does not show.
+    needs_unjudged
+        Whether it treats results without a grade differently from results of grade 0.
+    own
+        Values of the setting `pool` under which a run computes the quantity so.
+    column
+        The column of the run's configurations that then has it.
+    """
+
+    quantity: str
+    measure: str
+    choice: str
+    tools: str
+    function: Function | None = None
+    needs_pool: bool = False
+    needs_unjudged: bool = False
+    own: tuple[str, ...] = ()
+    column: str = ""
+
+    def fill_in(self, scale: AuditScale) -> "Convention":
+        """Return the convention with the values of a scale in place of the braces."""
+        values = _placeholders(scale)
+        name, choice, tools = (text.format(**values) for text in (self.measure, self.choice, self.tools))
+        return replace(
+            self,
+            measure=name if self.function is not None else str(spell_gains(parse_measure(name))),
+            choice=choice,
+            tools=tools,
+        )
+
+    def values(self, lists: Lists, scale: AuditScale) -> Floats:
+        """Return the (Q,) values of the lists; the convention must come from `fill_in`."""
+        if self.function is not None:
+            return self.function(lists, scale)
+        # the name has every parameter: of the settings only the top of the scale has an effect
+        settings = Settings(max_grade=scale.max_grade, relevant_grade=1, success_grade=0)
+        return measure_values(parse_measure(self.measure), lists, settings)
+
+
+def _placeholders(scale: AuditScale) -> dict[str, object]:
+    grades = range(scale.max_grade + 1)
+    return {
+        "k": scale.depth,
+        "rel": scale.relevant_grade,
+        "top": scale.max_grade,
+        "p": scale.persistence,
+        "more": scale.max_grade + 1,
+        "less": scale.max_grade - 1,
+        "half": (scale.max_grade + 1) // 2,
+        "shares": _numbers([grade / scale.max_grade for grade in grades]),
+        "exponential": _numbers([(2**grade - 1) / (2**scale.max_grade - 1) for grade in grades]),
+        "cut": _numbers([grade if grade >= scale.relevant_grade else 0 for grade in grades]),
+    }
+
+
+def _numbers(values: list[float]) -> str:
+    return " ".join(repr(value) for value in values)
+
+
+BOTH = ("judged", "shown")
+
+CONVENTIONS = (
+    Convention(
+        "nDCG", "nDCG(dcg='exp-log2')@{k}", "gain 2^g - 1, ideal list of the k best judged results",
+        "gdeval, ir_measures with dcg='exp-log2', rankkit, ranx ndcg_burges, trectools with trec_eval=False, "
+        "Quepid ndcg_cut",
+        needs_pool=True, own=("judged",), column="NDCG",
+    ),
+    Convention(
+        "nDCG", "nDCG(dcg='exp-log2')@{k} to the hits", "the same, ideal list no longer than the list",
+        "Elasticsearch, OpenSearch", tool_formulas.ndcg_to_the_hits, needs_pool=True,
+    ),
+    Convention(
+        "nDCG", "nDCG(dcg='exp-log2')@{k}, two decimals", "the same, each query rounded to two decimals",
+        "OpenSearch Search Relevance Workbench", tool_formulas.two_decimals, needs_pool=True,
+    ),
+    Convention(
+        "nDCG", "nDCG(dcg='log2')@{k}", "gain g, ideal list of the k best judged results",
+        "trec_eval ndcg_cut, pytrec_eval, ir_measures, ranx, trectools, rankkit with linear gain",
+        needs_pool=True,
+    ),
+    Convention(
+        "nDCG", "nDCG(dcg='log2',ideal='uncut')@{k}", "gain g, ideal list of all judged results",
+        "trec_eval ndcg, ir_measures nDCG and ranx ndcg without @k, of a list that ends here",
+        needs_pool=True,
+    ),
+    Convention(
+        "nDCG", "nDCG(dcg='exp-log2',ideal='uncut')@{k}", "gain 2^g - 1, ideal list of all judged results",
+        "Quepid ndcg@10", needs_pool=True,
+    ),
+    Convention(
+        "nDCG", "nDCG(dcg='jk-log2')@{k}", "gain g, divided by log2(i) from the second place on",
+        "textbooks; ndcg_p in the repository of trec_eval, but in no release", needs_pool=True,
+    ),
+    Convention(
+        "nDCG", "nDCG(dcg='log2',judged_only=True)@{k}", "gain g, results without a grade left out",
+        "trec_eval -J, ir_measures with judged_only=True", needs_pool=True, needs_unjudged=True,
+    ),
+    Convention(
+        "nDCG", "nDCG(gains='{cut}')@{k}", "gain g, grades below the relevant ones worth nothing",
+        "ranx ndcg with -l{rel}", needs_pool=True,
+    ),
+    Convention(
+        "nDCG", "nDCG(dcg='exp-log2',ideal='shown')@{k}", "gain 2^g - 1, ideal list of the results shown",
+        "older Quepid, ad-hoc code", own=("shown",), column="NDCG",
+    ),
+    Convention(
+        "nDCG", "nDCG(dcg='log2',ideal='shown')@{k}", "gain g, ideal list of the results shown",
+        "scikit-learn ndcg_score when it is given the results shown",
+    ),
+    Convention(
+        "nDCG", "SDCG@{k}", "gain g / g_max, ideal list of k top grades, whether they exist or not",
+        "cwl_eval SDCG", tool_formulas.scaled_dcg,
+    ),
+    Convention(
+        "DCG", "DCG(dcg='exp-log2')@{k}", "gain 2^g - 1, divided by log2(i + 1)",
+        "Elasticsearch, OpenSearch, Quepid, ranx dcg_burges, rankkit", own=BOTH, column="DCG",
+    ),
+    Convention(
+        "DCG", "DCG(dcg='log2')@{k}", "gain g, divided by log2(i + 1)", "trec_eval, scikit-learn, ranx dcg"
+    ),
+    Convention(
+        "DCG", "DCG@{k} with ln", "gain 2^g - 1, divided by ln(i + 1)", "gdeval, on the way to nDCG",
+        tool_formulas.natural_dcg,
+    ),
+    Convention(
+        "ERR", "ERR(max_rel={top})@{k}",
+        "R(g) = (2^g - 1) / 2^g_max, results without a grade keep their place",
+        "Elasticsearch, Quepid and rankkit given the scale; gdeval and ir_measures, where it ends at 4",
+        own=BOTH, column="ERR",
+    ),
+    Convention(
+        "ERR", "ERR(max_rel={top},judged_only=True)@{k}", "results without a grade left out",
+        "any tool given only the judged results", needs_unjudged=True,
+    ),
+    Convention(
+        "ERR", "ERR(max_rel={top},unjudged={half})@{k}", "half credit for results without a grade", "RRE",
+        needs_unjudged=True,
+    ),
+    Convention(
+        "ERR", "ERR@{k} on 0..{more}", "a scale with a grade too many",
+        "Elasticsearch, Quepid or gdeval given the wrong scale", tool_formulas.err_of_larger_scale,
+    ),
+    Convention(
+        "ERR", "ERR@{k} on 0..{less}",
+        "a scale with a grade too few: the top grade satisfies with a probability above 1",
+        "Quepid given the wrong scale", tool_formulas.err_of_smaller_scale,
+    ),
+    Convention(
+        "ERR", "ERR@{k} on the seen scale", "g_max is the best grade among the query's judgments",
+        "rankkit without a given scale, query by query", tool_formulas.err_of_seen_scale, needs_pool=True,
+    ),
+    Convention(
+        "AP", "AP(rel={rel})@{k}", "divided by all relevant judged results",
+        "trec_eval -l{rel}, ir_measures with rel={rel}, pytrec_eval, ranx with -l{rel}", needs_pool=True,
+        own=("judged",),
+        column="AP",
+    ),
+    Convention(
+        "AP", "AP(rel={rel},over='retrieved')@{k}", "divided by the relevant results shown",
+        "cwl_eval AP, ad-hoc code",
+        own=("shown",), column="AP",
+    ),
+    Convention(
+        "AP", "AP(rel={rel},over='cut')@{k}", "divided by the relevant judged results, at most k",
+        "some learning-to-rank libraries", needs_pool=True,
+    ),
+    Convention(
+        "AP", "AP(rel={rel},judged_only=True)@{k}", "results without a grade left out",
+        "trec_eval -J, ir_measures with judged_only=True", needs_pool=True, needs_unjudged=True,
+    ),
+    Convention(
+        "AP", "AP(rel=1)@{k}", "grade 1 is relevant, divided by all relevant judged results",
+        "trec_eval, ir_measures, pytrec_eval and ranx by default; rankkit, trectools, Quepid",
+        needs_pool=True,
+    ),
+    Convention(
+        "AP", "AP(rel=1,over='cut')@{k}", "grade 1 is relevant, divided by at most k",
+        "some learning-to-rank libraries", needs_pool=True,
+    ),
+    Convention(
+        "RR", "RR(rel={rel})@{k}", "grade {rel} is relevant",
+        "trec_eval -l{rel}, ir_measures with rel={rel}, ranx with -l{rel}", own=BOTH, column="RR",
+    ),
+    Convention(
+        "RR", "RR(rel=1)@{k}", "grade 1 is relevant",
+        "trec_eval, ir_measures, pytrec_eval, ranx and Elasticsearch by default; rankkit, trectools, Quepid",
+    ),
+    Convention(
+        "RR", "RR(rel={rel},judged_only=True)@{k}", "results without a grade left out",
+        "trec_eval -J and ir_measures with judged_only=True, both without a cut", needs_unjudged=True,
+    ),
+    Convention(
+        "RBP", "RBP(p={p},max_rel={top})@{k}", "gain (2^g - 1) / 2^g_max, as in ERR", "clickassay",
+        own=BOTH, column="RBP",
+    ),
+    Convention(
+        "RBP", "RBP(p={p},gains='{exponential}')@{k}", "gain (2^g - 1) / (2^g_max - 1)",
+        "cwl_eval given such gains",
+    ),
+    Convention(
+        "RBP", "RBP(p={p},gains='{shares}')@{k}", "gain g / g_max",
+        "cwl_eval given such gains",
+    ),
+    Convention(
+        "RBP", "RBP(p={p},rel={rel})@{k}", "gain 1 from the relevant grade on",
+        "ir_measures without a cut, cwl_eval"
+    ),
+    Convention("RBP", "RBP(p={p},rel=1)@{k}", "gain 1 from grade 1 on", "trectools"),
+    Convention(
+        "RBP", "RBP(p={p})@{k} of grades", "gain g, not divided: not bounded by 1",
+        "ranx, trectools with grades", tool_formulas.rbp_of_raw_grades,
+    ),
+    Convention(
+        "RBP", "RBP(p={p})@{k} of grades from {rel}", "gain g from the relevant grade on, not divided",
+        "ranx with -l{rel}", tool_formulas.rbp_of_relevant_grades,
+    ),
+    Convention(
+        "RBP", "RBP(p=0.9)@{k} of the best judged", "gain g / best judged grade of the query, and p = 0.9",
+        "trec_eval 10 rbp by default, as its source means it", tool_formulas.rbp_of_best_judged,
+        needs_pool=True,
+    ),
+    Convention(
+        "P", "P(rel={rel})@{k}", "divided by k",
+        "trec_eval -l{rel}, ir_measures with rel={rel}, pytrec_eval, ranx with -l{rel}", own=BOTH,
+    ),
+    Convention(
+        "P", "P(rel=1)@{k}", "grade 1 is relevant",
+        "trec_eval, ir_measures, pytrec_eval, ranx and Elasticsearch by default; rankkit, trectools, Quepid",
+    ),
+    Convention(
+        "P", "P(rel={rel})@{k} of the hits", "divided by the results shown, at most k",
+        "OpenSearch Search Relevance Workbench, with its own threshold", tool_formulas.precision_of_hits,
+    ),
+    Convention(
+        "P", "P(rel={rel},judged_only=True)@{k}", "results without a grade left out",
+        "trec_eval -J, ir_measures with judged_only=True", needs_unjudged=True,
+    ),
+)  # fmt: skip
+"""Every convention, those of a quantity together."""
+
+INCOMPLETE_JUDGMENTS = (
+    Convention(
+        "infAP", "infAP(rel={rel})@{k}", "AP expected from a sample of judgments",
+        "trec_eval and ir_measures, both without a cut",
+        needs_pool=True, needs_unjudged=True,
+    ),
+    Convention(
+        "Bpref", "Bpref(rel={rel})@{k}", "relevant results before judged irrelevant ones",
+        "trec_eval and ir_measures, both without a cut", needs_pool=True, needs_unjudged=True,
+    ),
+    Convention(
+        "Judged", "Judged@{k}", "share of the results that have a grade", "ir_measures", needs_unjudged=True
+    ),
+)  # fmt: skip
+"""Measures designed for incomplete judgments: worth a look where conventions differ on unjudged results."""
+
+
+def conventions(scale: AuditScale, declared: tuple[Convention, ...] = CONVENTIONS) -> tuple[Convention, ...]:
+    """Return the conventions on a scale; those that coincide, e.g. where grade 1 is relevant, are merged."""
+    found: dict[str, Convention] = {}
+    for one in (each.fill_in(scale) for each in declared):
+        first = found.get(one.measure)
+        found[one.measure] = one if first is None else replace(first, tools=f"{first.tools}; {one.tools}")
+    return tuple(found.values())
