@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.contracts.run import ANALYSED_TABLES
 from clickassay.core.errors import PatternError, SettingsError, StoreError
 from clickassay.core.settings import load_settings
 from clickassay.inputs.normalise import normalise_query
@@ -77,7 +77,7 @@ def test_the_tables_of_a_run_are_those_of_the_whole_log(world, halves):
     (every, options), (kept, only) = halves
     expected = analyse(every, paths["judgments"], None, options)
     found = analyse(kept, paths["judgments"], None, only)
-    for table in RUN_TABLES:
+    for table in ANALYSED_TABLES:
         if table.name not in OF_ALL_QUERIES:
             assert found[table.name].equals(expected[table.name]), table.name
 

@@ -4,7 +4,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.contracts.run import ANALYSED_TABLES
 from clickassay.core.errors import EngineError
 from clickassay.core.files.tables import write_table
 from clickassay.core.settings import load_settings
@@ -145,7 +145,7 @@ def test_judgments_and_attributes_in_another_order_and_format_give_the_same_byte
     shuffled(pl.read_parquet(log["queries"])).write_ndjson(tmp_path / "queries.jsonl")
     first = analysed()
     again = analysed(tmp_path / "judgments.csv", tmp_path / "queries.jsonl")
-    for contract in RUN_TABLES:
+    for contract in ANALYSED_TABLES:
         for frames, name in ((first, "first"), (again, "again")):
             frames[contract.name].write_parquet(tmp_path / name)
         assert (tmp_path / "first").read_bytes() == (tmp_path / "again").read_bytes()
@@ -153,7 +153,7 @@ def test_judgments_and_attributes_in_another_order_and_format_give_the_same_byte
 
 def test_another_seed_changes_the_drawn_numbers_and_nothing_else(analysed):
     first, other = analysed(seed=0), analysed(seed=1)
-    for contract in RUN_TABLES:
+    for contract in ANALYSED_TABLES:
         one, two = first[contract.name], other[contract.name]
         differing = {name for name in one.columns if not one[name].equals(two[name], null_equal=True)}
         assert differing == SEEDED.get(contract.name, set())

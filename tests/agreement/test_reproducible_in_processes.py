@@ -8,6 +8,7 @@ import pytest
 
 from clickassay.report.build import write_report
 from support.places import ROOT
+from support.reports.report_runs import drawn
 from support.reports.report_tables import run_info, small_tables
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
@@ -25,6 +26,7 @@ import numpy as np
 from support.runs.given_sample import sample_of
 from clickassay.correlation.comparisons import comparisons
 from clickassay.correlation.tables import correlations, differences
+from support.reports.report_runs import drawn
 from clickassay.core.records import Split
 rng = np.random.default_rng(0)
 index = np.sort(rng.integers(0, 3000, 9000)) // 2
@@ -64,8 +66,9 @@ REPORT_OF_A_RUN = """
 import sys
 from pathlib import Path
 from clickassay.report.build import write_report
+from support.reports.report_runs import drawn
 from support.reports.report_tables import run_info, small_tables
-write_report(small_tables(), run_info(), Path(sys.argv[1]))
+write_report(*drawn(small_tables(), run_info()), Path(sys.argv[1]))
 """
 
 
@@ -73,7 +76,7 @@ def test_a_report_has_the_same_bytes_in_another_process(tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     there.mkdir()
-    write_report(small_tables(), run_info(), here)
+    write_report(*drawn(small_tables(), run_info()), here)
     printed(REPORT_OF_A_RUN, {"PYTHONHASHSEED": "77", "TZ": "Asia/Tokyo"}, str(there))
     first, second = (
         {path.name: path.read_bytes() for path in folder.rglob("*.*")} for folder in (here, there)

@@ -10,7 +10,7 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs.run import make_run
 from clickassay.report.build import write_report
 from support.places import SAMPLE
-from support.reports.report_runs import hostile_info, hostile_tables
+from support.reports.report_runs import drawn, hostile_info, hostile_tables
 from support.reports.report_tables import nothing_kept_tables, run_info, run_tables, small_tables
 
 CHROMIUM = shutil.which("chromium")
@@ -47,7 +47,7 @@ def run_folders(tmp_path_factory):
     }
     for name, (tables, info) in given.items():
         made[name] = tmp_path_factory.mktemp("page")
-        write_report(tables(), info, made[name])
+        write_report(*drawn(tables(), info), made[name])
     return made
 
 

@@ -8,11 +8,11 @@ import pytest
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.metrics.catalogue import METRICS, named_measure
 from clickassay.metrics.names import OTHER_NAMES, TREC
-from clickassay.report.build import build_report
 from clickassay.report.charts.artist import Artist
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table
 from support.logs import tiny
+from support.reports.report_runs import report_of
 from support.tiers import first
 
 OF_TREC = [pattern.replace(r"(\d+)", "2").replace(r"([01]\.\d+)", "0.5") for pattern, _ in TREC]
@@ -44,7 +44,7 @@ def test_every_table_is_written_for_every_name_asked_for_alone(ran, name, monkey
     monkeypatch.setattr(Artist, "draw", lambda *_, **__: b"<svg></svg>")  # all are drawn above
     tables, info = ran
     wanted = PLAIN | {str(named_measure(name))}
-    report = build_report({key: of_metrics(frame, wanted) for key, frame in tables.items()}, info)
+    report = report_of({key: of_metrics(frame, wanted) for key, frame in tables.items()}, info)
     for table in report.tables:
         assert csv_text(table)
         assert latex_table(table)

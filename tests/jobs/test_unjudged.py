@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.contracts.run import ANALYSED_TABLES
 from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.core.settings import load_settings
 from clickassay.inputs.normalise import normalise_query, normalise_url
@@ -133,7 +133,7 @@ def test_zero_is_as_if_every_hole_had_been_judged_the_worst(log):
 def test_extremes_are_the_two_cases_besides_the_numbers_of_a_run_without_them(log):
     found = analysed(log, log["some"], unjudged="extremes")
     plain = analysed(log, log["some"])
-    for one in RUN_TABLES:
+    for one in ANALYSED_TABLES:
         if one.name != "unjudged":
             assert found[one.name].equals(plain[one.name]), one.name
     for rule, grade in (("zero", 0), ("best", 4)):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
-from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, Findings, Verdict
+from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, Verdict
 from clickassay.health.checks import HealthCheck
 
 Kind = Literal[
@@ -53,10 +53,15 @@ class Decision:
     other_judges: Mapping[str, "Decision"] = field(default_factory=dict)
 
 
-def decide_run(found: Findings, health: Sequence[HealthCheck], current: str | None = None) -> Decision:
+def decide_with_judges(
+    verdict: Verdict,
+    other_judges: Mapping[str, Verdict],
+    health: Sequence[HealthCheck],
+    current: str | None = None,
+) -> Decision:
     """Return the decision of a run by its headline sample, and what it would be by another judge."""
-    own = decide(found.verdict, health, current)
-    others = {judge: decide(verdict, health, current) for judge, verdict in found.other_judges.items()}
+    own = decide(verdict, health, current)
+    others = {judge: decide(other, health, current) for judge, other in other_judges.items()}
     differ = {
         judge: one for judge, one in others.items() if (one.kind, one.subject) != (own.kind, own.subject)
     }

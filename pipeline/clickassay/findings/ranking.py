@@ -223,20 +223,24 @@ class Ranking:
 
 def rank(run: Run, sample: SampleKey, click: str | None = None) -> Ranking:
     """Rank by the overall correlation with a click metric; None = the headline one."""
-    rows = run.competing("correlations").filter(split=EVERY)
-    return _rank(run, "correlation", sample, click or run.click, rows, run.competing("comparisons"))
+    return _rank(run, "correlation", sample, click or run.click)
 
 
 def rank_differences(run: Run, sample: SampleKey, click: str | None = None) -> Ranking:
     """Rank by the correlation of differences between two rankings (closed form of Algorithm 3)."""
-    rows = run.competing("differences").rename({"exact": "correlation"})
-    pairs = run.competing("difference_comparisons")
-    return _rank(run, "correlation of differences", sample, click or run.click, rows, pairs)
+    return _rank(run, "correlation of differences", sample, click or run.click)
 
 
-def _rank(
-    run: Run, quantity: Quantity, sample: SampleKey, click: str, rows: pl.DataFrame, pairs: pl.DataFrame
-) -> Ranking:
+def _values(run: Run, quantity: Quantity) -> pl.DataFrame:
+    """Return the table of the values that metrics are ranked by, in a column ``correlation``."""
+    if quantity == "correlation":
+        return run.competing("correlations").filter(split=EVERY)
+    return run.competing("differences").rename({"exact": "correlation"})
+
+
+def _rank(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> Ranking:
+    rows = _values(run, quantity)
+    pairs = run.competing("comparisons" if quantity == "correlation" else "difference_comparisons")
     own, tests = (sample.rows(frame).filter(click_metric=click) for frame in (rows, pairs))
     found = {row["editorial_metric"]: row for row in own.iter_rows(named=True)}
     ordered = [found[name] for name in in_order(tuple(found), (*run.editorial, *BASELINES))]
@@ -287,9 +291,9 @@ def highest_possible(run: Run, ranking: Ranking) -> float | None:
     """
     if ranking.sample is None:
         return None
-    rows = ranking.sample.rows(run.competing("correlations")).filter(
+    rows = ranking.sample.rows(_values(run, ranking.quantity)).filter(
         pl.col("noise_corrected_low").is_not_null(), pl.col("noise_corrected") != 0,
-        split=EVERY, click_metric=ranking.click,
+        click_metric=ranking.click,
     )  # fmt: skip
     if rows.is_empty():
         return None

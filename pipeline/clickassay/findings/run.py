@@ -14,7 +14,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import ContractError
 from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.contracts.patterns import PATTERNS
-from clickassay.core.contracts.run import ANOTHER_LAYOUT, CONFIGURATIONS, LAYOUT, RUN_TABLES
+from clickassay.core.contracts.run import ANALYSED_TABLES, ANOTHER_LAYOUT, CONFIGURATIONS, LAYOUT, RUN_TABLES
 from clickassay.core.errors import ReportError
 from clickassay.core.files.documents import DocumentError, read_json
 from clickassay.core.files.machine import refuse_machine_fault
@@ -26,7 +26,7 @@ from clickassay.core.text.privacy import QueryLabels, number_rare_classes
 from clickassay.core.text.words import first_line, listed, visible
 from clickassay.findings.samples import kept_samples, largest_samples
 from clickassay.inputs.files import READ_ERRORS
-from clickassay.metrics.catalogue import BASELINES
+from clickassay.metrics.catalogue import BASELINES, named_measure
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 
@@ -47,7 +47,8 @@ class Run:
     Attributes
     ----------
     tables
-        The tables of `contracts.run.RUN_TABLES` by name, in the forms of their contracts.
+        The tables of `contracts.run.RUN_TABLES` by name, in the forms of their contracts; of a run before its
+        findings are drawn, the `ANALYSED_TABLES`.
     info
         The content of ``settings.json``: inputs, versions, command and more.
     settings
@@ -148,6 +149,12 @@ class Run:
         """The headline click metric."""
         return self.counted[0]
 
+    @property
+    def current(self) -> str | None:
+        """The metric in use by its name in the run; None if the settings name none."""
+        given = self.settings.current
+        return None if given is None else str(named_measure(str(given)))
+
     def _names(self, column: str) -> list[str]:
         columns = [self.frames[name][column] for name in ("correlations", "differences")]
         return pl.concat(columns).unique().to_list()
@@ -217,7 +224,7 @@ def run_of(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
     Parameters
     ----------
     tables
-        The tables of `contracts.run.RUN_TABLES` by name.
+        The tables of `contracts.run.ANALYSED_TABLES` by name, and of its findings if they are drawn.
     info
         The content of ``settings.json``.
 
@@ -228,11 +235,13 @@ def run_of(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
     ContractError
         If a table does not have the form of its contract.
     """
-    missing = [name for name in _CONTRACTS if name not in tables]
+    expected = [table.name for table in ANALYSED_TABLES]
+    missing = [name for name in expected if name not in tables]
     if missing:
-        expected = listed(_CONTRACTS)
-        raise ReportError(f"no table {listed(missing)} to report; a run has {expected}: run it again")
-    frames = {name: _in_form(contract, tables[name]) for name, contract in _CONTRACTS.items()}
+        raise ReportError(f"no table {listed(missing)} to report; a run has {listed(expected)}: run it again")
+    frames = {
+        name: _in_form(contract, tables[name]) for name, contract in _CONTRACTS.items() if name in tables
+    }
     return Run(MappingProxyType(frames), info, settings_of(info))
 
 

@@ -14,7 +14,7 @@ from clickassay.core.contracts.correlation import (
     INFLUENCE,
 )
 from clickassay.core.contracts.patterns import FUNNEL
-from clickassay.core.contracts.run import CONFIGURATIONS, RUN_QUERIES, RUN_TABLES
+from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_QUERIES
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.core.text.privacy import with_digests
@@ -54,7 +54,7 @@ def analyse(
     *,
     progress: Progress = silent,
 ) -> Frames:
-    """Join a pattern table with judgments and compute every table of a run (method 10).
+    """Join a pattern table with judgments and compute the tables of a run (method 10).
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def analyse(
 
     Returns
     -------
-    Frames by table name, in the forms of `contracts.run.RUN_TABLES`.
+    Frames by table name, in the forms of `contracts.run.ANALYSED_TABLES`.
     """
     inputs = with_judgments(Inputs(), judgments, queries, settings, progress)
     return analyse_tables(table.staged(), inputs, settings, progress)[0]
@@ -123,7 +123,7 @@ def analyse_tables(
     correlated = frames["correlations"]
     health = run_health(measures, table, split.evaluation, graded, named, correlated, attributes, settings)
     frames["health"] = health_table(health)
-    return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}, graded
+    return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}, graded
 
 
 def _queries(log: pl.DataFrame, *tables: pl.DataFrame) -> pl.DataFrame:

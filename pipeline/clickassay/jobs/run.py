@@ -1,9 +1,11 @@
 """`run` and `report` from start to end: read, analyse, write the run folder."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
@@ -14,7 +16,10 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import NAMED_SETTINGS, Settings, log_settings
 from clickassay.correlation.classes import left_out_columns
+from clickassay.findings.draw import Findings, draw_findings
+from clickassay.findings.run import Run, run_of
 from clickassay.findings.samples import largest_samples
+from clickassay.findings.tables import with_findings
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
 from clickassay.jobs.analyse import Frames, analyse_tables, with_log_settings
 from clickassay.jobs.click_models import run_models
@@ -37,16 +42,16 @@ class FoundRun:
 
     Attributes
     ----------
-    frames
-        Its tables by name, in the forms of `contracts.run.RUN_TABLES`.
-    info
-        Settings, inputs, versions and seed.
+    run
+        Its tables, settings and inputs.
+    findings
+        What was found.
     undecided
         Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
     """
 
-    frames: Frames
-    info: Mapping[str, Any]
+    run: Run
+    findings: Findings
     undecided: tuple[str, ...] = ()
 
 
@@ -167,29 +172,29 @@ def run(
     if table is None:
         table = log_table(inputs, settings, work=work, progress=progress)
     frames, graded = analyse_tables(table, inputs, settings, progress)
+    analysed = run_of(frames, _info(table, inputs, settings))
+    findings = draw_findings(analysed, np.random.default_rng(0))
     undecided = _undecided(table, graded, settings, frames)
-    return FoundRun(frames, _info(table, inputs, settings), undecided)
+    return FoundRun(with_findings(analysed, findings), findings, undecided)
 
 
 def save(found: FoundRun, folder: Path, *, command: str = "", progress: Progress = silent) -> RunSummary:
     """Write a run into an empty folder: its tables, its record and its report; return its summary."""
-    frames, info = found.frames, {**found.info, "command": command}
+    made = replace(found.run, info={**found.run.info, "command": command})
     progress(Event("writing tables"))
     with writing_tables():
         for contract in RUN_TABLES:
-            write_table(frames[contract.name], folder / f"{contract.name}.parquet")
+            write_table(made.tables[contract.name], folder / f"{contract.name}.parquet")
         write_database([table.name for table in RUN_TABLES], folder, folder / DATABASE)
-        write_json(folder / SETTINGS_FILE, info)
-        write_json(folder / HEALTH_FILE, frames["health"].to_dicts())
+        write_json(folder / SETTINGS_FILE, made.info)
+        write_json(folder / HEALTH_FILE, made.tables["health"].to_dicts())
     progress(Event("drawing the report"))
     from clickassay.report.build import summary_content, write_report  # noqa: PLC0415 - charts take a second
     from clickassay.report.charts.artist import artist  # noqa: PLC0415 - as above
 
-    wrong = fired(frames["health"])
-    health = [one.as_entry() for one in wrong]
-    report = write_report(frames, info, folder, health=health)
-    content = summary_content(report, health)
-    return RunSummary(content, found.undecided, wrong, well_text(frames["health"]), artist().failure)
+    report = write_report(made, found.findings, folder)
+    content, well = summary_content(report), well_text(made.tables["health"])
+    return RunSummary(content, found.undecided, found.findings.health, well, artist().failure)
 
 
 def _undecided(table: StagedTable, graded: Judgments, settings: Settings, frames: Frames) -> tuple[str, ...]:

@@ -1,22 +1,17 @@
 """Write a report: one HTML file that needs nothing else, Markdown, CSV and LaTeX tables."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
-
 from clickassay.core.errors import ReportError
 from clickassay.core.files.output import write_json
 from clickassay.core.records import SampleKey
 from clickassay.correlation.estimates import Level
-from clickassay.findings.claims import Findings, draw_findings
-from clickassay.findings.decision import decide_run
-from clickassay.findings.run import Run, run_of
-from clickassay.health.checks import fired
+from clickassay.findings.draw import Findings
+from clickassay.findings.run import Run
 from clickassay.report.charts.overview import Overview
 from clickassay.report.glossary import linked, once_a_section, terms
 from clickassay.report.model import Figure, ReportTable, Section, briefly, folded_if_unreliable, shown_samples
@@ -35,7 +30,6 @@ from clickassay.report.sections.log.next_to_judge import next_judgments_section
 from clickassay.report.sections.log.unjudged import unjudged_sections
 from clickassay.report.sections.overview import (
     caveats,
-    current_metric,
     facts,
     levels_table,
     mean_levels,
@@ -119,21 +113,17 @@ class Report:
         return (self.levels, *(table for section in self.sections for table in section.every_table))
 
 
-def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Report:
-    """Turn a run's tables into sentences, tables and pictures, without writing anything."""
-    run = run_of(tables, info)
-    claims = draw_findings(run, np.random.default_rng(0))
-    ranking = claims.correlation.ranking
-    wrong = fired(run.frames["health"])
-    current = current_metric(run)
-    decision = advise_run(run, claims, decide_run(claims, wrong, current), wrong)
-    picture = overview(run, ranking, current) if ranking.competitors else None
+def build_report(run: Run, claims: Findings) -> Report:
+    """Turn a run and its findings into sentences, tables and pictures, without writing anything."""
+    ranking, is_well = claims.correlation.ranking, not claims.health
+    decision = advise_run(run, claims)
+    picture = overview(run, ranking, run.current) if ranking.competitors else None
     means = mean_levels(run, ranking)
     return Report(
         decision.sentence, decision.scope, decision.lead, overview_figure(ranking, picture),
         tuple(scale_sentences(run, ranking)), levels_table(run, means), facts(run),
         write_findings(claims), caveats(run),
-        _main_sections(run, claims, is_well=not wrong), _record_sections(run, claims, is_well=not wrong),
+        _main_sections(run, claims, is_well=is_well), _record_sections(run, claims, is_well=is_well),
         command(run), run.labels.rule, shown_samples(run), claims, decision, means, picture,
         full=run.settings.full,
     )  # fmt: skip
@@ -180,26 +170,15 @@ def _depends(claims: Findings) -> tuple[Section, ...]:
     return (Section("depends", title, third_finding(claims.depends).sentences),)
 
 
-def write_report(
-    tables: Mapping[str, pl.DataFrame],
-    info: Mapping[str, Any],
-    folder: Path,
-    *,
-    health: Sequence[Mapping[str, Any]] = (),
-) -> Report:
+def write_report(run: Run, findings: Findings, folder: Path) -> Report:
     """Write ``report.html``, ``report.md``, ``tables/*`` and ``summary.*`` into `folder`.
 
     Parameters
     ----------
-    tables
-        The frames of `contracts.run.RUN_TABLES` by name.
-    info
-        The content of ``settings.json``: settings, inputs, versions, command, seed,
-        skipped_attributes, has_navigational, notes.
+    run, findings
+        A run, and what `findings.draw` drew from it.
     folder
         An existing folder. Files of these names in it are replaced.
-    health
-        What the checks of the log found, for ``summary.json``: see `verdict.summary.summary`.
 
     Returns
     -------
@@ -208,34 +187,32 @@ def write_report(
     Raises
     ------
     ReportError
-        If a table is missing, the folder is missing or cannot be written, or `health` has another form.
-    ContractError
-        If a table does not have the form of its contract.
+        If the folder is missing or cannot be written.
     """
     if not folder.is_dir():
         raise ReportError(f"no folder {folder} to write the report to: name a folder that exists")
-    report = build_report(tables, info)
+    report = build_report(run, findings)
     try:
         write_text(folder / "report.html", html_report(report))
         write_text(folder / "report.md", markdown_report(report))
         write_table_files(folder / "tables", report.tables)
-        write_summaries(report, health, folder)
+        write_summaries(report, folder)
     except OSError as error:
         raise ReportError(f"cannot write the report to {folder}: {error}") from error
     return report
 
 
-def summary_content(report: Report, health: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def summary_content(report: Report) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema."""
-    return summary(report.claims, report.decision, report.means, health)
+    return summary(report.claims, report.decision, report.means)
 
 
-def write_summaries(report: Report, health: Sequence[Mapping[str, Any]], folder: Path) -> None:
+def write_summaries(report: Report, folder: Path) -> None:
     """Write what fits a chat, a mail or another program: ``summary.md``, ``.png`` and ``.json``.
 
     There is no picture where no metric has a correlation.
     """
-    write_json(folder / SUMMARY_FILE, summary_content(report, health), sort_keys=False)
+    write_json(folder / SUMMARY_FILE, summary_content(report), sort_keys=False)
     ranking = report.claims.correlation.ranking
     write_text(folder / "summary.md", summary_markdown(report.decision, ranking, report.facts))
     if report.picture is not None:

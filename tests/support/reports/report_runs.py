@@ -5,7 +5,11 @@ import gzip
 import json
 from html.parser import HTMLParser
 
+import numpy as np
+
+from clickassay.findings.draw import draw_findings
 from clickassay.findings.run import run_of as read_run
+from clickassay.report.build import build_report
 from support.reports.report_tables import (
     empty_tables,
     frame_of,
@@ -18,6 +22,17 @@ from support.reports.report_tables import (
 from support.reports.report_world import HOSTILE
 
 VOID = {"meta", "line", "path", "rect", "br"}
+
+
+def drawn(tables, info):
+    """The run of these tables and what it found: what a report is made of."""
+    run = read_run(tables, info)
+    return run, draw_findings(run, np.random.default_rng(0))
+
+
+def report_of(tables, info):
+    """The report of these tables."""
+    return build_report(*drawn(tables, info))
 
 
 def hostile_info():

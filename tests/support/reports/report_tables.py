@@ -151,7 +151,7 @@ def run_tables(
     rows["statistics"] = frame_of("statistics", statistics).to_dicts()
     rows["funnel"] = funnel_rows(markets, depths, judges, kept, n_all)
     return {
-        table.name: table.canonical(framed(table, rows.get(table.name))) for table in contracts.RUN_TABLES
+        table.name: table.canonical(framed(table, rows.get(table.name))) for table in contracts.ANALYSED_TABLES
     }
 
 
@@ -168,7 +168,7 @@ def framed(table, rows):
 
 def empty_tables():
     """A run in which nothing at all was read."""
-    return {table.name: table.empty() for table in contracts.RUN_TABLES}
+    return {table.name: table.empty() for table in contracts.ANALYSED_TABLES}
 
 
 def nothing_kept_tables():
@@ -217,7 +217,7 @@ def one_configuration_tables():
 
 
 def canonical(tables):
-    return {table.name: table.canonical(tables[table.name]) for table in contracts.RUN_TABLES}
+    return {table.name: table.canonical(tables[table.name]) for table in contracts.ANALYSED_TABLES}
 
 
 def run_info(**changes):

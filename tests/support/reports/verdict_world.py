@@ -1,7 +1,7 @@
 """Runs of a few numbers that are written down: correlations, and which of their differences are significant."""
 
 import numpy as np
-from clickassay.findings.claims import draw_findings
+from clickassay.findings.draw import draw_findings
 import itertools
 
 import polars as pl

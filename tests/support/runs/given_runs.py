@@ -6,14 +6,16 @@ from functools import cache
 
 import polars as pl
 
-from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
+from clickassay.core.contracts.run import LAYOUT
 from clickassay.core.files.tables import write_table
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
+from clickassay.findings.tables import with_findings
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs import tiny
 from support.places import SAMPLE, SAMPLE_LOG
+from support.reports.report_runs import drawn
 
 SETTINGS = Settings(depth=(5,), iterations=10, threads=1, click_models=("NONE",))
 
@@ -44,11 +46,12 @@ def made(folder, rows=None, **settings):
     rows, chosen = judgments() if rows is None else rows, SETTINGS.model_copy(update=settings)
     rows.write_parquet(folder / "judged.parquet")
     frames = analyse(patterns(), folder / "judged.parquet", None, chosen)
-    for table in RUN_TABLES:
-        write_table(frames[table.name], folder / f"{table.name}.parquet")
     inputs = {"searches": fingerprint(1, 1000), "judgments": fingerprint(2, rows.height)}
     info = {"inputs": inputs, "settings": plain_settings(chosen), "versions": versions(), "command": "made"}
     rest = {"layout": LAYOUT, "notes": [], "stored_depth": 5}
+    run, findings = drawn(frames, info | rest)
+    for name, frame in with_findings(run, findings).tables.items():
+        write_table(frame, folder / f"{name}.parquet")
     (folder / "settings.json").write_text(json.dumps(info | rest))
     return folder
 

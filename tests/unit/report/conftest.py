@@ -2,8 +2,8 @@
 
 import pytest
 
-from clickassay.report.build import build_report, write_report
-from support.reports.report_runs import RUNS, page_of, run_of, settings_with
+from clickassay.report.build import write_report
+from support.reports.report_runs import RUNS, drawn, page_of, report_of, run_of, settings_with
 from support.reports.report_tables import run_info, run_tables
 
 
@@ -32,7 +32,7 @@ def run(tables):
 
 @pytest.fixture(scope="session")
 def report(tables):
-    return build_report(tables, run_info())
+    return report_of(tables, run_info())
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +42,7 @@ def written(tmp_path_factory):
     def write(name):
         tables, info = RUNS[name]
         folder = tmp_path_factory.mktemp("run")
-        return write_report(tables(), info(), folder), folder
+        return write_report(*drawn(tables(), info()), folder), folder
 
     return Made(write)
 
@@ -63,7 +63,7 @@ def reports(written):
 def full_page(tmp_path_factory):
     """The page of the full run with everything unfolded."""
     folder = tmp_path_factory.mktemp("run")
-    write_report(run_tables(), settings_with(full=True), folder)
+    write_report(*drawn(run_tables(), settings_with(full=True)), folder)
     return page_of(folder)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from clickassay.findings.estimates import Estimate
-from clickassay.report.build import build_report, html_report
+from clickassay.report.build import html_report
 from clickassay.report.cells import Row
 from clickassay.report.charts.vega import Drawing
 from clickassay.report.model import (
@@ -16,7 +16,7 @@ from clickassay.report.model import (
     briefly,
     folded_if_unreliable,
 )
-from support.reports.report_runs import Page, settings_with
+from support.reports.report_runs import Page, report_of, settings_with
 from support.reports.report_tables import run_info, run_tables
 
 DRAWING = Drawing("<svg></svg>", {}, ())
@@ -111,7 +111,7 @@ def test_folded_tables_count_too():
 
 def test_such_a_section_is_a_folded_line_of_the_page_and_all_there_in_a_full_one():
     for info, is_open in ((run_info(), False), (settings_with(full=True), True)):
-        report = build_report(run_tables(), info)
+        report = report_of(run_tables(), info)
         folded = [one.name for one in report.main if one.unreliable]
         assert folded == ["classes", "frequency"]
         page = html_report(report)

@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import t as student
 
 from clickassay.findings.estimates import Estimate
-from clickassay.report.build import build_report
 from clickassay.report.charts import vega
 from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.sections.log.health import health_line
@@ -25,7 +24,7 @@ from clickassay.report.sections.overview import (
     scale_sentences,
 )
 from support.one_correlation import jackknife
-from support.reports.report_runs import RUNS, checks, settings_with
+from support.reports.report_runs import RUNS, checks, report_of, settings_with
 from support.reports.report_runs import run_of as run_with
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_info, run_tables
@@ -286,7 +285,7 @@ def test_a_longer_lead_takes_more_room_above_the_picture():
 
 
 def test_the_metric_in_use_is_marked_in_the_report_by_any_of_its_names():
-    report = build_report(run_tables(), settings_with(current="nDCG"))
+    report = report_of(run_tables(), settings_with(current="nDCG"))
     assert [bar.label for bar in report.picture.bars if "(in use)" in bar.label] == ["NDCG (in use)"]
     assert report.decision.current == "NDCG"
-    assert build_report(run_tables(), run_info()).decision.current is None
+    assert report_of(run_tables(), run_info()).decision.current is None

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from clickassay.findings.run import run_of as read_run
-from clickassay.report.build import build_report, markdown_report, write_report
+from clickassay.report.build import markdown_report, write_report
 from support.reports.report_queries import digest_of, users_of
-from support.reports.report_runs import page_of, settings_with
+from support.reports.report_runs import drawn, page_of, report_of, settings_with
 from support.reports.report_tables import run_info, run_tables, small_tables
 from support.reports.report_world import BASELINES, NAMED_HOST, NAMED_TEXT, QUERY_TEXT, RARE_HOST, query_of
 
@@ -70,7 +70,7 @@ def strict(tmp_path_factory):
     folder = tmp_path_factory.mktemp("strict")
     queries = small_tables()["queries"].with_columns(pl.min_horizontal("users_at_least", pl.lit(63)))
     tables = {**small_tables(), "queries": queries.cast({"users_at_least": pl.Int32})}
-    write_report(tables, settings_with(min_users=64), folder)
+    write_report(*drawn(tables, settings_with(min_users=64)), folder)
     return folder
 
 
@@ -85,9 +85,9 @@ def test_with_the_highest_border_no_query_appears_and_the_report_says_so(strict)
 
 
 def test_the_rule_is_in_both_documents_and_follows_the_setting():
-    report = build_report(small_tables(), settings_with(min_users=7))
+    report = report_of(small_tables(), settings_with(min_users=7))
     assert "A query is named only if at least 7 users issued it" in markdown_report(report)
-    assert build_report(small_tables(), settings_with(min_users=1)).rule == "Every query is named."
+    assert report_of(small_tables(), settings_with(min_users=1)).rule == "Every query is named."
 
 
 def test_a_run_that_does_not_say_has_a_border_of_five_users():

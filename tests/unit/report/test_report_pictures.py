@@ -8,7 +8,6 @@ import pytest
 
 from clickassay.core.text.words import visible
 from clickassay.findings.estimates import Estimate
-from clickassay.report.build import build_report
 from clickassay.report.charts import vega
 from clickassay.report.charts.marks import (
     IntervalHeads,
@@ -21,7 +20,7 @@ from clickassay.report.charts.marks import (
     intervals,
 )
 from clickassay.report.charts.overview import Bar, Overview, Status
-from support.reports.report_runs import RUNS, settings_with
+from support.reports.report_runs import RUNS, report_of, settings_with
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_tables
 from support.reports.report_world import HOSTILE
@@ -47,7 +46,7 @@ def first_screen(label):
 @pytest.fixture(scope="module")
 def figures():
     """All of a full page; the picture of the first screen in both its forms."""
-    report = build_report(run_tables(), settings_with(full=True, current="NDCG"))
+    report = report_of(run_tables(), settings_with(full=True, current="NDCG"))
     (first,) = report.overview
     narrow = replace(first, name="overview-narrow", drawing=first.narrow)
     return [first, narrow, *(figure for section in report.sections for figure in section.every_figure)]
@@ -190,7 +189,7 @@ def test_every_figure_leads_to_the_table_that_has_its_numbers(pages, reports, na
 
 
 def test_every_figure_of_a_section_has_its_numbers_in_a_table_of_that_section():
-    report = build_report(run_tables(), settings_with(full=True))
+    report = report_of(run_tables(), settings_with(full=True))
     for section in report.sections:
         tables = {table.name for table in section.every_table if table.rows}
         assert {figure.table for figure in section.every_figure} <= tables

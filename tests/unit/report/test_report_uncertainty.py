@@ -10,7 +10,7 @@ import pytest
 
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Lead, rank, swap_sides
-from clickassay.report.build import build_report, markdown_report
+from clickassay.report.build import markdown_report
 from clickassay.report.cells import Spelled
 from clickassay.report.charts import vega
 from clickassay.report.model import noise_corrected
@@ -21,7 +21,7 @@ from clickassay.report.sections.correlation.correlations import correlations_sec
 from clickassay.report.sections.correlation.rankers import differences_section
 from clickassay.report.verdict.sentences import first_finding, second_finding
 from clickassay.report.verdict.words import needed_text
-from support.reports.report_runs import run_of
+from support.reports.report_runs import report_of, run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_info
 from support.reports.report_world import BASELINES, CLICKS, EDITORIAL, HEADLINE
@@ -240,7 +240,7 @@ def test_every_table_with_doubtful_intervals_says_so(tables):
         else frame
         for name, frame in tables.items()
     }
-    report = build_report(doubtful, run_info())
+    report = report_of(doubtful, run_info())
     with_intervals = [
         table
         for section in report.sections
@@ -267,7 +267,7 @@ def test_a_table_counts_its_doubtful_intervals(tables, run):
 
 
 def test_no_text_of_the_report_speaks_of_resampling(tables):
-    assert "resampl" not in markdown_report(build_report(tables, run_info())).lower()
+    assert "resampl" not in markdown_report(report_of(tables, run_info())).lower()
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import re
 import polars as pl
 import pytest
 
-from clickassay.report.build import build_report
-from support.reports.report_runs import RUNS, checks, settings_with
+from support.reports.report_runs import RUNS, checks, report_of, settings_with
 from support.reports.report_tables import run_info, run_tables, small_tables
 
 NOUNS = (
@@ -37,7 +36,7 @@ EVERY = {
 @pytest.fixture(scope="module", params=EVERY)
 def report(request):
     tables, info = EVERY[request.param]
-    return build_report(tables(), info())
+    return report_of(tables(), info())
 
 
 LABELS = ("Health",)
@@ -113,7 +112,7 @@ def test_the_counting_of_this_module_sees_slips():
 
 
 def test_pictures_of_draws_name_their_metrics_as_they_are_spelled():
-    report = build_report(small_tables(), settings_with(full=True))
+    report = report_of(small_tables(), settings_with(full=True))
     drawn = [f for section in report.sections for f in section.every_figure if f.name.startswith("draws")]
     assert drawn
     for figure in drawn:

@@ -13,6 +13,7 @@ from clickassay.core.contracts.correlation import (
     DRAWS,
     INFLUENCE,
 )
+from clickassay.core.contracts.findings import CLAIMS, RANKING, VERDICT
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
@@ -81,7 +82,7 @@ RUN_QUERIES = Table(
 )
 
 
-RUN_TABLES = (
+ANALYSED_TABLES = (
     STATISTICS,
     FUNNEL,
     HEALTH_CHECKS,
@@ -106,13 +107,16 @@ RUN_TABLES = (
     NEXT_JUDGMENTS,
     CONVENTIONS,
 )
-"""The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
+"""The tables of a run that come from its log and its judgments."""
 
-LAYOUT = 5
+RUN_TABLES = (*ANALYSED_TABLES, RANKING, CLAIMS, VERDICT)
+"""The tables of a run folder: each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
+
+LAYOUT = 6
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
 comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
 no number; 2 had no table `health`, 3 no `judge_disagreements`, 4 no
-simultaneous intervals."""
+simultaneous intervals, 5 no findings."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

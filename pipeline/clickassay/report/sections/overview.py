@@ -13,7 +13,7 @@ from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Competitor, Ranking, highest_possible
 from clickassay.findings.run import Run
-from clickassay.metrics.catalogue import BASELINES, named_measure
+from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Row
 from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.glossary import terms
@@ -111,12 +111,6 @@ def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, .
     alt = f"Correlation with {ranking.click}, highest first: {', '.join(texts)}."
     title = f"How well each predicts clicks ({ranking.click})"
     return (Figure("overview", title, alt, drawn.draw(), "letters", drawn.draw_narrow()),)
-
-
-def current_metric(run: Run) -> str | None:
-    """Return the metric in use by its name in the run; None if the settings name none."""
-    given = run.settings.current
-    return None if given is None else str(named_measure(str(given)))
 
 
 def mean_levels(run: Run, ranking: Ranking) -> dict[str, Level]:

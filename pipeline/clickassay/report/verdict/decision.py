@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from clickassay.core.text.words import capital, count, listed, number
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
-from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, Findings, Verdict
+from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, Verdict
 from clickassay.findings.decision import Decision, Kind, in_all
+from clickassay.findings.draw import Findings
 from clickassay.findings.ranking import Ranking
 from clickassay.findings.run import Run
 from clickassay.health.checks import HealthCheck
@@ -63,12 +64,12 @@ class Advice:
         return " ".join(filter(None, (self.reason, self.caution)))
 
 
-def advise_run(run: Run, found: Findings, decision: Decision, health: Sequence[HealthCheck]) -> Advice:
+def advise_run(run: Run, found: Findings) -> Advice:
     """Return the decision of a run in words, and what it would be by other judges."""
-    own = advise(found.verdict, decision, health)
+    own = advise(found.verdict, found.decision, found.health)
     others = {
-        judge: advise(found.other_judges[judge], other, health).sentence
-        for judge, other in decision.other_judges.items()
+        judge: advise(found.other_judges[judge], other, found.health).sentence
+        for judge, other in found.decision.other_judges.items()
     }
     return replace(own, scope=scope_text(run, others), other_judges=others)
 

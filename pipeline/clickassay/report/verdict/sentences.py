@@ -14,8 +14,9 @@ from clickassay.core.text.words import (
     signed,
     visible,
 )
-from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Findings, Verdict
+from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Verdict
 from clickassay.findings.depends import Dependence
+from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.influence import N_INFLUENTIAL
 from clickassay.findings.ranking import Lead

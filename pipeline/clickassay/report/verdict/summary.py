@@ -1,16 +1,15 @@
 """The verdict, the findings and the health of the log as the content of ``summary.json``."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
-from clickassay.core.text.words import listed
 from clickassay.correlation.estimates import Level
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
-from clickassay.findings.claims import Claim, DependsClaim, Findings, Verdict
+from clickassay.findings.claims import Claim, DependsClaim, Verdict
+from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Competitor, Ranking
 from clickassay.report.verdict.decision import Advice
@@ -24,67 +23,39 @@ SCHEMA = 1
 SEVERITIES = ("caution", "finding", "stop")
 """How severe a check of the log is, the mildest first."""
 
-HEALTH_KEYS = ("check", "severity", "value", "threshold", "sentence", "remedy", "example")
-"""What every entry of ``health`` has."""
-
 METHOD = "leaving out one query at a time (jackknife), Student's t"
 FAMILY = "all pairs of editorial metrics of one market, depth, judge and click metric, baselines included"
 FAMILY_NOTHING = "all editorial metrics of one market, depth, judge and click metric, baselines included"
 
 
-def summary(
-    found: Findings,
-    decision: Advice,
-    means: Mapping[str, Level],
-    health: Sequence[Mapping[str, Any]] = (),
-) -> dict[str, Any]:
+def summary(found: Findings, decision: Advice, means: Mapping[str, Level]) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema.
 
     Parameters
     ----------
     found
-        Verdict and findings of a run.
+        Verdict, findings and health of a run.
     decision
-        What they amount to.
+        What they amount to, in words.
     means
         The means of metrics and click metrics, by name.
-    health
-        What the checks of the log found, each with `HEALTH_KEYS`; () = nothing.
-
-    Raises
-    ------
-    ReportError
-        If an entry of `health` has other keys or an unknown severity.
     """
-    for entry in health:
-        _check_health(entry)
     texts = [one.text for one in write_findings(found)]
     claims = (_claim(found.correlation), _claim(found.differences), _depends(found.depends))
     return {
         "schema": SCHEMA,
-        "log_status": _worst([str(entry["severity"]) for entry in health]),
+        "log_status": max((str(one.status) for one in found.health), key=SEVERITIES.index, default=None),
         "decision": asdict(decision),
         "verdict": _verdict(found.verdict),
         "findings": [{**claim, "sentence": text} for claim, text in zip(claims, texts, strict=True)],
         "means": [_mean(name, one) for name, one in means.items()],
-        "health": [dict(entry) for entry in health],
+        "health": [one.as_entry() for one in found.health],
     }
 
 
 def _mean(name: str, found: Level) -> dict[str, Any]:
     low, high = (None if math.isnan(end) else end for end in (found.low, found.high))
     return {"metric": name, "mean": found.mean, "ci_low": low, "ci_high": high, "caution": found.caution}
-
-
-def _check_health(entry: Mapping[str, Any]) -> None:
-    if set(entry) != set(HEALTH_KEYS):
-        raise ReportError(f"a check of health has the keys {listed(entry)}; it needs {listed(HEALTH_KEYS)}")
-    if entry["severity"] not in SEVERITIES:
-        raise ReportError(f"severity {entry['severity']!r} is none of {listed(SEVERITIES, 'or')}")
-
-
-def _worst(severities: Sequence[str]) -> str | None:
-    return max(severities, key=SEVERITIES.index, default=None)
 
 
 def _verdict(found: Verdict) -> dict[str, Any]:

@@ -4,11 +4,10 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts import run as contracts
-from clickassay.report.build import build_report
 from clickassay.report.cells import Share
 from clickassay.report.sections.users.cascade_effects import MAX_FOUND, NONE, POINT, cascade_effects_section
 from support.reports.report_queries import digest_of
-from support.reports.report_runs import run_of
+from support.reports.report_runs import report_of, run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import empty_tables, run_info, run_tables
 
@@ -165,7 +164,7 @@ def test_long_queries_and_results_are_cut_in_words_and_whole_in_the_file():
 
 
 def test_the_section_is_kept_for_the_record_after_the_correlations():
-    report = build_report(run_tables(), run_info())
+    report = report_of(run_tables(), run_info())
     names = [section.name for section in report.record]
     assert names.index("good") + 1 == names.index("cascade_effects")
     assert "cascade_effects" not in [section.name for section in report.main]

@@ -5,9 +5,8 @@ import itertools
 import polars as pl
 import pytest
 
-from clickassay.report.build import build_report
 from clickassay.report.sections.correlation.rankers import differences_section
-from support.reports.report_runs import run_of
+from support.reports.report_runs import report_of, run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import nothing_kept_tables, run_info
 from support.reports.report_world import CLICKS, HEADLINE
@@ -145,7 +144,7 @@ def test_a_single_metric_is_drawn_once(tables):
 
 
 def test_a_run_that_kept_nothing_has_no_draws_to_show():
-    report = build_report(nothing_kept_tables(), run_info())
+    report = report_of(nothing_kept_tables(), run_info())
     (section,) = (section for section in report.sections if section.name == "differences")
     assert section.figures == ()
     assert section.legend == ()

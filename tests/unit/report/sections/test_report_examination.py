@@ -5,10 +5,10 @@ import math
 import polars as pl
 import pytest
 
-from clickassay.report.build import build_report, html_report, markdown_report
+from clickassay.report.build import html_report, markdown_report
 from clickassay.report.sections.log.unjudged import filled_share, unjudged_sections
 from clickassay.report.sections.users.examination import examination_section
-from support.reports.report_runs import run_of, settings_with
+from support.reports.report_runs import report_of, run_of, settings_with
 from support.reports.report_tables import canonical, empty_tables, run_info, small_tables
 
 KEY = {"market": "m1", "depth": 5}
@@ -151,7 +151,7 @@ def test_rules_are_shown_with_coverage_filled_share_and_correlation(tables):
 def test_filled_grades_are_never_ignored(tables):
     run = run_of(tables, unjudged="model")
     assert filled_share(run, run.headline) == 0.2
-    report = build_report(tables, settings_with(unjudged="model"))
+    report = report_of(tables, settings_with(unjudged="model"))
     assert "20.0 % of these grades are not judgments but filled in" in " ".join(report.caveats)
     data = dict(report.facts)["Data"]
     assert "and grades that are filled in (20.0 % of all, grades predicted from clicks) grade" in data
@@ -174,6 +174,6 @@ def test_hostile_names_of_models_and_markets_stay_text(tables):
         for name, frame in tables.items()
     }
     harmed["click_models"] = harmed["click_models"].with_columns(reason=pl.lit(harm), perplexity=None)
-    report = build_report(canonical(harmed), run_info())
+    report = report_of(canonical(harmed), run_info())
     assert harm not in html_report(report)
     assert harm not in markdown_report(report)

@@ -11,12 +11,12 @@ from clickassay.core.contracts import run as contracts
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.influence import chance_shares, depends_mostly
 from clickassay.metrics.catalogue import BASELINES
-from clickassay.report.build import build_report, html_report, write_report
+from clickassay.report.build import html_report, write_report
 from clickassay.report.cells import Share, Spelled
 from clickassay.report.sections.correlation.influence import influence_section
 from clickassay.report.sections.log.judges import judges_sections
 from support.reports.report_queries import digest_of
-from support.reports.report_runs import run_of
+from support.reports.report_runs import drawn, report_of, run_of
 from support.reports.report_tables import empty_tables, run_info, run_tables
 from support.reports.report_world import HOSTILE, NAMED_TEXT, QUERY_TEXT
 from support.reports.verdict_world import found_in
@@ -68,7 +68,7 @@ def influential(metric, side, rank, query, without, share):
 def run_with(**rows):
     """A run of several judges with these rows in the tables of these names."""
     tables = dict(run_tables())
-    for table in contracts.RUN_TABLES:
+    for table in contracts.ANALYSED_TABLES:
         if table.name in rows:
             tables[table.name] = table.canonical(pl.DataFrame(rows[table.name], infer_schema_length=None))
     return tables
@@ -216,9 +216,9 @@ def test_judges_with_hostile_names_cannot_break_the_page(tmp_path):
         judge_comparisons=[compared("ERR", 0.1, 0.01, judge_a=HOSTILE)],
         judge_disagreements=[disputed(judge_a=HOSTILE, supported=HOSTILE)],
     )
-    page = html_report(build_report(tables, run_info()))
+    page = html_report(report_of(tables, run_info()))
     assert "<script>alert" not in page
-    write_report(tables, run_info(), tmp_path)
+    write_report(*drawn(tables, run_info()), tmp_path)
     assert "judge_comparisons" in {file.stem for file in (tmp_path / "tables").iterdir()}
 
 
@@ -257,10 +257,10 @@ def test_the_reading_marks_the_headline_when_it_depends_mostly_on_a_few_queries(
     rows = [influential(best, "raises", rank, QUERY_TEXT, 0.1, 0.196) for rank in range(1, 6)]
     marked = run_with(influence=rows)
     reading, selected, chance = influence_of(run_of(marked)).reading
-    text = build_report(marked, run_info()).findings[0].text
+    text = report_of(marked, run_info()).findings[0].text
     assert f"The correlation of {best} depends mostly on 5 queries." in text
     fewer = run_with(influence=[row | {"error_share": 0.1} for row in rows])
-    assert "depends mostly" not in build_report(fewer, run_info()).findings[0].text
+    assert "depends mostly" not in report_of(fewer, run_info()).findings[0].text
     assert f"the correlation of {best} with MeanRR would be 0.100 instead of" in reading
     assert reading.endswith("account for 98.0 % of its squared error: it depends mostly on a few queries.")
     assert "chosen for that" in selected

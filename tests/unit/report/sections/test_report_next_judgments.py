@@ -3,10 +3,10 @@
 import polars as pl
 import pytest
 
-from clickassay.report.build import build_report, html_report
+from clickassay.report.build import html_report
 from clickassay.report.sections.log.next_to_judge import SHOWN, next_judgments_section
 from clickassay.report.writers.csv import csv_text
-from support.reports.report_runs import run_of
+from support.reports.report_runs import report_of, run_of
 from support.reports.report_tables import canonical, empty_tables, run_info, small_tables
 
 
@@ -41,7 +41,7 @@ def test_a_query_is_named_only_where_enough_users_asked_it(tables):
     assert len(table.rows) == 2 * SHOWN
     assert [one.name for one in table.rows[:2]] == ["secret 1", "query unknown"]
     assert "secret 2" not in csv_text(table)
-    assert "https://secret" not in html_report(build_report(tables, run_info()))
+    assert "https://secret" not in html_report(report_of(tables, run_info()))
 
 
 def test_where_nothing_is_left_to_judge_the_section_says_so(tables):

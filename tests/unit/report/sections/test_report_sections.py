@@ -7,14 +7,13 @@ import polars as pl
 import pytest
 
 from clickassay.findings.run import run_of as read_run
-from clickassay.report.build import build_report
 from clickassay.report.cells import Share
 from clickassay.report.sections.context.provenance import provenance_section
 from clickassay.report.sections.correlation.classes import classes_section, frequency_section
 from clickassay.report.sections.correlation.correlations import correlations_section, good_section
 from clickassay.report.sections.correlation.rankers import differences_section
 from clickassay.report.sections.log.data import data_line, funnel_panels, funnel_section, statistics_section
-from support.reports.report_runs import run_of
+from support.reports.report_runs import report_of, run_of
 from support.reports.report_tables import (
     empty_tables,
     nothing_kept_tables,
@@ -245,7 +244,7 @@ def test_definitions_follow_the_settings():
     ],
 )
 def test_a_run_with_next_to_nothing_says_so_in_every_section(make, why):
-    report = build_report(make(), run_info())
+    report = report_of(make(), run_info())
     texts = {section.name: section.reading[0] for section in report.sections}
     for name in ("correlations", "comparisons", "good", "classes", "frequency", "differences"):
         assert any(word in texts[name] for word in ("nothing", "no ", "No ")), texts[name]
@@ -254,7 +253,7 @@ def test_a_run_with_next_to_nothing_says_so_in_every_section(make, why):
 
 
 def test_a_single_sample_needs_no_tables_of_others():
-    report = build_report(run_tables(("all",), (5,), ("all",), n_queries=12), run_info())
+    report = report_of(run_tables(("all",), (5,), ("all",), n_queries=12), run_info())
     names = [table.name for section in report.sections for table in section.every_table]
     assert not [name for name in names if name in ("table3_samples", "table4_samples", "table5_samples")]
     assert report.scope == "At depth 5."

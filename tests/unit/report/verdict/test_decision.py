@@ -7,7 +7,7 @@ import pytest
 
 from clickassay.core.text.words import MINUS
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
-from clickassay.findings.decision import Kind, decide, decide_run
+from clickassay.findings.decision import Kind, decide
 from clickassay.health.checks import BY_NAME, HealthCheck
 from clickassay.report.verdict.decision import Advice, advise, advise_run
 from support.reports.verdict_world import UNSURE, correlations, found_in, pairs, run_of, statistics
@@ -65,7 +65,7 @@ def by_judges(best, kept):
         ],
     )
     found = found_in(run)
-    return advise_run(run, found, decide_run(found, ()), ())
+    return advise_run(run, found)
 
 
 @pytest.mark.parametrize("model", ["llm", "gpt"])

@@ -6,28 +6,26 @@ from typing import get_args
 
 import pytest
 
-from clickassay.core.errors import ReportError
 from clickassay.findings.claims import DEPENDS_ON_CLICK, Kind
 from clickassay.findings.decision import Kind as DecisionKind
-from clickassay.findings.decision import decide
+from clickassay.health.checks import BY_NAME
 from clickassay.report.build import summary_content, write_report
-from clickassay.report.verdict.decision import advise
+from clickassay.report.verdict.decision import advise_run
 from clickassay.report.verdict.sentences import verdict_sentence
-from clickassay.report.verdict.summary import HEALTH_KEYS, summary
+from clickassay.report.verdict.summary import summary
 from support.places import ROOT
-from support.reports.report_runs import RUNS
-from support.reports.report_tables import run_info, run_tables
+from support.reports.report_runs import RUNS, drawn
+from support.reports.report_tables import frame_of, run_info, run_tables
 from support.reports.verdict_world import correlations, differences, found_in, pairs, run_of
 
-CHECK = {
-    "check": "clicks_without_a_search",
-    "severity": "finding",
-    "value": 0.6,
-    "threshold": 0.01,
-    "sentence": "60 % of the clicks have no search.",
-    "remedy": "Compare the ids.",
-    "example": "A1 beside a1",
-}
+
+def checked(*severities):
+    """The table of health with one check of each severity that fires."""
+    rows = [
+        (name, one, 0.6, 0.01, "60 % of the clicks have no search.", "Compare the ids.", "A1 is a1")
+        for name, one in zip(BY_NAME, severities, strict=False)
+    ]
+    return frame_of("health", rows)
 
 
 def documented():
@@ -39,17 +37,17 @@ def documented():
     return {head: re.findall(r"`(\w+)`", " ".join(found)) for head, found in cells.items()}
 
 
-def content(run, health=()):
+def content(run):
     """The summary of a run without means."""
     found = found_in(run)
-    return summary(found, advise(found.verdict, decide(found.verdict, ()), ()), {}, health)
+    return summary(found, advise_run(run, found), {})
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """The summary of a run with several markets, depths and judges, and with a check of the log."""
     folder = tmp_path_factory.mktemp("run")
-    report = write_report(run_tables(), run_info(), folder, health=[CHECK])
+    report = write_report(*drawn({**run_tables(), "health": checked("finding")}, run_info()), folder)
     return report, json.loads((folder / "summary.json").read_text("utf-8"))
 
 
@@ -76,7 +74,6 @@ def test_the_documented_keys_are_the_written_ones(written):
         assert entries, head
         assert {tuple(entry) for entry in entries} == {tuple(keys[head])}, head
     assert set(keys) - set(parts) == {"The summary of a run", "Kinds", "Kinds of decision"}
-    assert tuple(keys["health"]) == HEALTH_KEYS
 
 
 def test_the_documented_kinds_are_those_that_a_verdict_may_have():
@@ -87,13 +84,13 @@ def test_the_documented_kinds_are_those_that_a_verdict_may_have():
 @pytest.mark.parametrize("name", RUNS)
 def test_every_run_has_a_summary_with_the_sentences_of_its_report(name, tmp_path):
     tables, info = RUNS[name]
-    report = write_report(tables(), info(), tmp_path)
+    report = write_report(*drawn(tables(), info()), tmp_path)
     found = json.loads((tmp_path / "summary.json").read_text("utf-8"))
     decision = found["decision"]
     assert decision["sentence"] == report.title
     assert " ".join(filter(None, (decision["reason"], decision["caution"]))) == report.reason
     assert found["verdict"]["sentence"] == verdict_sentence(report.claims.verdict)
-    assert found == json.loads(json.dumps(summary_content(report, [])))
+    assert found == json.loads(json.dumps(summary_content(report)))
     assert [one["sentence"] for one in found["findings"]] == [one.text for one in report.findings]
     assert (found["health"], found["log_status"]) == ([], None)
 
@@ -162,14 +159,6 @@ def test_sign_agreement_is_that_of_each_metric():
     [((), None), (("caution",), "caution"), (("caution", "stop", "finding"), "stop")],
 )
 def test_the_status_of_the_log_is_its_worst_severity(severities, status):
-    health = [{**CHECK, "severity": severity} for severity in severities]
-    found = content(run_of(), health)
-    assert (found["log_status"], found["health"]) == (status, health)
-
-
-def test_a_check_without_a_remedy_or_of_an_unknown_severity_is_refused():
-    run = run_of()
-    with pytest.raises(ReportError, match="needs check, severity, value"):
-        content(run, [{name: value for name, value in CHECK.items() if name != "remedy"}])
-    with pytest.raises(ReportError, match="severity 'bad' is none of caution, finding or stop"):
-        content(run, [{**CHECK, "severity": "bad"}])
+    found = content(run_of(health=checked(*severities)))
+    assert found["log_status"] == status
+    assert sorted(one["severity"] for one in found["health"]) == sorted(severities)

@@ -17,7 +17,7 @@ from clickassay.core.text.escape import markdown
 from clickassay.report.build import write_report
 from clickassay.report.writers.page import MAX_PACKED, MAX_PACKED_FULL, script
 from support.places import ROOT
-from support.reports.report_runs import RUNS, Page
+from support.reports.report_runs import RUNS, Page, drawn
 from support.reports.report_runs import hostile_info as hostile_info  # noqa: PLC0414 - tests/browser takes it from here
 from support.reports.report_runs import hostile_tables as hostile_tables  # noqa: PLC0414 - this too
 from support.reports.report_tables import empty_tables, run_info, small_tables
@@ -213,7 +213,7 @@ def test_large_files_are_packed_only_into_a_full_page(pages, full_page):
 
 def test_the_order_of_rows_in_the_tables_does_not_matter(reports, tmp_path):
     shuffled = {name: frame.reverse() for name, frame in small_tables().items()}
-    write_report(shuffled, run_info(), tmp_path)
+    write_report(*drawn(shuffled, run_info()), tmp_path)
     folder = reports["small"][0]
     for path in folder.rglob("*.*"):
         assert path.read_bytes() == (tmp_path / path.relative_to(folder)).read_bytes(), path.name
@@ -221,13 +221,13 @@ def test_the_order_of_rows_in_the_tables_does_not_matter(reports, tmp_path):
 
 def test_a_folder_that_is_not_there_is_a_report_error(tmp_path):
     with pytest.raises(ReportError, match=r"no folder .*missing to write the report to"):
-        write_report(empty_tables(), {}, tmp_path / "missing")
+        write_report(*drawn(empty_tables(), {}), tmp_path / "missing")
 
 
 def test_a_folder_that_cannot_be_written_is_a_report_error(tmp_path):
     (tmp_path / "tables").write_text("in the way", encoding="utf-8")
     with pytest.raises(ReportError, match="cannot write the report to"):
-        write_report(empty_tables(), {}, tmp_path)
+        write_report(*drawn(empty_tables(), {}), tmp_path)
 
 
 def test_the_reader_of_pages_sees_what_is_wrong_with_one():

@@ -10,7 +10,7 @@ from clickassay.core.contracts.correlation import COMPARISONS
 from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.text.words import MINUS, count, number, plural, signed, span
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
-from clickassay.findings.claims import Findings
+from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.ranking import Lead, Ranking, lead_from_row, swap_sides
 from clickassay.findings.run import Run

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.text.words import number, percent, plural, sentence, visible
-from clickassay.findings.claims import Findings
+from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.influence import (
     N_INFLUENTIAL,

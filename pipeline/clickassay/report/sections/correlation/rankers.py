@@ -8,7 +8,8 @@ import polars as pl
 from clickassay.core.contracts.correlation import DIFFERENCE_COMPARISONS
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import count, listed, number, plural, sentence, visible
-from clickassay.findings.claims import Claim, Findings, nothing_kept_reason
+from clickassay.findings.claims import Claim
+from clickassay.findings.draw import Findings, nothing_kept_reason
 from clickassay.findings.estimates import Estimate, estimate, not_computed
 from clickassay.findings.run import Run, in_order
 from clickassay.report.cells import Row, Share

@@ -9,7 +9,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import capital, count, listed, percent, plural, sentence, visible
-from clickassay.findings.claims import nothing_kept_reason
+from clickassay.findings.draw import nothing_kept_reason
 from clickassay.findings.run import Run, in_order
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import bars

@@ -1,0 +1,76 @@
+"""The tables of what a run found: who is ahead, the claims about it, and the verdict."""
+
+import polars as pl
+
+from clickassay.core.contracts.columns import (
+    CAUTION,
+    CLICK,
+    EDITORIAL,
+    INTERVAL,
+    REASON,
+    SAMPLE,
+    SIMULTANEOUS,
+)
+from clickassay.core.contracts.form import Column, Table
+
+QUANTITY = Column(
+    "quantity", pl.String, "correlation (with clicks), or correlation of differences (between two rankings)"
+)
+
+RANKING = Table(
+    "ranking",
+    "one row per market, depth, judge, quantity, click metric and metric or baseline that has a value",
+    (
+        *SAMPLE,
+        QUANTITY,
+        CLICK,
+        EDITORIAL,
+        Column("place", pl.Int32, "1 for the highest value"),
+        Column("is_baseline", pl.Boolean, "whether it is a baseline"),
+        Column("value", pl.Float64, "its correlation; -1..1"),
+        *INTERVAL,
+        Column("p_adjusted", pl.Float64, "p-value of clicks that ignore the grades, after Holm; 0..1"),
+        Column("above_null", pl.Boolean, "whether it is significantly above that"),
+        Column("among_best", pl.Boolean, "whether it is the highest, or not significantly below it"),
+        Column(
+            "beats_baselines",
+            pl.Boolean,
+            "whether it is a metric significantly above that and above every baseline",
+        ),
+        Column("lead", pl.Float64, "value of the highest minus its own"),
+        Column("lead_p_adjusted", pl.Float64, "p-value of no such difference, after Holm; 0..1"),
+        *SIMULTANEOUS,
+        CAUTION,
+    ),
+    ("market", "depth", "judge", "quantity", "click_metric", "editorial_metric"),
+)
+
+CLAIMS = Table(
+    "claims",
+    "one row per market, depth, judge, quantity and click metric",
+    (
+        *SAMPLE,
+        QUANTITY,
+        CLICK,
+        Column("kind", pl.String, "what is claimed: docs/reference/summary.md lists the kinds"),
+        Column("subject", pl.String, "the metric that it is about; null without a value"),
+        Column("ceiling", pl.Float64, "highest possible value, as noisy as clicks are; null if unknown"),
+        REASON,
+    ),
+    ("market", "depth", "judge", "quantity", "click_metric"),
+)
+
+VERDICT = Table(
+    "verdict",
+    "one row per market, depth and judge with judged configurations",
+    (
+        *SAMPLE,
+        Column("place", pl.Int32, "1 for the headline sample; then by sessions"),
+        Column("kind", pl.String, "the claim for the first click metric, or depends_on_click"),
+        Column("decision", pl.String, "what to do: docs/reference/summary.md lists the kinds"),
+        Column("subject", pl.String, "the metric or baseline that the decision is about; null if none"),
+        Column("current", pl.String, "the metric in use; null if it was not named"),
+        Column("caution", pl.String, "why the tests may find too many differences; null if nothing shows it"),
+    ),
+    ("market", "depth", "judge"),
+)

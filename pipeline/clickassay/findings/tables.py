@@ -1,0 +1,87 @@
+"""What a run found as tables of the run, for SQL and for other programs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.findings import CLAIMS, RANKING, VERDICT
+from clickassay.core.contracts.form import Table
+from clickassay.core.records import SampleKey
+from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
+from clickassay.findings.claims import Claim
+from clickassay.findings.decision import decide
+from clickassay.findings.draw import Findings, verdict_of
+from clickassay.findings.ranking import Ranking, highest_possible, rank, rank_differences
+from clickassay.findings.run import Run
+
+Record = dict[str, Any]
+
+
+def with_findings(run: Run, findings: Findings) -> Run:
+    """Return a run with the tables `ranking`, `claims` and `verdict`, for all of its samples."""
+    rankings = [
+        ranked(run, sample, click)
+        for sample in run.samples
+        for click in run.clicks
+        for ranked in (rank, rank_differences)
+    ]
+    tables = {
+        RANKING: (row for ranking in rankings for row in _ranking_rows(ranking)),
+        CLAIMS: (_claim_row(run, ranking) for ranking in rankings),
+        VERDICT: (_verdict_row(run, findings, *placed) for placed in enumerate(run.samples, start=1)),
+    }
+    frames = {table.name: _frame(table, rows) for table, rows in tables.items()}
+    return replace(run, tables=MappingProxyType({**run.tables, **frames}))
+
+
+def _frame(table: Table, rows: Iterable[Record]) -> pl.DataFrame:
+    schema = {column.name: column.dtype for column in table.columns}
+    return table.canonical(pl.DataFrame(list(rows), schema=schema))
+
+
+def _key(ranking: Ranking) -> Mapping[str, Any]:
+    sample = {} if ranking.sample is None else ranking.sample.columns
+    return {**sample, "quantity": ranking.quantity, "click_metric": ranking.click}
+
+
+def _ranking_rows(ranking: Ranking) -> Iterable[Record]:
+    for place, (name, one) in enumerate(ranking.competitors.items(), start=1):
+        lead = None if place == 1 else ranking.lead(ranking.highest, name)
+        low, high = (None, None) if lead is None else lead.together
+        yield {
+            **_key(ranking), "editorial_metric": name, "place": place, "is_baseline": one.is_baseline,
+            "value": one.value, "ci_low": one.estimate.low, "ci_high": one.estimate.high,
+            "p_adjusted": one.p_adjusted, "above_null": one.is_above_nothing,
+            "among_best": name in ranking.among_best, "beats_baselines": name in ranking.proven,
+            "lead": None if lead is None else lead.value,
+            "lead_p_adjusted": None if lead is None else lead.p_adjusted,
+            "simultaneous_low": low, "simultaneous_high": high, "caution": one.estimate.caution,
+        }  # fmt: skip
+
+
+def _claim_row(run: Run, ranking: Ranking) -> Record:
+    claim = Claim(ranking)
+    return {
+        **_key(ranking),
+        "kind": claim.kind,
+        "subject": claim.subject,
+        "ceiling": highest_possible(run, ranking),
+        "reason": ranking.reason,
+    }
+
+
+def _verdict_row(run: Run, findings: Findings, place: int, sample: SampleKey) -> Record:
+    verdict = verdict_of(run, sample)
+    decision = decide(verdict, findings.health, run.current)
+    return {
+        **sample.columns,
+        "place": place,
+        "kind": verdict.kind,
+        "decision": decision.kind,
+        "subject": decision.subject,
+        "current": decision.current,
+        "caution": HEAVY_TAIL if decision.is_heavy_tailed else None,
+    }
