@@ -8,6 +8,7 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import count, plural, visible
+from clickassay.correlation.estimates import Level, levels
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
 from clickassay.findings.decision import Decision, decide, decide_with_judges
 from clickassay.findings.depends import by_click, dependences, varied
@@ -36,6 +37,8 @@ class Findings:
         The checks of the log and its judgments that fire, findings first.
     decision
         What they amount to.
+    means
+        The mean of each metric and each click metric over the sessions of the headline sample, by name.
     chance
         The share of influence that a few queries have by chance: `influence.chance_shares`.
     """
@@ -47,6 +50,7 @@ class Findings:
     health: tuple[HealthCheck, ...]
     decision: Decision
     other_judges: Mapping[str, Verdict] = field(default_factory=dict)
+    means: Mapping[str, Level] = field(default_factory=dict)
     chance: tuple[float, float] | None = None
 
 
@@ -72,8 +76,15 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
         wrong,
         decide_with_judges(verdict, others, wrong, run.current),
         others,
+        mean_levels(run) if first.competitors else {},
         chance,
     )
+
+
+def mean_levels(run: Run) -> dict[str, Level]:
+    """Return the mean of each metric and each click metric over the sessions of the headline sample."""
+    frame = run.headline_rows("configurations")
+    return levels(frame, [name for name in (*run.editorial, *run.clicks) if name in frame.columns])
 
 
 def verdict_of(run: Run, sample: SampleKey) -> Verdict:

@@ -1,5 +1,6 @@
 """Metrics and baselines by how well they predict a click metric, and the tests between them."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -13,6 +14,9 @@ from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.run import Run, in_order
 from clickassay.metrics.catalogue import BASELINES
+
+REACH = 100
+"""More than so many times the judged queries of a run are out of reach: it cannot tell how many exactly."""
 
 ROOM_FOR_NOISE = 0.05
 """Below this reliability the highest possible correlation is not given: too little is left to divide by."""
@@ -49,6 +53,26 @@ class Lead:
     def value(self) -> float | None:
         """The difference."""
         return self.estimate.value
+
+    @property
+    def is_within_reach(self) -> bool:
+        """Whether the queries needed to show the difference are at most `REACH` times the judged ones."""
+        return self.queries_needed is not None and self.queries_needed <= REACH * self.n_queries
+
+    @property
+    def queries_range(self) -> tuple[float, float | None] | None:
+        """The fewest and the most judged queries that show a difference, for the ends of its interval.
+
+        The number falls with the square of the difference. There is no most where the interval contains 0, or
+        where the most is out of reach. None where there is no difference, or what was seen is out of reach.
+        """
+        if not self.is_within_reach or self.queries_needed is None or not self.value:
+            return None
+        ends = (self.estimate.low, self.estimate.high)
+        near, far = sorted(abs(self.value if end is None else end) for end in ends)
+        fewest = max(2.0, self.queries_needed * (self.value / far) ** 2)
+        most = math.inf if self.estimate.covers_zero else self.queries_needed * (self.value / near) ** 2
+        return fewest, None if most > REACH * self.n_queries else max(2.0, most)
 
     @property
     def is_significant(self) -> bool:
@@ -164,6 +188,15 @@ class Ranking:
     def leads(self) -> dict[str, Lead]:
         """How much the best metric is ahead of each other one."""
         return {name: self.lead(self.best, name) for name in self.others}
+
+    @property
+    def largest_lead(self) -> tuple[tuple[str, str], Lead] | None:
+        """The largest significant difference, as the better and the worse metric and the lead."""
+        significant = {pair: lead for pair, lead in self.pairs.items() if lead.is_significant}
+        if not significant:
+            return None
+        (first, second), lead = max(significant.items(), key=lambda one: abs(one[1].value or 0.0))
+        return ((first, second), lead) if lead.is_ahead else ((second, first), swap_sides(lead))
 
     def lead(self, first: str, second: str) -> Lead:
         """Return how much `first` is ahead of `second`; without a test if the run made none."""

@@ -45,6 +45,8 @@ class Check:
         It fires if the number is beyond it, on the side that `side` says.
     caution
         Where a caution begins; None = there is none, or it is all that there is.
+    fault
+        What is wrong if it fires, as a clause without numbers: for titles and lists.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Check:
     threshold: float
     side: Side = "above"
     caution: float | None = None
+    fault: str = ""
 
     def is_beyond(self, value: float, threshold: float) -> bool:
         """Return whether a number is beyond a threshold."""
@@ -64,45 +67,85 @@ class Check:
         return self.threshold if self.caution is None else self.caution
 
 
+STOP, FINDING, CAUTION = Severity
+
 CHECKS = (
-    Check("lost_clicks", Severity.STOP, "share of clicks that no search can be given", 0.9),
-    Check("no_clicks", Severity.FINDING, "clicks in the log", 1, "below"),
-    Check("unmatched_clicks", Severity.FINDING, "share of clicks without a search", 0.25, caution=0.02),
-    Check("late_clicks", Severity.FINDING, "share of clicks beyond the idle limit", 0.25, caution=0.02),
-    Check("clicks_elsewhere", Severity.FINDING, "share of clicks on no result kept", 0.5, caution=0.2),
-    Check("ambiguous_clicks", Severity.FINDING, "share of clicks whose search_id is ambiguous", 0.05),
-    Check("positions_from_zero", Severity.FINDING, "share of clicks at a position below 1", 0.005),
-    Check("same_minute", Severity.CAUTION, "share of searches in one minute of the day", 0.5),
-    Check("busy_minute", Severity.CAUTION, "share of searches in the busiest minute of the day", 0.05),
-    Check("busy_user", Severity.CAUTION, "share of searches in the busiest of 4,096 groups of users", 0.01),
-    Check("one_search_each", Severity.CAUTION, "searches for each user", 1.05, "below"),
-    Check("missing_days", Severity.CAUTION, "days without a search between the first and the last", 0),
-    Check("double_days", Severity.CAUTION, "days with more than twice the searches of the median day", 0),
-    Check("days_without_clicks", Severity.FINDING, "days with searches and no click", 0),
-    Check("times_without_zone", Severity.CAUTION, "share of times without a zone among times with one", 0),
-    Check("no_idle_gaps", Severity.CAUTION, "share of pauses beyond the idle limit", 0.001, "below"),
-    Check("standing_time", Severity.CAUTION, "share of pauses of 0 ms", 0.2),
-    Check("silent_hours", Severity.CAUTION, "hours without a search that usually have some", 0),
-    Check("busy_query", Severity.CAUTION, "share of sessions of the most frequent query", 0.2),
-    Check("misplaced_clicks", Severity.CAUTION, "share of clicks whose position is of another URL", 0.01),
-    Check("repeated_results", Severity.CAUTION, "share of lists that show a result again", 0.05),
-    Check("one_list_length", Severity.CAUTION, "lengths of lists, where all are below the depth", 2, "below"),
-    Check("many_markets", Severity.CAUTION, "markets of the log", 20),
-    Check("flat_clicks", Severity.CAUTION, "clicks at position 1 over those at the best other", 1.1, "below"),
-    Check("queries_that_fold", Severity.CAUTION, "share of queries that differ in what Unicode folds", 0.005),
-    Check("unseen_queries", Severity.CAUTION, "share of judged queries that the log does not have", 0.9),
-    Check("no_judged_queries", Severity.FINDING, "judged queries that the log has", 1, "below"),
-    Check("queries_alike", Severity.FINDING, "share of queries in another form", 0.25, caution=0.01),
-    Check("unjudged_queries", Severity.CAUTION, "share of sessions of queries without a judgment", 0.99),
-    Check("no_judged_results", Severity.FINDING, "judged results that a list shows", 1, "below"),
-    Check("urls_alike", Severity.FINDING, "share of results in another form", 0.1, caution=0.01),
-    Check("unjudged_results", Severity.CAUTION, "share of results without a judgment", 0.95),
-    Check("unshown_results", Severity.CAUTION, "share of judged results in no list", 0.99),
-    Check("no_query_attributes", Severity.FINDING, "queries with attributes in the log", 1, "below"),
-    Check("one_grade", Severity.FINDING, "different grades in the judgments", 2, "below"),
-    Check("top_grade_unused", Severity.CAUTION, "highest grade seen over the scale's highest", 1, "below"),
-    Check("bottom_grade_unused", Severity.CAUTION, "lowest grade seen, where several are", 0),
-    Check("reversed_grades", Severity.FINDING, "correlation of the first grade with clicks", 0, "below"),
+    Check("lost_clicks", STOP, "share of clicks that no search can be given", 0.9,
+          fault="most clicks have no search that they could belong to"),
+    Check("no_clicks", FINDING, "clicks in the log", 1, "below",
+          fault="there is no click"),
+    Check("unmatched_clicks", FINDING, "share of clicks without a search", 0.25, caution=0.02,
+          fault="clicks name searches that are not there"),
+    Check("late_clicks", FINDING, "share of clicks beyond the idle limit", 0.25, caution=0.02,
+          fault="clicks come after the idle limit of their search"),
+    Check("clicks_elsewhere", FINDING, "share of clicks on no result kept", 0.5, caution=0.2,
+          fault="clicks are on no result of their search"),
+    Check("ambiguous_clicks", FINDING, "share of clicks whose search_id is ambiguous", 0.05,
+          fault="different searches have one search_id"),
+    Check("positions_from_zero", FINDING, "share of clicks at a position below 1", 0.005,
+          fault="positions of clicks do not count from 1"),
+    Check("same_minute", CAUTION, "share of searches in one minute of the day", 0.5,
+          fault="most searches are in one minute of the day"),
+    Check("busy_minute", CAUTION, "share of searches in the busiest minute of the day", 0.05,
+          fault="one minute of the day has many searches"),
+    Check("busy_user", CAUTION, "share of searches in the busiest of 4,096 groups of users", 0.01,
+          fault="one user, or a few, have many searches"),
+    Check("one_search_each", CAUTION, "searches for each user", 1.05, "below",
+          fault="nearly every user has one search"),
+    Check("missing_days", CAUTION, "days without a search between the first and the last", 0,
+          fault="days have no search"),
+    Check("double_days", CAUTION, "days with more than twice the searches of the median day", 0,
+          fault="days have twice the usual searches"),
+    Check("days_without_clicks", FINDING, "days with searches and no click", 0,
+          fault="days have searches and no click"),
+    Check("times_without_zone", CAUTION, "share of times without a zone among times with one", 0,
+          fault="only some times have a zone"),
+    Check("no_idle_gaps", CAUTION, "share of pauses beyond the idle limit", 0.001, "below",
+          fault="nearly every user has one visit"),
+    Check("standing_time", CAUTION, "share of pauses of 0 ms", 0.2,
+          fault="time stands still between searches"),
+    Check("silent_hours", CAUTION, "hours without a search that usually have some", 0,
+          fault="hours have no search"),
+    Check("busy_query", CAUTION, "share of sessions of the most frequent query", 0.2,
+          fault="one query has many sessions"),
+    Check("misplaced_clicks", CAUTION, "share of clicks whose position is of another URL", 0.01,
+          fault="positions and URLs of clicks disagree"),
+    Check("repeated_results", CAUTION, "share of lists that show a result again", 0.05,
+          fault="lists show a result again"),
+    Check("one_list_length", CAUTION, "lengths of lists, where all are below the depth", 2, "below",
+          fault="all lists are equally short"),
+    Check("many_markets", CAUTION, "markets of the log", 20,
+          fault="there are many markets"),
+    Check("flat_clicks", CAUTION, "clicks at position 1 over those at the best other", 1.1, "below",
+          fault="another position is clicked as often as the first"),
+    Check("queries_that_fold", CAUTION, "share of queries that differ in what Unicode folds", 0.005,
+          fault="queries differ only in what Unicode folds"),
+    Check("unseen_queries", CAUTION, "share of judged queries that the log does not have", 0.9,
+          fault="most judged queries are not in the log"),
+    Check("no_judged_queries", FINDING, "judged queries that the log has", 1, "below",
+          fault="no judged query is in the log"),
+    Check("queries_alike", FINDING, "share of queries in another form", 0.25, caution=0.01,
+          fault="log and judgments write queries in different forms"),
+    Check("unjudged_queries", CAUTION, "share of sessions of queries without a judgment", 0.99,
+          fault="most sessions are of queries without a judgment"),
+    Check("no_judged_results", FINDING, "judged results that a list shows", 1, "below",
+          fault="no judged result is in a list of its query"),
+    Check("urls_alike", FINDING, "share of results in another form", 0.1, caution=0.01,
+          fault="log and judgments write results in different forms"),
+    Check("unjudged_results", CAUTION, "share of results without a judgment", 0.95,
+          fault="most results have no judgment"),
+    Check("unshown_results", CAUTION, "share of judged results in no list", 0.99,
+          fault="most judged results are in no list"),
+    Check("no_query_attributes", FINDING, "queries with attributes in the log", 1, "below",
+          fault="no query with attributes is in the log"),
+    Check("one_grade", FINDING, "different grades in the judgments", 2, "below",
+          fault="all judgments have one grade"),
+    Check("top_grade_unused", CAUTION, "highest grade seen over the scale's highest", 1, "below",
+          fault="no judgment has the highest grade"),
+    Check("bottom_grade_unused", CAUTION, "lowest grade seen, where several are", 0,
+          fault="no judgment has the lowest grade"),
+    Check("reversed_grades", FINDING, "correlation of the first grade with clicks", 0, "below",
+          fault="the better the grade of the first result, the fewer clicks"),
 )  # fmt: skip
 """All checks, in the order of reports."""
 
@@ -197,7 +240,12 @@ class HealthCheck:
     @property
     def is_finding(self) -> bool:
         """Whether a job should stop at it."""
-        return self.status in {Severity.FINDING, Severity.STOP}
+        return self.status in {FINDING, STOP}
+
+    @property
+    def fault(self) -> str:
+        """What is wrong, as a clause without numbers."""
+        return BY_NAME[self.check].fault
 
     @property
     def text(self) -> str:
@@ -225,7 +273,7 @@ def compared(found: Iterable[Measured], checks: Mapping[str, Check]) -> tuple[He
 def _compared(one: Measured, check: Check) -> HealthCheck:
     if one.value is None:
         return HealthCheck(check.name, TOO_FEW, None, check.first, one.sentence)
-    for status, threshold in ((check.severity, check.threshold), (Severity.CAUTION, check.caution)):
+    for status, threshold in ((check.severity, check.threshold), (CAUTION, check.caution)):
         if threshold is not None and check.is_beyond(one.value, threshold):
             said = one.sentence, one.remedy, one.example
             return HealthCheck(check.name, str(status), one.value, threshold, *said)
@@ -240,7 +288,7 @@ def refuse_stops(found: Iterable[HealthCheck]) -> None:
     InputError
         With the sentences of the checks that stop.
     """
-    stops = [one.text for one in found if one.status == Severity.STOP]
+    stops = [one.text for one in found if one.status == STOP]
     if stops:
         raise InputError("; ".join(stops))
 

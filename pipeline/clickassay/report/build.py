@@ -1,6 +1,6 @@
 """Write a report: one HTML file that needs nothing else, Markdown, CSV and LaTeX tables."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,6 @@ from typing import Any
 from clickassay.core.errors import ReportError
 from clickassay.core.files.output import write_json
 from clickassay.core.records import SampleKey
-from clickassay.correlation.estimates import Level
 from clickassay.findings.draw import Findings
 from clickassay.findings.run import Run
 from clickassay.report.charts.overview import Overview
@@ -32,7 +31,6 @@ from clickassay.report.sections.overview import (
     caveats,
     facts,
     levels_table,
-    mean_levels,
     overview,
     overview_figure,
     overview_legend,
@@ -74,7 +72,7 @@ class Report:
         How the run was made; the rule by which queries are named.
     shown
         The samples on the page.
-    claims, decision, means
+    claims, decision
         What sentences and tables of the first screen are made of.
     picture
         What `overview` draws, for a picture of its own; None without it.
@@ -98,7 +96,6 @@ class Report:
     shown: tuple[SampleKey, ...]
     claims: Findings
     decision: Advice
-    means: Mapping[str, Level]
     picture: Overview | None
     full: bool = False
 
@@ -118,13 +115,12 @@ def build_report(run: Run, claims: Findings) -> Report:
     ranking, is_well = claims.correlation.ranking, not claims.health
     decision = advise_run(run, claims)
     picture = overview(run, ranking, run.current) if ranking.competitors else None
-    means = mean_levels(run, ranking)
     return Report(
         decision.sentence, decision.scope, decision.lead, overview_figure(ranking, picture),
-        tuple(scale_sentences(run, ranking)), levels_table(run, means), facts(run),
+        tuple(scale_sentences(run, ranking)), levels_table(run, claims.means), facts(run),
         write_findings(claims), caveats(run),
         _main_sections(run, claims, is_well=is_well), _record_sections(run, claims, is_well=is_well),
-        command(run), run.labels.rule, shown_samples(run), claims, decision, means, picture,
+        command(run), run.labels.rule, shown_samples(run), claims, decision, picture,
         full=run.settings.full,
     )  # fmt: skip
 
@@ -204,7 +200,7 @@ def write_report(run: Run, findings: Findings, folder: Path) -> Report:
 
 def summary_content(report: Report) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema."""
-    return summary(report.claims, report.decision, report.means)
+    return summary(report.claims, report.decision)
 
 
 def write_summaries(report: Report, folder: Path) -> None:

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from scipy.stats import t as student
 
+from clickassay.findings.draw import mean_levels
 from clickassay.findings.estimates import Estimate
 from clickassay.report.charts import vega
 from clickassay.report.charts.overview import Bar, Overview, Status
@@ -17,7 +18,6 @@ from clickassay.report.sections.overview import (
     facts,
     highest_possible,
     levels_table,
-    mean_levels,
     overview,
     overview_figure,
     overview_legend,
@@ -204,7 +204,7 @@ def test_the_line_of_the_highest_possible_and_its_words_lie_within_the_picture(f
 def test_means_are_those_of_sessions_with_intervals_of_leaving_out_queries(tables):
     run = run_with(tables)
     rows = tables["configurations"].filter(**HEADLINE).to_dicts()
-    found = mean_levels(run, ranking_of(run))
+    found = mean_levels(run)
     assert not set(found) & set(BASELINES)
     assert list(found)[:2] == ["DCG", "NDCG"]
     assert list(found)[-1] == "QCTR"
@@ -225,7 +225,7 @@ def test_means_are_those_of_sessions_with_intervals_of_leaving_out_queries(table
 
 def test_the_table_of_means_has_what_was_found_and_no_end_that_is_not_there(tables):
     run = run_with(tables)
-    found = mean_levels(run, ranking_of(run))
+    found = mean_levels(run)
     found["ERR"] = replace(found["ERR"], low=math.nan, high=math.nan, caution="no interval: one query")
     table = levels_table(run, found)
     cells = {row.name: row.cells[0] for row in table.rows}
@@ -248,8 +248,11 @@ def test_facts_say_what_is_measured_where_on_how_much_and_how_sound(tables):
         ((), "Not checked"),
         (("ok",), "✓ No fault found by 1 check of the log and its judgments"),
         (("ok", "ok"), "✓ No fault found by 2 checks of the log and its judgments"),
-        (("ok", "finding"), "✗ Finding: Of 9 clicks, 3 fail (see below)"),
-        (("caution", "finding", "caution"), "✗ Finding: Of 9 clicks, 3 fail, and 2 more (see below)"),
+        (("ok", "finding"), "✗ Finding: clicks come after the idle limit of their search (see below)"),
+        (
+            ("caution", "finding", "caution"),
+            "✗ Finding: clicks come after the idle limit of their search, and 2 more (see below)",
+        ),
     ],
 )
 def test_the_health_of_the_log_is_one_line(statuses, line):

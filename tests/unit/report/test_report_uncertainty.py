@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from clickassay.findings.estimates import Estimate
+from clickassay.findings.letters import groups, letters
 from clickassay.findings.ranking import Lead, rank, swap_sides
 from clickassay.report.build import markdown_report
 from clickassay.report.cells import Spelled
@@ -16,7 +17,7 @@ from clickassay.report.charts import vega
 from clickassay.report.model import noise_corrected
 from clickassay.report.sections.correlation.baselines import baselines_section
 from clickassay.report.sections.correlation.classes import classes_section
-from clickassay.report.sections.correlation.comparisons import comparisons_section, groups, letters
+from clickassay.report.sections.correlation.comparisons import comparisons_section
 from clickassay.report.sections.correlation.correlations import correlations_section
 from clickassay.report.sections.correlation.rankers import differences_section
 from clickassay.report.verdict.sentences import first_finding, second_finding

@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text.words import capital, number, percent, sentence
-from clickassay.correlation.estimates import Level, levels
+from clickassay.correlation.estimates import Level
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Competitor, Ranking, highest_possible
@@ -113,15 +113,8 @@ def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, .
     return (Figure("overview", title, alt, drawn.draw(), "letters", drawn.draw_narrow()),)
 
 
-def mean_levels(run: Run, ranking: Ranking) -> dict[str, Level]:
-    """Return the mean of each metric and each click metric over the sessions of the headline sample."""
-    frame = run.headline_rows("configurations")
-    names = [name for name in (*run.editorial, *run.clicks) if name in frame.columns]
-    return levels(frame, names) if ranking.competitors else {}
-
-
 def levels_table(run: Run, found: Mapping[str, Level]) -> ReportTable:
-    """Return the table of `mean_levels`."""
+    """Return the table of the means of metrics and click metrics."""
     return ReportTable(
         "levels",
         "Means over the sessions",

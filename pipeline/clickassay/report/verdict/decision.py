@@ -18,7 +18,6 @@ from clickassay.report.verdict.words import (
     all_spoken,
     few_spoken,
     interval_text,
-    main_clause,
     needed_text,
     spoken,
 )
@@ -96,19 +95,13 @@ def _words(
 ) -> tuple[str, str]:
     """Return the advice and why."""
     if decision.kind == "log_at_fault":
-        fault = health[0].sentence
-        return f"The log has a fault: {_middle(main_clause(fault))}", f"{fault} {health[0].remedy}"
+        wrong = health[0]
+        return f"The log has a fault: {wrong.fault}", f"{wrong.sentence} {wrong.remedy}"
     if decision.kind == "cannot_decide":
         return f"This log cannot decide: {_undecided(claim)}", _most(claim)
     if decision.is_compared:
         return _about(claim.ranking, decision)
     return _without_current(verdict, claim)
-
-
-def _middle(text: str) -> str:
-    """Return a sentence for the middle of another one."""
-    begins_plainly = text.startswith(("The ", "Of ", "One ", "Every "))
-    return (text[0].lower() + text[1:] if begins_plainly else text).removesuffix(".")
 
 
 def _undecided(claim: Claim) -> str:

@@ -1,7 +1,6 @@
 """The verdict, the findings and the health of the log as the content of ``summary.json``."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -28,7 +27,7 @@ FAMILY = "all pairs of editorial metrics of one market, depth, judge and click m
 FAMILY_NOTHING = "all editorial metrics of one market, depth, judge and click metric, baselines included"
 
 
-def summary(found: Findings, decision: Advice, means: Mapping[str, Level]) -> dict[str, Any]:
+def summary(found: Findings, decision: Advice) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema.
 
     Parameters
@@ -37,8 +36,6 @@ def summary(found: Findings, decision: Advice, means: Mapping[str, Level]) -> di
         Verdict, findings and health of a run.
     decision
         What they amount to, in words.
-    means
-        The means of metrics and click metrics, by name.
     """
     texts = [one.text for one in write_findings(found)]
     claims = (_claim(found.correlation), _claim(found.differences), _depends(found.depends))
@@ -48,7 +45,7 @@ def summary(found: Findings, decision: Advice, means: Mapping[str, Level]) -> di
         "decision": asdict(decision),
         "verdict": _verdict(found.verdict),
         "findings": [{**claim, "sentence": text} for claim, text in zip(claims, texts, strict=True)],
-        "means": [_mean(name, one) for name, one in means.items()],
+        "means": [_mean(name, one) for name, one in found.means.items()],
         "health": [one.as_entry() for one in found.health],
     }
 

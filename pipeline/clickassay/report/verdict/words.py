@@ -1,16 +1,10 @@
 """Parts of sentences about intervals, tests and metrics, which findings and sections share."""
 
-import math
-import re
-
 from clickassay.core.text.words import count, listed, span
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Lead
 from clickassay.report.cells import Cell, Spelled, caution_reason, p_text
-
-REACH = 100
-"""More than so many times the judged queries of a run are out of reach: it cannot tell how many exactly."""
 
 BASELINE_MEANINGS = {
     "MeanGrade": "mean grade",
@@ -21,11 +15,6 @@ BASELINE_MEANINGS = {
 
 MOST_NAMES = 3
 """More metrics than these are counted, not named, where space is scarce."""
-
-
-def main_clause(text: str) -> str:
-    """Return a sentence up to its first colon or semicolon, without what is in brackets."""
-    return re.split(r"[:;] ", re.sub(r" \([^()]*\)", "", text))[0]
 
 
 def spoken(name: str) -> str:
@@ -50,27 +39,12 @@ def approximate_count(queries: float) -> str:
     return count(int(float(f"{queries:.2g}")))
 
 
-def needed_text(found: Lead) -> str | None:
-    """Return the judged queries that show a difference, e.g. ``400 to 2,300`` or ``400 or more``.
-
-    They are those for the two ends of the interval of the difference: the number falls with its square. There
-    is no most where the interval contains 0, or where the most is out of reach. None where there is no
-    difference, or where what was seen is out of `REACH`.
-    """
-    if not is_within_reach(found) or found.queries_needed is None or not found.value:
+def needed_text(lead: Lead) -> str | None:
+    """Return the judged queries that show a difference, e.g. ``400 to 2,300`` or ``400 or more``."""
+    if lead.queries_range is None:
         return None
-    own = found.estimate
-    near, far = sorted(abs(found.value if end is None else end) for end in (own.low, own.high))
-    fewest = approximate_count(max(2.0, found.queries_needed * (found.value / far) ** 2))
-    most = math.inf if own.covers_zero else found.queries_needed * (found.value / near) ** 2
-    if most > REACH * found.n_queries:
-        return f"{fewest} or more"
-    return f"{fewest} to {approximate_count(max(2.0, most))}"
-
-
-def is_within_reach(found: Lead) -> bool:
-    """Return whether the queries needed to show a difference are at most `REACH` times those judged."""
-    return found.queries_needed is not None and found.queries_needed <= REACH * found.n_queries
+    fewest, most = lead.queries_range
+    return f"{approximate_count(fewest)} {'or more' if most is None else f'to {approximate_count(most)}'}"
 
 
 def queries_needed_cell(found: Lead, reason: str) -> Cell:

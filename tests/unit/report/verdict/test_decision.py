@@ -99,7 +99,7 @@ def test_a_fault_of_the_log_comes_before_everything(current):
     )
     found = decided(world(VALUES, above("ERR", VALUES)), current, [fault])
     assert found.kind == "log_at_fault"
-    assert found.sentence == "The log has a fault: of the clicks, 30.0 % come late"
+    assert found.sentence == "The log has a fault: clicks come after the idle limit of their search"
     assert found.reason == f"{fault.sentence} Compare the times."
     assert (found.subject, found.current) == (None, current)
 

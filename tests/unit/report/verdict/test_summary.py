@@ -40,7 +40,7 @@ def documented():
 def content(run):
     """The summary of a run without means."""
     found = found_in(run)
-    return summary(found, advise_run(run, found), {})
+    return summary(found, advise_run(run, found))
 
 
 @pytest.fixture(scope="module")

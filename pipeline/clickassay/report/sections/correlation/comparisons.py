@@ -1,7 +1,6 @@
 """Which editorial metrics differ significantly in how well they predict clicks."""
 
-from collections.abc import Mapping, Sequence
-from string import ascii_lowercase
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -12,7 +11,8 @@ from clickassay.core.text.words import MINUS, count, number, plural, signed, spa
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate, estimate
-from clickassay.findings.ranking import Lead, Ranking, lead_from_row, swap_sides
+from clickassay.findings.letters import groups, letters
+from clickassay.findings.ranking import Lead, Ranking, lead_from_row
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Cell, Row, p_cell
@@ -21,7 +21,6 @@ from clickassay.report.model import Figure, ReportTable, Section, title_suffix
 from clickassay.report.verdict.sentences import first_finding
 from clickassay.report.verdict.words import (
     caution_sentence,
-    is_within_reach,
     needed_text,
     queries_needed_cell,
     significance_text,
@@ -46,8 +45,6 @@ FAMILY = (
     "baselines included. An interval holds for its own pair only: it may exclude 0 although the pair is not "
     "significantly different."
 )
-
-Group = tuple[str, ...]
 
 
 def comparisons_section(run: Run, found: Findings) -> Section:
@@ -126,28 +123,26 @@ def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
     text = f"At {where}, the difference is significant for {len(significant)} of {pairs}"
     text += f"; {count(untested)} more could not be tested." if untested else "."
     ties = _ties(ranking)
-    return (text, *_largest_difference(run, significant), *ties, FAMILY)
+    return (text, *_largest_difference(ranking, len(significant)), *ties, FAMILY)
 
 
-def _largest_difference(run: Run, significant: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _largest_difference(ranking: Ranking, n_significant: int) -> tuple[str, ...]:
     """Return a sentence on the largest significant difference."""
-    if not significant:
+    largest = ranking.largest_lead
+    if largest is None:
         return ()
-    row = max(significant, key=lambda one: abs(one["difference"]))
-    better, worse, found = row["metric_a"], row["metric_b"], lead_from_row(row)
-    if row["difference"] < 0:
-        better, worse, found = worse, better, swap_sides(found)
-    largest = ", the largest of these differences" if len(significant) > 1 else ""
+    (better, worse), lead = largest
+    more = ", the largest of these differences" if n_significant > 1 else ""
     return (
-        f"{better} predicts {run.click} better than {worse} by {number(found.value)} "
-        f"({test_text(found)}){largest}.{caution_sentence(found.estimate)}",
+        f"{better} predicts {ranking.click} better than {worse} by {number(lead.value)} "
+        f"({test_text(lead)}){more}.{caution_sentence(lead.estimate)}",
     )
 
 
 def _ties(ranking: Ranking) -> tuple[str, ...]:
     """Return how many judged queries would show a difference between the best metric and those tied."""
     leads = {name: ranking.leads[name] for name in ranking.tied}
-    within = {name: one.queries_needed or 0.0 for name, one in leads.items() if is_within_reach(one)}
+    within = {name: one.queries_needed or 0.0 for name, one in leads.items() if one.is_within_reach}
     if not within:
         return ()
     fewest, most = min(within, key=lambda name: within[name]), max(within, key=lambda name: within[name])
@@ -187,38 +182,6 @@ def _letters_row(ranking: Ranking, name: str, letters: str) -> Row:
     if lead is not None:
         more = (lead.estimate, p_cell(lead.p_adjusted), _queries_cell(lead))
     return Row("", name, (ranking.values[name], letters, *more))
-
-
-def groups(ordered: Sequence[str], different: Sequence[tuple[str, str]]) -> tuple[Group, ...]:
-    """Return the largest sets of metrics of which no two are significantly different; they may overlap.
-
-    Begins with one set of all; each significantly different pair splits the sets that hold both,
-    and sets within another are dropped (insert and absorb; Piepho 2004).
-
-    Parameters
-    ----------
-    ordered
-        Metrics, in the order that members and sets are returned in.
-    different
-        Pairs that are significantly different.
-    """
-    found = [frozenset(ordered)]
-    for a, b in different:
-        split = {part for one in found for part in ([one - {a}, one - {b}] if {a, b} <= one else [one])}
-        found = [one for one in split if not any(one < other for other in split)]
-    places = sorted(sorted(ordered.index(name) for name in one) for one in found)
-    return tuple(tuple(ordered[place] for place in one) for one in places)
-
-
-def letters(groups: Sequence[Group]) -> dict[str, str]:
-    """Return the letters of each metric, one for each of its groups: ``a``, ``b`` ... ``z``, ``a2`` ..."""
-    found: dict[str, list[str]] = {}
-    for place, group in enumerate(groups):
-        turn = place // len(ascii_lowercase)
-        letter = ascii_lowercase[place % len(ascii_lowercase)] + (str(turn + 1) if turn else "")
-        for name in group:
-            found.setdefault(name, []).append(letter)
-    return {name: " ".join(own) for name, own in found.items()}
 
 
 def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:

@@ -8,7 +8,6 @@ from clickassay.findings.run import Run
 from clickassay.health.checks import BY_NAME, OK, HealthCheck, fired, well_text
 from clickassay.report.cells import Cell, Row, Spelled
 from clickassay.report.model import ReportTable, Section
-from clickassay.report.verdict.words import main_clause
 
 _HEADS = ("Status", "Number", "Fires from")
 
@@ -21,9 +20,8 @@ def health_line(run: Run) -> str:
         return "Not checked"
     if not wrong:
         return f"\u2713 {capital(well_text(frame))}"
-    first = main_clause(wrong[0].sentence).removesuffix(".")
     more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-    return f"\u2717 {capital(wrong[0].status)}: {first}{more} (see below)"
+    return f"\u2717 {capital(wrong[0].status)}: {wrong[0].fault}{more} (see below)"
 
 
 def health_section(run: Run) -> Section:
