@@ -191,8 +191,8 @@ class _Root(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Command, list[str]]:  # noqa: ANN401
         """Return the command itself."""
-        name, found, rest = super().resolve_command(ctx, args)
-        return name, None if found is None else load(str(name)), rest
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, None if command is None else load(str(name)), rest
 
     def make_context(self, *of: Any, **more: Any) -> Any:  # noqa: ANN401 - as above
         """Read the arguments before the command."""

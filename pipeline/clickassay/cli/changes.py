@@ -23,30 +23,30 @@ _FLIPS = (
 )
 
 
-def show_changes(found: RunComparison) -> None:
+def show_changes(comparison: RunComparison) -> None:
     """Show all changes: sentences first, then a table of each kind."""
-    say(headline(found))
-    if uneven := uneven_words(found.sizes):
+    say(headline(comparison))
+    if uneven := uneven_words(comparison.sizes):
         say(uneven)
-    say(f"A: {found.a}")
-    say(f"B: {found.b}")
-    _show_entries(found)
-    _show_sizes(found)
-    _show_numbers(found.numbers)
-    _show_order(found)
+    say(f"A: {comparison.a}")
+    say(f"B: {comparison.b}")
+    _show_entries(comparison)
+    _show_sizes(comparison)
+    _show_numbers(comparison.numbers)
+    _show_order(comparison)
 
 
-def _show_entries(found: RunComparison) -> None:
-    same = [entry.name for entry in found.entries if entry.status == SAME]
+def _show_entries(comparison: RunComparison) -> None:
+    same = [entry.name for entry in comparison.entries if entry.status == SAME]
     if same:
         say(f"Inputs that are the same: {', '.join(same)}")
-    rows = [(e.kind, e.name, e.status, e.a, e.b) for e in found.entries if e.status != SAME]
+    rows = [(e.kind, e.name, e.status, e.a, e.b) for e in comparison.entries if e.status != SAME]
     if rows:
         _table("Inputs, settings and versions", ("what", "name", "", "A", "B"), rows)
 
 
-def _show_sizes(found: RunComparison) -> None:
-    changed = found.sizes.filter(~found.sizes["a"].eq_missing(found.sizes["b"]))
+def _show_sizes(comparison: RunComparison) -> None:
+    changed = comparison.sizes.filter(~comparison.sizes["a"].eq_missing(comparison.sizes["b"]))
     if changed.is_empty():
         say("Queries, configurations, sessions and coverage are the same.")
     else:
@@ -61,7 +61,7 @@ def _show_sizes(found: RunComparison) -> None:
             for row in changed.iter_rows()
         ]
         _table("Coverage and statistics that changed", heads, rows, numbers=heads[4:])
-    for row in found.overlap.iter_rows(named=True):
+    for row in comparison.overlap.iter_rows(named=True):
         parts = [
             f"{row[f'{what}_both']:,} {what} in both (A {row[f'{what}_a']:,}, B {row[f'{what}_b']:,})"
             for what in ("queries", "configurations")
@@ -135,27 +135,27 @@ def _signed(value: float) -> str:
     return f"{value:+.3f}" if value == 0 or abs(value) >= 0.0005 else f"{value:+.0e}"
 
 
-def _show_order(found: RunComparison) -> None:
-    if found.flips.is_empty() and found.highest.is_empty():
+def _show_order(comparison: RunComparison) -> None:
+    if comparison.flips.is_empty() and comparison.highest.is_empty():
         say("No comparison of two metrics flipped, and the same metrics have the highest correlations.")
     place = ("market", "depth", "judge", "click")
-    if found.highest.height:
+    if comparison.highest.height:
         rows = [
             (*row[:5], _digits(row[5]), row[6], _digits(row[7]), "yes" if row[8] else "no")
-            for row in found.highest.iter_rows()
+            for row in comparison.highest.iter_rows()
         ]
         heads = (*place, "highest in A", "correlation", "highest in B", "correlation", "significant")
         title = "Click metrics whose highest correlation is another metric's"
         _table(title, heads, rows, numbers=("correlation",))
-    if found.flips.height:
+    if comparison.flips.height:
         flips = [
             (*row[:4], f"{row[4]} - {row[5]}", *(_digits(number) for number in row[6:10]), row[10])
-            for row in found.flips.select(*_FLIPS).head(MOST_ROWS).iter_rows()
+            for row in comparison.flips.select(*_FLIPS).head(MOST_ROWS).iter_rows()
         ]
         columns = (*place, "pair", "A", "p", "B", "p", "")
-        title = f"Comparisons that flipped: {found.flips.height:,}"
+        title = f"Comparisons that flipped: {comparison.flips.height:,}"
         _table(title, columns, flips, numbers=("A", "p", "B"))
-        _say_more(found.flips)
+        _say_more(comparison.flips)
 
 
 def _say_more(rows: pl.DataFrame, advice: str = "") -> None:

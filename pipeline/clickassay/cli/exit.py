@@ -95,8 +95,8 @@ def _message(error: BaseException) -> str | None:
         case MemoryError():
             return "out of memory; run it where more memory is free"
         case OSError():
-            found = f"{error.filename or 'the system'}: {error.strerror or error}"
-            return f"{found}; check the path and its rights"
+            fault = f"{error.filename or 'the system'}: {error.strerror or error}"
+            return f"{fault}; check the path and its rights"
         case KeyboardInterrupt() | SystemExit(code=130) | RuntimeError(args=("Query interrupted",)):
             # Ctrl-C as Python, typer (before a command has begun its work) and DuckDB report it
             return _INTERRUPTED

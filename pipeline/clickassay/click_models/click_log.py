@@ -103,10 +103,10 @@ class ClickLog:
 
     def last_clicks(self) -> Ints:
         """Return (P,) the last position clicked, 0 where there is none."""
-        found = np.zeros(len(self.masks), dtype=np.int64)
+        places = np.zeros(len(self.masks), dtype=np.int64)
         for position in range(self.depth):
-            found[self.masks >> position & 1 == 1] = position + 1
-        return found
+            places[self.masks >> position & 1 == 1] = position + 1
+        return places
 
 
 def click_log(configurations: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> ClickLog:

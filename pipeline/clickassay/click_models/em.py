@@ -63,8 +63,8 @@ def fit_rounds(state: FitState, log: ClickLog, limits: RoundLimits) -> Fit:
         before = climb.best
         climb.stride(accelerate=limits.get("accelerate", True))
         converged = climb.best - before < least and before > -np.inf
-    found = Fit(state.model(), tuple(climb.objectives), bool(converged), state.unidentified())
-    return replace(found, response=response(state)) if limits.get("respond") else found
+    fit = Fit(state.model(), tuple(climb.objectives), bool(converged), state.unidentified())
+    return replace(fit, response=response(state)) if limits.get("respond") else fit
 
 
 class _Climb:
@@ -114,8 +114,8 @@ def _extrapolate(start: Floats, first: Floats, second: Floats) -> Floats:
 def smoothed_rate(successes: Floats, trials: Floats, pseudo_count: float) -> Floats:
     """Return (successes + pseudo_count) / (trials + 2 pseudo_count); one half where there are no trials."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (successes + pseudo_count) / (trials + 2 * pseudo_count)
-    return np.asarray(np.where(trials + pseudo_count > 0, found, 0.5))
+        rate = (successes + pseudo_count) / (trials + 2 * pseudo_count)
+    return np.asarray(np.where(trials + pseudo_count > 0, rate, 0.5))
 
 
 def divide(part: Floats, whole: Floats) -> Floats:

@@ -42,7 +42,7 @@ def _of_cascade(model: CascadeModel, lists: Ints) -> Floats:
     counts = np.maximum(np.arange(depth + 1), 1)
     chance, total = np.zeros((2, size, depth + 1))  # of users who examine the place, by clicks so far
     chance[:, 0] = 1.0
-    found = np.zeros(size)
+    expected = np.zeros(size)
     for place in range(depth):
         attracted, continuation = (values[:, None] for values in model.at(lists[:, place], place))
         clicked, of_clicked = np.zeros((2, size, depth + 1))
@@ -51,10 +51,10 @@ def _of_cascade(model: CascadeModel, lists: Ints) -> Floats:
         of_clicked += clicked / (place + 1)
         skipped, of_skipped = (1 - attracted) * chance, (1 - attracted) * total
         ended = (1 - continuation) * of_clicked + (1 - model.after_skip) * of_skipped
-        found += (ended / counts).sum(axis=1)
+        expected += (ended / counts).sum(axis=1)
         chance = continuation * clicked + model.after_skip * skipped
         total = continuation * of_clicked + model.after_skip * of_skipped
-    return np.asarray(found + (total / counts).sum(axis=1))
+    return np.asarray(expected + (total / counts).sum(axis=1))
 
 
 def _of_factorised(model: FactorisedModel, lists: Ints) -> Floats:

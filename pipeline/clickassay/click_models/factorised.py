@@ -74,17 +74,17 @@ class FactorisedModel:
     def examined(self, lists: Ints) -> Floats:
         """Return (L, K) chance that each position is examined, whatever is clicked before it."""
         size, depth = lists.shape
-        found = np.zeros((size, depth))
+        chances = np.zeros((size, depth))
         last = np.zeros((size, depth + 1))  # chance of each last click so far
         last[:, 0] = 1.0
         for place in range(depth):
             gamma = self.examination[place, : place + 1]
             attracted = shown_values(self.attraction, lists[:, place])
             clicked = attracted[:, None] * last[:, : place + 1] * gamma
-            found[:, place] = last[:, : place + 1] @ gamma
+            chances[:, place] = last[:, : place + 1] @ gamma
             last[:, : place + 1] -= clicked
             last[:, place + 1] = clicked.sum(axis=1)
-        return found
+        return chances
 
     def marginal(self, lists: Ints) -> Floats:
         """Return (L, K) chance of each click, whatever is clicked before it."""

@@ -78,13 +78,13 @@ def documents_table(fit: Fit, log: ClickLog) -> pl.DataFrame:
     """Return a table of the form `CLICK_DOCUMENTS`: of a model fitted on a log."""
     _, clicks = log.by_list()
     clicked = summed(log.lists[log.shown], clicks[log.shown], len(log.documents))
-    found = log.documents.with_columns(
+    documents = log.documents.with_columns(
         impressions=log.impressions(),
         clicks=clicked,
         attraction=fit.model.attraction,
         relevance=fit.model.relevance,
     )
-    return CLICK_DOCUMENTS.canonical(found.filter(pl.col("impressions") > 0))
+    return CLICK_DOCUMENTS.canonical(documents.filter(pl.col("impressions") > 0))
 
 
 def parameters_table(fit: Fit, log: ClickLog) -> pl.DataFrame:

@@ -213,8 +213,8 @@ _DIGITS = f"^[0-9a-f]{{{_FIRST_DIGITS}}}"
 def first_digits(ids: pl.Series) -> NDArray[np.int64]:
     """Return the first 15 hexadecimal digits of each id as a number; 0 where it is none."""
     numbers = ids.str.head(_FIRST_DIGITS).str.to_integer(base=16, strict=False)
-    found: NDArray[np.int64] = numbers.fill_null(0).to_numpy()
-    return found
+    digits: NDArray[np.int64] = numbers.fill_null(0).to_numpy()
+    return digits
 
 
 def order_by_id(ids: pl.Series, before: NDArray[np.int64] | None = None) -> NDArray[np.int64]:

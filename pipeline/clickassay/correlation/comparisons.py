@@ -49,9 +49,9 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     """
     moments = sample_moments(sample) if moments is None else moments
     a, b = _pairs(sample)
-    found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
+    values = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
     # two metrics that are equal up to rounding have no difference at all
-    difference = no_rounding(found[:, a] - found[:, b])
+    difference = no_rounding(values[:, a] - values[:, b])
     spread = difference_spread(moments, difference, (a, b), n_editorial=len(sample.editorial_names))
     heavy = is_heavy(moments[:, 0], DIFFERENCE_INDEX)
     return COMPARISONS.canonical(_rows(sample, difference, spread, heavy_tail=heavy))
@@ -75,8 +75,8 @@ def difference_comparisons(sample: Sample) -> pl.DataFrame:
         return DIFFERENCE_COMPARISONS.empty()
     a, b = _pairs(sample)
     covariances = query_covariances(within)
-    found = exact_correlations(covariances.sum(axis=0), within.n_clicks)
-    difference = no_rounding(found[:, a] - found[:, b])
+    values = exact_correlations(covariances.sum(axis=0), within.n_clicks)
+    difference = no_rounding(values[:, a] - values[:, b])
     spread = _spread(covariances, difference, (a, b), lambda sums: exact_correlations(sums, within.n_clicks))
     return DIFFERENCE_COMPARISONS.canonical(_rows(sample, difference, spread))
 
@@ -206,10 +206,10 @@ def _spread(
     a, b = pairs
     gathered = Deviations()
     if len(difference) == 1:  # indexed so, queries are side by side in memory: few values, many pairs
-        for found in left_out(contributions, correlations, at_once=QUERIES_AT_ONCE):
-            gathered.add(no_rounding(found[..., a] - found[..., b]) - difference)
+        for values in left_out(contributions, correlations, at_once=QUERIES_AT_ONCE):
+            gathered.add(no_rounding(values[..., a] - values[..., b]) - difference)
         return gathered.spread().of_shape(difference.shape)
-    for found in left_out(contributions, correlations):
-        taken = np.take(found, a, axis=-1) - np.take(found, b, axis=-1)
+    for values in left_out(contributions, correlations):
+        taken = np.take(values, a, axis=-1) - np.take(values, b, axis=-1)
         gathered.add(no_rounding(taken) - difference)
     return gathered.spread().of_shape(difference.shape)

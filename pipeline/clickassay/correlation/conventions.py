@@ -232,15 +232,15 @@ def _convention_rows(
 def _same(sample: Sample, quantities: Mapping[str, str], means: Floats) -> dict[str, str]:
     """Return by name an earlier convention of the same quantity with the same values, where there is one."""
     names = sample.editorial_names
-    found: dict[str, str] = {}
+    same_as: dict[str, str] = {}
     near = np.isclose(means[:, None], means)  # whole columns are compared where it is likely
     for place, name in enumerate(names):
         for before, other in enumerate(names[:place]):
             alike = quantities[other] == quantities[name] and near[before, place]
             if alike and same_values(sample.editorial_values, before, place):
-                found[name] = other
+                same_as[name] = other
                 break
-    return found
+    return same_as
 
 
 def _gap(name: str, gap: Gap, at: int | tuple[int, ...]) -> Row:
@@ -319,15 +319,15 @@ def conventions_table(
 
 def _of_market(judged: JudgedConfigurations, sample: Sample, settings: Settings) -> pl.DataFrame:
     scale = scale_of(sample, settings)
-    found = conventions(scale)
+    declared = conventions(scale)
     rows = judged.rows.filter(market=sample.key.market)["n"].to_numpy()
     grades = np.where(judged.filled[rows], NO_GRADE, judged.grades[rows])
     first, kinds = distinct(np.concatenate([grades, judged.pool[rows]], axis=1))
     # a value depends on the grades shown and judged alone: lists that share them are computed once
     lists = lists_of(sample.configuration_ids.gather(first), grades[first], judged.pool[rows[first]])
-    columns = {one.measure: one.values(lists, scale).take(kinds) for one in found}
+    columns = {one.measure: one.values(lists, scale).take(kinds) for one in declared}
     headline = one_click(sample, sample.click_names.index(counted_clicks(settings)[0]))
-    return audit_tables(with_conventions(headline, columns), found, {}, pool=settings.pool)[0]
+    return audit_tables(with_conventions(headline, columns), declared, {}, pool=settings.pool)[0]
 
 
 def distinct(rows: Integers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

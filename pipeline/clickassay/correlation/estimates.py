@@ -102,8 +102,8 @@ def _p_values(z: Floats, spread: Spread, perfect: NDArray[np.bool_], null: Float
     """Return p-values on Fisher's scale: below 0.05 where `fisher_interval` leaves out the null."""
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * stdtr(spread.degrees, -np.abs(z - _fisher(null)) / spread.error)
-    found: Floats = np.where(perfect & np.isfinite(null), 0.0, p)
-    return found
+    p_values: Floats = np.where(perfect & np.isfinite(null), 0.0, p)
+    return p_values
 
 
 def _fisher(correlations: Floats) -> Floats:

@@ -80,12 +80,12 @@ def _influential(sample: Sample, moments: Floats) -> tuple[tuple[_Side, ...], Fl
     sides = tuple(_Side(name, none.astype(np.int64), none) for name in SIDES)
     squares = np.zeros(len(values))
     first = 0
-    for found in left_out(moments, statistic, at_once=QUERIES_AT_ONCE):
-        changes = no_rounding(found - values)
+    for removed in left_out(moments, statistic, at_once=QUERIES_AT_ONCE):
+        changes = no_rounding(removed - values)
         squares += (changes**2).sum(axis=0)
         for side in sides:
             side.add(changes, first)
-        first += len(found)
+        first += len(removed)
     return sides, squares
 
 
@@ -118,8 +118,8 @@ def _correlations_of(sample: Sample, moments: Floats) -> Callable[[Floats], Floa
 
     def statistic(sums: Floats) -> Floats:
         """Return (..., P) correlations of all P pairs of metrics."""
-        found = centred_sums(sums, *shape, total).correlations
-        return found.reshape(*found.shape[:-2], -1)
+        values = centred_sums(sums, *shape, total).correlations
+        return values.reshape(*values.shape[:-2], -1)
 
     return statistic
 
@@ -134,6 +134,6 @@ def _shares(shifts: Floats, squares: Floats) -> Floats:
 
 def _removed(moments: Floats, removed: Floats, statistic: Callable[[Floats], Floats]) -> Floats:
     """Return (P, R) correlations of each pair without the (P, R, K) sums removed for it."""
-    found = statistic(moments.sum(axis=0) - removed)
-    own: Floats = np.moveaxis(np.diagonal(found, axis1=0, axis2=2), -1, 0)
+    values = statistic(moments.sum(axis=0) - removed)
+    own: Floats = np.moveaxis(np.diagonal(values, axis1=0, axis2=2), -1, 0)
     return own

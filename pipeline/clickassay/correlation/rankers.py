@@ -197,9 +197,9 @@ def split_sums(sums: Floats, n_clicks: int) -> tuple[Floats, Floats, Floats]:
 
 def covariance_contributions(sample: Sample, within: Within) -> Floats:
     """Return (Q, C + E + C E) `query_covariances` of all queries; 0 for those with one configuration."""
-    found = query_covariances(within)
-    contributions = np.zeros((len(sample.queries), found.shape[1]))
-    contributions[sample.query_index[within.rows[within.starts]]] = found
+    covariances = query_covariances(within)
+    contributions = np.zeros((len(sample.queries), covariances.shape[1]))
+    contributions[sample.query_index[within.rows[within.starts]]] = covariances
     return contributions
 
 

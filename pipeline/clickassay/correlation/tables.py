@@ -58,19 +58,19 @@ def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None
     """
     moments = sample_moments(sample) if moments is None else moments
     contributions = np.concatenate([moments, weighted_noise(sample)], axis=1)
-    found = [
+    classes = [
         _class_rows(sample, split, label, contributions)
         for split in splits
         for label in range(len(split.classes))
         if (split.labels == label).any()
     ]
-    if not found:
+    if not classes:
         return CORRELATIONS.empty()
     each = len(sample.click_names) * len(sample.editorial_names)
-    values = {name: np.stack([one.columns[name] for one in found]) for name in found[0].columns}
-    constants = pl.DataFrame([one.constants for one in found]).select(pl.all().repeat_by(each).explode())
+    values = {name: np.stack([one.columns[name] for one in classes]) for name in classes[0].columns}
+    constants = pl.DataFrame([one.constants for one in classes]).select(pl.all().repeat_by(each).explode())
     texts = [
-        pl.Series(name, [text for one in found for text in one.texts[name]], dtype=pl.String)
+        pl.Series(name, [text for one in classes for text in one.texts[name]], dtype=pl.String)
         for name in ("reason", "caution")
     ]
     return CORRELATIONS.canonical(_pairs(sample, values).with_columns(*constants.get_columns(), *texts))
@@ -104,18 +104,20 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
     kept = slice(None) if chosen.all() else chosen[sample.query_index]  # all of them need no copy
     sessions = sample.sessions[kept]
     editorial = deviations(sample.editorial_values[kept], sessions)
-    found = correlations_of_deviations(deviations(sample.click_values[kept], sessions), editorial, sessions)
+    correlated = correlations_of_deviations(
+        deviations(sample.click_values[kept], sessions), editorial, sessions
+    )
     own = contributions if chosen.all() else contributions[chosen]
-    nulls = np.zeros(found.values.shape)
+    nulls = np.zeros(correlated.values.shape)
     if (of_grades := _uses_grades(sample)).any():
         null = null_of_deviations(sample.null_success[kept], editorial, sessions)
         nulls = np.where(of_grades, null, 0.0)
     statistic = _weighted_statistic(sample, own.sum(axis=0))
-    known = estimates(found.values, own, statistic, null=nulls)
+    known = estimates(correlated.values, own, statistic, null=nulls)
     columns = {
-        "correlation": found.values,
+        "correlation": correlated.values,
         **_intervals(known),
-        "null_correlation": np.where(np.isnan(found.values), np.nan, nulls),
+        "null_correlation": np.where(np.isnan(correlated.values), np.nan, nulls),
     }
     constants: dict[str, str | int] = {
         "split": split.name,
@@ -124,9 +126,9 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
         "n_queries": n_queries,
         "n_sessions": int(sessions.sum()),
     }
-    reasons = [reason for row in found.reasons for reason in row]
+    reasons = [reason for row in correlated.reasons for reason in row]
     heavy = is_heavy(own[:, 0], CORRELATION_INDEX)  # the first of the moments is that of sessions
-    caution_texts = cautions(found.values, known.low, n_queries, heavy_tail=heavy)
+    caution_texts = cautions(correlated.values, known.low, n_queries, heavy_tail=heavy)
     return _Rows(columns, {"reason": reasons, "caution": caution_texts}, constants)
 
 

@@ -80,12 +80,12 @@ def correlations_of_deviations(y: Floats, x: Floats, weights: Weights) -> Correl
 
 def deviations(values: Floats, weights: Weights) -> Floats:
     """Return the (M, N) deviations of (N, M) values from their weighted means; exactly 0 for a constant."""
-    found = np.empty(values.shape[::-1])
-    if not found.size:
-        return found
-    for some in _some_at_once(len(found), len(values)):
-        found[some] = _deviations(values[:, some], weights)
-    return found
+    differences = np.empty(values.shape[::-1])
+    if not differences.size:
+        return differences
+    for some in _some_at_once(len(differences), len(values)):
+        differences[some] = _deviations(values[:, some], weights)
+    return differences
 
 
 def _some_at_once(metrics: int, size: int) -> Iterator[slice]:
@@ -248,5 +248,5 @@ def null_of_deviations(success: Floats, x: Floats, sessions: Integers) -> Floats
     squares = (y * y * sessions).sum() + chance.sum()
     squares = squares if squares > ROUNDING * (success**2 * sessions).sum() else 0.0
     products = (y * sessions * x).sum(axis=1)
-    found: Floats = ratio(products[None], np.array([squares]), (x * x * sessions).sum(axis=1))[0]
-    return found
+    nulls: Floats = ratio(products[None], np.array([squares]), (x * x * sessions).sum(axis=1))[0]
+    return nulls

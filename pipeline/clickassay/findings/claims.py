@@ -47,12 +47,12 @@ class Claim:
     def kind(self) -> Kind:
         """What the tests allow to be said."""
         ranking = self.ranking
-        found = ranking.competitors.values()
-        if not found:
+        competitors = ranking.competitors.values()
+        if not competitors:
             return "no_correlation"
-        if all(one.p_adjusted is None for one in found):
+        if all(one.p_adjusted is None for one in competitors):
             return "not_tested"
-        if not any(one.is_above_nothing for one in found):
+        if not any(one.is_above_nothing for one in competitors):
             return "nothing_predicts"
         if not ranking.proven:
             return "baseline_best" if self.winning_baseline else "baseline_not_beaten"
@@ -115,5 +115,5 @@ class Verdict:
     @property
     def kind(self) -> str:
         """The kind of the headline claim, unless the click metrics have no best metric in common."""
-        found = dependence_on_clicks([one.ranking for one in self.claims])
-        return DEPENDS_ON_CLICK if found.depends else self.claims[0].kind
+        competitors = dependence_on_clicks([one.ranking for one in self.claims])
+        return DEPENDS_ON_CLICK if competitors.depends else self.claims[0].kind

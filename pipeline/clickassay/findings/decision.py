@@ -86,8 +86,8 @@ def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None 
     if is_undecided(claim):
         return Decision("cannot_decide", None, current)
     is_compared = current is not None and current in claim.ranking.competitors
-    found = _about(verdict, current) if current and is_compared else _without_current(verdict, current)
-    return replace(found, is_compared=is_compared, is_heavy_tailed=_is_heavy_tailed(found, claim))
+    decision = _about(verdict, current) if current and is_compared else _without_current(verdict, current)
+    return replace(decision, is_compared=is_compared, is_heavy_tailed=_is_heavy_tailed(decision, claim))
 
 
 def is_undecided(claim: Claim) -> bool:
@@ -97,10 +97,10 @@ def is_undecided(claim: Claim) -> bool:
     return claim.ranking.competitors[claim.ranking.highest].estimate.caution not in {None, HEAVY_TAIL}
 
 
-def _is_heavy_tailed(found: Decision, claim: Claim) -> bool:
+def _is_heavy_tailed(decision: Decision, claim: Claim) -> bool:
     """Whether sessions are heavy-tailed: intervals of correlations are too short then."""
     ranking = claim.ranking
-    subject = found.subject or ranking.highest
+    subject = decision.subject or ranking.highest
     others = (ranking.lead(subject, name).estimate for name in ranking.competitors if name != subject)
     known = (ranking.competitors[ranking.highest].estimate, *others)
     return any(one.caution == HEAVY_TAIL for one in known)

@@ -77,12 +77,12 @@ def dependences(run: Run, clicks: Sequence[str]) -> tuple[Dependence, ...]:
     """Vary click metric, market, depth and judge, each alone; those of a single value are left out."""
     if run.headline is None:
         return ()
-    found = [dependence_on_clicks([rank(run, run.headline, click) for click in clicks])]
+    all_varied = [dependence_on_clicks([rank(run, run.headline, click) for click in clicks])]
     for column in SAMPLE_COLUMNS:
         samples = varied(run, run.headline, column)
         choices = (_choice(run, sample, column) for sample in samples)
-        found.append(Dependence(column, tuple(choices)))
-    return tuple(one for one in found if len(one.choices) > 1)
+        all_varied.append(Dependence(column, tuple(choices)))
+    return tuple(one for one in all_varied if len(one.choices) > 1)
 
 
 def varied(run: Run, headline: SampleKey, column: str) -> list[SampleKey]:

@@ -19,20 +19,20 @@ def groups(ordered: Sequence[str], different: Sequence[tuple[str, str]]) -> tupl
     different
         Pairs that are significantly different.
     """
-    found = [frozenset(ordered)]
+    sets = [frozenset(ordered)]
     for a, b in different:
-        split = {part for one in found for part in ([one - {a}, one - {b}] if {a, b} <= one else [one])}
-        found = [one for one in split if not any(one < other for other in split)]
-    places = sorted(sorted(ordered.index(name) for name in one) for one in found)
+        split = {part for one in sets for part in ([one - {a}, one - {b}] if {a, b} <= one else [one])}
+        sets = [one for one in split if not any(one < other for other in split)]
+    places = sorted(sorted(ordered.index(name) for name in one) for one in sets)
     return tuple(tuple(ordered[place] for place in one) for one in places)
 
 
 def letters(groups: Sequence[Group]) -> dict[str, str]:
     """Return the letters of each metric, one for each of its groups: ``a``, ``b`` ... ``z``, ``a2`` ..."""
-    found: dict[str, list[str]] = {}
+    by_metric: dict[str, list[str]] = {}
     for place, group in enumerate(groups):
         turn = place // len(ascii_lowercase)
         letter = ascii_lowercase[place % len(ascii_lowercase)] + (str(turn + 1) if turn else "")
         for name in group:
-            found.setdefault(name, []).append(letter)
-    return {name: " ".join(own) for name, own in found.items()}
+            by_metric.setdefault(name, []).append(letter)
+    return {name: " ".join(own) for name, own in by_metric.items()}

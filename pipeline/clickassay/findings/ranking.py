@@ -275,8 +275,8 @@ def _rank(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> Rankin
     rows = _values(run, quantity)
     pairs = run.competing("comparisons" if quantity == "correlation" else "difference_comparisons")
     own, tests = (sample.rows(frame).filter(click_metric=click) for frame in (rows, pairs))
-    found = {row["editorial_metric"]: row for row in own.iter_rows(named=True)}
-    ordered = [found[name] for name in in_order(tuple(found), (*run.editorial, *BASELINES))]
+    by_metric = {row["editorial_metric"]: row for row in own.iter_rows(named=True)}
+    ordered = [by_metric[name] for name in in_order(tuple(by_metric), (*run.editorial, *BASELINES))]
     known = sorted((_competitor(row) for row in ordered if row["correlation"] is not None), key=_falling)
     if all(one.is_baseline for one in known):
         reasons = {estimate(row).reason or "no value" for row in ordered if row["correlation"] is None}
@@ -305,11 +305,11 @@ def lead_from_row(row: Mapping[str, Any]) -> Lead:
     )  # fmt: skip
 
 
-def swap_sides(found: Lead) -> Lead:
+def swap_sides(lead: Lead) -> Lead:
     """Return a lead with its two sides exchanged."""
-    own, (low, high) = found.estimate, found.together
+    own, (low, high) = lead.estimate, lead.together
     estimate = replace(own, value=_minus(own.value), low=_minus(own.high), high=_minus(own.low))
-    return replace(found, estimate=estimate, together=(_minus(high), _minus(low)))
+    return replace(lead, estimate=estimate, together=(_minus(high), _minus(low)))
 
 
 def _minus(number: float | None) -> float | None:

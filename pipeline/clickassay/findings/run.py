@@ -93,14 +93,14 @@ class Run:
             If there is none such.
         """
         kept = self.tables["statistics"].filter(pl.col("n_sessions") > 0)
-        found = wanted.rows(kept)
-        if found.is_empty():
+        samples = wanted.rows(kept)
+        if samples.is_empty():
             has = "; ".join(str(row) for row in kept.select(SAMPLE_COLUMNS).head(8).iter_rows())
             raise ReportError(
                 f"{self.folder} has no judged configurations of {wanted.label or 'any kind'}; it has: "
                 f"{has or 'none'}"
             )
-        return largest_samples(found)[0]
+        return largest_samples(samples)[0]
 
     # ---- rows ----
 
@@ -342,7 +342,7 @@ def _concerns_baseline(frame: pl.DataFrame) -> pl.Expr:
     return pl.any_horizontal(pl.lit(False), *(pl.col(name).is_in(BASELINES) for name in names))
 
 
-def in_order(found: Sequence[str], order: Sequence[str]) -> tuple[str, ...]:
-    """Return the `found` names in the given order, unknown ones after them by name."""
-    known = [name for name in order if name in found]
-    return (*known, *sorted(set(found) - set(order)))
+def in_order(names: Sequence[str], order: Sequence[str]) -> tuple[str, ...]:
+    """Return the `names` names in the given order, unknown ones after them by name."""
+    known = [name for name in order if name in names]
+    return (*known, *sorted(set(names) - set(order)))

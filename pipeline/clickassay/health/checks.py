@@ -160,7 +160,7 @@ def checks_with(limits: Iterable[str]) -> dict[str, Check]:
     SettingsError
         If a name is unknown, or a threshold no number.
     """
-    found = dict(BY_NAME)
+    checks = dict(BY_NAME)
     for limit in limits:
         name, _, number = limit.partition("=")
         if name not in BY_NAME:
@@ -168,10 +168,10 @@ def checks_with(limits: Iterable[str]) -> dict[str, Check]:
                 f"health_limit: no check has the name {name!r}; {did_you_mean(name, BY_NAME)}"
             )
         if number == "off":
-            found.pop(name, None)
+            checks.pop(name, None)
             continue
-        found[name] = replace(BY_NAME[name], threshold=_number(name, number), caution=None)
-    return found
+        checks[name] = replace(BY_NAME[name], threshold=_number(name, number), caution=None)
+    return checks
 
 
 def _number(name: str, text: str) -> float:
@@ -262,9 +262,9 @@ class HealthCheck:
         return asdict(self)
 
 
-def compared(found: Iterable[Measured], checks: Mapping[str, Check]) -> tuple[HealthCheck, ...]:
+def compared(measured: Iterable[Measured], checks: Mapping[str, Check]) -> tuple[HealthCheck, ...]:
     """Compare numbers with the thresholds of their checks; those without a check are left out."""
-    by_name = {one.name: one for one in found}
+    by_name = {one.name: one for one in measured}
     return tuple(
         _compared(by_name[name], checks[name]) for name in BY_NAME if name in by_name and name in checks
     )
@@ -280,7 +280,7 @@ def _compared(one: Measured, check: Check) -> HealthCheck:
     return HealthCheck(check.name, OK, one.value, check.first)
 
 
-def refuse_stops(found: Iterable[HealthCheck]) -> None:
+def refuse_stops(checks: Iterable[HealthCheck]) -> None:
     """Stop where a check says so.
 
     Raises
@@ -288,23 +288,23 @@ def refuse_stops(found: Iterable[HealthCheck]) -> None:
     InputError
         With the sentences of the checks that stop.
     """
-    stops = [one.text for one in found if one.status == STOP]
+    stops = [one.text for one in checks if one.status == STOP]
     if stops:
         raise InputError("; ".join(stops))
 
 
-def health_table(found: Iterable[HealthCheck]) -> pl.DataFrame:
+def health_table(checks: Iterable[HealthCheck]) -> pl.DataFrame:
     """Return the checks in the form of `HEALTH_CHECKS`."""
-    rows = [one.as_data() for one in found]
+    rows = [one.as_data() for one in checks]
     return HEALTH_CHECKS.canonical(pl.DataFrame(rows, schema=HEALTH_CHECKS.empty().schema))
 
 
 def fired(table: pl.DataFrame) -> tuple[HealthCheck, ...]:
     """Return the checks that fire, of a table in the form of `HEALTH_CHECKS`: findings first."""
-    found = [HealthCheck(**row) for row in table.iter_rows(named=True)]
+    checks = [HealthCheck(**row) for row in table.iter_rows(named=True)]
     order = {str(severity): place for place, severity in enumerate(Severity)}
     places = {name: place for place, name in enumerate(BY_NAME)}
-    fires = [one for one in found if one.fires]
+    fires = [one for one in checks if one.fires]
     return tuple(sorted(fires, key=lambda one: (order[one.status], places[one.check])))
 
 

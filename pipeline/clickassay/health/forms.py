@@ -47,8 +47,8 @@ def folded(text: str) -> str:
 def folds_of(texts: pl.Series) -> pl.Series:
     """Return texts in lower case as `folded` makes them; those of ASCII alone stay as they are."""
     odd = texts.str.contains(_BEYOND_ASCII).fill_null(value=False)
-    found = pl.Series([folded(text) for text in texts.filter(odd)], dtype=pl.String)
-    return texts.scatter(odd.arg_true(), found)
+    folds = pl.Series([folded(text) for text in texts.filter(odd)], dtype=pl.String)
+    return texts.scatter(odd.arg_true(), folds)
 
 
 def _words(texts: pl.Series) -> pl.Series:
@@ -111,9 +111,9 @@ def alike_urls(
         The rows of `known` that do not stand beside the wanted ones as they are: of other texts it is known
         that they are something else, so that beginnings are compared with these alone.
     """
-    found = _by_forms(wanted, known, key, URL_FORMS)
+    alike = _by_forms(wanted, known, key, URL_FORMS)
     begin = _by_beginning(wanted, elsewhere, key)
-    return _most([*found, *([begin] if begin else [])])
+    return _most([*alike, *([begin] if begin else [])])
 
 
 def alike_in_list(wanted: str, shown: Sequence[str]) -> tuple[str, str] | None:
@@ -126,9 +126,9 @@ def alike_in_list(wanted: str, shown: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-def _most(found: list[Alike]) -> Alike | None:
-    most = max((one.pairs.height for one in found), default=0)
-    return next((one for one in found if most and one.pairs.height >= _NEARLY_ALL * most), None)
+def _most(pairs: list[Alike]) -> Alike | None:
+    most = max((one.pairs.height for one in pairs), default=0)
+    return next((one for one in pairs if most and one.pairs.height >= _NEARLY_ALL * most), None)
 
 
 def _by_forms(

@@ -94,11 +94,11 @@ def _query_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
     if not in_log:
         return
     yield Measured("unseen_queries", unseen.height / judged.height, *said)
-    found = 0 if alike is None else alike.pairs.height
+    n_alike = 0 if alike is None else alike.pairs.height
     yield Measured(
-        "queries_alike", found / judged.height,
-        f"{plural(found, 'judged query', 'judged queries')} of {count(judged.height)} "
-        f"{'is' if found == 1 else 'are'} in the log in another form only.",
+        "queries_alike", n_alike / judged.height,
+        f"{plural(n_alike, 'judged query', 'judged queries')} of {count(judged.height)} "
+        f"{'is' if n_alike == 1 else 'are'} in the log in another form only.",
         "Write queries alike in log and judgments, then judge what is still missing.",
         _query_example(unseen, alike, lists),
     )  # fmt: skip
@@ -152,11 +152,11 @@ def _url_checks(pairs: JudgedLog) -> Iterator[Measured]:
 
 
 def _alike_share(pairs: JudgedLog, alike: Alike | None, example: str) -> Measured:
-    found = 0 if alike is None else alike.pairs.height
+    n_alike = 0 if alike is None else alike.pairs.height
     return Measured(
-        "urls_alike", found / pairs.shown.height,
-        f"{percent(found / pairs.shown.height)} of the results shown for judged queries ({count(found)} of "
-        f"{count(pairs.shown.height)}) have a judgment in another form only.",
+        "urls_alike", n_alike / pairs.shown.height,
+        f"{percent(n_alike / pairs.shown.height)} of the results shown for judged queries ({count(n_alike)} "
+        f"of {count(pairs.shown.height)}) have a judgment in another form only.",
         "Write URLs alike in log and judgments, then judge what is still missing.",
         example,
     )  # fmt: skip

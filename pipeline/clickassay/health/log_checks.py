@@ -153,13 +153,13 @@ def _click_checks(funnel: pl.DataFrame) -> Iterator[Measured]:
     )
     if not clicks.read:
         return
-    found = [*_lost_checks(clicks), *_rejected_checks(clicks), *_elsewhere(clicks)]
+    checks = [*_lost_checks(clicks), *_rejected_checks(clicks), *_elsewhere(clicks)]
     if clicks.read >= _FEW_CLICKS:
-        yield from found
+        yield from checks
         return
     speaking = clicks.in_vain
-    yield from (one for one in found if one.name in speaking)
-    silent = (one.name for one in found if one.name not in speaking)
+    yield from (one for one in checks if one.name in speaking)
+    silent = (one.name for one in checks if one.name not in speaking)
     yield from too_few(clicks.read, _FEW_CLICKS, "clicks", *silent)
 
 
@@ -338,8 +338,8 @@ def _have(days: np.ndarray) -> str:
     return "has" if len(days) == 1 else "have"
 
 
-def _dates(days: Days, found: np.ndarray) -> str:
-    if not len(found):
+def _dates(days: Days, places: np.ndarray) -> str:
+    if not len(places):
         return "none"
-    first = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days.first + int(found[0]))
-    return f"{first:%Y-%m-%d}" if len(found) == 1 else f"the first on {first:%Y-%m-%d}"
+    first = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days.first + int(places[0]))
+    return f"{first:%Y-%m-%d}" if len(places) == 1 else f"the first on {first:%Y-%m-%d}"

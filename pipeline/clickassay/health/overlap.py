@@ -45,11 +45,11 @@ def names_apart(ours: Side, theirs: Side, key: tuple[str, ...] = ()) -> str:
     if key and ours.rows.join(theirs.rows, on=key, how="semi").is_empty():  # then the keys are what differs
         ours, theirs = (replace(side, rows=side.rows.select(text=key[-1])) for side in (ours, theirs))
         key = ()
-    found = _alike(ours.rows.unique(), theirs.rows.unique(), key)
-    if found is None:
+    alike = _alike(ours.rows.unique(), theirs.rows.unique(), key)
+    if alike is None:
         pair, form = _first_pair(ours.rows, theirs.rows, key), ""
     else:
-        form, pair = f"; they differ in {found[0]}", found[1]
+        form, pair = f"; they differ in {alike[0]}", alike[1]
     where = "".join(f" ({name} {_shown(pair[name])})" for name in key if pair.get(name) is not None)
     return f"{theirs.has} {_shown(pair['known'])}, {ours.has} {_shown(pair['wanted'])}{where}{form}"
 
@@ -64,9 +64,9 @@ def _alike(
     urls = partial(alike_urls, ours, theirs, key, theirs)
     queries = partial(alike_queries, ours["text"], theirs["text"])
     for search in (urls,) if key else (urls, queries):
-        found = search()
-        if found is not None:
-            return found.form, found.pairs.row(0, named=True)
+        alike = search()
+        if alike is not None:
+            return alike.form, alike.pairs.row(0, named=True)
     return None
 
 
@@ -103,11 +103,11 @@ def rank_findings(what: str, rows: pl.DataFrame, *, decides: str) -> Iterator[st
     up, down = (pl.col("rise") > 0).sum(), (pl.col("rise") < 0).sum()
     lists = steps.group_by("query", maintain_order=True).agg(up=up, down=down)
     for words, kind in _CONTRADICTIONS.items():
-        found = lists.filter(kind)
-        if found.height:
-            rises = steps.filter(pl.col("rise") > 0).join(found.head(1), on="query", how="semi").head(1)
+        of_kind = lists.filter(kind)
+        if of_kind.height:
+            rises = steps.filter(pl.col("rise") > 0).join(of_kind.head(1), on="query", how="semi").head(1)
             example = "".join(map(_as_example, rises.iter_rows(named=True)))
-            of = f"{count(found.height)} of {plural(lists.height, 'list')} of {visible(what)}"
+            of = f"{count(of_kind.height)} of {plural(lists.height, 'list')} of {visible(what)}"
             yield f"In {of} {words}{example}; the {decides} decides."
 
 

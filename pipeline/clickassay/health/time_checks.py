@@ -31,13 +31,13 @@ def time_checks(searches: pl.LazyFrame, idle_ms: int) -> Iterator[Measured]:
     """
     rows = searches.select("search_id", "user_id", "timestamp").unique().sort("user_id", "timestamp")
     gap = pl.col("timestamp").diff().filter(pl.col("user_id") == pl.col("user_id").shift())
-    found = rows.select(
+    counts = rows.select(
         gaps=gap.len(),
         idle=(gap > idle_ms).sum(),
         none=(gap == 0).sum(),
         span=pl.col("timestamp").max() - pl.col("timestamp").min(),
     ).collect(engine="streaming")
-    gaps, idle, none, span = found.row(0)
+    gaps, idle, none, span = counts.row(0)
     if gaps >= _FEW_GAPS:
         yield from _gap_checks(gaps, idle, none, span, idle_ms)
     hours = searches.group_by(hour=pl.col("timestamp") // _HOUR_MS).len().collect(engine="streaming")
@@ -88,5 +88,5 @@ def _silent(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the hours, from 0 on, that are empty in (D, 24) counts; empty days are not looked at."""
     there = counts.sum(axis=1) > 0
     usual = np.median(counts[there], axis=0)
-    found: NDArray[np.int64] = np.flatnonzero((counts == 0) & there[:, None] & (usual >= _ENOUGH_SEARCHES))
-    return found
+    silent: NDArray[np.int64] = np.flatnonzero((counts == 0) & there[:, None] & (usual >= _ENOUGH_SEARCHES))
+    return silent

@@ -102,11 +102,11 @@ def read_input(
     InputError
         If nothing is there, a file cannot be opened, or a column is missing or mistyped.
     """
-    found = find_files(what, path)
+    walked = find_files(what, path)
     if not Path(path).is_file():
-        logging.getLogger(__name__).info("%s: %s", what, found)
+        logging.getLogger(__name__).info("%s: %s", what, walked)
     names = {want.name for want in wanted}
-    parts = list(parts_of(what, found, None if keep_others else names))
+    parts = list(parts_of(what, walked, None if keep_others else names))
     _check_same_columns(what, parts, names)
     wide = frozenset[str]().union(*(part.wide for part in parts))
 
@@ -127,14 +127,14 @@ def read_input(
         return pl.concat(part.rows_of(some, rows).select(columns) for part, columns, some in alike)
 
     columns = frozenset(parts[0].schema.names())
-    frame = _stacked(what, frames, found.files)
-    return Input(what, found.files, columns, frame, opened, tuple(parts), found, time_zone)
+    frame = _stacked(what, frames, walked.files)
+    return Input(what, walked.files, columns, frame, opened, tuple(parts), walked, time_zone)
 
 
 def mixed_times(*tables: Input) -> dict[str, tuple[int, int]]:
     """Return how many times have a zone, and how many have none, by the names of tables that have both."""
-    found = {table.what: times_by_zone(table.parts) for table in tables}
-    return {what: both for what, both in found.items() if all(both)}
+    zones = {table.what: times_by_zone(table.parts) for table in tables}
+    return {what: both for what, both in zones.items() if all(both)}
 
 
 def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> None:

@@ -146,14 +146,14 @@ def _correlate(
 ) -> Frames:
     rng = np.random.default_rng(settings.seed)
     forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, DIFFERENCE_COMPARISONS, INFLUENCE)
-    found = [{"draws": _no_draws(strata.configurations), **{form.name: form.empty() for form in forms}}]
+    parts = [{"draws": _no_draws(strata.configurations), **{form.name: form.empty() for form in forms}}]
     for number, sample in enumerate(strata.samples):
         what = f"correlating market {sample.key.market}, depth {sample.key.depth}"
         progress(Event(what, number / len(strata.samples)))
         splits, _ = query_splits(sample, attributes)
         moments = sample_moments(sample)
         ranked, drawn = differences(sample, iterations=settings.iterations, rng=rng)
-        found.append(
+        parts.append(
             {
                 "correlations": correlations(sample, splits, moments),
                 "differences": ranked,
@@ -163,7 +163,7 @@ def _correlate(
                 "influence": influence(sample, moments),
             }
         )
-    return {name: pl.concat([part[name] for part in found]) for name in found[0]}
+    return {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
 
 
 def _funnel(

@@ -232,15 +232,15 @@ def click_tables(
     -------
     The tables click_models, click_positions, click_grades; without rows if the run has no click models.
     """
-    kinds, found = run_models(settings), [{form.name: form.empty() for form in _FORMS}]
+    kinds, parts = run_models(settings), [{form.name: form.empty() for form in _FORMS}]
     if kinds:
         strata = configurations.group_by("market", "depth", maintain_order=True)
         for (market, depth), rows in strata:
             progress(Event(f"fitting click models, market {market}, depth {depth}"))
             some = _sample_queries(rows, settings.seed)
             own = patterns.join(some.select("configuration_id"), on="configuration_id", how="semi")
-            found.append(_of_stratum(some, own, kinds, settings))
-    return {form.name: pl.concat([part[form.name] for part in found]) for form in _FORMS}
+            parts.append(_of_stratum(some, own, kinds, settings))
+    return {form.name: pl.concat([part[form.name] for part in parts]) for form in _FORMS}
 
 
 def _of_stratum(
@@ -289,7 +289,7 @@ def _grades(
     grades = np.array(rows["grades"].to_list(), dtype=np.int64)
     queries = rows["query"].rank("dense").to_numpy().astype(np.int64) - 1
     own = patterns.join(numbered, on="configuration_id")
-    found = grade_values(
+    by_grade = grade_values(
         grade_log(grades, queries, own, max_grade=settings.max_grade),
         partial(kind.fit, pseudo_count=PSEUDO_COUNT),
     )
@@ -297,12 +297,12 @@ def _grades(
     table = pl.DataFrame(
         {
             "grade": np.arange(settings.max_grade + 1),
-            "attraction": found.model.attraction,
-            "relevance": found.model.relevance,
-            "ci_low": found.low,
-            "ci_high": found.high,
+            "attraction": by_grade.model.attraction,
+            "relevance": by_grade.model.relevance,
+            "ci_low": by_grade.low,
+            "ci_high": by_grade.high,
             "assumed": satisfaction(np.arange(settings.max_grade + 1), settings.max_grade),
-            "impressions": found.impressions,
+            "impressions": by_grade.impressions,
         }
     ).with_columns(model=pl.lit(kind.name), **{name: pl.lit(value) for name, value in key.columns.items()})
     seen, values = pl.col("impressions") > 0, pl.col("attraction", "relevance", "ci_low", "ci_high")

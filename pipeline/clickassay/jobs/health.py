@@ -94,13 +94,13 @@ def run_health(
     labels = settings.scale if len(settings.scale) == settings.max_grade + 1 else ()
     words = order_words(graded.grades["grade"], labels) if graded.grades.height else ""
     order = _order_check(correlations, words, counted_clicks(settings)[0])
-    found = [
+    measured = [
         *log,
         *_list_measures(table, lists),
         *_judgment_measures(named, lists, graded, settings),
         *([] if attributes is None else [attributes_check(attributes, pl.concat(table.queries), lists)]),
     ]
-    return in_order([*found, *order], settings)
+    return in_order([*measured, *order], settings)
 
 
 def whole_health(

@@ -190,7 +190,7 @@ def tables_of(folder: Path) -> dict[str, str]:
     InputError
         If a table is there twice.
     """
-    found: dict[str, str] = {}
+    tables: dict[str, str] = {}
     for name in CANONICAL:
         files = sorted(file for file in folder.iterdir() if file.name.startswith(f"{name}."))
         places = [file for file in files if set(file.suffixes) & set(FORMATS)]
@@ -198,9 +198,9 @@ def tables_of(folder: Path) -> dict[str, str]:
         if len(places) > 1:
             raise InputError(f"{folder} has {places[0].name} and {places[1].name}; say which by --{name}")
         if places:
-            found[name] = str(places[0])
+            tables[name] = str(places[0])
     # queries alone are attributes of no log: exports of other tools have files of this name
-    return {} if found.keys() == {"queries"} else found
+    return {} if tables.keys() == {"queries"} else tables
 
 
 def run_of(paths: dict[str, str], settings: Settings) -> str:
@@ -232,30 +232,30 @@ def files_of(folder: Path) -> list[Path]:
     InputError
         If the folder has no file.
     """
-    found = files_below("inspect", folder)
-    if not found:
+    files = files_below("inspect", folder)
+    if not files:
         raise InputError(f"{folder} has no file; give the folder of a log, or a file")
-    return sorted(found, key=lambda file: (len(file.parts), file))[:MOST_FILES]
+    return sorted(files, key=lambda file: (len(file.parts), file))[:MOST_FILES]
 
 
 def _table_facts(table: Input, path: str) -> TableFacts:
     columns = {name: str(dtype) for part in table.parts for name, dtype in part.schema.items()}
     size = sum(file.stat().st_size for file in table.files)
     rows = table.frame.select(pl.len()).collect(engine="streaming").item()
-    found = table.found
-    counts = (len(table.files), found.folders, dict(found.left_out), size, int(rows))
+    files = table.found
+    counts = (len(table.files), files.folders, dict(files.left_out), size, int(rows))
     return TableFacts(table.what, path, *counts, columns)
 
 
 def _log_facts(searches: Input, end_ms: int) -> LogFacts:
     time = pl.col("timestamp").filter(pl.col("timestamp").is_between(FIRST_MS, end_ms, closed="left"))
-    found = searches.frame.select(
+    facts = searches.frame.select(
         pl.len().alias("searches"),
         pl.col("user_id").drop_nulls().n_unique().alias("users"),
         time.min().alias("first_ms"),
         time.max().alias("last_ms"),
     )
-    return LogFacts(**found.collect(engine="streaming").row(0, named=True))
+    return LogFacts(**facts.collect(engine="streaming").row(0, named=True))
 
 
 def _counted(
@@ -339,8 +339,8 @@ def _lost(funnel: pl.DataFrame, depth: int) -> Iterator[LostRows]:
     """Yield what is left out, the largest first; clicks outside the list are those at the deepest cut."""
     outside = (pl.col("step") == "elsewhere") & (pl.col("depth") == depth)
     left = funnel.filter((pl.col("step").is_in(_LOST) & (pl.col("depth") == 0)) | outside)
-    found = left.group_by("source", "step", "reason").agg(pl.col("rows").sum())
-    ordered = found.sort("source", "rows", "reason", descending=[True, True, False])
+    reasons = left.group_by("source", "step", "reason").agg(pl.col("rows").sum())
+    ordered = reasons.sort("source", "rows", "reason", descending=[True, True, False])
     for row in ordered.iter_rows(named=True):
         yield LostRows(**row)
 

@@ -75,9 +75,9 @@ def foreign_log(
         out = Path(place) / "log"
         imported = IMPORTERS[layout](file, out=out, progress=progress)
         tables = {name: str(out / f"{name}.parquet") for name in ("searches", "clicks")}
-        found = inspect_log(tables | judgments, settings, progress=progress)
-        facts = tuple(replace(table, path=_later(table.path, out)) for table in found.tables)
-        return imported, replace(found, tables=facts, command=_later(found.command, out))
+        inspection = inspect_log(tables | judgments, settings, progress=progress)
+        facts = tuple(replace(table, path=_later(table.path, out)) for table in inspection.tables)
+        return imported, replace(inspection, tables=facts, command=_later(inspection.command, out))
 
 
 def _later(text: str, out: Path) -> str:

@@ -105,8 +105,8 @@ def make_report(
         check_log(table.funnel, settings.max_rejected)
     inputs = with_judgments(Inputs(), judgments, queries, settings, progress)
     with published_folder(out, force=force) as folder:
-        found = run(inputs, settings, table=table, progress=progress)
-        return save(found, folder, command=command, progress=progress)
+        made = run(inputs, settings, table=table, progress=progress)
+        return save(made, folder, command=command, progress=progress)
 
 
 def _check_names(settings: Settings) -> None:
@@ -146,8 +146,8 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     _check_names(settings)
     inputs = with_judgments(open_log(searches, clicks, settings), judgments, queries, settings, progress)
     with published_folder(out, force=force) as folder:
-        found = run(inputs, settings, work=folder, progress=progress)
-        return save(found, folder, command=command, progress=progress)
+        made = run(inputs, settings, work=folder, progress=progress)
+        return save(made, folder, command=command, progress=progress)
 
 
 def run(

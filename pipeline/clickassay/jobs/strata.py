@@ -101,9 +101,9 @@ def _model_names(settings: Settings) -> list[str]:
 
 def judgments_by_rule(split: UserSplit, graded: Judgments, settings: Settings) -> dict[str, Judgments]:
     """Return judgments by rule, with the unjudged results filled in; the setting `unjudged` has the rules."""
-    found, rules = {DROP: graded}, RULES[settings.unjudged]
+    by_rule, rules = {DROP: graded}, RULES[settings.unjudged]
     if not rules:
-        return found
+        return by_rule
     deepest = max(settings.depth)
     unjudged = unjudged_results(split.evaluation, graded, deepest=deepest)
     for rule in rules:
@@ -112,8 +112,8 @@ def judgments_by_rule(split: UserSplit, graded: Judgments, settings: Settings) -
             given = hot_deck_from_clicks(split.fitting, graded, deepest=deepest, rng=rng)
         else:
             given = constant_grade(settings.max_grade if rule == "best" else 0)
-        found[rule] = fill_unjudged(graded, unjudged, given)
-    return found
+        by_rule[rule] = fill_unjudged(graded, unjudged, given)
+    return by_rule
 
 
 def main_rule(settings: Settings) -> str:
@@ -190,7 +190,7 @@ def measure_strata(
     """
     fitting = split.fitting_sessions
     strata = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
-    found = Strata([], [], [])
+    measured = Strata([], [], [])
     for number, (judge, depth) in enumerate(strata):
         progress(Event(f"computing metrics, depth {depth}, judge {judge}", number / len(strata)))
         if number % len(settings.depth) == 0:
@@ -198,13 +198,15 @@ def measure_strata(
         judged = cut_to_depth(candidates, depth=depth, max_grade=settings.max_grade)
         models = _fit_models(to_fit, depth, settings)
         fitting_users = FittingUsers(fitting, models)
-        found.measurements.append(
+        measured.measurements.append(
             compute_metrics(judged, formed, settings, judge=judge, depth=depth, fitting=fitting_users)
         )
-        found.cascade_effects.append(cascade_effects(judged, judge=judge, depth=depth))
+        measured.cascade_effects.append(cascade_effects(judged, judge=judge, depth=depth))
         if rule == main_rule(settings) and depth == min(settings.depth):  # what the report shows
-            found.conventions.append(conventions_table(judged, found.measurements[-1].samples, settings))
-    return found
+            measured.conventions.append(
+                conventions_table(judged, measured.measurements[-1].samples, settings)
+            )
+    return measured
 
 
 def _graded_candidates(
@@ -248,14 +250,14 @@ def next_judgments_table(
     progress(Event("choosing results to judge next"))
     fitting = split.fitting_sessions
     evaluated = {market: sessions - fitting.get(market, 0) for market, sessions in formed.items()}
-    found = [
+    tables = [
         next_judgments(
             split.evaluation, graded, evaluated, judge=judge, depth=depth, in_other_form=in_other_form
         )
         for judge in graded.judges or (EVERY,)
         for depth in settings.depth
     ]
-    return pl.concat([NEXT_JUDGMENTS.empty(), *found])
+    return pl.concat([NEXT_JUDGMENTS.empty(), *tables])
 
 
 def unjudged_table(found: Mapping[str, Sequence[Measurements]]) -> pl.DataFrame:

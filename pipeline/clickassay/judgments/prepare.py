@@ -181,10 +181,10 @@ def _parse_labels(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
 
 def _found_labels(rows: pl.DataFrame) -> str:
     """Say which labels are off the scale, all of them, so that one --scale can name them."""
-    found = rows["grade"].cast(pl.String).str.strip_chars().unique().sort().to_list()
-    more = "" if len(found) <= _MAX_LABELS else f" and {len(found) - _MAX_LABELS:,} more"
+    labels = rows["grade"].cast(pl.String).str.strip_chars().unique().sort().to_list()
+    more = "" if len(labels) <= _MAX_LABELS else f" and {len(labels) - _MAX_LABELS:,} more"
     return (
-        f"found {', '.join(map(repr, found[:_MAX_LABELS]))}{more}; give all labels, worst first, by --scale"
+        f"found {', '.join(map(repr, labels[:_MAX_LABELS]))}{more}; give all labels, worst first, by --scale"
     )
 
 
@@ -252,14 +252,14 @@ def _resolve_conflicts(rows: pl.DataFrame, rule: str) -> pl.DataFrame:
 
 
 def _refuse_conflicts(rows: pl.DataFrame) -> None:
-    found = rows.group_by(KEY).agg(pl.col("grade").unique().sort()).filter(pl.col("grade").list.len() > 1)
+    conflicts = rows.group_by(KEY).agg(pl.col("grade").unique().sort()).filter(pl.col("grade").list.len() > 1)
     shown = [
         f"({row['query']!r:.60}, {row['url']!r:.80}) has grades {', '.join(map(str, row['grade']))}"
-        for row in found.sort(KEY).head(_MAX_EXAMPLES).iter_rows(named=True)
+        for row in conflicts.sort(KEY).head(_MAX_EXAMPLES).iter_rows(named=True)
     ]
-    more = f" and {found.height - _MAX_EXAMPLES:,} more" if found.height > _MAX_EXAMPLES else ""
+    more = f" and {conflicts.height - _MAX_EXAMPLES:,} more" if conflicts.height > _MAX_EXAMPLES else ""
     raise JudgmentError(
-        f"judgments: {found.height:,} contradict each other: {'; '.join(shown)}{more}; "
+        f"judgments: {conflicts.height:,} contradict each other: {'; '.join(shown)}{more}; "
         "correct them, or choose a rule with --conflicts max|mean-rounded|latest"
     )
 

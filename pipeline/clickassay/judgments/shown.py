@@ -73,8 +73,10 @@ def rows_of_numbers(
         Columns that identify a query, as in `Judgments.query_key`.
     """
     rows = grades.select(*on, "url", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
-    found = named_results(lists, results, on).join(rows, on=[*on, "url"], how="left", maintain_order="left")
-    return np.append(found["row"].fill_null(-1).to_numpy(), -1)
+    rows_of_results = named_results(lists, results, on).join(
+        rows, on=[*on, "url"], how="left", maintain_order="left"
+    )
+    return np.append(rows_of_results["row"].fill_null(-1).to_numpy(), -1)
 
 
 def named_results(lists: pl.DataFrame, results: NumberedResults, on: tuple[str, ...]) -> pl.DataFrame:

@@ -175,9 +175,9 @@ def _remedies(shown: pl.DataFrame, graded: Judgments, settings: Settings, *, has
     lines = ["What helps:"]
     untried = sorted(set(range(1, max(settings.depth))) - set(settings.depth))
     by_depth = {depth: _completed(shown, graded, depth) for depth in untried}
-    found = [f"{depth} ({plural(sessions, 'session')})" for depth, sessions in by_depth.items() if sessions]
-    if found:
-        lines.append(f"  another --depth; judged in full are at depth {', '.join(found[-3:])}")
+    depths = [f"{depth} ({plural(sessions, 'session')})" for depth, sessions in by_depth.items() if sessions]
+    if depths:
+        lines.append(f"  another --depth; judged in full are at depth {', '.join(depths[-3:])}")
     first = shown.filter(pl.col("place") == min(settings.depth) - 1)
     asked = _weight(first.join(graded.grades, on=graded.query_key, how="semi"))
     if settings.unjudged == "drop" and asked:

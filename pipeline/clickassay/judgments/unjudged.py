@@ -122,12 +122,12 @@ def _features(fitting: LogLists, judgments: Judgments, deepest: int) -> pl.DataF
         lists = lists.with_columns(pl.lit(EVERY).alias("market"))
     log = click_log(lists.sort("configuration_id"), fitting.patterns_by_id, depth=deepest)
     model = fit_dbn(log).model
-    found = log.documents.with_columns(
+    documents = log.documents.with_columns(
         attraction=_log_odds(model.attraction),
         relevance=_log_odds(model.relevance),
         impressions=np.log1p(log.impressions()),
     )
-    return found.filter(pl.col("impressions") > 0)
+    return documents.filter(pl.col("impressions") > 0)
 
 
 def _log_odds(chances: Floats) -> Floats:

@@ -100,12 +100,12 @@ def plan_growth(store: PatternStore, log: Log[H], settings: Settings) -> Plan[H]
     known = sum(len(files[what]) - len(new[what]) for what in files)
     run = int(last.info["run"]) if last and unfinished else len(history) + 1
     to_read = Log(log.searches.only(new["searches"]), log.clicks.only(new["clicks"]))
-    found = {what: tuple(files[what][file] for file in new[what]) for what in files}
-    alike = {what: tuple(_alike(files[what], found[what])) for what in files}
+    new_files = {what: tuple(files[what][file] for file in new[what]) for what in files}
+    alike = {what: tuple(_alike(files[what], new_files[what])) for what in files}
     if not any(new.values()):
-        return Plan(to_read, (), found, run, known, alike)
+        return Plan(to_read, (), new_files, run, known, alike)
     windows = _windows(store, to_read, files, again, last, settings)
-    return Plan(to_read, windows, found, run, known, alike)
+    return Plan(to_read, windows, new_files, run, known, alike)
 
 
 def _alike(files: Fingerprints, new: Sequence[FileFingerprint]) -> Iterator[FileFingerprint]:
@@ -119,18 +119,18 @@ def _new_files(
     """Return the files to read: those of an interrupted run, and those that the store does not know."""
     known = KnownFiles(what, store.files(what))
     new: list[str] = []
-    found: list[FileFingerprint] = []
+    new_files: list[FileFingerprint] = []
     taken: set[str] = set()
     for file, fingerprint in files.items():
         before, same = known.at(fingerprint.path), known.like(fingerprint)
         if before is not None and same != before:
             raise InputError(_changed(store, what, file, before))
         if same is None or same in again:
-            found.extend([] if same is None else [same])
+            new_files.extend([] if same is None else [same])
             if fingerprint.digest not in taken:  # its copy is not read
                 new.append(file)
                 taken.add(fingerprint.digest)
-    missing = [file.path for file in again if file not in found]
+    missing = [file.path for file in again if file not in new_files]
     if missing:
         raise InputError(
             f"{what}: the last run into {store.folder} was interrupted and {missing[0]} is needed "

@@ -111,8 +111,8 @@ def _check(grades: Grades, pool: Grades | None, settings: Settings) -> None:
     if grades.size and not 0 <= grades.min() <= grades.max() <= top:
         raise JudgmentError(f"grades {grades.min()}..{grades.max()} are off the scale 0..{top}")
     if settings.pool == "judged" and (pool is None or pool.shape != (len(grades), top + 1)):
-        found = "none" if pool is None else str(pool.shape)
-        raise JudgmentError(f"counts of judged results: found {found}, expected {(len(grades), top + 1)}")
+        shape = "none" if pool is None else str(pool.shape)
+        raise JudgmentError(f"counts of judged results: found {shape}, expected {(len(grades), top + 1)}")
 
 
 def _column(

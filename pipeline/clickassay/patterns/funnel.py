@@ -230,9 +230,9 @@ def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: fl
     if rejected <= limit * read:
         return
     ordered = sorted((item for item in reasons.items() if item[1]), key=lambda item: (-item[1], item[0]))
-    found = ", ".join(f"{rows:,} with {reason}" for reason, rows in ordered)
+    counts = ", ".join(f"{rows:,} with {reason}" for reason, rows in ordered)
     hint = "".join(text for reason, text in _HINTS.items() if reasons.get(reason))
     raise RejectedRowsError(
-        f"{source}: {rejected:,} of {read:,} rows are unusable ({found}), more than the {limit:.2%} that "
+        f"{source}: {rejected:,} of {read:,} rows are unusable ({counts}), more than the {limit:.2%} that "
         f"--max-rejected allows; is the input read as it is meant?{hint}"
     )

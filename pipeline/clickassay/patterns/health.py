@@ -61,8 +61,10 @@ class LogCounts:
             return
         first = int(days.min())
         numbers = np.bincount(days - first)
-        found = np.flatnonzero(numbers)
-        self._rows += zip([name] * len(found), (found + first).tolist(), numbers[found].tolist(), strict=True)
+        places = np.flatnonzero(numbers)
+        self._rows += zip(
+            [name] * len(places), (places + first).tolist(), numbers[places].tolist(), strict=True
+        )
 
     def add_rows(self, rows: Iterable[tuple[str, int, int]]) -> None:
         """Add counts in the form of the table: (name, key, value)."""

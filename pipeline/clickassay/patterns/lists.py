@@ -53,14 +53,14 @@ class LogLists:
         PatternError
             If a list shows a result twice: in tables of older versions it may.
         """
-        found = number_results(self.configurations["results"], self.query)
-        if len(lists := repeating(found.numbers)):
+        numbered = number_results(self.configurations["results"], self.query)
+        if len(lists := repeating(numbered.numbers)):
             raise PatternError(
                 f"pattern table: {plural(len(lists), 'list')} of {len(self.query):,} show a result twice, as "
                 "an older clickassay left them: their metrics would be wrong; make the table or store again "
                 "from its log (`clickassay patterns`)"
             )
-        return found
+        return numbered
 
     @property
     def patterns_by_id(self) -> pl.DataFrame:
@@ -127,12 +127,12 @@ def log_lists(
 def _numbered(staged: StagedTable, queries: pl.DataFrame) -> tuple[Integers, Integers, NDArray[np.uint64]]:
     """Return the row of the query, the number of results and a fingerprint of the id of each list."""
     known = queries.with_row_index("row")
-    found = [pl.DataFrame(schema={"row": pl.UInt32, "length": pl.UInt32, "id": pl.UInt64})]
+    parts = [pl.DataFrame(schema={"row": pl.UInt32, "length": pl.UInt32, "id": pl.UInt64})]
     for piece in staged.configurations:
         rows = piece.join(known, on=["market", "query"], how="left", maintain_order="left")
         hashed = pl.col("configuration_id").hash().alias("id")
-        found.append(rows.select("row", pl.col("results").list.len().alias("length"), hashed))
-    every = pl.concat(found)
+        parts.append(rows.select("row", pl.col("results").list.len().alias("length"), hashed))
+    every = pl.concat(parts)
     if every["row"].null_count():
         raise PatternError("pattern table: configurations have queries that it does not list; make it again")
     row, length = (every[name].to_numpy().astype(np.int64) for name in ("row", "length"))
@@ -174,26 +174,26 @@ def _judged(queries: pl.DataFrame, judged: pl.DataFrame | None) -> Flags:
 def _frequent(queries: pl.DataFrame, sessions: NDArray[Any]) -> Flags:
     """Return which queries are among the `MOST_FREQUENT` of their market."""
     place = pl.col("sessions").rank("ordinal", descending=True).over("market")
-    found = queries.with_columns(pl.Series("sessions", sessions)).select(place <= MOST_FREQUENT)
-    flags: Flags = found.to_series().to_numpy()
+    frequent = queries.with_columns(pl.Series("sessions", sessions)).select(place <= MOST_FREQUENT)
+    flags: Flags = frequent.to_series().to_numpy()
     return flags
 
 
 def _kept_configurations(staged: StagedTable, is_kept: Flags) -> pl.DataFrame:
-    found, first = [PATTERN_CONFIGURATIONS.empty()], 0
+    parts, first = [PATTERN_CONFIGURATIONS.empty()], 0
     for piece in staged.configurations:
-        found.append(held_densely(piece.filter(is_kept[first : first + piece.height])))
+        parts.append(held_densely(piece.filter(is_kept[first : first + piece.height])))
         first += piece.height
-    return pl.concat(found)
+    return pl.concat(parts)
 
 
 def _kept_patterns(
     rows: Iterator[tuple[Integers, pl.DataFrame]], is_kept: Flags, is_judged: Flags
 ) -> pl.DataFrame:
     place, is_measured = np.cumsum(is_kept, dtype=np.uint32) - np.uint32(1), is_kept & is_judged
-    found = [PATTERNS.empty().select(pl.lit(0, pl.UInt32).alias("list"), "fold", "click_mask", "sessions")]
+    parts = [PATTERNS.empty().select(pl.lit(0, pl.UInt32).alias("list"), "fold", "click_mask", "sessions")]
     for lists, piece in rows:
         kept = is_measured[lists]
         numbers = pl.Series("list", place[lists[kept]])
-        found.append(piece.filter(kept).select(numbers, "fold", "click_mask", "sessions"))
-    return pl.concat(found)
+        parts.append(piece.filter(kept).select(numbers, "fold", "click_mask", "sessions"))
+    return pl.concat(parts)

@@ -31,14 +31,14 @@ class NumberedResults:
 
     def top(self, depth: int) -> NDArray[np.int32]:
         """Return the (lists, depth) numbers of the first results; -1 where a list has ended."""
-        found = np.full((len(self.numbers), depth), -1, np.int32)
-        found[:, : self.numbers.shape[1]] = self.numbers[:, :depth]
-        return found
+        numbers = np.full((len(self.numbers), depth), -1, np.int32)
+        numbers[:, : self.numbers.shape[1]] = self.numbers[:, :depth]
+        return numbers
 
 
 def _hashed(texts: pl.Series) -> NDArray[np.uint64]:
-    found: NDArray[np.uint64] = texts.hash().to_numpy()
-    return found
+    hashes: NDArray[np.uint64] = texts.hash().to_numpy()
+    return hashes
 
 
 def number_results(

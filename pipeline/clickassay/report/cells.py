@@ -64,11 +64,11 @@ def caution_remarks(rows: Sequence[Row]) -> tuple[str, ...]:
         for cell in row.cells
         if isinstance(cell, Estimate) and cell.value is not None and (cell.has_interval or cell.caution)
     ]
-    found = Counter((cell.caution, cell.has_interval) for cell in known if cell.caution)
+    reasons = Counter((cell.caution, cell.has_interval) for cell in known if cell.caution)
     return tuple(
         f"{'Interval not to be relied on' if has_interval else 'No interval'} for {times} of {len(known)} "
         f"values: {caution_reason(caution)}."
-        for (caution, has_interval), times in sorted(found.items(), key=str)
+        for (caution, has_interval), times in sorted(reasons.items(), key=str)
     )
 
 

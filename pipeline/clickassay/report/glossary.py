@@ -27,8 +27,8 @@ class Term:
 @cache
 def terms() -> tuple[Term, ...]:
     """Return all terms, by name."""
-    found = (Term(_key(name), name, entry["meaning"]) for name, entry in _entries().items())
-    return tuple(sorted(found, key=lambda term: term.name.lower()))
+    entries = (Term(_key(name), name, entry["meaning"]) for name, entry in _entries().items())
+    return tuple(sorted(entries, key=lambda term: term.name.lower()))
 
 
 @cache
@@ -70,11 +70,11 @@ def once_a_section(page: str) -> str:
 def _first_links(part: str) -> str:
     seen: set[str] = set()
 
-    def kept(found: re.Match[str]) -> str:
-        if found["key"] in seen:
-            return found["text"]
-        seen.add(found["key"])
-        return found[0]
+    def kept(match: re.Match[str]) -> str:
+        if match["key"] in seen:
+            return match["text"]
+        seen.add(match["key"])
+        return match[0]
 
     return _LINK.sub(kept, part)
 

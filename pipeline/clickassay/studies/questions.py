@@ -193,9 +193,9 @@ def frame_of(rows: duckdb.DuckDBPyRelation) -> pl.DataFrame:
         columns = {name: _PLAIN[kind] for name, kind in zip(rows.columns, types, strict=True)}
         return pl.DataFrame(rows.fetchall(), columns, orient="row")
     odd = [name for name, kind in zip(rows.columns, types, strict=True) if _NOT_IN_ARROW.search(kind)]
-    found = _with_texts(rows, odd)
-    beyond = [column.name for column in found if not _fits_python(column)]
-    return _with_texts(rows, [*odd, *beyond]) if beyond else found
+    texts = _with_texts(rows, odd)
+    beyond = [column.name for column in texts if not _fits_python(column)]
+    return _with_texts(rows, [*odd, *beyond]) if beyond else texts
 
 
 def _with_texts(rows: duckdb.DuckDBPyRelation, names: list[str]) -> pl.DataFrame:
@@ -209,8 +209,8 @@ def _with_texts(rows: duckdb.DuckDBPyRelation, names: list[str]) -> pl.DataFrame
 
 
 def _frame(rows: duckdb.DuckDBPyRelation) -> pl.DataFrame:
-    found: pl.DataFrame = rows.pl()
-    return found
+    frame: pl.DataFrame = rows.pl()
+    return frame
 
 
 _NOT_IN_ARROW = re.compile(r"INTERVAL|TIMESTAMP_S\b")
@@ -261,8 +261,8 @@ def _open(file: Path, limits: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
 
 def _check_tables(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
     """Refuse a run whose tables have other names: its answers would not be what the documents say."""
-    found = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
-    if found != {table.name for table in RUN_TABLES}:
+    tables = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
+    if tables != {table.name for table in RUN_TABLES}:
         raise QueryError(f"{file} {ANOTHER_LAYOUT}")
 
 

@@ -150,15 +150,15 @@ def fit(
     with shown_progress(quiet=quiet) as progress:
         read = read_clicks(source, market=options.market, depth=options.depth)
         progress(Event(f"fitting {kind.name}"))
-        found, tables = fit_model(read, kind, pseudo_count=options.pseudo_count)
+        fitted, tables = fit_model(read, kind, pseudo_count=options.pseudo_count)
         info = {"command": command_line(), "model": kind.name, "pseudo_count": options.pseudo_count,
-                "depth": read.depth, "market": options.market, "rounds": len(found.objectives),
-                "converged": found.converged}  # fmt: skip
+                "depth": read.depth, "market": options.market, "rounds": len(fitted.objectives),
+                "converged": fitted.converged}  # fmt: skip
         write_tables(out, tables, info, force=force)
     if json:
         write_json({**info, "parameters": tables["click_parameters"].to_dicts(), "tables": str(out)})
         return
-    say(f"{kind.name} ({kind.source}): {kind.line}", _convergence(len(found.objectives), found.converged))
+    say(f"{kind.name} ({kind.source}): {kind.line}", _convergence(len(fitted.objectives), fitted.converged))
     _show_parameters(tables["click_parameters"])
     say(f"Tables: {out} ({tables['click_documents'].height:,} documents)")
 

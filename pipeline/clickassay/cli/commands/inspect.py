@@ -79,12 +79,12 @@ def inspect(
         _show_place(path, json=json, quick=quick, quiet=quiet)
         return
     with shown_progress(quiet=quiet) as progress:
-        found = inspect_log(named, settings, count=not quick, progress=progress)
+        inspection = inspect_log(named, settings, count=not quick, progress=progress)
     if json:
-        write_json(found)
+        write_json(inspection)
     else:
-        _show(found)
-    if found.problems or any(one.is_finding for one in found.health):
+        _show(inspection)
+    if inspection.problems or any(one.is_finding for one in inspection.health):
         raise typer.Exit(ExitCode.FINDING)
 
 
@@ -106,17 +106,17 @@ def _show_foreign_log(
     taken = recognise(file)
     try:
         with shown_progress(quiet=quiet) as progress:
-            imported, found = foreign_log(file, taken.layout.name, judgments, settings, progress)
+            imported, inspection = foreign_log(file, taken.layout.name, judgments, settings, progress)
     except InputError as error:
         _show_files([_Seen(file, replace(taken, command=""), problem=str(error))], json=json)
         return
     if json:
-        summary = {**_Seen(file, taken, imported).plain(), "log": asdict(found)}
+        summary = {**_Seen(file, taken, imported).plain(), "log": asdict(inspection)}
         write_json([summary])
     else:
         _Seen(file, taken, imported).show()
-        _show(found)
-    if found.problems or any(one.is_finding for one in found.health):
+        _show(inspection)
+    if inspection.problems or any(one.is_finding for one in inspection.health):
         raise typer.Exit(ExitCode.FINDING)
 
 
@@ -131,9 +131,9 @@ def _tables(path: Path) -> dict[str, str]:
     tables = tables_of(path) if path.is_dir() else {}
     if tables:
         return tables
-    found = [recognise(file) for file in (files_of(path) if path.is_dir() else [path])]
-    names = {one.layout.name for one in found}
-    is_read = len(names) == 1 and not any(one.problem for one in found)
+    recognised = [recognise(file) for file in (files_of(path) if path.is_dir() else [path])]
+    names = {one.layout.name for one in recognised}
+    is_read = len(names) == 1 and not any(one.problem for one in recognised)
     return {name: str(path) for name in names & CANONICAL.keys()} if is_read else {}
 
 
@@ -189,26 +189,26 @@ def _looked_at(files: list[Path], *, quick: bool, quiet: bool) -> list[_Seen]:
     """Recognise files, and try the import of judgments; events and queries of one log have one command."""
     from clickassay.inputs.text.detect import recognise
 
-    found = [(file, recognise(file)) for file in files]
-    of_ubi = [shlex.quote(str(file)) for file, one in found if one.layout.name == "ubi"]
+    recognised = [(file, recognise(file)) for file in files]
+    of_ubi = [shlex.quote(str(file)) for file, one in recognised if one.layout.name == "ubi"]
     together = f"clickassay import ubi {' '.join(of_ubi)} --out FOLDER"
     seen = []
-    for file, one in found:
+    for file, one in recognised:
         taken = replace(one, command=together) if one.layout.name == "ubi" and len(of_ubi) > 1 else one
         seen.append(_Seen(file, taken, problem=one.problem) if quick else _tried(file, taken, quiet=quiet))
     return seen
 
 
-def _tried(file: Path, found: "Recognised", *, quiet: bool) -> _Seen:
+def _tried(file: Path, recognised: "Recognised", *, quiet: bool) -> _Seen:
     from clickassay.jobs.preview import JUDGMENTS, foreign_judgments
 
-    if found.layout.name not in JUDGMENTS:
-        return _Seen(file, found, problem=found.problem)
+    if recognised.layout.name not in JUDGMENTS:
+        return _Seen(file, recognised, problem=recognised.problem)
     try:
         with shown_progress(quiet=quiet) as progress:
-            return _Seen(file, found, foreign_judgments(file, found.layout.name, progress))
+            return _Seen(file, recognised, foreign_judgments(file, recognised.layout.name, progress))
     except InputError as error:
-        return _Seen(file, replace(found, command=""), problem=str(error))
+        return _Seen(file, replace(recognised, command=""), problem=str(error))
 
 
 def _needed_columns() -> list[str]:
@@ -244,26 +244,26 @@ def _show_place(folder: Path, *, json: bool, quick: bool, quiet: bool) -> None:
 # ---- canonical tables ---------------------------------------------------------------------------
 
 
-def _show(found: "Inspection") -> None:
-    for table in found.tables:
+def _show(inspection: "Inspection") -> None:
+    for table in inspection.tables:
         _show_table(table)
-    log = found.log
+    log = inspection.log
     if log is not None:
         span = "no usable time"
         if log.first_ms is not None and log.last_ms is not None:
             span = f"{utc_text(log.first_ms)} to {utc_text(log.last_ms)} UTC"
         say(f"{log.searches:,} searches of {log.users:,} users, {span}")
-    if found.sessions is not None:
-        say(f"{found.sessions:,} sessions of {found.queries:,} distinct queries")
-    _show_positions(found)
-    _show_judged(found)
-    _show_lost(found)
-    for problem in found.problems:
+    if inspection.sessions is not None:
+        say(f"{inspection.sessions:,} sessions of {inspection.queries:,} distinct queries")
+    _show_positions(inspection)
+    _show_judged(inspection)
+    _show_lost(inspection)
+    for problem in inspection.problems:
         say(f"Problem: {problem}")
-    for one in found.health:
+    for one in inspection.health:
         say(f"{capital(one.status)}: {one.text}")
-    if not found.problems:
-        say(found.command)
+    if not inspection.problems:
+        say(inspection.command)
 
 
 def _show_table(table: "TableFacts") -> None:
@@ -272,40 +272,40 @@ def _show_table(table: "TableFacts") -> None:
     say(f"  {', '.join(f'{name} {dtype}' for name, dtype in table.columns.items())}")
 
 
-def _show_positions(found: "Inspection") -> None:
-    if not found.positions:
+def _show_positions(inspection: "Inspection") -> None:
+    if not inspection.positions:
         return
-    highest = max(one.ctr for one in found.positions) or 1.0
+    highest = max(one.ctr for one in inspection.positions) or 1.0
     rows = [
         (
             *(str(one.position), f"{one.sessions:,}", f"{one.clicked:,}", f"{one.ctr:.4f}"),
             "█" * round(_BAR * one.ctr / highest),
         )
-        for one in found.positions
+        for one in inspection.positions
     ]
     numbers = ("position", "sessions", "clicked", "CTR")
     show_table((*numbers, ""), rows, numbers=numbers)
 
 
-def _show_judged(found: "Inspection") -> None:
-    if not found.judged:
+def _show_judged(inspection: "Inspection") -> None:
+    if not inspection.judged:
         return
     rows = [
         (
             *(str(one.depth), f"{one.results:,}", f"{one.judged:,}", _share(one.judged, one.results)),
             *(f"{one.lists:,}", f"{one.lists_judged:,}", _share(one.lists_judged, one.lists)),
         )
-        for one in found.judged
+        for one in inspection.judged
     ]
     heads = ("depth", "results shown", "judged", "share", "lists", "judged in full", "share")
     show_table(heads, rows, numbers=heads)
 
 
-def _show_lost(found: "Inspection") -> None:
-    if found.lost:
-        rows = [(one.source, f"{one.rows:,}", one.step, one.reason) for one in found.lost]
+def _show_lost(inspection: "Inspection") -> None:
+    if inspection.lost:
+        rows = [(one.source, f"{one.rows:,}", one.step, one.reason) for one in inspection.lost]
         show_table(("left out of", "rows", "step", "reason"), rows, numbers=("rows",))
-    elif found.sessions is not None:
+    elif inspection.sessions is not None:
         say("No row is left out.")
 
 

@@ -150,9 +150,9 @@ def _show_decision(finished: "RunSummary") -> None:
         _show_ranking(correlation)
 
 
-def _show_ranking(found: "Mapping[str, Any]") -> None:
+def _show_ranking(content: "Mapping[str, Any]") -> None:
     """Print metrics and baselines, highest first, each with a bar."""
-    numbers, best = found["numbers"], set(found["among_best"])
+    numbers, best = content["numbers"], set(content["among_best"])
     highest = max(abs(one["value"]) for one in numbers) or 1.0
     rows = [
         (
@@ -163,18 +163,18 @@ def _show_ranking(found: "Mapping[str, Any]") -> None:
         )
         for one in numbers[:_MOST_METRICS]
     ]
-    title = f"Correlation with {found['click_metric']}, highest first"
+    title = f"Correlation with {content['click_metric']}, highest first"
     show_table(("Metric", "Correlation", "", "Among the best"), rows, numbers=("Correlation",), title=title)
     if len(numbers) > _MOST_METRICS:
         say(f"{plural(len(numbers) - _MOST_METRICS, 'more metric')}: see the report.")
 
 
-def health_lines(found: "Sequence[HealthCheck]", well: str) -> "Iterator[str]":
+def health_lines(checks: "Sequence[HealthCheck]", well: str) -> "Iterator[str]":
     """Yield a line for each of the first checks that fire, and how many there are besides; or `well`."""
-    for one in found[:_MOST_CHECKS]:
+    for one in checks[:_MOST_CHECKS]:
         yield f"{capital(one.status)}: {one.text}"
-    if not found:
+    if not checks:
         yield f"Health: {well}."
-    if len(found) > _MOST_CHECKS:
-        rest = plural(len(found) - _MOST_CHECKS, "more check")
+    if len(checks) > _MOST_CHECKS:
+        rest = plural(len(checks) - _MOST_CHECKS, "more check")
         yield f"{capital(rest)} of the log's health: see its section in the report."

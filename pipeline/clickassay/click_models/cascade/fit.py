@@ -179,9 +179,9 @@ def fit_dcm(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[RoundL
 
     Parameters as in `factorised.fit_factorised`.
     """
-    found = counts(log)
-    start = closed_form_dcm(found, pseudo_count=_positive(pseudo_count))
-    return fit_rounds(_DcmRounds(ends(log, found), pseudo_count, start), log, limits)
+    counted = counts(log)
+    start = closed_form_dcm(counted, pseudo_count=_positive(pseudo_count))
+    return fit_rounds(_DcmRounds(ends(log, counted), pseudo_count, start), log, limits)
 
 
 def fit_sdbn(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[RoundLimits]) -> Fit:
@@ -189,9 +189,9 @@ def fit_sdbn(log: ClickLog, *, pseudo_count: float = 1.0, **limits: Unpack[Round
 
     Parameters as in `factorised.fit_factorised`.
     """
-    found = counts(log)
-    start = closed_form_sdbn(found, pseudo_count=_positive(pseudo_count))
-    state = _SdbnRounds(ends(log, found), pseudo_count, start.attraction, start.satisfaction)
+    counted = counts(log)
+    start = closed_form_sdbn(counted, pseudo_count=_positive(pseudo_count))
+    state = _SdbnRounds(ends(log, counted), pseudo_count, start.attraction, start.satisfaction)
     return fit_rounds(state, log, limits)
 
 

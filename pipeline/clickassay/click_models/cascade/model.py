@@ -81,12 +81,12 @@ class CascadeModel:
     def examined(self, lists: Ints) -> Floats:
         """Return (L, K) chance that each position is examined, whatever is clicked before it."""
         size, depth = lists.shape
-        found = np.ones((size, depth))
+        chances = np.ones((size, depth))
         for place in range(depth - 1):
             attracted, continuation = self.at(lists[:, place], place)
             next_one = attracted * continuation + (1 - attracted) * self.after_skip
-            found[:, place + 1] = found[:, place] * next_one
-        return found
+            chances[:, place + 1] = chances[:, place] * next_one
+        return chances
 
     def marginal(self, lists: Ints) -> Floats:
         """Return (L, K) chance of each click, whatever is clicked before it."""
@@ -159,32 +159,32 @@ def fit_cascade(log: ClickLog, *, pseudo_count: float = 1.0, **_limits: Unpack[R
     `pseudo_count`: so many clicks and so many skips are added to those of each parameter; 0 = none. Two
     clicks in a session are impossible to this model. Limits of rounds do not matter: it is a closed form.
     """
-    found = counts(log)
-    attraction = smoothed_rate(found.first_clicks, found.until_first, pseudo_count)
+    counted = counts(log)
+    attraction = smoothed_rate(counted.first_clicks, counted.until_first, pseudo_count)
     return Fit(
         CascadeModel(attraction, np.ones_like(attraction), np.zeros((1, log.depth)), 1.0, {}, len(attraction))
     )
 
 
-def closed_form_dcm(found: Counts, *, pseudo_count: float = 1.0) -> CascadeModel:
+def closed_form_dcm(counted: Counts, *, pseudo_count: float = 1.0) -> CascadeModel:
     """Return the DCM of the closed form: lambda[r] = 1 - last clicks at r / clicks at r.
 
     This, and a = clicks / times shown until the last click, is the maximum of a lower bound of the
     likelihood, which lets users stop at their last click (Guo, Liu and Wang 2009, section 4).
     """
-    attraction = smoothed_rate(found.clicks, found.until_last, pseudo_count)
-    continuation = 1 - smoothed_rate(found.last_clicks_at, found.clicks_at, pseudo_count)
+    attraction = smoothed_rate(counted.clicks, counted.until_last, pseudo_count)
+    continuation = 1 - smoothed_rate(counted.last_clicks_at, counted.clicks_at, pseudo_count)
     named = {f"lambda[{place}]": float(value) for place, value in enumerate(continuation, 1)}
     size = len(attraction) + len(continuation)
     return CascadeModel(attraction, np.ones_like(attraction), continuation[None, :], 1.0, named, size)
 
 
-def closed_form_sdbn(found: Counts, *, pseudo_count: float = 1.0) -> CascadeModel:
+def closed_form_sdbn(counted: Counts, *, pseudo_count: float = 1.0) -> CascadeModel:
     """Return the SDBN of the closed form: s = last clicks / clicks, a = clicks / times shown until the last.
 
     Chapelle and Zhang 2009, section 5: gamma = 1, and users stop at their last click.
     """
-    attraction = smoothed_rate(found.clicks, found.until_last, pseudo_count)
-    satisfaction = smoothed_rate(found.last_clicks, found.clicks, pseudo_count)
+    attraction = smoothed_rate(counted.clicks, counted.until_last, pseudo_count)
+    satisfaction = smoothed_rate(counted.last_clicks, counted.clicks, pseudo_count)
     after_click = (1 - satisfaction)[:, None]
     return CascadeModel(attraction, satisfaction, after_click, 1.0, {"gamma": 1.0}, 2 * len(attraction))

@@ -86,10 +86,10 @@ class Ends:
         return summed(self.documents.ravel(), values.ravel(), len(self.clicks))
 
 
-def ends(log: ClickLog, found: Counts) -> Ends:
-    """Count a log, whose counts are `found`, by list and last click; lists without a session are left out."""
+def ends(log: ClickLog, counted: Counts) -> Ends:
+    """Count a log, of which `counted` is known, by list and last click; but for lists without a session."""
     used = np.unique(log.rows)
-    lists, sessions = log.lists[used], np.ascontiguousarray(found.by_last_click[:, used])
+    lists, sessions = log.lists[used], np.ascontiguousarray(counted.by_last_click[:, used])
     there = lists != NO_DOCUMENT
     documents = np.ascontiguousarray(np.where(there, lists, 0).T)
     of_none = np.where(there.T, sessions[0], 0.0)
@@ -98,10 +98,10 @@ def ends(log: ClickLog, found: Counts) -> Ends:
         documents=documents,
         lengths=there.sum(axis=1),
         sessions=sessions,
-        skips=found.until_last - all_skipped - found.clicks,
-        clicks=found.clicks,
-        continued=found.clicks - found.last_clicks,
-        continued_at=found.clicks_at - found.last_clicks_at,
+        skips=counted.until_last - all_skipped - counted.clicks,
+        clicks=counted.clicks,
+        continued=counted.clicks - counted.last_clicks,
+        continued_at=counted.clicks_at - counted.last_clicks_at,
     )
 
 

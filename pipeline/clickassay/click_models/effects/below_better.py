@@ -56,11 +56,11 @@ def markets_with_effect(places: pl.DataFrame) -> list[int]:
         each place of a list; a result is of one query, a query of one market. Of results that are shown both
         alone and below; `better_position` is 0 alone.
     """
-    found = []
+    markets = []
     for (market,), rows in places.group_by("market", maintain_order=True):
         if isinstance(market, int) and p_value(query_scores(_cells(rows))) <= ONE_SIDED_ALPHA:
-            found.append(market)
-    return found
+            markets.append(market)
+    return markets
 
 
 def _cells(rows: pl.DataFrame) -> Cells:

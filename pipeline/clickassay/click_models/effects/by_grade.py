@@ -93,7 +93,7 @@ class GradeValues:
     impressions: Floats
 
 
-def grade_values(found: GradeLog, fit: Callable[..., Fit]) -> GradeValues:
+def grade_values(log: GradeLog, fit: Callable[..., Fit]) -> GradeValues:
     """Fit a model of grades, with intervals.
 
     Intervals leave out one group of queries at a time (delete-a-group jackknife) on the scale of log-odds;
@@ -104,13 +104,13 @@ def grade_values(found: GradeLog, fit: Callable[..., Fit]) -> GradeValues:
     fit
         (log, limits of `em.Limits`) -> `Fit`.
     """
-    whole, groups = fit(found.log, respond=True), np.unique(found.groups)
+    whole, groups = fit(log.log, respond=True), np.unique(log.groups)
     model, near = whole.model, whole.response
     without = [
-        logit(fit(found.log.some(found.groups[found.log.rows] != group), near=near).model.relevance)
+        logit(fit(log.log.some(log.groups[log.log.rows] != group), near=near).model.relevance)
         for group in groups[: len(groups) * (len(groups) > 1)]
     ]
-    shown = found.log.impressions()
+    shown = log.log.impressions()
     centre = logit(model.relevance)
     margin = _margin(np.array(without).reshape(-1, len(centre)))
     margin = np.where(shown > 0, margin, np.nan)

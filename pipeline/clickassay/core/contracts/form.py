@@ -87,8 +87,8 @@ class Table:
             before = keys.tail(1)
             yield rows
 
-    def _check_names(self, found: Iterable[str]) -> None:
-        names, given = [column.name for column in self.columns], list(found)
+    def _check_names(self, columns: Iterable[str]) -> None:
+        names, given = [column.name for column in self.columns], list(columns)
         missing = [name for name in names if name not in given]
         unknown = [] if self.more_floats else [name for name in given if name not in names]
         wrong = [

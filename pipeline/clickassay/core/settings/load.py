@@ -86,9 +86,9 @@ def _explain(item: Any, source: Mapping[str, str]) -> str:  # noqa: ANN401 - pyd
         return f"unknown {shown}; {did_you_mean(name, Settings.model_fields, spell)}"
     whole = len(item["loc"]) == 1
     secret = name.startswith("spark_")  # URLs and settings of Spark may hold tokens
-    found = "" if secret else f"found {_in_words(item['input'], whole=whole)}, "
+    given = "" if secret else f"found {_in_words(item['input'], whole=whole)}, "
     expected = message if item["type"] == "value_error" else f"expected {SETTINGS[name].expected}"
-    return f"{shown}: {found}{expected}"
+    return f"{shown}: {given}{expected}"
 
 
 def _spelled(name: str, where: str) -> str:

@@ -45,10 +45,10 @@ def _setting(group: str, default: Any, meaning: str, **more: Any) -> Any:  # noq
 
 def _bytes(text: str) -> int:
     """Return a size in bytes: GB are thousands of MB, GiB are 1024 MiB."""
-    found = _BYTES.fullmatch(text.upper())
-    if found is None:
+    match = _BYTES.fullmatch(text.upper())
+    if match is None:
         raise ValueError("must be a number with its unit, as 4GB or 512MiB")
-    number, unit, binary = found.groups()
+    number, unit, binary = match.groups()
     return int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
 
 

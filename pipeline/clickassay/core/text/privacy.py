@@ -44,10 +44,10 @@ class QueryLabels:
 
     def label(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return `frame` (market, query, ...) with the columns label (text or digest) and hidden (bool)."""
-        found = self._with_users(frame)
+        labelled = self._with_users(frame)
         stand_in = pl.format("query {}", pl.col("digest").fill_null(UNKNOWN))
         label = pl.when("hidden").then(stand_in).otherwise("query")
-        return found.with_columns(label=label).drop("users_at_least", "digest")
+        return labelled.with_columns(label=label).drop("users_at_least", "digest")
 
     def relabel(self, frame: pl.DataFrame, *texts: str) -> pl.DataFrame:
         """Return `frame` with labels as queries, and no text in the columns `texts` where one is hidden."""
@@ -67,9 +67,9 @@ class QueryLabels:
     def _with_users(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Add users_at_least, digest (both null where the run does not have them) and hidden."""
         known = _NOTHING if self._queries is None else self._queries.select(_NOTHING.columns)
-        found = frame.join(known, on=["market", "query"], how="left", maintain_order="left")
+        joined = frame.join(known, on=["market", "query"], how="left", maintain_order="left")
         rare = pl.col("users_at_least").fill_null(0) < self.min_users
-        return found.with_columns(hidden=rare & (self.min_users > 1))
+        return joined.with_columns(hidden=rare & (self.min_users > 1))
 
     @property
     def rule(self) -> str:

@@ -72,8 +72,8 @@ def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
         {**dict(zip(names, key, strict=True)), **_agreement_of(pair, max_grade)}
         for key, pair in both.group_by(names)
     ]
-    found = pl.DataFrame(rows).with_columns(pl.col(pl.Float64).fill_nan(None))
-    return AGREEMENT.canonical(found) if rows else AGREEMENT.empty()
+    table = pl.DataFrame(rows).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return AGREEMENT.canonical(table) if rows else AGREEMENT.empty()
 
 
 def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
@@ -84,8 +84,8 @@ def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
     tables = np.bincount(index, minlength=n_queries * size**2).reshape(n_queries, -1).astype(np.float64)
     kappas = kappa(tables.sum(axis=0), size)
     known = Deviations()
-    for found in left_out(tables, lambda sums: kappa(sums, size)):
-        known.add(found - kappas)
+    for left in left_out(tables, lambda sums: kappa(sums, size)):
+        known.add(left - kappas)
     spread = known.spread()
     always = (kappas == 1) & (spread.error == 0)  # they agree on all results, whatever query is left out
     low, high = (np.where(always, kappas, end) for end in difference_interval(kappas, spread))
@@ -124,8 +124,8 @@ def kappa(tables: Floats, size: int) -> Floats:
     weights = np.stack([np.minimum(distance, 1), distance, distance**2])
     missed, by_chance = (np.einsum("...ab,wab->...w", part, weights) for part in (observed, expected))
     out = np.full(missed.shape, np.nan)
-    found: Floats = 1 - np.divide(missed, by_chance, out=out, where=by_chance > 0)
-    return found
+    kappas: Floats = 1 - np.divide(missed, by_chance, out=out, where=by_chance > 0)
+    return kappas
 
 
 def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
@@ -178,8 +178,8 @@ def _compare(a: Sample, b: Sample) -> pl.DataFrame:
     shared = _shared(a.narrowed(clicks, names), b.narrowed([], names))
     if not len(shared.sessions) or not names:
         return JUDGE_COMPARISONS.empty()
-    found = correlation_matrix(shared.clicks, shared.editorial, shared.sessions).values
-    of_a, of_b = found[:, : len(names)], found[:, len(names) :]
+    values = correlation_matrix(shared.clicks, shared.editorial, shared.sessions).values
+    of_a, of_b = values[:, : len(names)], values[:, len(names) :]
     difference = no_rounding(of_a - of_b)
     moments = _moments(shared)
     heavy = is_heavy(moments[:, 0], DIFFERENCE_INDEX)

@@ -218,26 +218,26 @@ def _spread(contributions: Floats) -> Spread:
     return Spread(np.array([error]), np.array([degrees]), queries)
 
 
-def _row(judges: tuple[str, str], found: _Tested, p_adjusted: float, *, tests: int) -> dict[str, object]:
+def _row(judges: tuple[str, str], tested: _Tested, p_adjusted: float, *, tests: int) -> dict[str, object]:
     """Return a row of the table but its market and depth."""
     values = {
-        **{name: getattr(found, name) for name in ("upper_a", "upper_b", "difference", "p_value")},
-        **{"ci_low": found.low, "ci_high": found.high, "p_adjusted": p_adjusted},
-        "queries_needed": _needed(found, tests),
+        **{name: getattr(tested, name) for name in ("upper_a", "upper_b", "difference", "p_value")},
+        **{"ci_low": tested.low, "ci_high": tested.high, "p_adjusted": p_adjusted},
+        "queries_needed": _needed(tested, tests),
     }
-    difference, queries = np.array([found.difference]), found.spread.queries
-    (caution,) = cautions(difference, np.array([found.low]), queries)
+    difference, queries = np.array([tested.difference]), tested.spread.queries
+    (caution,) = cautions(difference, np.array([tested.low]), queries)
     return {
         **dict(zip(("judge_a", "judge_b"), judges, strict=True)),
         **{name: None if np.isnan(value) else value for name, value in values.items()},
-        "n_pairs": found.pairs.height,
-        "n_clicks": int(found.pairs["clicks"].sum()),
+        "n_pairs": tested.pairs.height,
+        "n_clicks": int(tested.pairs["clicks"].sum()),
         "n_queries": queries,
         "caution": caution,
-        "supported": judges[int(found.difference < 0)] if p_adjusted < ALPHA else None,
+        "supported": judges[int(tested.difference < 0)] if p_adjusted < ALPHA else None,
     }
 
 
-def _needed(found: _Tested, tests: int) -> float:
-    (needed,) = queries_needed(found.total, found.spread, found.spread.queries, tests=np.array(tests))
+def _needed(tested: _Tested, tests: int) -> float:
+    (needed,) = queries_needed(tested.total, tested.spread, tested.spread.queries, tests=np.array(tests))
     return float(needed)

@@ -207,14 +207,14 @@ def _error_range(degrees: float) -> tuple[float, float]:
 
 def _queries(pilot: Pilot, difference: float, alpha: float, power: float) -> float:
     wanted, one = np.array([[difference]]), np.array([1])
-    found = queries_needed(wanted, pilot.spread, pilot.queries, tests=one, alpha=alpha, power=power)
-    return float(found.item())
+    needed = queries_needed(wanted, pilot.spread, pilot.queries, tests=one, alpha=alpha, power=power)
+    return float(needed.item())
 
 
 def _difference(sample: Sample) -> tuple[float, Spread]:
     """Return the difference of the two correlations, and its spread."""
-    found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
-    difference = no_rounding(found[:, :1] - found[:, 1:])
+    values = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
+    difference = no_rounding(values[:, :1] - values[:, 1:])
     pair = np.array([0]), np.array([1])
     spread = difference_spread(sample_moments(sample), difference, pair, n_editorial=2)
     return difference.item(), spread

@@ -196,9 +196,10 @@ def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
     if not judged:
         yield base.UNJUDGED
         return
-    found = counts["labels_read"] - sum(
+    joined = counts["labels_read"] - sum(
         counts[kind] for kind in ("labels_of_queries_not_in_log", "labels_unmatched", "labels_ambiguous")
     )
-    yield f"{found:,} of {counts['labels_read']:,} labels were joined to the one URL that shows their text."
+    read = counts["labels_read"]
+    yield f"{joined:,} of {read:,} labels were joined to the one URL that shows their text."
     if counts["judgments_conflicting"]:
         yield base.CONFLICTING

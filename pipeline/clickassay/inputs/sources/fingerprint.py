@@ -80,8 +80,8 @@ def file_fingerprint(file: Path) -> FileFingerprint:
 
 def _state(file: Path) -> State:
     """Return what a change of a file changes: size, time of change, and number of the file."""
-    found = file.stat()
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    state = file.stat()
+    return state.st_size, state.st_mtime_ns, state.st_ino
 
 
 def refuse_changed(what: str, files: Sequence[FileFingerprint]) -> None:

@@ -71,5 +71,5 @@ def _first(frame: pl.LazyFrame, name: str, kind: Kind, time_zone: str) -> str | 
     texts = frame.select(text=pl.col(name), read=read).filter(
         pl.col("text").is_not_null(), pl.col("text").str.strip_chars() != "", pl.col("read").is_null()
     )
-    found = texts.select("text").head(1).collect()["text"]
-    return str(found[0]) if len(found) else None
+    first = texts.select("text").head(1).collect()["text"]
+    return str(first[0]) if len(first) else None

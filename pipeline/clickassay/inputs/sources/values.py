@@ -31,8 +31,8 @@ def times_by_zone(parts: Sequence[Part]) -> tuple[int, int]:
         nothing = pl.lit(None, pl.Datetime("ms"))
         both = (nothing, time) if has_no_zone(part.schema["timestamp"]) else (time, nothing)
         counted.append(part.frame.select(_counts(*both)))
-    found = pl.concat(counted).sum().collect(engine="streaming")
-    return int(found["zoned"][0]), int(found["local"][0])
+    counts = pl.concat(counted).sum().collect(engine="streaming")
+    return int(counts["zoned"][0]), int(counts["local"][0])
 
 
 def _counts(zoned: pl.Expr, local: pl.Expr) -> list[pl.Expr]:
@@ -80,10 +80,10 @@ def _is_float(part: Part, name: str) -> bool:
     return name in part.written and part.written[name].is_float() and name not in dict(part.partition)
 
 
-def _firsts(what: str, part: Part, found: list[pl.Expr]) -> Iterator[tuple[Path, dict[str, object]]]:
-    for file in part.files if found else ():
+def _firsts(what: str, part: Part, expressions: list[pl.Expr]) -> Iterator[tuple[Path, dict[str, object]]]:
+    for file in part.files if expressions else ():
         try:
-            yield file, part.written_in([file]).select(found).collect().row(0, named=True)
+            yield file, part.written_in([file]).select(expressions).collect().row(0, named=True)
         except READ_ERRORS as error:
             raise unreadable_file(what, file, error) from error
 

@@ -47,8 +47,8 @@ class Found:
         return len(_parents(self.files))
 
     def __str__(self) -> str:
-        found = f"{plural(len(self.files), 'file')} in {plural(self.folders, 'folder')}"
-        return found + _said(self.left_out)
+        text = f"{plural(len(self.files), 'file')} in {plural(self.folders, 'folder')}"
+        return text + _said(self.left_out)
 
 
 def _said(left_out: Sequence[tuple[str, int]]) -> str:
@@ -221,8 +221,8 @@ class _Walk:
         return sorted(taken.values())
 
     def _lost(self, cannot: str, place: Path, error: OSError) -> InputError:
-        found = f"{self._what}: {cannot} {place}: {error.strerror}"
-        return InputError(f"{found}; its rows would be missing: mend it, or take it away")
+        message = f"{self._what}: {cannot} {place}: {error.strerror}"
+        return InputError(f"{message}; its rows would be missing: mend it, or take it away")
 
 
 def _parents(files: Iterable[Path]) -> set[Path]:

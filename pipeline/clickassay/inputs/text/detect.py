@@ -220,13 +220,13 @@ def _first_object(text: str) -> tuple[str, dict[str, object]]:
     hits = re.search(r'"hits"\s*:\s*\[', text)
     start = hits.end() if hits else int(text.startswith("["))
     try:
-        found, end = json.JSONDecoder().raw_decode(
+        value, end = json.JSONDecoder().raw_decode(
             text, start + len(text[start:]) - len(text[start:].lstrip())
         )
     except (ValueError, RecursionError):
         return "json", {}
     by_line = start == 0 and "\n" not in text[:end].strip()
-    return ("json" if by_line else "document"), (found if isinstance(found, dict) else {})
+    return ("json" if by_line else "document"), (value if isinstance(value, dict) else {})
 
 
 # ---- lines without a header --------------------------------------------------------------------------

@@ -59,11 +59,11 @@ def of_frame(source: Any, what: str, names: tuple[str, ...]) -> pl.DataFrame:  #
     except (TypeError, ImportError) as error:
         kinds = "a TREC file, a Polars or pandas frame, or a dict"
         raise InputError(f"{what}: found {type(source).__name__}, expected {kinds}") from error
-    found = frame.select(_column(frame, what, name) for name in names)
-    nameless = found.filter(pl.any_horizontal(pl.col(names[0], names[1]).is_null()))
+    columns = frame.select(_column(frame, what, name) for name in names)
+    nameless = columns.filter(pl.any_horizontal(pl.col(names[0], names[1]).is_null()))
     if nameless.height:
         raise InputError(f"{what}: a row has no query or no document ({nameless.row(0)}); fix or remove it")
-    return found
+    return columns
 
 
 def _column(frame: pl.DataFrame, what: str, name: str) -> pl.Expr:

@@ -96,10 +96,10 @@ def json_objects(
         elif is_first and _opens_a_document(text.strip()):
             yield from _of_document(file, "\n".join(chain([text], (more for _, more in lines))), expected)
         else:
-            found = _loaded(text)
-            if not isinstance(found, dict):
+            loaded = _loaded(text)
+            if not isinstance(loaded, dict):
                 raise malformed(file, number, text, expected=expected)
-            yield from [(number, found)] if _hits(found) is None else enumerate(_hits(found) or [], 1)
+            yield from [(number, loaded)] if _hits(loaded) is None else enumerate(_hits(loaded) or [], 1)
             is_first = False
 
 

@@ -278,8 +278,8 @@ def _lines(file: Path, what: str) -> pl.DataFrame:
     unmarked = pl.when(line=1).then(pl.col("text").str.strip_prefix("\ufeff")).otherwise("text")
     try:
         # a name such as run[1].txt is no pattern
-        found = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
-        frame = found.with_columns(text=unmarked).collect()
+        rows = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
+        frame = rows.with_columns(text=unmarked).collect()
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise InputError(f"{what}: cannot read {file}: {reason}; expected a UTF-8 text file") from error

@@ -62,8 +62,8 @@ def orphan_clicks(clicks: Clicks, rows: Rows, open_ms: int) -> pl.DataFrame:
     """Return search_id, is_open (the search may still come) and clicks of clicks without a search."""
     orphans = clicks.take(rows)
     ids = ids_as_read(orphans.id, orphans.id_text)
-    found = pl.DataFrame({"search_id": ids, "is_open": orphans.time >= open_ms})
-    return found.group_by("search_id", "is_open").agg(pl.len().cast(pl.Int64).alias("clicks"))
+    table = pl.DataFrame({"search_id": ids, "is_open": orphans.time >= open_ms})
+    return table.group_by("search_id", "is_open").agg(pl.len().cast(pl.Int64).alias("clicks"))
 
 
 def new_search_ids(searches: Searches) -> pl.Series:

@@ -33,7 +33,7 @@ def faults_of_searches(rows: pl.DataFrame, end_ms: int) -> Codes | None:
     """
     times = rows["timestamp"]
     lists = [as_arrow(chunk) for chunk in rows["results"].get_chunks()]
-    found = {
+    by_fault = {
         "null search_id": nulls(rows["search_id"]),
         "null user_id": nulls(rows["user_id"]),
         "null query": nulls(rows["query"]),
@@ -46,7 +46,7 @@ def faults_of_searches(rows: pl.DataFrame, end_ms: int) -> Codes | None:
         "null market": nulls(rows["market"]),
         "null page": nulls(rows["page"]),
     }
-    return first_faults(rows.height, SEARCH_FAULTS, found)
+    return first_faults(rows.height, SEARCH_FAULTS, by_fault)
 
 
 def _all_or_none(flags: list[Flags]) -> Flags | None:
@@ -60,12 +60,12 @@ def _ends(lists: pa.LargeListArray) -> Rows:
 
 def _holds_null(lists: pa.LargeListArray) -> Flags:
     """Return which lists hold a null; Arrow knows how many there are in all, mostly none."""
-    found = np.zeros(len(lists), bool)
+    holds = np.zeros(len(lists), bool)
     if lists.values.null_count:
         places = np.flatnonzero(nulls_in(lists.values))
         rows = np.searchsorted(_ends(lists), places, side="right") - 1
-        found[rows[(rows >= 0) & (rows < len(lists))]] = True
-    return found
+        holds[rows[(rows >= 0) & (rows < len(lists))]] = True
+    return holds
 
 
 def _too_long(queries: pl.Series) -> Flags | None:
@@ -74,17 +74,17 @@ def _too_long(queries: pl.Series) -> Flags | None:
     return too_long.fill_null(value=False).to_numpy() if too_long.any() else None
 
 
-def first_faults(height: int, faults: tuple[str, ...], found: Mapping[str, Flags | None]) -> Codes | None:
+def first_faults(height: int, faults: tuple[str, ...], by_fault: Mapping[str, Flags | None]) -> Codes | None:
     """Return the place, from 1, of the first fault of each row; 0 where it has none; None if no row has one.
 
     Parameters
     ----------
-    found
+    by_fault
         By fault the rows that have it, or None.
     """
     codes = None
     for place, fault in reversed(list(enumerate(faults, 1))):
-        concerned = found.get(fault)
+        concerned = by_fault.get(fault)
         if concerned is not None:
             codes = np.zeros(height, np.uint8) if codes is None else codes
             codes[concerned] = place
@@ -111,8 +111,8 @@ def out_of_range(times: pl.Series, end_ms: int) -> Flags | None:
     numbers = numbers_in(times, FIRST_MS)
     if not len(numbers) or (numbers.min() >= FIRST_MS and numbers.max() < end_ms):
         return None
-    found: Flags = (numbers < FIRST_MS) | (numbers >= end_ms)
-    return found
+    beyond: Flags = (numbers < FIRST_MS) | (numbers >= end_ms)
+    return beyond
 
 
 def counted_once(searches: Searches, again: Rows, shown: "Shown") -> Flags:

@@ -83,17 +83,17 @@ class ClickReader:
         return [*columns, pl.col("search_id").hash().alias("search_id_key")] if is_text else columns
 
     def _faults(self, rows: pl.DataFrame) -> Codes | None:
-        found = {
+        by_fault = {
             "null search_id": nulls(rows["search_id"]),
             "null timestamp": nulls(rows["timestamp"]),
             "time out of range": out_of_range(rows["timestamp"], self._end_ms),
         }
         if self._by_url:
-            found["null url"] = nulls(rows["url"])
+            by_fault["null url"] = nulls(rows["url"])
         else:
-            found["null position"] = nulls(rows["position"])
-            found["position below 1"] = numbers_in(rows["position"], 1) < 1
-        return first_faults(rows.height, CLICK_FAULTS, found)
+            by_fault["null position"] = nulls(rows["position"])
+            by_fault["position below 1"] = numbers_in(rows["position"], 1) < 1
+        return first_faults(rows.height, CLICK_FAULTS, by_fault)
 
     def _numbered(self, chunk: Chunk) -> ReadClicks:
         ids = chunk.ids("search_id")
@@ -112,23 +112,23 @@ class ClickReader:
         """Return the number of each URL, and the texts of those that no list shows."""
         if not self._by_url:
             return np.full(chunk.height, NO_URL, np.int32), pl.Series(dtype=pl.String)
-        found = self._urls.known(chunk.numbers("url_key"))
-        rows = np.flatnonzero(found == NO_URL)
+        numbers = self._urls.known(chunk.numbers("url_key"))
+        rows = np.flatnonzero(numbers == NO_URL)
         texts = chunk.texts("url", rows=rows)["url"]
-        found[rows] = self._urls.known_by_normal_form(texts)
-        unknown = np.flatnonzero(found[rows] == NO_URL)
-        found[rows[unknown]] = UNKNOWN - np.arange(len(unknown), dtype=np.int32)
-        return found, texts.gather(unknown)
+        numbers[rows] = self._urls.known_by_normal_form(texts)
+        unknown = np.flatnonzero(numbers[rows] == NO_URL)
+        numbers[rows[unknown]] = UNKNOWN - np.arange(len(unknown), dtype=np.int32)
+        return numbers, texts.gather(unknown)
 
     def _resolved_again(self, carried: ReadClicks) -> ReadClicks:
         """Return carried clicks, whose URLs lists may show that were read since."""
         url = carried.clicks.url
         rows = np.flatnonzero(url <= UNKNOWN)
         texts = carried.unknown.gather(UNKNOWN - url[rows].astype(np.int64))
-        found = self._urls.known(fingerprints(texts))
-        others = np.flatnonzero(found == NO_URL)
-        found[others] = self._urls.known_by_normal_form(texts.gather(others))
-        url[rows] = np.where(found == NO_URL, url[rows], found)
+        numbers = self._urls.known(fingerprints(texts))
+        others = np.flatnonzero(numbers == NO_URL)
+        numbers[others] = self._urls.known_by_normal_form(texts.gather(others))
+        url[rows] = np.where(numbers == NO_URL, url[rows], numbers)
         return carried
 
 
@@ -186,10 +186,10 @@ def attributed_clicks(
     is_ambiguous = _is_ambiguous(clicks.id, ambiguous)
     row = rows_of_ids(searches.id, counts, clicks.id)
     row[is_ambiguous] = -1
-    found = np.flatnonzero(row >= 0)
-    search = row.take(found)
-    in_time = np.abs(clicks.time.take(found) - searches.time.take(search)) <= idle_ms
-    click, search = found[in_time], search[in_time]
+    attributed = np.flatnonzero(row >= 0)
+    search = row.take(attributed)
+    in_time = np.abs(clicks.time.take(attributed) - searches.time.take(search)) <= idle_ms
+    click, search = attributed[in_time], search[in_time]
     lists = searches.list.take(search)
     given = clicks.place.take(click)
     url = _normal_urls(clicks.url.take(click) if by_url else shown.lists.at(lists, given), shown.urls)
@@ -200,17 +200,17 @@ def attributed_clicks(
         place=places(shown.lists.top, lists, url),
         misplaced=_misplaced(shown, lists, given, url),
         ambiguous=int(is_ambiguous.sum()),
-        out_of_time=len(found) - len(click),
+        out_of_time=len(attributed) - len(click),
         orphans=np.flatnonzero((row < 0) & ~is_ambiguous),
     )
 
 
 def _is_ambiguous(ids: Rows, ambiguous: Rows) -> Flags:
-    found = np.zeros(len(ids), bool)
+    is_ambiguous = np.zeros(len(ids), bool)
     if len(ambiguous):
         rows = among(ids.view(np.uint64), ambiguous.view(np.uint64))
-        found[rows] = is_in(ids[rows], ambiguous)
-    return found
+        is_ambiguous[rows] = is_in(ids[rows], ambiguous)
+    return is_ambiguous
 
 
 def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Small:
@@ -242,19 +242,19 @@ def _normal_urls(as_read: Small, urls: Urls) -> Small:
 
 def _misplaced(shown: Shown, lists: Small, given: Rows, urls: Small) -> Flags:
     """Return where a list, as it was delivered, shows another result than a URL at the place given."""
-    found = np.zeros(len(lists), bool)
+    misplaced = np.zeros(len(lists), bool)
     rows = np.flatnonzero(given >= 1)
     there = _normal_urls(shown.lists.at(lists[rows], given[rows]), shown.urls)
-    found[rows] = (there >= 0) & (there != urls[rows])
-    return found
+    misplaced[rows] = (there >= 0) & (there != urls[rows])
+    return misplaced
 
 
 def places(top: Small, lists: Small, urls: Small) -> NDArray[np.int8]:
     """Return the first place of each URL among the top results of a list, from 1; 0 if it is not there."""
-    found = np.zeros(len(lists), np.int8)
+    positions = np.zeros(len(lists), np.int8)
     for first in range(0, len(lists), _PIECE):
         piece = slice(first, first + _PIECE)
         shown = np.take(top, lists[piece], axis=0)
         for place in range(top.shape[1], 0, -1):
-            found[piece][shown[:, place - 1] == urls[piece]] = place
-    return found
+            positions[piece][shown[:, place - 1] == urls[piece]] = place
+    return positions

@@ -141,8 +141,8 @@ def _with_orphan_clicks(
     if orphans.is_empty():
         return funnel
     ids = orphans["search_id"]
-    found = usable_ids(searches, ids, sessioniser.rejected_ids(ids)) if batches > 1 else ids.clear()
-    known = orphans["search_id"].is_in(found.implode())
+    usable = usable_ids(searches, ids, sessioniser.rejected_ids(ids)) if batches > 1 else ids.clear()
+    known = orphans["search_id"].is_in(usable.implode())
     rows = orphan_click_rows(
         ambiguous=0,
         out_of_time=int(orphans.filter(known)["clicks"].sum()),

@@ -84,14 +84,14 @@ class Urls:
 
         `NO_URL` for all others.
         """
-        found = np.full(len(texts), NO_URL, np.int32)
+        numbers = np.full(len(texts), NO_URL, np.int32)
         rows = _may_be_unnormalised(texts) if self._normalise else np.zeros(0, np.int64)
         if len(rows):
             distinct = texts.gather(rows).unique()
             is_known = self.known(fingerprints(normal_urls(distinct))) != NO_URL
             self.numbers_of(distinct.filter(pl.Series(is_known)))
-            found[rows] = self.known(fingerprints(texts.gather(rows)))
-        return found
+            numbers[rows] = self.known(fingerprints(texts.gather(rows)))
+        return numbers
 
 
 def fingerprints(texts: pl.Series) -> Keys:

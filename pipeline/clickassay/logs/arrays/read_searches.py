@@ -100,28 +100,28 @@ class SearchReader:
 
     def _lists(self, chunk: Chunk) -> tuple[Small, Small]:
         """Return the numbers of the lists and of their queries; a query is looked up for new lists alone."""
-        found = self._lists_of(chunk, np.arange(chunk.height))
-        return found, self._shown.lists.query.take(found)
+        numbers = self._lists_of(chunk, np.arange(chunk.height))
+        return numbers, self._shown.lists.query.take(numbers)
 
     def _judged_lists(self, chunk: Chunk) -> tuple[Small, Small]:
         """Do the same where queries are left out: all searches for these in a market have one list."""
         query = self._queries_of(chunk, np.arange(chunk.height))
         is_kept = self._shown.queries.is_kept[query]
         rows, others = np.flatnonzero(is_kept), np.flatnonzero(~is_kept)
-        found = np.empty(len(query), np.int32)
-        found[rows] = self._lists_of(chunk, rows)
+        numbers = np.empty(len(query), np.int32)
+        numbers[rows] = self._lists_of(chunk, rows)
         markets = chunk.numbers("market_key")[others]
-        found[others] = self._shown.lists.numbers_of(
+        numbers[others] = self._shown.lists.numbers_of(
             markets, lambda new: self._learn_left_out(chunk, others[new])
         )
-        return found, query
+        return numbers, query
 
     def _lists_of(self, chunk: Chunk, rows: Rows) -> Small:
         lists, queries = self._shown.lists, self._shown.queries
-        found = lists.numbers_of(chunk.numbers("list_key")[rows], lambda new: self._learn(chunk, rows[new]))
-        if (queries.keys.take(lists.query.take(found)) != chunk.numbers("query_key")[rows]).any():
+        numbers = lists.numbers_of(chunk.numbers("list_key")[rows], lambda new: self._learn(chunk, rows[new]))
+        if (queries.keys.take(lists.query.take(numbers)) != chunk.numbers("query_key")[rows]).any():
             raise EngineError("the lists of two queries share a fingerprint; nothing was written")
-        return found
+        return numbers
 
     def _queries_of(self, chunk: Chunk, rows: Rows) -> Small:
         return self._shown.queries.numbers_of(

@@ -214,13 +214,13 @@ class ShownLists:
 
     def at(self, lists: Small, places: Rows) -> Small:
         """Return the number of the URL at a place (from 1) of each list; -1 beyond its end."""
-        found = np.full(len(lists), -1, np.int32)
+        positions = np.full(len(lists), -1, np.int32)
         in_top = places <= self.top.shape[1]
-        found[in_top] = self.top[lists[in_top], places[in_top] - 1]
+        positions[in_top] = self.top[lists[in_top], places[in_top] - 1]
         begins, ends = self._as_read(lists)
         as_read = places <= ends - begins
-        found[as_read] = self._urls.values[(begins + places - 1)[as_read]]
-        return found
+        positions[as_read] = self._urls.values[(begins + places - 1)[as_read]]
+        return positions
 
     def results(self, lists: Small, texts: pl.Series, normal: Small | None = None) -> pl.Series:
         """Return the results of lists as they were read, or in normal form.
@@ -248,11 +248,11 @@ def _shown_again(which: Rows, results: Small, longest: int) -> Rows:
         order = np.lexsort((results, which))
         same = (results[order[1:]] == results[order[:-1]]) & (which[order[1:]] == which[order[:-1]])
         return np.sort(order[1:][same])
-    found = np.zeros(len(results), bool)
+    again = np.zeros(len(results), bool)
     for apart in range(1, longest):
         rows = np.flatnonzero(results[apart:] == results[:-apart])
-        found[rows[which[rows] == which[rows + apart]] + apart] = True
-    return np.flatnonzero(found)
+        again[rows[which[rows] == which[rows + apart]] + apart] = True
+    return np.flatnonzero(again)
 
 
 def _again_before(again: Rows, place: Rows) -> Rows:

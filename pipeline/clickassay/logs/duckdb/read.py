@@ -64,14 +64,14 @@ class LogReader:
 
     def rows_in(self, half: LocalHalf, chunks: Sequence[FileChunk], window: Window) -> DuckDBPyRelation:
         """Return the rows of chunks that lie in a window; files that lie wholly in it are read together."""
-        found: list[DuckDBPyRelation] = []
+        relations: list[DuckDBPyRelation] = []
         for span in window_spans(chunks, window, lambda file: rows_of_file(file, chunks)):
             for rows in self._opened(half, [Path(file) for file in span.files], span.rows):
-                found.append(rows if span.times is None else rows.filter(_in_window(*span.times)))
-        return self._union(half, found)
+                relations.append(rows if span.times is None else rows.filter(_in_window(*span.times)))
+        return self._union(half, relations)
 
-    def _union(self, half: LocalHalf, found: Iterable[DuckDBPyRelation]) -> DuckDBPyRelation:
-        relations = list(found) or [self._engine.rows_of_frame(half.frame.clear().collect())]
+    def _union(self, half: LocalHalf, parts: Iterable[DuckDBPyRelation]) -> DuckDBPyRelation:
+        relations = list(parts) or [self._engine.rows_of_frame(half.frame.clear().collect())]
         return reduce(lambda one, other: one.union(other), relations)
 
     def _opened(

@@ -111,8 +111,8 @@ def translate_error(error: BaseException, more: str = "") -> ClickassayError:
     for pattern, kind, message in _KNOWN:
         match = re.search(pattern, text, re.DOTALL)
         if match is not None:
-            found = match[1].replace("`", "")
-            return kind(_one_line(message.format(found, cause=first_cause(error))))
+            name = match[1].replace("`", "")
+            return kind(_one_line(message.format(name, cause=first_cause(error))))
     return EngineError(f"Spark gave up: {first_cause(error)}; see the log of the driver or of the cluster")
 
 

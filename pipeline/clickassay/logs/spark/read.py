@@ -300,14 +300,14 @@ def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: P
     known = part.schema.get(want.name) if part else None
     if isinstance(known, pl.Null) or types[want.name] == "void":
         return F.lit(None).cast(_TYPES[want.kind])
-    found = _converted(F.col(want.name), types[want.name], want.kind, _nanoseconds(known))
-    if found is None:
+    column = _converted(F.col(want.name), types[want.name], want.kind, _nanoseconds(known))
+    if column is None:
         has = ", ".join(types)
         raise InputError(
             f"{what}: column {want.name} of {source} is {types[want.name]}; expected {EXPECTED[want.kind]}; "
             f"write it so, or name another column {want.name} (the columns are {has})"
         )
-    return found
+    return column
 
 
 _TYPES: dict[Kind, str] = {
@@ -340,8 +340,8 @@ def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "
 
 def _digits(dtype: str) -> int:
     """Return the digits of a decimal without places; 0 for other types."""
-    found = re.fullmatch(r"decimal\((\d+),0\)", dtype)
-    return int(found[1]) if found else 0
+    match = re.fullmatch(r"decimal\((\d+),0\)", dtype)
+    return int(match[1]) if match else 0
 
 
 def _is_whole(dtype: str) -> bool:

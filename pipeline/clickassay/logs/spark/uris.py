@@ -67,13 +67,13 @@ def _partitions(files: Sequence[str], root: str) -> set[str]:
 
 def _folders(files: Sequence[str], root: str) -> list[str]:
     """Return the first folders below the root that are no partitions, and so may be tables of their own."""
-    found = {
+    folders = {
         "/".join(map(without_patterns, names[:end]))
         for names in {tuple(_below(file, root)) for file in files}
         for end in range(1, len(names) + 1)
         if "=" not in names[end - 1]
     }
-    return sorted(found)[:_MOST_FOLDERS]
+    return sorted(folders)[:_MOST_FOLDERS]
 
 
 def _check_no_lake(session: "SparkSession", what: str, root: str, below: Sequence[str]) -> None:
@@ -84,11 +84,11 @@ def _check_no_lake(session: "SparkSession", what: str, root: str, below: Sequenc
     levels = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
     places = ",".join([*levels, *("/".join((*parts, folder)) for folder in below)])
     marks = ",".join(f"{folder}/{name}" for folder, name in MARKS.values())
-    found: list[str] = []
+    lakes: list[str] = []
     # where nothing matches, or what lies above may not be looked at, there is no sign of a lake
     with suppress(Exception):
-        found = session.read.text(f"{scheme}:{authority}{{{places}}}/{{{marks}}}").inputFiles()
-    for mark in found:
+        lakes = session.read.text(f"{scheme}:{authority}{{{places}}}/{{{marks}}}").inputFiles()
+    for mark in lakes:
         folder, _, name = unquote(mark).rpartition("/")[0].rpartition("/")
         raise lake_table(what, folder, next(kind for kind, (log, _) in MARKS.items() if log == name))
 

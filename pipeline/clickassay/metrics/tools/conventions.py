@@ -296,8 +296,8 @@ INCOMPLETE_JUDGMENTS = (
 
 def conventions(scale: AuditScale, declared: tuple[Convention, ...] = CONVENTIONS) -> tuple[Convention, ...]:
     """Return the conventions on a scale; those that coincide, e.g. where grade 1 is relevant, are merged."""
-    found: dict[str, Convention] = {}
+    by_name: dict[str, Convention] = {}
     for one in (each.fill_in(scale) for each in declared):
-        first = found.get(one.measure)
-        found[one.measure] = one if first is None else replace(first, tools=f"{first.tools}; {one.tools}")
-    return tuple(found.values())
+        first = by_name.get(one.measure)
+        by_name[one.measure] = one if first is None else replace(first, tools=f"{first.tools}; {one.tools}")
+    return tuple(by_name.values())

@@ -96,11 +96,11 @@ def broken(file: Path, error: Exception) -> StoreError:
     """
     refuse_machine_fault(file, error)
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    found = "is missing" if isinstance(error, FileNotFoundError) else f"is broken: {reason}"
+    fault = "is missing" if isinstance(error, FileNotFoundError) else f"is broken: {reason}"
     if file.name in (STORE_FILE, JUDGED_FILE):
-        return StoreError(f"{file} {found}; restore it, or make the store again in another folder")
+        return StoreError(f"{file} {fault}; restore it, or make the store again in another folder")
     batch = next(folder for folder in file.parents if folder.name.isdigit())
-    return StoreError(f"{file} {found}; {remedy(batch.parent, int(batch.name))}")
+    return StoreError(f"{file} {fault}; {remedy(batch.parent, int(batch.name))}")
 
 
 def remedy(folder: Path, number: int) -> str:

@@ -61,8 +61,8 @@ def known_ids(search_ids: pl.Series, batches: Sequence[StoredBatch]) -> pl.Serie
     digests = [id_digest(search_id) for search_id in search_ids]
     wanted = pl.Series("id", digests, dtype=batches[0].frame("ids").schema["id"])
     wanted_ids = pl.col("id").is_in(wanted.implode())
-    found = pl.concat([read_frame(batch.folder / "ids.parquet", wanted_ids) for batch in batches])["id"]
-    return wanted.is_in(found.implode())
+    ids = pl.concat([read_frame(batch.folder / "ids.parquet", wanted_ids) for batch in batches])["id"]
+    return wanted.is_in(ids.implode())
 
 
 def ids_of_several_runs(batches: Sequence[StoredBatch]) -> list[tuple[int, int]]:
@@ -367,8 +367,8 @@ def _rows_digest(frame: pl.DataFrame) -> str:
 
 
 def _files(batches: Sequence[StoredBatch], what: str) -> list[FileFingerprint]:
-    found = [FileFingerprint.recorded(file) for batch in batches for file in batch.info["files"][what]]
-    known = {file.path: file for file in found}
+    files = [FileFingerprint.recorded(file) for batch in batches for file in batch.info["files"][what]]
+    known = {file.path: file for file in files}
     return [known[path] for path in sorted(known)]
 
 
@@ -407,6 +407,6 @@ def _sums_that_differ(table: PatternTable) -> list[str]:
             faults.append(f"{source}: {read:,} read, but {sum(parts.values()):,} kept or left out")
     formed, left_out = count.get(("sessions", "formed"), 0), count.get(("sessions", "left out"), 0)
     if table.patterns["sessions"].sum() != formed - left_out:
-        found = table.patterns["sessions"].sum()
-        faults.append(f"{formed - left_out:,} sessions kept, but {found:,} in patterns")
+        sessions = table.patterns["sessions"].sum()
+        faults.append(f"{formed - left_out:,} sessions kept, but {sessions:,} in patterns")
     return faults

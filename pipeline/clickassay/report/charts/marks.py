@@ -82,13 +82,13 @@ _DIAMOND: Spec = {
 _ON_TRACK: Spec = {"height": 7, "cornerRadius": 3, "yOffset": 10}
 
 
-def _estimate_columns(found: Estimate) -> dict[str, Any]:
+def _estimate_columns(cell: Estimate) -> dict[str, Any]:
     return {
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "text": number(found.value),
-        "interval": span(found.low, found.high),
+        "value": cell.value,
+        "low": cell.low,
+        "high": cell.high,
+        "text": number(cell.value),
+        "interval": span(cell.low, cell.high),
     }
 
 
@@ -142,8 +142,8 @@ def _head_line(line: str) -> str:
 
 
 def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, heads: Mapping[str, str]) -> Values:
-    found = {name: estimates.get((click, name), not_computed()) for name in heads}
-    highest = max((one.value for one in found.values() if one.value is not None), default=None)
+    cells = {name: estimates.get((click, name), not_computed()) for name in heads}
+    highest = max((one.value for one in cells.values() if one.value is not None), default=None)
     return [
         {
             "click": click,
@@ -155,7 +155,7 @@ def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, heads: 
             "reason": one.reason,
             "best": one.value is not None and one.value == highest,
         }
-        for name, one in found.items()
+        for name, one in cells.items()
     ]
 
 
@@ -255,10 +255,10 @@ def intervals(
     return picture(layers, values, titles, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 42))
 
 
-def _interval_row(found: Estimate, run: float | None, hollow: bool) -> dict[str, Any]:
+def _interval_row(cell: Estimate, run: float | None, hollow: bool) -> dict[str, Any]:
     return {
-        **_estimate_columns(found),
-        "bounded": found.has_interval,
+        **_estimate_columns(cell),
+        "bounded": cell.has_interval,
         "run": run,
         "run_text": number(run),
         "ran": run is not None,
@@ -281,14 +281,14 @@ def decile_lines(
     values = [
         {
             "decile": at, "decile_text": str(at), "metric": name, "main": name == main, "other": name != main,
-            "banded": name == main and found.has_interval, **_estimate_columns(found),
+            "banded": name == main and cell.has_interval, **_estimate_columns(cell),
             "corrected": second.get(at) if name == main else None,
             "corrected_text": number(second.get(at)) if name == main else "",
             "has_corrected": name == main and at in second,
         }
         for name, line in lines.items()
-        for at, found in line.items()
-        if found.value is not None
+        for at, cell in line.items()
+        if cell.value is not None
     ]  # fmt: skip
     x = number_axis("decile", (1, 10), ticks=10, grid=False, title=DECILES, titleY=31.0, **TITLE)
     y = number_axis("value", domain, ticks=4, title="Correlation", titleX=-40.0, **TITLE)

@@ -113,7 +113,7 @@ def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, .
     return (Figure("overview", title, alt, drawn.draw(), "letters", drawn.draw_narrow()),)
 
 
-def levels_table(run: Run, found: Mapping[str, Level]) -> ReportTable:
+def levels_table(run: Run, levels: Mapping[str, Level]) -> ReportTable:
     """Return the table of the means of metrics and click metrics."""
     return ReportTable(
         "levels",
@@ -122,18 +122,18 @@ def levels_table(run: Run, found: Mapping[str, Level]) -> ReportTable:
         ("Mean",),
         tuple(
             Row("clicks" if name in run.clicks else "grades", name, (_mean(one),))
-            for name, one in found.items()
+            for name, one in levels.items()
         ),
-        data=pl.DataFrame([{"metric": name, **asdict(one)} for name, one in found.items()], schema=_LEVELS),
+        data=pl.DataFrame([{"metric": name, **asdict(one)} for name, one in levels.items()], schema=_LEVELS),
         group_head="Of",
         for_papers=False,
     )
 
 
-def _mean(found: Level) -> Estimate:
-    if math.isnan(found.low):
-        return Estimate(found.mean, caution=found.caution)
-    return Estimate(found.mean, found.low, found.high, caution=found.caution)
+def _mean(level: Level) -> Estimate:
+    if math.isnan(level.low):
+        return Estimate(level.mean, caution=level.caution)
+    return Estimate(level.mean, level.low, level.high, caution=level.caution)
 
 
 def facts(run: Run) -> tuple[tuple[str, str], ...]:

@@ -63,12 +63,12 @@ class Advice:
         return " ".join(filter(None, (self.reason, self.caution)))
 
 
-def advise_run(run: Run, found: Findings) -> Advice:
+def advise_run(run: Run, findings: Findings) -> Advice:
     """Return the decision of a run in words, and what it would be by other judges."""
-    own = advise(found.verdict, found.decision, found.health)
+    own = advise(findings.verdict, findings.decision, findings.health)
     others = {
-        judge: advise(found.other_judges[judge], other, found.health).sentence
-        for judge, other in found.decision.other_judges.items()
+        judge: advise(findings.other_judges[judge], other, findings.health).sentence
+        for judge, other in findings.decision.other_judges.items()
     }
     return replace(own, scope=scope_text(run, others), other_judges=others)
 

@@ -75,8 +75,8 @@ def _with_cautions(said: Sequence[_Said]) -> tuple[str, ...]:
 
 
 def _caution_of(said: _Said, *, intervals: bool = True) -> str:
-    found = said.estimate
-    return "" if found is None or (found.has_interval and not intervals) else caution_sentence(found)
+    cell = said.estimate
+    return "" if cell is None or (cell.has_interval and not intervals) else caution_sentence(cell)
 
 
 # ---- the headline ---------------------------------------------------------------------------------
@@ -145,9 +145,13 @@ def _in_short(claim: Claim) -> str:
 # ---- findings 1 and 2 -----------------------------------------------------------------------------
 
 
-def write_findings(found: Findings) -> tuple[Finding, Finding, Finding]:
+def write_findings(findings: Findings) -> tuple[Finding, Finding, Finding]:
     """Return the three main findings."""
-    return first_finding(found.correlation), second_finding(found.differences), third_finding(found.depends)
+    return (
+        first_finding(findings.correlation),
+        second_finding(findings.differences),
+        third_finding(findings.depends),
+    )
 
 
 def first_finding(claim: Claim) -> Finding:
@@ -158,12 +162,12 @@ def first_finding(claim: Claim) -> Finding:
         return Finding(
             MISSING, (sentence(f"There is no correlation{with_click} to report: {ranking.reason}"),)
         )
-    found = ranking.values[ranking.highest]
+    cell = ranking.values[ranking.highest]
     opening = (
         f"{capital(_introduced(ranking.highest))} has the highest correlation with {ranking.click}, "
-        f"{number(found.value)} ({interval_text(found)})"
+        f"{number(cell.value)} ({interval_text(cell)})"
     )
-    return Finding(number(found.value), _with_cautions(tuple(_sentences(claim, opening))))
+    return Finding(number(cell.value), _with_cautions(tuple(_sentences(claim, opening))))
 
 
 def second_finding(claim: Claim) -> Finding:
@@ -173,10 +177,10 @@ def second_finding(claim: Claim) -> Finding:
         text = f"The choice between two rankings cannot be evaluated: {ranking.reason}"
         return Finding(MISSING, (sentence(text),))
     name = ranking.highest
-    found = ranking.values[name]
+    cell = ranking.values[name]
     opening = (
         f"Between two rankings of the same queries, differences in {_introduced(name)} and in "
-        f"{ranking.click} have the highest correlation, {number(found.value)} ({interval_text(found)})"
+        f"{ranking.click} have the highest correlation, {number(cell.value)} ({interval_text(cell)})"
     )
     share = claim.sign_agreement.get(name)
     agreement = (
@@ -217,9 +221,9 @@ def _subject_sentences(claim: Claim) -> Iterator[_Said]:
     subject, ranking = claim.subject, claim.ranking
     if subject is None or subject == ranking.highest:
         return
-    found = ranking.values[subject]
+    cell = ranking.values[subject]
     what = "the highest metric" if subject == ranking.best else "the highest that beats every baseline"
-    yield _Said(f"{subject}, {what}, has {number(found.value)} ({interval_text(found)}).", found)
+    yield _Said(f"{subject}, {what}, has {number(cell.value)} ({interval_text(cell)}).", cell)
 
 
 def _baseline_sentences(claim: Claim) -> Iterator[_Said]:
@@ -315,16 +319,19 @@ _EVERY = {
 }
 
 
-def _dependence_sentences(found: Dependence) -> Iterator[str]:
-    if found.depends:
-        each = (f"{few_spoken(one.best, 'or')} {_EACH[found.by].format(one.value)}" for one in found.known)
+def _dependence_sentences(dependence: Dependence) -> Iterator[str]:
+    if dependence.depends:
+        each = (
+            f"{few_spoken(one.best, 'or')} {_EACH[dependence.by].format(one.value)}"
+            for one in dependence.known
+        )
         yield f"{capital('; '.join(each))}."
-    elif len(found.known) > 1:
-        verb = "is" if len(found.shared) == 1 else "are"
-        yield f"{capital(few_spoken(found.shared))} {verb} among the best {_EVERY[found.by]}."
-    unknown = [one.value for one in found.choices if not one.best]
+    elif len(dependence.known) > 1:
+        verb = "is" if len(dependence.shared) == 1 else "are"
+        yield f"{capital(few_spoken(dependence.shared))} {verb} among the best {_EVERY[dependence.by]}."
+    unknown = [one.value for one in dependence.choices if not one.best]
     if unknown:
-        yield f"Nothing can be shown to predict clicks {_EACH[found.by].format(listed(unknown))}."
+        yield f"Nothing can be shown to predict clicks {_EACH[dependence.by].format(listed(unknown))}."
 
 
 def _counted(claim: DependsClaim) -> str:

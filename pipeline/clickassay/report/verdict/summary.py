@@ -27,39 +27,39 @@ FAMILY = "all pairs of editorial metrics of one market, depth, judge and click m
 FAMILY_NOTHING = "all editorial metrics of one market, depth, judge and click metric, baselines included"
 
 
-def summary(found: Findings, decision: Advice) -> dict[str, Any]:
+def summary(findings: Findings, decision: Advice) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema.
 
     Parameters
     ----------
-    found
+    findings
         Verdict, findings and health of a run.
     decision
         What they amount to, in words.
     """
-    texts = [one.text for one in write_findings(found)]
-    claims = (_claim(found.correlation), _claim(found.differences), _depends(found.depends))
+    texts = [one.text for one in write_findings(findings)]
+    claims = (_claim(findings.correlation), _claim(findings.differences), _depends(findings.depends))
     return {
         "schema": SCHEMA,
-        "log_status": max((str(one.status) for one in found.health), key=SEVERITIES.index, default=None),
+        "log_status": max((str(one.status) for one in findings.health), key=SEVERITIES.index, default=None),
         "decision": asdict(decision),
-        "verdict": _verdict(found.verdict),
+        "verdict": _verdict(findings.verdict),
         "findings": [{**claim, "sentence": text} for claim, text in zip(claims, texts, strict=True)],
-        "means": [_mean(name, one) for name, one in found.means.items()],
-        "health": [one.as_entry() for one in found.health],
+        "means": [_mean(name, one) for name, one in findings.means.items()],
+        "health": [one.as_entry() for one in findings.health],
     }
 
 
-def _mean(name: str, found: Level) -> dict[str, Any]:
-    low, high = (None if math.isnan(end) else end for end in (found.low, found.high))
-    return {"metric": name, "mean": found.mean, "ci_low": low, "ci_high": high, "caution": found.caution}
+def _mean(name: str, level: Level) -> dict[str, Any]:
+    low, high = (None if math.isnan(end) else end for end in (level.low, level.high))
+    return {"metric": name, "mean": level.mean, "ci_low": low, "ci_high": high, "caution": level.caution}
 
 
-def _verdict(found: Verdict) -> dict[str, Any]:
+def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {
-        "kind": found.kind,
-        "sentence": verdict_sentence(found),
-        "sample": _sample(found.claims[0].ranking.sample),
+        "kind": verdict.kind,
+        "sentence": verdict_sentence(verdict),
+        "sample": _sample(verdict.claims[0].ranking.sample),
         "by_click": [
             {
                 "click_metric": claim.ranking.click,
@@ -69,7 +69,7 @@ def _verdict(found: Verdict) -> dict[str, Any]:
                 "unbeaten_baselines": list(claim.ranking.unbeaten),
                 "sentence": claim_title(claim),
             }
-            for claim in found.claims
+            for claim in verdict.claims
         ],
     }
 
@@ -120,8 +120,8 @@ def _number(one: Competitor) -> dict[str, Any]:
     }
 
 
-def _estimate(found: Estimate, name: str) -> dict[str, Any]:
-    return {name: found.value, "ci_low": found.low, "ci_high": found.high, "caution": found.caution}
+def _estimate(cell: Estimate, name: str) -> dict[str, Any]:
+    return {name: cell.value, "ci_low": cell.low, "ci_high": cell.high, "caution": cell.caution}
 
 
 def _compared(ranking: Ranking, subject: str) -> list[dict[str, Any]]:

@@ -47,11 +47,11 @@ def needed_text(lead: Lead) -> str | None:
     return f"{approximate_count(fewest)} {'or more' if most is None else f'to {approximate_count(most)}'}"
 
 
-def queries_needed_cell(found: Lead, reason: str) -> Cell:
+def queries_needed_cell(lead: Lead, reason: str) -> Cell:
     """Return the cell of the judged queries that show a difference, or why there are none."""
-    if found.queries_needed is None:
+    if lead.queries_needed is None:
         return Estimate(None, reason=reason)
-    return Spelled(needed_text(found) or "out of reach", found.queries_needed)
+    return Spelled(needed_text(lead) or "out of reach", lead.queries_needed)
 
 
 def significance_text(p_adjusted: float | None) -> str:
@@ -61,22 +61,22 @@ def significance_text(p_adjusted: float | None) -> str:
     return "yes" if p_adjusted < ALPHA else "no"
 
 
-def caution_sentence(found: Estimate) -> str:
+def caution_sentence(cell: Estimate) -> str:
     """Return the caution of an interval as a sentence, with a space before; '' if there is none."""
-    if found.caution is None:
+    if cell.caution is None:
         return ""
-    if not found.has_interval:
-        return f" It has no interval: {caution_reason(found.caution)}."
-    return f" Do not rely on this interval: {found.caution}."
+    if not cell.has_interval:
+        return f" It has no interval: {caution_reason(cell.caution)}."
+    return f" Do not rely on this interval: {cell.caution}."
 
 
-def test_text(found: Lead) -> str:
+def test_text(lead: Lead) -> str:
     """Return interval and adjusted p-value, e.g. ``95 % interval 0.1 to 0.2, adjusted p 0.010``."""
-    return f"{interval_text(found.estimate)}, adjusted p {p_text(found.p_adjusted)}"
+    return f"{interval_text(lead.estimate)}, adjusted p {p_text(lead.p_adjusted)}"
 
 
-def interval_text(found: Estimate) -> str:
+def interval_text(cell: Estimate) -> str:
     """Return the interval, e.g. ``95 % interval 0.100 to 0.200``, or ``no interval``."""
-    if found.low is None or found.high is None:
+    if cell.low is None or cell.high is None:
         return "no interval"
-    return f"95 % interval {span(found.low, found.high)}"
+    return f"95 % interval {span(cell.low, cell.high)}"

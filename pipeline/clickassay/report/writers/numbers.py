@@ -7,13 +7,13 @@ from clickassay.findings.estimates import Estimate
 from clickassay.report.cells import Cell, Share, Spelled
 
 
-def _second_line(found: Estimate) -> str:
+def _second_line(cell: Estimate) -> str:
     # the style sheet keeps the line end and makes the second line smaller
-    return "\n" + span(found.low, found.high).replace(" to ", "…")
+    return "\n" + span(cell.low, cell.high).replace(" to ", "…")
 
 
-def _in_brackets(found: Estimate) -> str:
-    return f" ({span(found.low, found.high)})"
+def _in_brackets(cell: Estimate) -> str:
+    return f" ({span(cell.low, cell.high)})"
 
 
 HTML, MARKDOWN = _second_line, _in_brackets

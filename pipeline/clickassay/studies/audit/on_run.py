@@ -92,19 +92,19 @@ def audit_run(
         known = _GradedLists.of_judgments(run, graded, judgments)
     progress(Event("computing conventions"))
     scale = scale_of(sample, settings)
-    found = conventions(scale)
-    reasons = {one.measure: why for one in found if (why := _reason(one, sample, known, settings))}
+    declared = conventions(scale)
+    reasons = {one.measure: why for one in declared if (why := _reason(one, sample, known, settings))}
     columns = {
         one.measure: _stored(one, sample)
         if _is_stored(one, sample, settings)
         else one.values(known.lists, scale)
-        for one in found
+        for one in declared
         if one.measure not in reasons
     }
     if known.whole_pool:
         _check_own(folder, sample, known, scale, settings)
     audited = with_conventions(sample, columns)
-    tables = audit_tables(audited, found, reasons, pool=settings.pool, progress=progress)
+    tables = audit_tables(audited, declared, reasons, pool=settings.pool, progress=progress)
     return Audit(audited, scale, known.n_unjudged, *tables)
 
 

@@ -31,12 +31,12 @@ _IDEALS = {
 Convention = tuple[str, str]
 
 
-def conventions(found: Evaluation, *, average_over: AverageOver) -> tuple[Convention, ...]:
+def conventions(evaluation: Evaluation, *, average_over: AverageOver) -> tuple[Convention, ...]:
     """Return pairs (convention, text) of those that the measures of an evaluation depend on, one line each.
 
     Parameters
     ----------
-    found
+    evaluation
         The evaluation; its measures have every parameter spelled out.
     average_over
         Which queries its means are over.
@@ -48,15 +48,15 @@ def conventions(found: Evaluation, *, average_over: AverageOver) -> tuple[Conven
         "Probability that grade g satisfies": _satisfaction,
         "Results without a grade": _unjudged,
     }
-    grouped = [(what, _group_by_text(found.measures, how)) for what, how in about.items()]
-    pairs = found.comparisons.height
+    grouped = [(what, _group_by_text(evaluation.measures, how)) for what, how in about.items()]
+    pairs = evaluation.comparisons.height
     tests = f"paired t test and randomisation test; Holm over {pairs:,} row{'' if pairs == 1 else 's'}"
     return (
         *((what, text) for what, text in grouped if text),
-        *_scale_above_grades(found),
+        *_scale_above_grades(evaluation),
         ("Order of results", TIES),
         ("Queries averaged", _QUERIES[average_over]),
-        ("In common", overlap(found.runs)),
+        ("In common", overlap(evaluation.runs)),
         ("Intervals", INTERVALS),
         *((("Comparisons", tests),) if pairs else ()),
     )
@@ -108,10 +108,10 @@ def _satisfaction(measure: Measure) -> str | None:
     return "by the gains named" if "gains" in arguments else f"(2^g - 1) / 2^{arguments['max_rel']}"
 
 
-def _scale_above_grades(found: Evaluation) -> tuple[Convention, ...]:
+def _scale_above_grades(evaluation: Evaluation) -> tuple[Convention, ...]:
     """Say that no grade reaches the top of the scale, which may then have been declared too high."""
-    highest = max(lists.max_grade for lists in found.lists.values())
-    tops = [int(str(dict(one.arguments).get("max_rel", 0))) for one in found.measures]
+    highest = max(lists.max_grade for lists in evaluation.lists.values())
+    tops = [int(str(dict(one.arguments).get("max_rel", 0))) for one in evaluation.measures]
     if max(tops, default=0) <= highest:
         return ()
     words = f"{max(tops)}, and no judgment is above {highest}: a scale that ends there needs --max-grade "

@@ -86,8 +86,8 @@ class Evaluation:
         """Return the mean of a measure, where there is one run."""
         if len(self.lists) != 1:
             raise SettingsError(f"there are {len(self.lists)} runs; read .means, which has a row for each")
-        found = str(_find_measure(self.measures, measure))
-        return float(self.means.filter(pl.col("measure") == found)["mean"].item())
+        name = str(_find_measure(self.measures, measure))
+        return float(self.means.filter(pl.col("measure") == name)["mean"].item())
 
 
 def _find_measure(measures: tuple[Measure, ...], name: str | Measure) -> Measure:
@@ -309,8 +309,8 @@ class _RunValues:
             lists = _with_user_knowledge(lists, run, grades, options)
         low = high = None
         if options.bounds:
-            found = [measure_bounds(measure, lists, options.settings) for measure in options.measures]
-            low, high = (np.column_stack([getattr(one, end) for one in found]) for end in ("low", "high"))
+            bounds = [measure_bounds(measure, lists, options.settings) for measure in options.measures]
+            low, high = (np.column_stack([getattr(one, end) for one in bounds]) for end in ("low", "high"))
         values = np.column_stack(
             [measure_values(measure, lists, options.settings) for measure in options.measures]
         )

@@ -101,17 +101,19 @@ def evaluate_files(
     named = run_names(runs)
     files = {"qrels": qrels, "known": options.known, "expected": options.expected}
     with unchanged(files | {f"run {name}": file for name, file in named.items()}) as inputs:
-        found = evaluate(qrels, named, measures, strict=True, progress=progress, **given)
-    cautions = " ".join((*_scale_cautions(found), *found.cautions))
-    texts = conventions(found, average_over=options.average_over)
-    return EvaluationResult(found, (*texts, *((("Caution", cautions),) if cautions else ())), options, inputs)
+        evaluation = evaluate(qrels, named, measures, strict=True, progress=progress, **given)
+    cautions = " ".join((*_scale_cautions(evaluation), *evaluation.cautions))
+    texts = conventions(evaluation, average_over=options.average_over)
+    return EvaluationResult(
+        evaluation, (*texts, *((("Caution", cautions),) if cautions else ())), options, inputs
+    )
 
 
-def _scale_cautions(found: Evaluation) -> Iterator[str]:
+def _scale_cautions(evaluation: Evaluation) -> Iterator[str]:
     """Yield what is wrong with the scale, where a measure is told its ends."""
-    arguments = [dict(one.arguments) for one in found.measures]
+    arguments = [dict(one.arguments) for one in evaluation.measures]
     tops = [int(str(one["max_rel"])) for one in arguments if "max_rel" in one and "gains" not in one]
-    counts = next(iter(found.lists.values())).pool.sum(axis=0)
+    counts = next(iter(evaluation.lists.values())).pool.sum(axis=0)
     grades = pl.Series(np.repeat(np.arange(len(counts)), counts))
     for one in compared(judgment_checks(grades, max(tops, default=1)), BY_NAME):
         if tops and one.check in _OF_SCALE and one.fires:
@@ -137,63 +139,63 @@ def run_names(runs: Sequence[Path]) -> dict[str, Path]:
 # ---- as text ----------------------------------------------------------------------------------
 
 
-def as_tsv(found: EvaluationResult, *, per_query: bool) -> str:
+def as_tsv(result: EvaluationResult, *, per_query: bool) -> str:
     """Return lines ``measure<TAB>query<TAB>value`` as trec_eval prints them, with all digits.
 
     The values of a run follow a line ``runid<TAB>all<TAB>name``; its means have ``all`` for a query.
     """
     lines = []
-    for run in found.evaluation.lists:
+    for run in result.evaluation.lists:
         lines.append(("runid", "all", terminal(run)))
         if per_query:
-            rows = found.evaluation.per_query.filter(run=run).select("measure", "query", "value").iter_rows()
+            rows = result.evaluation.per_query.filter(run=run).select("measure", "query", "value").iter_rows()
             lines += [(measure, terminal(query), repr(value)) for measure, query, value in rows]
-        means = found.evaluation.means.filter(run=run).select("measure", "mean").iter_rows()
+        means = result.evaluation.means.filter(run=run).select("measure", "mean").iter_rows()
         lines += [(measure, "all", repr(value)) for measure, value in means]
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def as_json(found: EvaluationResult, *, per_query: bool) -> str:
+def as_json(result: EvaluationResult, *, per_query: bool) -> str:
     """Return one JSON object: conventions, and lists of runs, means, comparisons and queries."""
-    frames = _records(found, per_query=per_query)
+    frames = _records(result, per_query=per_query)
     named = {f"{kind}s" if kind != "query" else "queries": frame.to_dicts() for kind, frame in frames.items()}
-    return escape.json({"conventions": dict(found.conventions), **named}, indent=2) + "\n"
+    return escape.json({"conventions": dict(result.conventions), **named}, indent=2) + "\n"
 
 
-def _records(found: EvaluationResult, *, per_query: bool) -> dict[str, pl.DataFrame]:
-    evaluation = found.evaluation
+def _records(result: EvaluationResult, *, per_query: bool) -> dict[str, pl.DataFrame]:
+    evaluation = result.evaluation
     frames = {"run": evaluation.runs, "mean": evaluation.means, "comparison": evaluation.comparisons}
     return frames | ({"query": evaluation.per_query} if per_query else {})
 
 
-def as_jsonl(found: EvaluationResult, *, per_query: bool) -> str:
+def as_jsonl(result: EvaluationResult, *, per_query: bool) -> str:
     """Return a JSON object a line; ``record`` is conventions, run, mean, comparison or query."""
-    frames = _records(found, per_query=per_query)
-    records: list[dict[str, object]] = [{"record": "conventions", **dict(found.conventions)}]
+    frames = _records(result, per_query=per_query)
+    records: list[dict[str, object]] = [{"record": "conventions", **dict(result.conventions)}]
     records += [
         {"record": kind, **row} for kind, frame in frames.items() for row in frame.iter_rows(named=True)
     ]
     return "".join(f"{escape.json(record)}\n" for record in records)
 
 
-def as_markdown(found: EvaluationResult, *, per_query: bool) -> str:
+def as_markdown(result: EvaluationResult, *, per_query: bool) -> str:
     """Return the conventions as a list, and the tables."""
     from clickassay.report.writers.markdown import markdown_table  # noqa: PLC0415 - templates
 
     from_tables = [
         "\n\n".join([f"## {table.title}", markdown_table(table), *table.remarks])
-        for table in shown_tables(found, per_query=per_query)
+        for table in shown_tables(result, per_query=per_query)
     ]
-    head = "\n".join(f"- {what}: {markdown(how)}" for what, how in found.conventions)
+    head = "\n".join(f"- {what}: {markdown(how)}" for what, how in result.conventions)
     return "\n\n".join([head, *from_tables]) + "\n"
 
 
-def as_latex(found: EvaluationResult, *, per_query: bool) -> str:
+def as_latex(result: EvaluationResult, *, per_query: bool) -> str:
     """Return the conventions as comments, and the tables; the document needs the package booktabs."""
     from clickassay.report.writers.latex import latex_table  # noqa: PLC0415 - where it is asked for
 
-    head = "".join(f"% {what}: {latex(how)}\n" for what, how in found.conventions)
-    return head + "\n".join(latex_table(table) for table in shown_tables(found, per_query=per_query))
+    head = "".join(f"% {what}: {latex(how)}\n" for what, how in result.conventions)
+    return head + "\n".join(latex_table(table) for table in shown_tables(result, per_query=per_query))
 
 
 WRITERS: Mapping[str, Callable[..., str]] = {
@@ -206,9 +208,9 @@ WRITERS: Mapping[str, Callable[..., str]] = {
 """How numbers are written for programs and documents, by the name of the format."""
 
 
-def shown_tables(found: EvaluationResult, *, per_query: bool) -> tuple[ReportTable, ...]:
+def shown_tables(result: EvaluationResult, *, per_query: bool) -> tuple[ReportTable, ...]:
     """Return the tables as they are shown to people."""
-    return evaluation_tables(found.evaluation.frames, per_query=per_query)
+    return evaluation_tables(result.evaluation.frames, per_query=per_query)
 
 
 # ---- as a folder ------------------------------------------------------------------------------
@@ -227,7 +229,7 @@ def check_place(out: Path, qrels: Path, runs: Sequence[Path], *, force: bool) ->
 
 
 def write_evaluation(
-    found: EvaluationResult,
+    result: EvaluationResult,
     out: Path,
     *,
     command: str,
@@ -246,12 +248,12 @@ def write_evaluation(
         write_evaluation_report,
     )
 
-    frames = evaluation_frames(found)
+    frames = evaluation_frames(result)
     report = build_evaluation_report(
         frames,
-        found.conventions,
-        rel=found.options.rel,
-        shares=frozenset(str(one) for one in found.evaluation.measures if one.metric.high == 1),
+        result.conventions,
+        rel=result.options.rel,
+        shares=frozenset(str(one) for one in result.evaluation.measures if one.metric.high == 1),
         command=command,
         per_query=per_query,
     )
@@ -259,12 +261,12 @@ def write_evaluation(
         for name, frame in frames.items():
             write_table(frame, folder / f"{name}.parquet")
         write_evaluation_report(report, folder)
-        write_json(folder / SETTINGS_FILE, _info(found, command))
+        write_json(folder / SETTINGS_FILE, _info(result, command))
 
 
-def evaluation_frames(found: EvaluationResult) -> dict[str, pl.DataFrame]:
+def evaluation_frames(result: EvaluationResult) -> dict[str, pl.DataFrame]:
     """Return all tables of `studies.evaluation.forms.EVALUATION_TABLES` by name."""
-    one, rel = found.evaluation, found.options.rel
+    one, rel = result.evaluation, result.options.rel
     depth = _depth(one.measures)
     frames = one.frames | {
         "recall_precision": _recall_precision(one, rel),
@@ -278,39 +280,39 @@ def _depth(measures: tuple[Measure, ...]) -> int:
     return min(DEEPEST, max(SHALLOWEST, *(measure.depth or 0 for measure in measures)))
 
 
-def _recall_precision(found: Evaluation, rel: int) -> pl.DataFrame:
+def _recall_precision(evaluation: Evaluation, rel: int) -> pl.DataFrame:
     parts = [
         pl.DataFrame({"run": name, "recall": RECALLS, "precision": recall_precision(lists, rel=rel)})
-        for name, lists in found.lists.items()
+        for name, lists in evaluation.lists.items()
     ]
     return in_form(RECALL_PRECISION, pl.concat(parts))
 
 
-def _gain_curves(found: Evaluation, depth: int) -> pl.DataFrame:
+def _gain_curves(evaluation: Evaluation, depth: int) -> pl.DataFrame:
     parts = []
-    for name, lists in found.lists.items():
+    for name, lists in evaluation.lists.items():
         curves = gain_curves(lists, depth=depth)
         values = {**vars(curves), "ncg": curves.ncg, "ndcg": curves.ndcg}
         parts.append(pl.DataFrame({"run": name, "rank": np.arange(1, depth + 1), **values}))
     return in_form(GAIN_CURVES, pl.concat(parts))
 
 
-def _r_precisions(found: Evaluation, rel: int) -> pl.DataFrame:
-    if len(found.lists) != 2:
+def _r_precisions(evaluation: Evaluation, rel: int) -> pl.DataFrame:
+    if len(evaluation.lists) != 2:
         return R_PRECISIONS.empty()
-    (first, one), (other, two) = found.lists.items()
+    (first, one), (other, two) = evaluation.lists.items()
     frame = pl.DataFrame({"query": one.queries, "difference": r_precision_differences(one, two, rel=rel)})
     return in_form(R_PRECISIONS, frame.with_columns(baseline=pl.lit(first), run=pl.lit(other)))
 
 
-def _info(found: EvaluationResult, command: str) -> dict[str, object]:
+def _info(result: EvaluationResult, command: str) -> dict[str, object]:
     return {
         "command": command,
         "settings": {
-            name: str(one) if isinstance(one, Path) else one for name, one in asdict(found.options).items()
+            name: str(one) if isinstance(one, Path) else one for name, one in asdict(result.options).items()
         },
-        "measures": [str(measure) for measure in found.evaluation.measures],
-        "conventions": dict(found.conventions),
-        "inputs": dict(found.inputs),
+        "measures": [str(measure) for measure in result.evaluation.measures],
+        "conventions": dict(result.conventions),
+        "inputs": dict(result.inputs),
         "versions": versions(),
     }

@@ -31,16 +31,16 @@ def ranked_lists(
     """
     numbers = pl.DataFrame({"query": queries}, schema={"query": pl.String}).with_row_index("q")
     graded = qrels.join(numbers, on="query").select("q", "doc", "grade")
-    found = (
+    lists = (
         run.join(numbers, on="query")
         .join(graded, on=["q", "doc"], how="left", maintain_order="left")
         .select("q", "doc", "score", pl.col("grade").fill_null(NO_GRADE).cast(pl.Int16))
     )
-    if not found["q"].is_sorted():
-        found = found.sort("q", maintain_order=True)
-    starts = _starts(np.bincount(found["q"].to_numpy(), minlength=len(queries)))
+    if not lists["q"].is_sorted():
+        lists = lists.sort("q", maintain_order=True)
+    starts = _starts(np.bincount(lists["q"].to_numpy(), minlength=len(queries)))
     pool = _pool(graded["q"].to_numpy(), graded["grade"].to_numpy(), len(queries), max_grade)
-    ordered = _ordered(found["grade"].to_numpy(), found["score"].to_numpy(), starts, found["doc"].to_list)
+    ordered = _ordered(lists["grade"].to_numpy(), lists["score"].to_numpy(), starts, lists["doc"].to_list)
     return Lists(queries, ordered[0], starts, pool, ordered[1])
 
 
@@ -60,8 +60,8 @@ def lists_of_dicts(
     counts = np.array(list(map(len, shown)), dtype=np.int64)
     starts = _starts(counts)
     score = np.fromiter(chain.from_iterable(one.values() for one in shown), np.float64, starts[-1])
-    found = (map(grades.get, docs, repeat(NO_GRADE)) for docs, grades in zip(shown, judged, strict=True))
-    grade = np.fromiter(chain.from_iterable(found), np.int16, starts[-1])
+    rows = (map(grades.get, docs, repeat(NO_GRADE)) for docs, grades in zip(shown, judged, strict=True))
+    grade = np.fromiter(chain.from_iterable(rows), np.int16, starts[-1])
     sizes = np.array(list(map(len, judged)), dtype=np.int64)
     graded = np.fromiter(chain.from_iterable(one.values() for one in judged), np.int64, sizes.sum())
     pool = _pool(np.repeat(np.arange(len(queries)), sizes), graded, len(queries), max_grade)

@@ -192,10 +192,10 @@ def _ndcg(ranked: _Ranked) -> _Steps:
 
 def _ap(ranked: _Ranked) -> _Steps:
     rel, relevant = int(ranked.given["rel"]), ranked.relevant
-    found = np.cumsum(relevant)
-    precision = found / ranked.ranks
+    hits = np.cumsum(relevant)
+    precision = hits / ranked.ranks
     counts = np.where(relevant, precision, 0.0)
-    columns = {"relevant": relevant, "relevant so far": found, "precision": precision, "counts": counts}
+    columns = {"relevant": relevant, "relevant so far": hits, "precision": precision, "counts": counts}
     known = float(ranked.pool[rel:].sum()) if ranked.knows_pool else None
     formula = f"(Σ precision at each result of grade ≥ {rel}) / R, R = results of grade ≥ {rel}"
     return (

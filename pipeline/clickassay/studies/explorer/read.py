@@ -164,8 +164,8 @@ def search(rows: pl.DataFrame, shown: pl.DataFrame, text: str, most: int) -> pl.
         Most rows returned: those with most sessions.
     """
     wanted = " ".join(text.split()).lower()
-    found = shown.filter(pl.col("label").str.to_lowercase().str.contains(wanted, literal=True))
-    of_query = pl.col("query").is_in(found["query"].implode())
+    matches = shown.filter(pl.col("label").str.to_lowercase().str.contains(wanted, literal=True))
+    of_query = pl.col("query").is_in(matches["query"].implode())
     of_id = pl.col("configuration_id").str.starts_with(wanted)
     return with_labels(rows.filter(of_query | of_id).head(most), shown)
 
@@ -220,10 +220,10 @@ def configuration(run: ExploredRun, key: SampleKey, identity: str, shown: pl.Dat
     ReportError
         If `key` has no configuration of this id.
     """
-    found = run.finished.collect(_rows(run, key).filter(configuration_id=identity))
-    if found.height != 1:
+    rows = run.finished.collect(_rows(run, key).filter(configuration_id=identity))
+    if rows.height != 1:
         raise ReportError(f"no configuration {identity} at this market, depth and judge")
-    row = found.row(0, named=True)
+    row = rows.row(0, named=True)
     label = shown.filter(query=row["query"]).row(0, named=True)
     patterns = _patterns(run, run.finished.scan("patterns").filter(configuration_id=identity))
     metrics = (*CLICK_METRICS, *run.editorial_names)

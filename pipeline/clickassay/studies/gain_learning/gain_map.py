@@ -84,10 +84,10 @@ _SLIGHT = 1e-5  # step of the finite differences
 _STOP: Any = {"maxiter": 500, "ftol": 1e-10, "gtol": 1e-7}
 
 
-def numbers(found: GainMap) -> Floats:
+def numbers(gain_map: GainMap) -> Floats:
     """Return all that was learned in one vector: R, phi, and gamma if there is one."""
-    gamma = [] if found.gamma is None else [found.gamma]
-    return np.concatenate([found.probabilities, found.utilities, gamma])
+    gamma = [] if gain_map.gamma is None else [gain_map.gamma]
+    return np.concatenate([gain_map.probabilities, gain_map.utilities, gamma])
 
 
 def learn(
@@ -168,12 +168,12 @@ class _Parameters:
 
     def loss(self, point: Floats) -> tuple[float, Floats]:
         """Return minus the log-likelihood with its prior, a query, and its gradient."""
-        found = self.map(point)
-        rho, slope = self._agreement.rho(found.values(self._grades))
+        gain_map = self.map(point)
+        rho, slope = self._agreement.rho(gain_map.values(self._grades))
         rho = max(rho, 0.0) if rho == rho else 0.0  # noqa: PLR0124 - NaN where values do not vary
         unexplained = 1 - rho**2 + _NOISE
         prior, of_prior = self._prior(point)
-        own = -rho / unexplained * self._gradient(found, slope)
+        own = -rho / unexplained * self._gradient(gain_map, slope)
         queries = self._agreement.queries
         return 0.5 * float(np.log(unexplained)) - prior / queries, own - of_prior / queries
 
@@ -202,33 +202,33 @@ class _Parameters:
         slopes = _slopes(lambda at: numbers(self.map(at)), point)
         return np.asarray(np.sqrt(np.maximum(np.sum((slopes @ spread) * slopes, axis=1), 0.0)))
 
-    def _gradient(self, found: GainMap, slope: Floats) -> Floats:
+    def _gradient(self, gain_map: GainMap, slope: Floats) -> Floats:
         """Return the gradient of the agreement in the parameters from (N,) that in the values."""
-        of_probabilities, of_utilities = self._gradients(found, slope)
+        of_probabilities, of_utilities = self._gradients(gain_map, slope)
         # R(g) = sum of the first g + 1 shares p; d p_j / d x_i = p_j (1[i = j] - p_i)
-        shares = np.diff(found.probabilities, prepend=0.0, append=1.0)[self._first :]
+        shares = np.diff(gain_map.probabilities, prepend=0.0, append=1.0)[self._first :]
         of_shares = np.append(np.cumsum(of_probabilities[::-1])[::-1], 0.0)[self._first :]
         of_logits = shares * (of_shares - np.sum(shares * of_shares))
-        return np.concatenate([of_logits, self._of_powers(found, of_utilities)])
+        return np.concatenate([of_logits, self._of_powers(gain_map, of_utilities)])
 
-    def _of_powers(self, found: GainMap, of_utilities: Floats) -> Floats:
+    def _of_powers(self, gain_map: GainMap, of_utilities: Floats) -> Floats:
         """Return the gradient in the parameters of the utilities."""
-        scaled = found.utilities * of_utilities
+        scaled = gain_map.utilities * of_utilities
         if self._positions == "free":
             return scaled[1:]
-        if found.gamma is None:
+        if gain_map.gamma is None:
             return np.zeros(0)
         # d gamma^(r - 1) / d x = (r - 1) gamma^(r - 1) (1 - gamma), where gamma = 1 / (1 + e^-x)
-        return np.array([np.sum(scaled * np.arange(len(scaled))) * (1 - found.gamma)])
+        return np.array([np.sum(scaled * np.arange(len(scaled))) * (1 - gain_map.gamma)])
 
-    def _gradients(self, found: GainMap, slope: Floats) -> tuple[Floats, Floats]:
+    def _gradients(self, gain_map: GainMap, slope: Floats) -> tuple[Floats, Floats]:
         """Return (L,) and (K,) gradients in R and phi, from (N,) that in the values."""
-        stops, depth = found.probabilities[self._grades], self._grades.shape[1]
+        stops, depth = gain_map.probabilities[self._grades], self._grades.shape[1]
         reached = np.cumprod(np.hstack([np.ones((len(stops), 1)), 1 - stops[:, :-1]]), axis=1)
         of_probabilities, of_utilities = np.zeros(self._levels), np.zeros(depth)
         rest = np.zeros(len(stops))  # expected utility below the position
         for place in reversed(range(depth)):
-            utility = found.utilities[place]
+            utility = gain_map.utilities[place]
             here = slope * reached[:, place]
             of_utilities[place] = np.sum(here * stops[:, place])
             of_probabilities += np.bincount(self._grades[:, place], here * (utility - rest), self._levels)

@@ -94,22 +94,22 @@ def learn_from_run(
     return sample, study(observed, fixed, options, progress), fixed
 
 
-def metric_of_study(found: Study, positions: Positions) -> str | None:
+def metric_of_study(learned: Study, positions: Positions) -> str | None:
     """Return the name of ERR with the learned values; None where the log does not tell."""
-    return None if found.reason else metric_of_map(found.map, positions)
+    return None if learned.reason else metric_of_map(learned.map, positions)
 
 
-def metric_of_map(found: GainMap, positions: Positions) -> str:
+def metric_of_map(gain_map: GainMap, positions: Positions) -> str:
     """Return the name of ERR with the values of a map, as the setting `metric` takes it.
 
     Utilities hold for one depth, so that a name with utilities ends in a cut at this depth.
     """
-    arguments: dict[str, Value] = {"gains": _rounded(found.probabilities)}
+    arguments: dict[str, Value] = {"gains": _rounded(gain_map.probabilities)}
     depth = None
-    if found.gamma is not None:
-        arguments["gamma"] = round(found.gamma, 4)
+    if gain_map.gamma is not None:
+        arguments["gamma"] = round(gain_map.gamma, 4)
     elif positions != "fixed":
-        arguments["utilities"], depth = _rounded(found.utilities), len(found.utilities)
+        arguments["utilities"], depth = _rounded(gain_map.utilities), len(gain_map.utilities)
     return str(Measure(parse("ERR", METRICS).metric, tuple(arguments.items()), depth))
 
 
@@ -121,32 +121,32 @@ def _rounded(values: Floats) -> tuple[float, ...]:
 
 
 def learned_tables(
-    sample: Sample, found: Study, fixed: GainMap, options: LearnOptions
+    sample: Sample, learned: Study, fixed: GainMap, options: LearnOptions
 ) -> dict[str, pl.DataFrame]:
     """Return `LEARNED_VALUES` and `LEARNED_GAIN` by name."""
     everywhere = len(sample.sessions)
     probabilities = [
         ("R", grade, value, configurations)
         for grade, (value, configurations) in enumerate(
-            zip(fixed.probabilities, found.configurations, strict=True)
+            zip(fixed.probabilities, learned.configurations, strict=True)
         )
     ]
     utilities = [("phi", place, value, everywhere) for place, value in enumerate(fixed.utilities, start=1)]
     gamma = [] if options.positions != "gamma" else [("gamma", 0, None, everywhere)]
     values: list[LearnedValue | None] = [
-        *found.probabilities,
-        *found.utilities,
-        *([found.gamma] if found.gamma else []),
+        *learned.probabilities,
+        *learned.utilities,
+        *([learned.gamma] if learned.gamma else []),
     ]
     asked = [*probabilities, *utilities, *gamma]
     rows = [_value_row(*row, one) for row, one in zip(asked, values or [None for _ in asked], strict=True)]
     gain = {
         "click_metric": options.click_metric, "objective": options.objective,
-        "fitted": found.fitted, "fixed": found.fixed,
-        "held_out": found.held_out.value, "held_out_low": found.held_out.low,
-        "held_out_high": found.held_out.high, "held_out_fixed": found.held_out_fixed,
-        "gain": found.gain.value, "ci_low": found.gain.low, "ci_high": found.gain.high,
-        "reason": found.reason,
+        "fitted": learned.fitted, "fixed": learned.fixed,
+        "held_out": learned.held_out.value, "held_out_low": learned.held_out.low,
+        "held_out_high": learned.held_out.high, "held_out_fixed": learned.held_out_fixed,
+        "gain": learned.gain.value, "ci_low": learned.gain.low, "ci_high": learned.gain.high,
+        "reason": learned.reason,
     }  # fmt: skip
     return {
         "learned_values": LEARNED_VALUES.canonical(pl.DataFrame(rows, infer_schema_length=None)),

@@ -136,9 +136,9 @@ def study(
         progress(Event("learning without one fold", number / folds))
         kept, own = OBJECTIVES[objective](rest)
         # started afresh: the map of all queries knows those that are held out
-        found = learn(kept.grades, own, fixed, positions=options.positions).map
-        maps.append(numbers(found))
-        gains.append([_agreement(held_out, objective, map_) for map_ in (found, fixed)])
+        learned = learn(kept.grades, own, fixed, positions=options.positions).map
+        maps.append(numbers(learned))
+        gains.append([_agreement(held_out, objective, map_) for map_ in (learned, fixed)])
     return _summarise(whole, fixed, rows, objective, np.array(maps), np.array(gains))
 
 
@@ -160,29 +160,29 @@ def _split(rows: Observations, folds: int, seed: int) -> Iterator[tuple[Observat
         yield rows.select(fold != number), rows.select(fold == number)
 
 
-def _agreement(observed: Observations, objective: str, found: GainMap) -> float:
+def _agreement(observed: Observations, objective: str, gain_map: GainMap) -> float:
     rows, agreement = OBJECTIVES[objective](observed)
-    return agreement.rho(found.values(rows.grades))[0]
+    return agreement.rho(gain_map.values(rows.grades))[0]
 
 
 def _summarise(
     whole: LearnedMap, fixed: GainMap, rows: Observations, objective: str, maps: Floats, gains: Floats
 ) -> Study:
-    found, known = whole.map, gains[~np.isnan(gains).any(axis=1)]
+    learned, known = whole.map, gains[~np.isnan(gains).any(axis=1)]
     if len(known) < 2:
         raise LearningError("learn: clicks do not vary within folds; give a smaller --cv-folds")
     held_out, reason = _mean(known[:, 0]), None
     if held_out.low <= 0:
         reason = NOT_TOLD.format(value=held_out.value, low=held_out.low, high=held_out.high)
-    levels = len(found.probabilities)
+    levels = len(learned.probabilities)
     shown = tuple(int((rows.grades == grade).any(axis=1).sum()) for grade in range(levels))
     values = () if reason else _values(whole, maps, shown)
     return Study(
-        map=found,
+        map=learned,
         probabilities=values[:levels],
-        utilities=values[levels : levels + len(found.utilities)],
-        gamma=values[-1] if values and found.gamma is not None else None,
-        fitted=_agreement(rows, objective, found),
+        utilities=values[levels : levels + len(learned.utilities)],
+        gamma=values[-1] if values and learned.gamma is not None else None,
+        fitted=_agreement(rows, objective, learned),
         fixed=_agreement(rows, objective, fixed),
         held_out=held_out,
         held_out_fixed=float(known[:, 1].mean()),

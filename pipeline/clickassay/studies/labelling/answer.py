@@ -112,8 +112,8 @@ def _in_part(joined: pl.DataFrame) -> tuple[str, ...]:
 def _values(plan: LabelPlan, grades: np.ndarray) -> Floats:
     """Return (m,) performance, or the difference of two, from labels; NaN where one is missing."""
     pool = _pool(plan)
-    found = [performance(pool, ranking, grades, plan.options.measure) for ranking in pool.rankings]
-    return found[0] if len(found) == 1 else np.asarray(found[0] - found[1])
+    values = [performance(pool, ranking, grades, plan.options.measure) for ranking in pool.rankings]
+    return values[0] if len(values) == 1 else np.asarray(values[0] - values[1])
 
 
 def _pool(plan: LabelPlan) -> Pool:

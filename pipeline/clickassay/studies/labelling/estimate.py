@@ -104,11 +104,11 @@ def _jackknife_error(deviations: Floats, share: Floats) -> float:
 
 
 def _cautions(effective_draws: float, largest_share: float) -> tuple[str, ...]:
-    found = []
+    reasons = []
     if effective_draws < MIN_EFFECTIVE_DRAWS:
-        found.append(
+        reasons.append(
             f"The effective number of draws is {effective_draws:.1f}, fewer than {MIN_EFFECTIVE_DRAWS}."
         )
     if largest_share > MAX_WEIGHT_SHARE:
-        found.append(f"One draw has {largest_share:.0%} of the weight, more than {MAX_WEIGHT_SHARE:.0%}.")
-    return tuple(found)
+        reasons.append(f"One draw has {largest_share:.0%} of the weight, more than {MAX_WEIGHT_SHARE:.0%}.")
+    return tuple(reasons)

@@ -143,8 +143,8 @@ def _table(path: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:
         raise InputError(f"ranking {path}: null in {', '.join(nulls)}; remove or correct these rows")
     scores = pl.col("score").cast(pl.Float64, strict=False)
     scored = given.with_columns(scores).drop_nulls("score") if "score" in given.columns else rows.clear()
-    found = rank_findings(path.name, scored, decides="rank") if scored.height else ()
-    return rows.with_columns(_QUERY, _URL), tuple(found)
+    disorders = rank_findings(path.name, scored, decides="rank") if scored.height else ()
+    return rows.with_columns(_QUERY, _URL), tuple(disorders)
 
 
 def _trec_run(path: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:

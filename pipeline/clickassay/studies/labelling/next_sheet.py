@@ -72,9 +72,9 @@ def propose_judgments(
     return JudgmentProposal(paid, TO_LABEL.canonical(numbered))
 
 
-def write_proposal(found: JudgmentProposal, out: Path, info: Mapping[str, object], *, force: bool) -> None:
+def write_proposal(proposal: JudgmentProposal, out: Path, info: Mapping[str, object], *, force: bool) -> None:
     """Write a proposal and its sheet into a folder, whole or not at all."""
     with published_folder(out, force=force) as folder, writing_tables():
-        write_table(found.queries, folder / "next_judgments.parquet")
-        write_sheet(found.to_label, folder)
+        write_table(proposal.queries, folder / "next_judgments.parquet")
+        write_sheet(proposal.to_label, folder)
         write_json(folder / SETTINGS_FILE, info)

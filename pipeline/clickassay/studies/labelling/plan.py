@@ -160,22 +160,22 @@ def _finite(expected: ExpectedEstimate) -> dict[str, float]:
 
 
 def _with_draws(plan: LabelPlan, costs: Floats, q: Floats) -> LabelPlan:
-    found = draw(costs, q, plan.options.budget, np.random.default_rng(plan.options.seed))
-    if not len(found.queries):
+    drawn = draw(costs, q, plan.options.budget, np.random.default_rng(plan.options.seed))
+    if not len(drawn.queries):
         raise ActiveError(
             f"a budget of {plan.options.budget:g} buys no query: the first drawn costs more, and the "
             f"cheapest {costs[q > 0].min():g}; raise --budget"
         )
-    rows = plan.queries[found.queries]
+    rows = plan.queries[drawn.queries]
     draws = PLAN_DRAWS.canonical(
         rows.select(
             pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("draw"),
             "query",
-            pl.Series("paid", found.paid),
+            pl.Series("paid", drawn.paid),
             (pl.col("weight") / pl.col("draw_probability")).alias("importance_weight"),
         )
     )
-    return replace(plan, draws=draws, spent=found.spent)
+    return replace(plan, draws=draws, spent=drawn.spent)
 
 
 def extend_plan(plan: LabelPlan, budget: float) -> LabelPlan:

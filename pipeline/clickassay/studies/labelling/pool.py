@@ -188,9 +188,9 @@ def _normalised_probabilities(pool: Pool) -> Floats:
     wrong = ~(np.abs(total - 1) <= TOLERANCE) | (pool.probabilities < 0).any(axis=1)
     if wrong.any():
         at = int(np.argmax(wrong))
-        found = ", ".join(f"{probability:g}" for probability in pool.probabilities[at])
+        given = ", ".join(f"{probability:g}" for probability in pool.probabilities[at])
         raise ActiveError(
-            f"the probabilities of {_document(pool, at)} are {found}: give one of 0 or more for each grade, "
+            f"the probabilities of {_document(pool, at)} are {given}: give one of 0 or more for each grade, "
             "with a sum of 1"
         )
     sound: Floats = pool.probabilities / total[:, None]

@@ -40,12 +40,12 @@ def mean_levels(run: Run, key: SampleKey) -> Levels:
     """
     sample = graded_sample(run, key).sample
     folds = folds_of(run) if len(folds_of(run)) > 1 else ()
-    found = mean_intervals(sample, [sample_without(run, key, fold) for fold in folds])
+    intervals = mean_intervals(sample, [sample_without(run, key, fold) for fold in folds])
     few = FEW_FOLDS if len(folds) < MIN_FOLDS else None
     of_clicks = len(sample.click_names)
     cautions = tuple(
-        caution or (few if place < of_clicks and np.isfinite(found.low[place]) else None)
-        for place, caution in enumerate(found.cautions)
+        caution or (few if place < of_clicks and np.isfinite(intervals.low[place]) else None)
+        for place, caution in enumerate(intervals.cautions)
     )
     names = (*sample.click_names, *sample.editorial_names)
-    return Levels(names, found.b, found.low, found.high, cautions)
+    return Levels(names, intervals.b, intervals.low, intervals.high, cautions)

@@ -131,8 +131,8 @@ def _weighted(sample: Sample) -> _Kind:
     )
 
     def statistic(sums: Floats) -> Floats:
-        found = centred_sums(sums, *shape, total).correlations
-        return found.reshape(*sums.shape[:-1], -1)
+        values = centred_sums(sums, *shape, total).correlations
+        return values.reshape(*sums.shape[:-1], -1)
 
     return _Kind(contributions, statistic)
 
@@ -152,8 +152,8 @@ def _means(sample: Sample) -> _Kind:
     metrics = len(sample.click_names) + len(sample.editorial_names)
 
     def contributions(part: Sample) -> _Contributions:
-        found = _moments(part, centre)
-        return _Contributions(found.queries, found.values[:, : 1 + metrics], found.heavy_tail)
+        moments = _moments(part, centre)
+        return _Contributions(moments.queries, moments.values[:, : 1 + metrics], moments.heavy_tail)
 
     def statistic(sums: Floats) -> Floats:
         sessions = np.where(sums[..., :1] > 0, sums[..., :1], np.nan)
@@ -190,8 +190,8 @@ def _moments(sample: Sample, centre: tuple[Floats, Floats]) -> _Contributions:
         without_rounding(np.ascontiguousarray((values - mean).T), np.abs(values).max(axis=0)[:, None])
         for values, mean in zip((sample.click_values, sample.editorial_values), centre, strict=True)
     )
-    found = moments_of(y, x, sample.sessions, sample.starts)
-    return _Contributions(sample.queries, found, is_heavy(found[:, 0], DIFFERENCE_INDEX))
+    moments = moments_of(y, x, sample.sessions, sample.starts)
+    return _Contributions(sample.queries, moments, is_heavy(moments[:, 0], DIFFERENCE_INDEX))
 
 
 def _changes(
@@ -268,8 +268,8 @@ def _with_users(
     between, folds = known.spread(), len(parts)
     by_chance = (
         sum(
-            ((found - found.mean(axis=0)) ** 2).sum(axis=(0, 1))
-            for found in _by_query_and_fold(halves, parts)
+            ((values - values.mean(axis=0)) ** 2).sum(axis=(0, 1))
+            for values in _by_query_and_fold(halves, parts)
         )
         * folds
         / (folds - 1)

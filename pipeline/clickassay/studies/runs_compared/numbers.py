@@ -258,14 +258,20 @@ def _again(pairs: Sequence[tuple[Sample, ...]], rows: pl.DataFrame) -> Iterator[
 
 
 def _tested_again(
-    place: Mapping[str, Any], names: Mapping[str, Sequence[str | None]], found: Changes, folds: int
+    place: Mapping[str, Any], names: Mapping[str, Sequence[str | None]], changes: Changes, folds: int
 ) -> pl.DataFrame:
     columns = {
-        **{name: [value] * len(found.p) for name, value in place.items()},
+        **{name: [value] * len(changes.p) for name, value in place.items()},
         **names,
-        **{"again_a": found.a, "again_b": found.b, "low": found.low, "high": found.high, "p": found.p},
-        "paired_caution": found.cautions,
-        "folds": [folds] * len(found.p),
+        **{
+            "again_a": changes.a,
+            "again_b": changes.b,
+            "low": changes.low,
+            "high": changes.high,
+            "p": changes.p,
+        },
+        "paired_caution": changes.cautions,
+        "folds": [folds] * len(changes.p),
     }
     return pl.DataFrame(columns, schema=_AGAIN)
 

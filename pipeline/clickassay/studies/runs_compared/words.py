@@ -97,14 +97,14 @@ def _rose_and_fell(beyond: pl.DataFrame) -> str:
 def sentences(diff: RunComparison) -> Iterator[str]:
     """Yield what changed: a sentence for each family of numbers, and one on inputs and settings."""
     numbers = diff.numbers.filter(pl.col("status") != NO_VALUE)
-    found = [entry for entry in diff.entries if entry.status != SAME]
+    entries = [entry for entry in diff.entries if entry.status != SAME]
     alone = _alone(numbers)
-    changed = capital(things(found)) if found else "No input, setting or version"
+    changed = capital(things(entries)) if entries else "No input, setting or version"
     moved = numbers.filter(pl.col("change").is_not_null() & (pl.col("change") != 0))
     if moved.is_empty() and alone:
         yield f"{changed} changed; {_of_same(numbers)}{alone}."
     elif moved.is_empty():
-        start = f"Nothing but {things(found)}" if found else "Nothing"
+        start = f"Nothing but {things(entries)}" if entries else "Nothing"
         yield f"{start} changed; {_of_same(numbers)}."
     else:
         for family in FAMILIES:
@@ -187,9 +187,9 @@ def _alone(numbers: pl.DataFrame) -> str:
     return "".join(f"; {plural(rows, 'number')} only in {run}" for run, rows in counts.items() if rows)
 
 
-def things(found: Sequence[RecordedPair]) -> str:
+def things(pairs: Sequence[RecordedPair]) -> str:
     """List what changed, e.g. ``the inputs clicks and searches``; versions are many, and listed as one."""
-    by_kind = {kind: [entry.name for entry in found if entry.kind == kind] for kind in _KINDS}
+    by_kind = {kind: [entry.name for entry in pairs if entry.kind == kind] for kind in _KINDS}
     return listed(
         "versions" if kind == VERSION else f"the {_noun(kind, names)} {listed(names)}"
         for kind, names in by_kind.items()

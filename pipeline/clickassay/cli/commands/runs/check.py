@@ -64,55 +64,57 @@ def check(run_folder: RUN, rules: Rules, sample: SampleOptions, json: JSON = Fal
     from clickassay.studies.runs_compared.gate.check import check_run
     from clickassay.studies.runs_compared.gate.grammar import parse_rules
 
-    found = check_run(run_folder, parse_rules(rules.texts), sample.choice)
-    fails = any(one.fails(strict=rules.strict) for one in found)
+    outcomes = check_run(run_folder, parse_rules(rules.texts), sample.choice)
+    fails = any(one.fails(strict=rules.strict) for one in outcomes)
     if json:
         write_json({
             "schema": SCHEMA, "run": str(run_folder), "passed": not fails, "strict": rules.strict,
-            "rules": [one.as_data() for one in found],
+            "rules": [one.as_data() for one in outcomes],
         })  # fmt: skip
     else:
-        _show(found, strict=rules.strict)
+        _show(outcomes, strict=rules.strict)
     conclude(is_finding=fails, stderr=json)
 
 
-def _show(found: "Sequence[Outcome]", *, strict: bool) -> None:
+def _show(outcomes: "Sequence[Outcome]", *, strict: bool) -> None:
     heads = ("rule", "", "about", "value", "95 % interval")
     rows = [
         (one.rule, str(one.state), "" if one.sample is None else one.sample.label, *_numbers(one))
-        for one in found
+        for one in outcomes
     ]
     show_table(heads, rows, numbers=heads[-2:])
-    say(*(f"{str(one.state).upper()} {one.rule}: {one.reason}" for one in found if one.needs_words))
-    for caution in dict.fromkeys(one.found.caution for one in found if one.found.caution):
-        number = sum(one.found.caution == caution for one in found)
+    say(*(f"{str(one.state).upper()} {one.rule}: {one.reason}" for one in outcomes if one.needs_words))
+    for caution in dict.fromkeys(one.found.caution for one in outcomes if one.found.caution):
+        number = sum(one.found.caution == caution for one in outcomes)
         say(f"Caution, {plural(number, 'interval')}: {caution}")
-    say(_summary(found, strict=strict))
+    say(_summary(outcomes, strict=strict))
 
 
 def _numbers(one: "Outcome") -> tuple[str, str]:
-    found = one.found
-    if found.value is None:
+    quantity = one.found
+    if quantity.value is None:
         return one.status or "", ""
-    if found.is_exact:
-        return f"{found.value:,.6g}" if found.value % 1 else f"{found.value:,.0f}", ""
-    ends = "" if found.low is None or found.high is None else f"{found.low:.3f} to {found.high:.3f}"
+    if quantity.is_exact:
+        return f"{quantity.value:,.6g}" if quantity.value % 1 else f"{quantity.value:,.0f}", ""
+    ends = (
+        "" if quantity.low is None or quantity.high is None else f"{quantity.low:.3f} to {quantity.high:.3f}"
+    )
     is_change = one.comparison is None
-    return f"{'change ' if is_change else ''}{found.value:{'+' if is_change else ''}.4f}", ends
+    return f"{'change ' if is_change else ''}{quantity.value:{'+' if is_change else ''}.4f}", ends
 
 
-def _summary(found: "Sequence[Outcome]", *, strict: bool) -> str:
+def _summary(outcomes: "Sequence[Outcome]", *, strict: bool) -> str:
     """Return the last line, e.g. ``3 rules: 1 broken, 1 open, 1 holds.``."""
     from clickassay.studies.runs_compared.gate.outcome import RuleState
 
-    counts = {state: sum(one.state == state for one in found) for state in RuleState}
+    counts = {state: sum(one.state == state for one in outcomes) for state in RuleState}
     order = (RuleState.BROKEN, RuleState.UNDECIDED, RuleState.OPEN, RuleState.HOLDS)
     words = {RuleState.HOLDS: "kept"}
     parts = [f"{counts[state]} {words.get(state, state)}" for state in order if counts[state]]
-    passed = not any(one.fails(strict=strict) for one in found)
+    passed = not any(one.fails(strict=strict) for one in outcomes)
     end = (
         ""
         if not passed or not counts[RuleState.OPEN]
         else " Open rules pass; --strict takes them for broken."
     )
-    return f"{plural(len(found), 'rule')}: {', '.join(parts)}.{end}"
+    return f"{plural(len(outcomes), 'rule')}: {', '.join(parts)}.{end}"

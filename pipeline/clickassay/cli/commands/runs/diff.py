@@ -142,20 +142,20 @@ def diff(
         from clickassay.studies.runs_compared.report.page import check_comparison_place
 
         check_comparison_place(output.out, (run_a, run_b), force=output.force)
-    found, watch = compare_runs(run_a, run_b, only.choice), alert.watch
+    comparison, watch = compare_runs(run_a, run_b, only.choice), alert.watch
     if watch is not None:
-        check_watch(found.numbers, watch, only.choice)
-    numbers = flag_findings(found.numbers, watch)
-    page = _write_page(found, output)
+        check_watch(comparison.numbers, watch, only.choice)
+    numbers = flag_findings(comparison.numbers, watch)
+    page = _write_page(comparison, output)
     if form.for_programs:
         write_frame(numbers, csv=form.csv)
     else:
         from clickassay.cli.changes import show_changes
 
-        show_changes(found)
+        show_changes(comparison)
     if watch is not None:
         _show_findings(numbers, watch, stderr=form.for_programs)
-        if form.for_programs and (uneven := uneven_words(found.sizes)):
+        if form.for_programs and (uneven := uneven_words(comparison.sizes)):
             say(uneven, stderr=True)
     if page is not None:
         say(f"Page: {page}", stderr=form.for_programs)
@@ -163,12 +163,12 @@ def diff(
         raise typer.Exit(ExitCode.FINDING)
 
 
-def _write_page(found: "RunComparison", output: PageOut) -> Path | None:
+def _write_page(comparison: "RunComparison", output: PageOut) -> Path | None:
     if output.out is None:
         return None
     from clickassay.studies.runs_compared.report.page import build_comparison, write_comparison
 
-    return write_comparison(build_comparison(found, command_line()), output.out, force=output.force)
+    return write_comparison(build_comparison(comparison, command_line()), output.out, force=output.force)
 
 
 def _show_findings(numbers: "pl.DataFrame", watch: "Watch", *, stderr: bool) -> None:

@@ -80,17 +80,17 @@ def audit(
         _audit_list(_of_list(one_list, sample.depth, settings), value, form)
         return
     with shown_progress(quiet=quiet) as progress:
-        found = _of_run(run_folder, (judgments, click_metric, sample), output, progress)
-    every = found.audited.filter(click_metric=click_metric)
+        audited = _of_run(run_folder, (judgments, click_metric, sample), output, progress)
+    every = audited.audited.filter(click_metric=click_metric)
     rows = _with_value(every, "mean", value)
     if form.for_programs:
         write_frame(rows, csv=form.csv)
         return
-    _show_run(run_folder, found, rows, click_metric)
+    _show_run(run_folder, audited, rows, click_metric)
     if value is not None:
         _say_how_telling(rows, every.filter(every["mean"].is_not_null()))
     _say_left_out(every)
-    _say_changed(found.changed.filter(click_metric=click_metric).join(rows, on="convention", how="semi"))
+    _say_changed(audited.changed.filter(click_metric=click_metric).join(rows, on="convention", how="semi"))
     if output.out is not None:
         say(f"Tables: {output.out}")
 
@@ -133,13 +133,13 @@ def _of_run(
         )
     if output.out is not None:
         check_place(output.out, run, force=output.force)
-    found = audit_run(run, judgments=judgments, wanted=sample.choice, progress=progress)
+    audited = audit_run(run, judgments=judgments, wanted=sample.choice, progress=progress)
     if output.out is not None:
         tables = {
-            table.name: frame for table, frame in ((CONVENTIONS, found.audited), (CHANGED, found.changed))
+            table.name: frame for table, frame in ((CONVENTIONS, audited.audited), (CHANGED, audited.changed))
         }
         write_tables(output.out, tables, {"command": command_line()}, force=output.force)
-    return found
+    return audited
 
 
 def _with_value(table: "pl.DataFrame", column: str, wanted: str | None) -> "pl.DataFrame":
@@ -179,14 +179,14 @@ def _show_list(rows: "pl.DataFrame") -> None:
     _show_or_none(("convention", "value", "choice", "reported by"), cells, numbers=("value",))
 
 
-def _show_run(run: Path, found: "Audit", rows: "pl.DataFrame", click_metric: str) -> None:
-    sample = found.sample
+def _show_run(run: Path, audited: "Audit", rows: "pl.DataFrame", click_metric: str) -> None:
+    sample = audited.sample
     say(
         f"{run}, {sample.key.label}: "
         f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations; * marks the run's own",
-        _about_unjudged(found.n_unjudged),
+        _about_unjudged(audited.n_unjudged),
     )
-    every = found.audited.filter(click_metric=click_metric)
+    every = audited.audited.filter(click_metric=click_metric)
     shown = rows.filter(rows["mean"].is_not_null(), rows["same_as"].is_null())
     quantities = shown["quantity"].to_list()
     numbers = ("mean", f"correlation with {click_metric}", "against the run's own")

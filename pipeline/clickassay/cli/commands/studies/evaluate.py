@@ -131,29 +131,29 @@ def evaluate(
     if output.out is not None:
         check_place(output.out, qrels, rankings, force=output.force)
     with shown_progress(quiet=quiet) as progress:
-        found = evaluate_files(qrels, rankings, options, progress=progress)
-        _write(found, output, per_query=form.per_query)
-    _show(found, form.name, per_query=form.per_query)
+        result = evaluate_files(qrels, rankings, options, progress=progress)
+        _write(result, output, per_query=form.per_query)
+    _show(result, form.name, per_query=form.per_query)
     if output.out is not None and form.name == "text":
         say(f"Report: {output.out / 'report.html'}")
 
 
-def _write(found: "EvaluationResult", output: TablesOut, *, per_query: bool) -> None:
+def _write(result: "EvaluationResult", output: TablesOut, *, per_query: bool) -> None:
     from clickassay.studies.evaluation.job import write_evaluation
 
     if output.out is None:
         return
-    write_evaluation(found, output.out, command=command_line(), per_query=per_query, force=output.force)
+    write_evaluation(result, output.out, command=command_line(), per_query=per_query, force=output.force)
 
 
-def _show(found: "EvaluationResult", form: str, *, per_query: bool) -> None:
+def _show(result: "EvaluationResult", form: str, *, per_query: bool) -> None:
     from clickassay.studies.evaluation.job import WRITERS, shown_tables
 
     if form in WRITERS:
-        write_out(WRITERS[form](found, per_query=per_query))
+        write_out(WRITERS[form](result, per_query=per_query))
         return
-    say(*(f"{what}: {how}" for what, how in found.conventions))
-    for table in shown_tables(found, per_query=per_query):
+    say(*(f"{what}: {how}" for what, how in result.conventions))
+    for table in shown_tables(result, per_query=per_query):
         _show_report_table(table)
 
 

@@ -59,7 +59,7 @@ class PoolOptions:
 
 @dataclass(frozen=True)
 class DrawOptions:
-    """What is to be estimated, and how queries are drawn for it."""
+    """What to estimate, and how queries are drawn for it."""
 
     metric: Annotated[Literal["ERR", "DCG"], typer.Option("--metric", "-m", help="Metric to estimate.")] = (
         "ERR"
@@ -184,19 +184,21 @@ def _propose(
     options, depth = asked
     check_apart(out, run)
     check_free(out, force=force)
-    found = propose_judgments(run, options.goal, budget, SampleChoice(options.market, depth, options.judge))
+    proposal = propose_judgments(
+        run, options.goal, budget, SampleChoice(options.market, depth, options.judge)
+    )
     info = {"command": command_line(), "goal": options.goal, "budget": budget}
-    write_proposal(found, out, info, force=force)
-    last = found.queries.row(-1, named=True)
+    write_proposal(proposal, out, info, force=force)
+    last = proposal.queries.row(-1, named=True)
     sheet = out / "to_label.csv"
     if json:
-        sizes = {"queries": found.queries.height, "results": found.to_label.height}
+        sizes = {"queries": proposal.queries.height, "results": proposal.to_label.height}
         write_json({**sizes, "coverage": last["coverage"], "width": last["width"], "to_label": str(sheet)})
         return
     width = "" if last["width"] is None else f", intervals {last['width']:.2f} times as wide as now"
     say(
         f"{SampleKey.of(last).label}: "
-        f"{found.to_label.height:,} results of {found.queries.height:,} queries; "
+        f"{proposal.to_label.height:,} results of {proposal.queries.height:,} queries; "
         f"coverage would be {last['coverage']:.1%}{width}.",
         f"To label: {sheet} (column grade). Then run again with these judgments added.",
     )
@@ -294,11 +296,11 @@ def estimate(
 
     made = read_plan(plan_folder)
     with shown_progress(quiet=False):
-        found = estimate_plan(made, judgments, _on_scale_of(made, settings))
+        answer = estimate_plan(made, judgments, _on_scale_of(made, settings))
     if json:
-        write_json(found)
+        write_json(answer)
     else:
-        _show_estimate(made, found)
+        _show_estimate(made, answer)
 
 
 def _on_scale_of(made: "LabelPlan", settings: Settings) -> Settings:
@@ -312,7 +314,7 @@ def _on_scale_of(made: "LabelPlan", settings: Settings) -> Settings:
     )
 
 
-def _show_estimate(made: "LabelPlan", found: "PlanEstimate") -> None:
+def _show_estimate(made: "LabelPlan", answer: "PlanEstimate") -> None:
     what = (
         f"{made.options.measure} of the first ranking minus the second"
         if made.compares
@@ -320,21 +322,21 @@ def _show_estimate(made: "LabelPlan", found: "PlanEstimate") -> None:
     )
     at = "" if made.options.depth is None else f" at depth {made.options.depth}"
     say(
-        f"{plural(found.labels, 'label')}: {found.labels_of_plan:,} of {len(made.documents):,} documents of "
-        f"the plan have one, and {found.to_label_labelled:,} of {found.to_label:,} to label."
+        f"{plural(answer.labels, 'label')}: {answer.labels_of_plan:,} of {len(made.documents):,} documents "
+        f"of the plan have one, and {answer.to_label_labelled:,} of {answer.to_label:,} to label."
     )
-    if found.in_part:
-        say(f"Warning: {len(found.in_part):,} queries are labelled in part, as {found.in_part[0]!r:.80}.")
-    if found.first_missing is not None:
+    if answer.in_part:
+        say(f"Warning: {len(answer.in_part):,} queries are labelled in part, as {answer.in_part[0]!r:.80}.")
+    if answer.first_missing is not None:
         say(
-            f"Draw {found.draws + 1:,} (query {found.first_missing!r:.80}) is not labelled in full: "
-            f"{found.draws:,} of {found.planned_draws:,} draws count, {found.waiting:,} labelled ones "
+            f"Draw {answer.draws + 1:,} (query {answer.first_missing!r:.80}) is not labelled in full: "
+            f"{answer.draws:,} of {answer.planned_draws:,} draws count, {answer.waiting:,} labelled ones "
             "after it wait."
         )
-    if found.exact is not None:
-        say(f"{what}{at}: {found.exact:.4f}. Every query is labelled: nothing is estimated.")
+    if answer.exact is not None:
+        say(f"{what}{at}: {answer.exact:.4f}. Every query is labelled: nothing is estimated.")
         return
-    one = found.estimate
+    one = answer.estimate
     if one is None:  # either is there
         return
     say(f"{what}{at}: {one.value:.4f}, 95 % interval {one.ci_low:.4f} to {one.ci_high:.4f}.")

@@ -80,12 +80,12 @@ def learn(
 
         clickassay learn reports/june --gamma
     """
-    learned, found, tables, metric = _learn(
+    learned, study, tables, metric = _learn(
         run_folder, (click_metric, learning, sample, settings.seed), output, quiet=quiet
     )
     if json:
         write_json(
-            {"metric": metric, "reason": found.reason, "warnings": list(found.warnings)}
+            {"metric": metric, "reason": study.reason, "warnings": list(study.warnings)}
             | {name: table.to_dicts() for name, table in tables.items()}
         )
     else:
@@ -94,11 +94,11 @@ def learn(
             f"{len(learned.queries):,} queries, {len(learned.sessions):,} configurations"
         )
         agreement = AGREEMENT[learning.objective].format(click_metric)
-        _show(found, tables["learned_values"], agreement, learning)
+        _show(study, tables["learned_values"], agreement, learning)
         if output.out is not None:
             say(f"Tables: {output.out}")
         _show_metric(metric)
-    if found.reason:
+    if study.reason:
         raise typer.Exit(ExitCode.FINDING)
 
 
@@ -128,27 +128,27 @@ def _learn(
     if output.out is not None:
         check_place(output.out, run, force=output.force)
     with shown_progress(quiet=quiet) as progress:
-        learned, found, fixed = learn_from_run(run, options, wanted=sample.choice, progress=progress)
-        tables = learned_tables(learned, found, fixed, options)
-        metric = metric_of_study(found, positions)
+        learned, study, fixed = learn_from_run(run, options, wanted=sample.choice, progress=progress)
+        tables = learned_tables(learned, study, fixed, options)
+        metric = metric_of_study(study, positions)
         if output.out is not None:
             info = {"command": command_line(), "seed": seed, "cv_folds": folds, "metric": metric}
             write_tables(output.out, tables, {**info, **learned.key.columns}, force=output.force)
-    return learned, found, tables, metric
+    return learned, study, tables, metric
 
 
-def _show(found: "Study", values: "pl.DataFrame", agreement: str, learning: LearningOptions) -> None:
-    if found.reason is None:
+def _show(study: "Study", values: "pl.DataFrame", agreement: str, learning: LearningOptions) -> None:
+    if study.reason is None:
         _show_values(values, utilities=learning.utilities)
-    gain = found.gain
+    gain = study.gain
     beyond = "more than noise" if gain.low > 0 or gain.high < 0 else "within noise"
     say(
-        *([sentence(found.reason)] if found.reason else []),
-        f"On queries it was not learned from, the {agreement} is {found.held_out.value:.3f} with the learned "
-        f"values and {found.held_out_fixed:.3f} with those of ERR: {gain.value:+.3f} "
+        *([sentence(study.reason)] if study.reason else []),
+        f"On queries it was not learned from, the {agreement} is {study.held_out.value:.3f} with the learned "
+        f"values and {study.held_out_fixed:.3f} with those of ERR: {gain.value:+.3f} "
         f"({gain.low:+.3f} to {gain.high:+.3f}), {beyond}.",
-        f"On all queries: {found.fitted:.3f} and {found.fixed:.3f}.",
-        *(f"Warning: {warning}" for warning in found.warnings),
+        f"On all queries: {study.fitted:.3f} and {study.fixed:.3f}.",
+        *(f"Warning: {warning}" for warning in study.warnings),
     )
 
 

@@ -89,11 +89,11 @@ def power(
     run = open_run(run_folder)
     chosen = graded_sample(run, run.key(sample.choice)).sample
     tests = test.comparisons or family_size(run.tables[COMPARISONS.name], chosen.key, click_metric)
-    found = _analyse(chosen, (click_metric, *_pair(pair)), test, tests)
+    analysis = _analyse(chosen, (click_metric, *_pair(pair)), test, tests)
     if json:
-        write_json({"run": str(run_folder), **chosen.key.columns, **asdict(found)})
+        write_json({"run": str(run_folder), **chosen.key.columns, **asdict(analysis)})
     else:
-        _show(f"{run_folder}, {chosen.key.label}", found)
+        _show(f"{run_folder}, {chosen.key.label}", analysis)
 
 
 @dataclass(frozen=True)
@@ -132,47 +132,48 @@ def _analyse(sample: "Sample", names: tuple[str, str, str], test: TestOptions, t
     )
 
 
-def _show(source: str, found: PowerAnalysis) -> None:
-    pilot = found.pilot
+def _show(source: str, analysis: PowerAnalysis) -> None:
+    pilot = analysis.pilot
     say(
         f"Pilot: {source}: "
         f"{pilot.queries:,} queries, {pilot.configurations:,} configurations, {pilot.sessions:,} sessions",
-        _describe(pilot, *found.pair, found.click_metric),
-        f"To detect a difference of {found.difference:.3g} with power {found.power:g}, {_test_text(found)}:",
+        _describe(pilot, *analysis.pair, analysis.click_metric),
+        f"To detect a difference of {analysis.difference:.3g} with power {analysis.power:g}, "
+        f"{_test_text(analysis)}:",
     )
-    _show_sizes(found.required, pilot.sessions / pilot.queries)
+    _show_sizes(analysis.required, pilot.sessions / pilot.queries)
     say(
         "Ranges are for the pilot's own queries, as its standard error is uncertain; other queries can need "
         "more. A longer log also shows further lists, which are to be judged too. "
-        f"A sample like the pilot detects a difference of {found.smallest_difference:.3g}.",
-        *_cautions(found),
+        f"A sample like the pilot detects a difference of {analysis.smallest_difference:.3g}.",
+        *_cautions(analysis),
     )
 
 
-def _cautions(found: PowerAnalysis) -> list[str]:
+def _cautions(analysis: PowerAnalysis) -> list[str]:
     """Return what keeps the table from being relied on, a sentence or two each."""
     from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
 
-    pilot, said = found.pilot, []
-    if found.difference == abs(pilot.difference):
+    pilot, said = analysis.pilot, []
+    if analysis.difference == abs(pilot.difference):
         said.append(
             f"The difference of the pilot is uncertain itself, {pilot.ci_low:.3g} to {pilot.ci_high:.3g}: "
             "--difference sets the one that would matter."
         )
     if pilot.queries < MIN_QUERIES:
         said.append(f"Do not rely on this: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}.")
-    if min(need.queries for need in found.required) < MIN_QUERIES:
+    if min(need.queries for need in analysis.required) < MIN_QUERIES:
         said.append(f"Judge at least {MIN_QUERIES} queries: with fewer, intervals have a caution.")
     return said
 
 
-def _test_text(found: PowerAnalysis) -> str:
-    if found.comparisons == 1:
-        return f"in one test at alpha {found.alpha:g}"
-    each = found.alpha / found.comparisons
+def _test_text(analysis: PowerAnalysis) -> str:
+    if analysis.comparisons == 1:
+        return f"in one test at alpha {analysis.alpha:g}"
+    each = analysis.alpha / analysis.comparisons
     return (
-        f"as one of {found.comparisons} comparisons, each tested at "
-        f"{found.alpha:g}/{found.comparisons} = {each:.2g}"
+        f"as one of {analysis.comparisons} comparisons, each tested at "
+        f"{analysis.alpha:g}/{analysis.comparisons} = {each:.2g}"
     )
 
 
@@ -185,10 +186,10 @@ def _describe(pilot: "Pilot", first: str, second: str, click: str) -> str:
     )
 
 
-def _show_sizes(found: "tuple[RequiredSize, ...]", per_query: float) -> None:
+def _show_sizes(sizes: "tuple[RequiredSize, ...]", per_query: float) -> None:
     heads = ("sessions per query", "judged queries", "95 % range", "configurations", "sessions")
     rows = []
-    for need in found:
+    for need in sizes:
         if per_query * need.factor < 1:
             continue  # most queries would be gone
         times = "as in the pilot" if need.factor == 1 else f"{need.factor:g} times"

@@ -63,7 +63,7 @@ def srw_ratings(
 
 def _judgment_ratings(file: Path, document: object) -> list[Any]:
     """Return the queries with ratings of all lists in a document."""
-    found: list[Any] = []
+    judged: list[Any] = []
     for stored in objects_in(document):
         within = stored.get("_source", stored) if isinstance(stored, dict) else None
         ratings = within.get("judgmentRatings") if isinstance(within, dict) else None
@@ -72,8 +72,8 @@ def _judgment_ratings(file: Path, document: object) -> list[Any]:
                 f'{file}: found JSON without a list judgmentRatings, expected {{"judgmentRatings": [{{"query'
                 f'": …, "ratings": [{{"docId": …, "rating": …}}]}}]}}; export the list again'
             )
-        found += ratings
-    return found
+        judged += ratings
+    return judged
 
 
 # ---- Rated Ranking Evaluator ----------------------------------------------------------------------

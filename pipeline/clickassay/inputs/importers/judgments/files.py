@@ -91,15 +91,15 @@ def _check_texts(place: str, *texts: str) -> None:
 
 
 def _layout_of(file: Path) -> str:
-    found = recognise(file)
-    if found.layout.name in IMPORTED_LAYOUTS:
-        return IMPORTED_LAYOUTS[found.layout.name]
-    if found.command:
-        raise InputError(f"{file} is {found.layout.what}, not judgments; try: {found.command}")
-    begins = f" (it begins {found.head[0]!r})" if found.head else ""
+    recognised = recognise(file)
+    if recognised.layout.name in IMPORTED_LAYOUTS:
+        return IMPORTED_LAYOUTS[recognised.layout.name]
+    if recognised.command:
+        raise InputError(f"{file} is {recognised.layout.what}, not judgments; try: {recognised.command}")
+    begins = f" (it begins {recognised.head[0]!r})" if recognised.head else ""
     raise InputError(
-        f"{file} is {found.layout.what}{begins}; expected judgments in one of {', '.join(LAYOUTS)}, such as "
-        "a table whose header has query, docid (or url) and rating (or grade): rename its columns so"
+        f"{file} is {recognised.layout.what}{begins}; expected judgments in one of {', '.join(LAYOUTS)}, "
+        "such as a table whose header has query, docid (or url) and rating (or grade): rename its columns so"
     )
 
 

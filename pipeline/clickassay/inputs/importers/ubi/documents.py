@@ -196,7 +196,7 @@ def files_of(paths: list[Path]) -> list[Path]:
     InputError
         If a folder has none.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         inside = (
             [file for file in files_below("ubi", path) if file.suffix.lower() in _FORMATS]
@@ -205,8 +205,8 @@ def files_of(paths: list[Path]) -> list[Path]:
         )
         if not inside:
             raise InputError(f"{path} has no file that ends in {', '.join(_FORMATS)}; give files")
-        found += inside
-    return found
+        files += inside
+    return files
 
 
 def _kind(file: Path, line: int, index: str, fields: Mapping[str, Any]) -> str | None:

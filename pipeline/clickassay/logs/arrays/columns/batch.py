@@ -161,8 +161,8 @@ class Chunk:
     def ids(self, name: str) -> Rows:
         """Return the ids of usable rows: whole numbers as they are, texts by their fingerprints."""
         is_text = self.rows.schema[name] == pl.String
-        found: Rows = self.numbers(f"{name}_key" if is_text else name).view(np.int64)
-        return found
+        keys: Rows = self.numbers(f"{name}_key" if is_text else name).view(np.int64)
+        return keys
 
     def id_texts(self, name: str) -> pl.Series | None:
         """Return the ids of usable rows where they are texts."""
@@ -192,8 +192,8 @@ def nulls_in(array: pa.Array) -> Flags:
         return np.zeros(len(array), bool)
     is_valid = np.frombuffer(array.buffers()[0], np.uint8)
     bits = np.unpackbits(is_valid, count=array.offset + len(array), bitorder="little")
-    found: Flags = bits[array.offset :] == 0
-    return found
+    nulls: Flags = bits[array.offset :] == 0
+    return nulls
 
 
 def as_arrow(values: pl.Series) -> pa.Array:

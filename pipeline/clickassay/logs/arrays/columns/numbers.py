@@ -77,20 +77,20 @@ class Numbers:
 
     def get(self, keys: Keys) -> Small:
         """Return the number of each key; -1 where it has none yet."""
-        found = np.full(len(keys), -1, np.int32)
+        numbers = np.full(len(keys), -1, np.int32)
         for first in range(0, len(keys) if self.count else 0, _PIECE):
-            found[first : first + _PIECE] = self._get(keys[first : first + _PIECE])
-        return found
+            numbers[first : first + _PIECE] = self._get(keys[first : first + _PIECE])
+        return numbers
 
     def _get(self, keys: Keys) -> Small:
         slots = self._slots(keys)
-        found: Small = self._numbers.take(slots)
-        others = self._differing(found, keys)
+        numbers: Small = self._numbers.take(slots)
+        others = self._differing(numbers, keys)
         while len(others):
             at = slots[others] = (slots[others] + 1) & self._last
-            found[others] = self._numbers[at]
-            others = others[self._differing(found[others], keys[others])]
-        return found
+            numbers[others] = self._numbers[at]
+            others = others[self._differing(numbers[others], keys[others])]
+        return numbers
 
     def _differing(self, numbers: Small, keys: Keys) -> Rows:
         """Return the rows whose number is that of another key."""
@@ -102,14 +102,14 @@ class Numbers:
 
         If there are new keys, `learn` is called with a row for each, in the order of their numbers.
         """
-        found = self.get(keys)
-        new = np.flatnonzero(found < 0)
+        numbers = self.get(keys)
+        new = np.flatnonzero(numbers < 0)
         if len(new):
             new = first_rows(keys, new)
             self.add(keys[new])
             learn(new)
-            found = self.get(keys)
-        return found
+            numbers = self.get(keys)
+        return numbers
 
     def add(self, keys: Keys) -> None:
         """Give the next numbers to distinct keys that have none."""
@@ -145,8 +145,8 @@ def among(keys: Keys, few: Keys) -> Rows:
 def is_in(values: NDArray[Number], few: NDArray[Number]) -> Flags:
     """Return which values are among a few, which are in order: `numpy.isin` would hash them each time."""
     places = np.searchsorted(few, values)
-    found: Flags = few.take(places, mode="clip") == values if len(few) else np.zeros(len(values), bool)
-    return found
+    is_there: Flags = few.take(places, mode="clip") == values if len(few) else np.zeros(len(values), bool)
+    return is_there
 
 
 def distinct(values: NDArray[Number]) -> NDArray[Number]:
@@ -154,8 +154,8 @@ def distinct(values: NDArray[Number]) -> NDArray[Number]:
     in_order = sorted_values(values)
     is_first = np.ones(len(in_order), bool)
     is_first[1:] = in_order[1:] != in_order[:-1]
-    found: NDArray[Number] = in_order[is_first]
-    return found
+    firsts: NDArray[Number] = in_order[is_first]
+    return firsts
 
 
 def changes(rows: Rows, *columns: NDArray[Any]) -> Flags:

@@ -67,9 +67,9 @@ def ambiguous_ids(
         again = _with_ids(searches.select("search_id"), _fingerprints(carried["search_id"]))
         repeated = np.union1d(repeated, _fingerprints(again["search_id"]))
         searches = pl.concat([searches, carried.lazy()])
-    found = _used_by_several(searches, repeated, end_ms)
-    known = pl.concat([found, pl.Series("search_id", before, dtype=found.dtype)]).unique()
-    return AmbiguousIds(found, np.sort(_fingerprints(known)), repeated)
+    ids = _used_by_several(searches, repeated, end_ms)
+    known = pl.concat([ids, pl.Series("search_id", before, dtype=ids.dtype)]).unique()
+    return AmbiguousIds(ids, np.sort(_fingerprints(known)), repeated)
 
 
 def repeated_ids(searches: pl.LazyFrame) -> Rows:
@@ -158,18 +158,18 @@ def usable_ids(searches: pl.LazyFrame, wanted: pl.Series, rejected: pl.Series) -
 def _with_ids(searches: pl.LazyFrame, fingerprints: Rows) -> pl.DataFrame:
     """Return the rows whose search_id has one of these fingerprints."""
     fingerprints = sorted_values(fingerprints)
-    found = [searches.clear().collect()]
+    parts = [searches.clear().collect()]
 
     def each(chunk: pl.DataFrame) -> None:
         keys = numbers_in(chunk["key"])
         rows = among(keys.view(np.uint64), fingerprints.view(np.uint64))
         rows = rows[is_in(keys[rows].view(np.int64), fingerprints)]
-        found.append(chunk[rows].drop("key").drop_nulls("search_id"))
+        parts.append(chunk[rows].drop("key").drop_nulls("search_id"))
 
     if len(fingerprints):
         wanted = searches.with_columns(_fingerprint(searches).alias("key"))
         wanted.sink_batches(each, chunk_size=_CHUNK_ROWS, maintain_order=False)
-    return pl.concat(found)
+    return pl.concat(parts)
 
 
 def _fingerprint(frame: pl.LazyFrame) -> pl.Expr:

@@ -61,12 +61,12 @@ def baselines_section(run: Run) -> Section:
 
 
 def _baseline_cells(run: Run, sample: SampleKey) -> tuple[Cell, ...]:
-    found = baseline_values(run, sample).values()
+    values = baseline_values(run, sample).values()
     ranking = rank(run, sample)
     if not ranking.values:
-        return (*found, not_computed(), None, not_computed(), None)
+        return (*values, not_computed(), None, not_computed(), None)
     added = _lead(ranking, ORDER_BLIND)
-    return (*found, ranking.top, ranking.best, added.estimate, p_cell(added.p_adjusted))
+    return (*values, ranking.top, ranking.best, added.estimate, p_cell(added.p_adjusted))
 
 
 def baseline_values(run: Run, sample: SampleKey) -> dict[str, Estimate]:
@@ -109,8 +109,8 @@ def _reading(run: Run, shown: Sequence[SampleKey]) -> tuple[str, ...]:
 
 def _baseline_sentences(run: Run, sample: SampleKey) -> tuple[str, ...]:
     """Return the values of the baselines, whether the best metric is above them, and what order adds."""
-    found = baseline_values(run, sample).items()
-    values = listed(f"{BASELINE_MEANINGS[name]} {number(one.value)}" for name, one in found)
+    baselines = baseline_values(run, sample).items()
+    values = listed(f"{BASELINE_MEANINGS[name]} {number(one.value)}" for name, one in baselines)
     text = f"Correlation with {run.click} at {sample.label}: {values}."
     ranking = rank(run, sample)
     if not ranking.values:

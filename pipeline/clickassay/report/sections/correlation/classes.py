@@ -173,7 +173,7 @@ def _table(run: Run, split: str, name: str, title: str, samples: Sequence[Sample
 def _sample_rows(
     run: Run, sample: SampleKey, split: str, metrics: Sequence[str], *, corrected: bool = False
 ) -> list[Row]:
-    found = class_estimates(run, sample, split, corrected=corrected)
+    by_class = class_estimates(run, sample, split, corrected=corrected)
     numbers = {
         row["class"]: row["n_queries"] for row in _class_frame(run, sample, split).iter_rows(named=True)
     }
@@ -184,7 +184,7 @@ def _sample_rows(
             labels.get(label, visible(label)),
             (numbers[label], *(line.get(name, not_computed()) for name in metrics)),
         )
-        for label, line in found.items()
+        for label, line in by_class.items()
     ]
 
 
@@ -200,26 +200,26 @@ def class_estimates(
     The noise-corrected ones if `corrected`.
     """
     frame = _class_frame(run, sample, split)
-    found: dict[str, dict[str, Estimate]] = {
+    by_class: dict[str, dict[str, Estimate]] = {
         label: {} for label in in_order(frame["class"].unique().to_list(), CLASS_ORDER)
     }
     for row in frame.iter_rows(named=True):
-        found[row["class"]][row["editorial_metric"]] = noise_corrected(row) if corrected else estimate(row)
-    return found
+        by_class[row["class"]][row["editorial_metric"]] = noise_corrected(row) if corrected else estimate(row)
+    return by_class
 
 
 def _reading(run: Run, split: str) -> str:
-    found = {} if run.headline is None else class_estimates(run, run.headline, split)
-    best = {label: top for label, line in found.items() if (top := _best(run, line)) is not None}
+    by_class = {} if run.headline is None else class_estimates(run, run.headline, split)
+    best = {label: top for label, line in by_class.items() if (top := _best(run, line)) is not None}
     if not best or run.headline is None:
         return f"By {_kind(split)} there is nothing to show: no class has a correlation with {run.click}."
     labels = CLASS_LABELS.get(split, {})
     names = list(dict.fromkeys(best.values()))
     if len(names) == 1:
         first, last = next(iter(best)), list(best)[-1]
-        ends = f"{number(found[first][names[0]].value)} ({labels.get(first, visible(first))})"
+        ends = f"{number(by_class[first][names[0]].value)} ({labels.get(first, visible(first))})"
         if first != last:
-            ends += f" to {number(found[last][names[0]].value)} ({labels.get(last, visible(last))})"
+            ends += f" to {number(by_class[last][names[0]].value)} ({labels.get(last, visible(last))})"
         where = {1: "the only class with a value", 2: "both classes"}.get(
             len(best), f"all {len(best)} classes"
         )
@@ -228,7 +228,7 @@ def _reading(run: Run, split: str) -> str:
         f"{name} for {listed(labels.get(label, visible(label)) for label in best if best[label] == name)}"
         for name in names
     ]
-    if _leader_changes(found, best):
+    if _leader_changes(by_class, best):
         return sentence(f"By {_kind(split)}, the leader changes: {'; '.join(parts)}")
     return sentence(
         f"By {_kind(split)}, the highest value is that of {'; of '.join(parts)}; but intervals overlap, so "
@@ -236,10 +236,11 @@ def _reading(run: Run, split: str) -> str:
     )
 
 
-def _leader_changes(found: Mapping[str, Mapping[str, Estimate]], best: Mapping[str, str]) -> bool:
+def _leader_changes(by_class: Mapping[str, Mapping[str, Estimate]], best: Mapping[str, str]) -> bool:
     """Whether two classes have leaders, each with its interval above that of the other's leader."""
     return any(
-        _is_above(found[one], best[one], best[other]) and _is_above(found[other], best[other], best[one])
+        _is_above(by_class[one], best[one], best[other])
+        and _is_above(by_class[other], best[other], best[one])
         for one, other in combinations(best, 2)
         if best[one] != best[other]
     )
@@ -321,9 +322,13 @@ def _within_scale(line: Mapping[int, Estimate]) -> dict[int, float]:
 
 
 def _lines(run: Run, metrics: Sequence[str], *, corrected: bool = False) -> dict[str, dict[int, Estimate]]:
-    found = {} if run.headline is None else class_estimates(run, run.headline, FREQUENCY, corrected=corrected)
+    by_class = (
+        {} if run.headline is None else class_estimates(run, run.headline, FREQUENCY, corrected=corrected)
+    )
     lines = {
-        name: {int(label): line[name] for label, line in found.items() if label.isdecimal() and name in line}
+        name: {
+            int(label): line[name] for label, line in by_class.items() if label.isdecimal() and name in line
+        }
         for name in metrics
     }
     return {name: line for name, line in lines.items() if any(one.value is not None for one in line.values())}
@@ -362,8 +367,8 @@ def _frequency_reading(
 
 def _cautions(lines: Mapping[str, Mapping[int, Estimate]]) -> tuple[str, ...]:
     every = {at for line in lines.values() for at in line}
-    found = {at for line in lines.values() for at, one in line.items() if one.caution}
-    if not found:
+    classes = {at for line in lines.values() for at, one in line.items() if one.caution}
+    if not classes:
         return ()
-    text = f"Do not rely on the intervals of {len(found)} of {plural(len(every), 'decile')}"
+    text = f"Do not rely on the intervals of {len(classes)} of {plural(len(every), 'decile')}"
     return (f"{text}: the notes below the table give the reasons.",)

@@ -47,9 +47,9 @@ FAMILY = (
 )
 
 
-def comparisons_section(run: Run, found: Findings) -> Section:
+def comparisons_section(run: Run, findings: Findings) -> Section:
     """Compare the editorial metrics, for the headline click metric of the headline sample."""
-    title, ranking = "Which metric predicts clicks", found.correlation.ranking
+    title, ranking = "Which metric predicts clicks", findings.correlation.ranking
     rows = headline_pairs(run, "comparisons")
     table = pairs_table(run, COMPARISONS, "comparisons", f"Differences of correlations with {run.click}")
     if rows.is_empty():
@@ -58,7 +58,7 @@ def comparisons_section(run: Run, found: Findings) -> Section:
     return Section(
         "comparisons",
         title,
-        (*first_finding(found.correlation).reading, *_reading(run, rows, ranking)),
+        (*first_finding(findings.correlation).reading, *_reading(run, rows, ranking)),
         figures,
         legend=LEAD_LEGEND if figures else (),
         tables=_letters_table(run, rows, ranking),
@@ -99,8 +99,8 @@ def _pair_row(row: Mapping[str, Any]) -> Row:
     return Row("", f"{row['metric_a']} {MINUS} {row['metric_b']}", cells)
 
 
-def _queries_cell(found: Lead) -> Cell:
-    return queries_needed_cell(found, "no difference to detect" if found.value == 0 else "not tested")
+def _queries_cell(lead: Lead) -> Cell:
+    return queries_needed_cell(lead, "no difference to detect" if lead.value == 0 else "not tested")
 
 
 def _pairs(run: Run, rows: pl.DataFrame) -> list[dict[str, Any]]:
@@ -164,13 +164,13 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Repo
         return ()
     significant = rows.filter(pl.col("p_adjusted") < ALPHA)
     different = significant.select("metric_a", "metric_b").rows()
-    found = letters(groups(tuple(ranking.values), different))
+    by_metric = letters(groups(tuple(ranking.values), different))
     table = ReportTable(
         "letters",
         f"Metrics by their correlation with {run.click}{title_suffix(run, *run.headline_samples)}",
         "Metric",
         ("Correlation", "Shared letters", f"{ranking.best} minus it", "Adjusted p", "Queries needed"),
-        tuple(_letters_row(ranking, name, found[name]) for name in ranking.values),
+        tuple(_letters_row(ranking, name, by_metric[name]) for name in ranking.values),
         notes=(LETTERS_NOTE,),
     )
     return (table,)

@@ -43,7 +43,7 @@ _VARIANT = re.compile(r"^(AP|RR)\(rel=(\d+)\)$")
 def correlations_section(run: Run) -> Section:
     """Table 2: every click metric against every editorial metric, per sample."""
     known = {sample: by_pair(run.correlations(sample)) for sample in shown_samples(run)}
-    drawn = {sample: found for sample, found in known.items() if found}
+    drawn = {sample: cells for sample, cells in known.items() if cells}
     pictured = list(drawn.items())[: None if run.settings.full else 1]
     figures = tuple(_heat_figure(run, place, *one) for place, one in enumerate(pictured))
     table = ReportTable(
@@ -51,7 +51,7 @@ def correlations_section(run: Run) -> Section:
         "Table 2. Weighted correlation, with 95 % interval",
         "Click metric",
         run.editorial,
-        tuple(row for sample, found in drawn.items() for row in _metric_rows(run, sample, found)),
+        tuple(row for sample, cells in drawn.items() for row in _metric_rows(run, sample, cells)),
         data=run.frames["correlations"].filter(split=EVERY),
     )
     return Section(
@@ -68,11 +68,11 @@ def _noise_corrected_table(run: Run, samples: Sequence[SampleKey]) -> ReportTabl
     """Return the noise-corrected correlations; the CSV of Table 2 holds them too."""
     rows = []
     for sample in samples:
-        found = {
+        cells = {
             (row["click_metric"], row["editorial_metric"]): noise_corrected(row)
             for row in run.correlations(sample).iter_rows(named=True)
         }
-        rows += _metric_rows(run, sample, found)
+        rows += _metric_rows(run, sample, cells)
     return ReportTable(
         "table2_noise_corrected",
         "Table 2, noise-corrected (as with infinitely many sessions), with 95 % interval",
@@ -83,37 +83,37 @@ def _noise_corrected_table(run: Run, samples: Sequence[SampleKey]) -> ReportTabl
     )
 
 
-def _metric_rows(run: Run, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]) -> list[Row]:
+def _metric_rows(run: Run, sample: SampleKey, cells: Mapping[tuple[str, str], Estimate]) -> list[Row]:
     return [
-        Row(sample.label, click, tuple(found.get((click, name), not_computed()) for name in run.editorial))
-        for click in _present(run.clicks, found, 0)
+        Row(sample.label, click, tuple(cells.get((click, name), not_computed()) for name in run.editorial))
+        for click in _present(run.clicks, cells, 0)
     ]
 
 
 def _heat_figure(
-    run: Run, place: int, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]
+    run: Run, place: int, sample: SampleKey, cells: Mapping[tuple[str, str], Estimate]
 ) -> Figure:
     return Figure(
         f"correlations-{place}",
         capital(sample.label),
-        _heat_map_text(run, sample, found),
-        heat_map(found, _present(run.clicks, found, 0), _present(run.editorial, found, 1)),
+        _heat_map_text(run, sample, cells),
+        heat_map(cells, _present(run.clicks, cells, 0), _present(run.editorial, cells, 1)),
         "table2_correlations",
     )
 
 
-def _present(names: Sequence[str], found: Mapping[tuple[str, str], Estimate], side: int) -> tuple[str, ...]:
-    there = {pair[side] for pair in found}
+def _present(names: Sequence[str], cells: Mapping[tuple[str, str], Estimate], side: int) -> tuple[str, ...]:
+    there = {pair[side] for pair in cells}
     return tuple(name for name in names if name in there)
 
 
-def _heat_map_text(run: Run, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]) -> str:
+def _heat_map_text(run: Run, sample: SampleKey, cells: Mapping[tuple[str, str], Estimate]) -> str:
     parts = [
         f"{click}: "
         + ", ".join(
-            f"{name} {number(found[click, name].value)}" for name in run.editorial if (click, name) in found
+            f"{name} {number(cells[click, name].value)}" for name in run.editorial if (click, name) in cells
         )
-        for click in _present(run.clicks, found, 0)
+        for click in _present(run.clicks, cells, 0)
     ]
     return f"Heat map of correlations at {sample.label}. {'; '.join(parts)}."
 
@@ -164,11 +164,11 @@ def _good_rows(run: Run, samples: Sequence[SampleKey], names: Sequence[str]) -> 
         Row(
             group_heading(run, sample),
             click,
-            tuple(found.get((click, name), not_computed()) for name in names),
+            tuple(cells.get((click, name), not_computed()) for name in names),
         )
         for sample in samples
-        if names and (found := by_pair(run.correlations(sample)))
-        for click in _present(run.clicks, found, 0)
+        if names and (cells := by_pair(run.correlations(sample)))
+        for click in _present(run.clicks, cells, 0)
     )
 
 
@@ -185,9 +185,9 @@ def _good_reading(run: Run, families: Sequence[tuple[str, ...]]) -> str:
         return (
             "There is nothing to show: the run has no variant of AP or RR with another relevance threshold."
         )
-    found = {} if run.headline is None else by_pair(run.correlations(run.headline))
+    cells = {} if run.headline is None else by_pair(run.correlations(run.headline))
     values = [
-        [(name, found.get((run.click, name), not_computed()).value) for name in each] for each in families
+        [(name, cells.get((run.click, name), not_computed()).value) for name in each] for each in families
     ]
     known = [[f"{name} {number(value)}" for name, value in each if value is not None] for each in values]
     changes = [", ".join(texts) for texts in known if len(texts) > 1]

@@ -60,20 +60,20 @@ def _queries_table(run: Run, metric: str | None) -> tuple[ReportTable, ...]:
     if metric is None:
         return ()
     rows = run.labels.relabel(influence_rows(run, metric)).sort("side", "rank", descending=[True, False])
-    found = tuple(
+    table_rows = tuple(
         Row(f"{row['side']} it", visible(row["query"]), _query_cells(row))
         for row in rows.iter_rows(named=True)
     )
     sample = title_suffix(run, *run.headline_samples)
     title = f"Most influential queries in the correlation of {metric} with {run.click}{sample}"
-    notes = (run.labels.rule,) if found else ()
+    notes = (run.labels.rule,) if table_rows else ()
     return (
         ReportTable(
             "influence_queries",
             title,
             "Query",
             QUERY_HEADS,
-            found,
+            table_rows,
             notes=notes,
             group_head="Effect",
         ),

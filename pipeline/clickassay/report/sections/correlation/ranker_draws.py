@@ -74,22 +74,22 @@ def draws_figures(histograms: tuple[DrawHistogram, ...]) -> tuple[Figure, ...]:
     return tuple(_figure(place, one) for place, one in enumerate(histograms))
 
 
-def _figure(place: int, found: DrawHistogram) -> Figure:
-    across, up = found.edges
+def _figure(place: int, histogram: DrawHistogram) -> Figure:
+    across, up = histogram.edges
     values = [
         {
             "left": float(across[x]), "right": float(across[x + 1]),
             "low": float(up[y]), "high": float(up[y + 1]),
             "draws": draws, "count": count(draws), "across": _ends(across, x), "up": _ends(up, y),
         }
-        for x, y, draws in found.bins()
+        for x, y, draws in histogram.bins()
     ]  # fmt: skip
-    heads = (f"Difference in {found.metric}", f"Difference in {found.click}")
-    same_sign = percent(float((found.points.prod(axis=1) > 0).mean()))
-    total = count(len(found.points))
+    heads = (f"Difference in {histogram.metric}", f"Difference in {histogram.click}")
+    same_sign = percent(float((histogram.points.prod(axis=1) > 0).mean()))
+    total = count(len(histogram.points))
     alt = (
-        f"Histogram of {total} draws of two rankers: difference in {found.metric} across, in "
-        f"{found.click} upwards; both prefer the same ranker in {same_sign} of the draws."
+        f"Histogram of {total} draws of two rankers: difference in {histogram.metric} across, in "
+        f"{histogram.click} upwards; both prefer the same ranker in {same_sign} of the draws."
     )
     drawing = histogram_2d(
         values,
@@ -97,7 +97,7 @@ def _figure(place: int, found: DrawHistogram) -> Figure:
         heads=heads,
         titles={"count": "Draws", "across": heads[0], "up": heads[1]},
     )
-    title = f"{total} draws: {found.metric} and {found.click}, {same_sign} with the same sign"
+    title = f"{total} draws: {histogram.metric} and {histogram.click}, {same_sign} with the same sign"
     return Figure(f"draws-{place}", title, alt, drawing, NAME)
 
 
@@ -124,10 +124,12 @@ def draws_table(run: Run, histograms: tuple[DrawHistogram, ...]) -> ReportTable:
     )
 
 
-def _quadrants(found: DrawHistogram) -> Iterator[Row]:
-    ahead = found.points > 0
+def _quadrants(histogram: DrawHistogram) -> Iterator[Row]:
+    ahead = histogram.points > 0
     for metric_higher, clicks_higher in product((True, False), repeat=2):
         draws = int(((ahead[:, 0] == metric_higher) & (ahead[:, 1] == clicks_higher)).sum())
-        sides = zip((found.metric, found.click), (metric_higher, clicks_higher), strict=True)
+        sides = zip((histogram.metric, histogram.click), (metric_higher, clicks_higher), strict=True)
         name = ", ".join(f"{metric} {'higher' if side else 'not higher'}" for metric, side in sides)
-        yield Row(f"{found.metric} and {found.click}", name, (draws, Share(draws / len(found.points))))
+        yield Row(
+            f"{histogram.metric} and {histogram.click}", name, (draws, Share(draws / len(histogram.points)))
+        )

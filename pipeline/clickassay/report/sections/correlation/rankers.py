@@ -33,7 +33,7 @@ _MAX_ERRORS = 2.0
 """Standard errors within which a simulated value should lie about 95 times in 100."""
 
 
-def differences_section(run: Run, found: Findings) -> Section:
+def differences_section(run: Run, findings: Findings) -> Section:
     """Table 6: the closed form with its interval, the simulation, noise correction, sign agreement."""
     own = run.headline_rows("differences")
     tables = (
@@ -62,12 +62,12 @@ def differences_section(run: Run, found: Findings) -> Section:
         ),
     )
     known = own.filter(pl.col("exact").is_not_null())
-    histograms = draw_histograms(run, found.correlation.ranking)
+    histograms = draw_histograms(run, findings.correlation.ranking)
     figures = (*_figures(run, known), *(draws_figures(histograms) if run.settings.full else ()))
     return Section(
         "differences",
         "Choosing between two rankings",
-        _reading(run, own, known, found.differences),
+        _reading(run, own, known, findings.differences),
         figures,
         legend=_legend(run) if figures else (),
         folded=(*tables, draws_table(run, histograms)),
@@ -173,15 +173,15 @@ def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame, claim: Claim) -> 
 
 
 def _noise_corrected_sentence(name: str | None, row: Mapping[str, Any]) -> str:
-    found = noise_corrected(row)
-    if found.value is None or abs(found.value) > 1 or not found.has_interval:
+    corrected = noise_corrected(row)
+    if corrected.value is None or abs(corrected.value) > 1 or not corrected.has_interval:
         return (
             f"How much higher the correlation of {name} would be with infinitely many sessions cannot be "
             "estimated: the log has too few sessions to separate the noise of clicks from real differences."
         )
     return (
-        f"With infinitely many sessions, the correlation of {name} would be {number(found.value)} "
-        f"({interval_text(found)}; as an estimate, it may be above 1)."
+        f"With infinitely many sessions, the correlation of {name} would be {number(corrected.value)} "
+        f"({interval_text(corrected)}; as an estimate, it may be above 1)."
     )
 
 

@@ -35,9 +35,9 @@ def health_section(run: Run) -> Section:
 
 
 def _table(run: Run) -> ReportTable:
-    found = {row["check"]: HealthCheck(**row) for row in run.frames["health"].iter_rows(named=True)}
+    checks = {row["check"]: HealthCheck(**row) for row in run.frames["health"].iter_rows(named=True)}
     rows = tuple(
-        Row("", capital(BY_NAME[name].meaning), _cells(found[name])) for name in BY_NAME if name in found
+        Row("", capital(BY_NAME[name].meaning), _cells(checks[name])) for name in BY_NAME if name in checks
     )
     return ReportTable("health", "Checks of the log and its judgments", "Check", _HEADS, rows)
 

@@ -97,14 +97,14 @@ def _agreement_row(row: Mapping[str, Any]) -> Row:
 
 def _comparison_table(run: Run, rows: pl.DataFrame) -> ReportTable:
     place = {name: at for at, name in enumerate(run.editorial)}
-    found = [row for row in rows.iter_rows(named=True) if row["editorial_metric"] in place]
-    found.sort(key=lambda row: (row["judge_a"], row["judge_b"], place[row["editorial_metric"]]))
+    shown = [row for row in rows.iter_rows(named=True) if row["editorial_metric"] in place]
+    shown.sort(key=lambda row: (row["judge_a"], row["judge_b"], place[row["editorial_metric"]]))
     return ReportTable(
         "judge_comparisons",
         f"Correlation with {run.click} by judge, on configurations that both judged{_where(run)}",
         "Editorial metric",
         (*_named(rows, "Grades of {}"), *COMPARISON_HEADS),
-        tuple(Row(_judges(row), row["editorial_metric"], _comparison_cells(row)) for row in found),
+        tuple(Row(_judges(row), row["editorial_metric"], _comparison_cells(row)) for row in shown),
         data=run.frames["judge_comparisons"],
         group_head="Judges",
     )
@@ -167,19 +167,19 @@ def _disagreement_reading(row: Mapping[str, Any]) -> str:
     first, second = visible(row["judge_a"]), visible(row["judge_b"])
     if row["difference"] is None:
         return f"Clicks cannot decide between {first} and {second}: {NO_PAIR}."
-    supported, found = row["supported"], estimate(row, "difference")
+    supported, difference = row["supported"], estimate(row, "difference")
     verdict = (
         f"clicks do not significantly support the order of {first} or of {second}"
         if supported is None
         else f"clicks support the order of {visible(supported)}"
     )
     pairs, clicks = plural(row["n_pairs"], "pair"), plural(row["n_clicks"], "session")
-    test = f"{interval_text(found)} of the difference, adjusted p {p_text(row['p_adjusted'])}"
+    test = f"{interval_text(difference)} of the difference, adjusted p {p_text(row['p_adjusted'])}"
     return (
         f"Where {first} and {second} order two neighbouring results oppositely ({pairs}, {clicks} that "
         f"clicked one of both), the upper one gets {percent(row['upper_a'])} of these clicks if {first} puts "
         f"it first, and {percent(row['upper_b'])} if {second} does: {verdict} ({test})."
-        f"{caution_sentence(found)}"
+        f"{caution_sentence(difference)}"
     )
 
 
@@ -187,8 +187,8 @@ def _confusion(run: Run) -> ReportTable:
     frame = run.frames["confusion"]
     grades = sorted({*frame["grade_a"].to_list(), *frame["grade_b"].to_list()})
     rows = []
-    for (market, a, b, grade), found in frame.group_by("market", *PAIR, "grade_a", maintain_order=True):
-        times = dict(found.select("grade_b", "rows").iter_rows())
+    for (market, a, b, grade), counts in frame.group_by("market", *PAIR, "grade_a", maintain_order=True):
+        times = dict(counts.select("grade_b", "rows").iter_rows())
         place = "" if market == EVERY else f"{visible(market)}: "
         group = f"{place}{visible(a)} in rows, {visible(b)} in columns"
         rows.append(Row(group, run.grade_label(int(str(grade))), tuple(times.get(one, 0) for one in grades)))
@@ -228,7 +228,7 @@ def _pair_reading(rows: Sequence[Mapping[str, Any]]) -> str:
     significant = [row for row in rows if row["p_adjusted"] < ALPHA]
     better = sum(row["difference"] > 0 for row in significant)
     widest = max(rows, key=lambda row: abs(row["difference"]))
-    found = estimate(widest, "difference")
+    difference = estimate(widest, "difference")
     if significant:
         text = (
             f"{click} is predicted significantly better with the grades of {first} for {better} of "
@@ -240,8 +240,8 @@ def _pair_reading(rows: Sequence[Mapping[str, Any]]) -> str:
             f"No metric predicts {click} significantly better with the grades of {first} than with "
             f"those of {second}, or the other way round ({len(rows)} were tested)"
         )
-    name, value = widest["editorial_metric"], number(found.value)
+    name, value = widest["editorial_metric"], number(difference.value)
     return (
         f"{text}. The largest difference, {first} less {second}, is that of {name}, {value} "
-        f"({interval_text(found)})."
+        f"({interval_text(difference)})."
     )

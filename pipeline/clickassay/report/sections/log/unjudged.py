@@ -71,8 +71,8 @@ def _rows(run: Run, sample: SampleKey) -> list[Row]:
 
 def _cells(run: Run, rows: pl.DataFrame) -> tuple[Cell, ...]:
     first = rows.row(0, named=True)
-    found = {row["editorial_metric"]: estimate(row) for row in rows.iter_rows(named=True)}
-    values = (found.get(name, not_computed()) for name in run.editorial)
+    cells = {row["editorial_metric"]: estimate(row) for row in rows.iter_rows(named=True)}
+    values = (cells.get(name, not_computed()) for name in run.editorial)
     return (Share(first["coverage"]), Share(first["filled"]), first["n_queries"], *values)
 
 
@@ -88,8 +88,8 @@ def _reading(run: Run) -> tuple[str, ...]:
 
 
 def _rule_sentence(row: Mapping[str, Any]) -> str:
-    found = estimate(row)
-    value = found.reason if found.value is None else f"{number(found.value)} ({span(found.low, found.high)})"
+    cell = estimate(row)
+    value = cell.reason if cell.value is None else f"{number(cell.value)} ({span(cell.low, cell.high)})"
     return sentence(
         f"{RULES[row['rule']]}: coverage {percent(row['coverage'])}, {percent(row['filled'])} of the grades "
         f"filled in, correlation with {row['click_metric']} {value}"

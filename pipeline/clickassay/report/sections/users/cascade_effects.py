@@ -94,13 +94,13 @@ def _title_suffix(sample: SampleKey | None) -> str:
     return "" if sample is None else f", {sample.label}"
 
 
-def _not_shown(run: Run, found: pl.DataFrame) -> str:
+def _not_shown(run: Run, effects: pl.DataFrame) -> str:
     """Return why no example can be shown although there are some."""
-    rare = int(run.labels.label(found)["hidden"].sum())
+    rare = int(run.labels.label(effects)["hidden"].sum())
     examples = plural(rare, "example of a rare query", "examples of rare queries")
     texts = [f"{examples} cannot be shown. {run.labels.rule}"] if rare else []
-    if found.height > rare:
-        more = plural(found.height - rare, "example lies", "examples lie")
+    if effects.height > rare:
+        more = plural(effects.height - rare, "example lies", "examples lie")
         texts.append(f"{more} in samples that are not on this page; the CSV file has them.")
     return " ".join(texts)
 

@@ -71,10 +71,10 @@ def climb(
     """
     best = start
     while True:
-        found = value(choose(best))
-        if not (found > best).any():
+        reached = value(choose(best))
+        if not (reached > best).any():
             return best
-        best = np.maximum(best, found)
+        best = np.maximum(best, reached)
 
 
 @dataclass(frozen=True)
@@ -118,14 +118,14 @@ def _by_list(holes: Holes, measure: Measure, given: dict[str, Any], top: int) ->
     worth = np.array([1 / discount(form, rank) for rank in range(1, longest + 1)])
     cut = measure.depth if ideal == "judged" else None
     of_ideal = np.concatenate([[0.0], np.cumsum(np.where(np.arange(longest) < (cut or longest), worth, 0))])
-    found = []
+    bounds = []
     for query in range(len(others)):
         inside = ends[query] + np.flatnonzero(holes.inside[ends[query] : ends[query + 1]])
         if len(inside):
             of_list = np.concatenate([[0.0], np.cumsum(worth[holes.rank[inside] - 1])])
             places = others[query][:, None] + np.arange(len(inside) + 1)
-            found.append(_List(query, inside, of_list, of_ideal[places]))
-    return found
+            bounds.append(_List(query, inside, of_list, of_ideal[places]))
+    return bounds
 
 
 def _at_least(counts: Sizes, top: int) -> Sizes:
@@ -204,8 +204,8 @@ class _Asked:
         """Return the least and the largest values when the holes have the grades of the candidates."""
         values = map(self.value, candidates)
         low = high = next(values)
-        for found in values:
-            low, high = np.minimum(low, found), np.maximum(high, found)
+        for reached in values:
+            low, high = np.minimum(low, reached), np.maximum(high, reached)
         return Bounds(low, high)
 
     def at_top(self, where: Any) -> HoleGrades:  # noqa: ANN401 - (H,) flags

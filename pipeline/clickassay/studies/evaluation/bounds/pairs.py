@@ -86,24 +86,24 @@ def _best_blocks(score: Floats, *, penalty: float) -> Sizes:
 
 def _columns_of(starts: Sizes) -> Sizes:
     columns, number = starts.shape[0], starts.shape[1] - 1
-    found = np.zeros(number, dtype=np.int64)
+    places = np.zeros(number, dtype=np.int64)
     end = number
     for column in reversed(range(columns)):
         first = int(starts[column, end])
-        found[first:end] = column
+        places[first:end] = column
         end = first
-    return found
+    return places
 
 
 def _by_list(holes: Holes, cut: int | None, top: int) -> list[_List]:
     lists, ends = holes.lists, holes.ends
-    found = []
+    bounds = []
     for query in range(len(lists.queries)):
         inside = ends[query] + np.flatnonzero(holes.inside[ends[query] : ends[query + 1]])
         if len(inside):
             grades = lists.grades[lists.starts[query] : lists.starts[query + 1]][:cut]
-            found.append(_List(query, inside, *_against_graded(grades, top)))
-    return found
+            bounds.append(_List(query, inside, *_against_graded(grades, top)))
+    return bounds
 
 
 def _against_graded(grades: Grades, top: int) -> tuple[Floats, Floats]:

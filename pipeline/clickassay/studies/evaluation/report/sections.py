@@ -181,14 +181,14 @@ def means_figures(frame: pl.DataFrame, shares: frozenset[str]) -> tuple[Figure, 
 
 def _means_figure(name: str, title: str, rows: Mapping[str, Mapping[str, Any]], head: str) -> Figure:
     labels = apart({key: visible(key) for key in rows})
-    found = {
+    means = {
         labels[key]: Estimate(row["mean"], row["ci_low"], row["ci_high"])
         for key, row in rows.items()
         if row["mean"] is not None
     }
     texts = IntervalHeads("Mean over queries", name=head)
-    drawing = intervals(tuple(found), found, texts, domain=common_domain(tuple(found.values())))
-    values = "; ".join(f"{key} {number(one.value, PLACES)}" for key, one in found.items())
+    drawing = intervals(tuple(means), means, texts, domain=common_domain(tuple(means.values())))
+    values = "; ".join(f"{key} {number(one.value, PLACES)}" for key, one in means.items())
     return Figure(name, title, f"{title}, means with their 95 % intervals: {values}.", drawing, "means")
 
 

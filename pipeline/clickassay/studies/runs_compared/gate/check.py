@@ -165,24 +165,24 @@ def _health(run: Run, rule: Health) -> Outcome:
 
 
 def _limit(run: Run, rule: Limit, key: SampleKey) -> Outcome:
-    found = read_quantity(rule.quantity, run, key, rule.names)
-    state = state_of(found, rule.comparison, rule.limit)
+    quantity = read_quantity(rule.quantity, run, key, rule.names)
+    state = state_of(quantity, rule.comparison, rule.limit)
     return Outcome(
-        rule.text, state, _reason(found, state, rule), key, found, rule.comparison, rule.limit
+        rule.text, state, _reason(quantity, state, rule), key, quantity, rule.comparison, rule.limit
     )  # fmt: skip
 
 
-def state_of(found: RunQuantity, comparison: str, limit: float) -> RuleState:
+def state_of(quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
     """Return the state of a rule about a number: it is broken only if every value of its interval breaks it.
 
     Parameters
     ----------
-    found
+    quantity
         The number; an exact one is its own interval.
     comparison, limit
         One of `grammar.COMPARISONS`, and what the number is compared with.
     """
-    ends = [_is_kept(end, comparison, limit) for end in found.ends]
+    ends = [_is_kept(end, comparison, limit) for end in quantity.ends]
     if not ends:
         return RuleState.UNDECIDED
     if all(ends):
@@ -196,15 +196,15 @@ def _is_kept(value: float, comparison: str, limit: float) -> bool:
     return value < limit or (value == limit and comparison == "<=")
 
 
-def _reason(found: RunQuantity, state: RuleState, rule: Limit) -> str:
-    if found.value is None:
-        return f"no value: {found.reason}"
-    if not found.ends:
-        return f"no interval to decide by: {found.caution or 'the run has none'}"
-    value = f"{found.value:.6g}"
-    if found.is_exact:
+def _reason(quantity: RunQuantity, state: RuleState, rule: Limit) -> str:
+    if quantity.value is None:
+        return f"no value: {quantity.reason}"
+    if not quantity.ends:
+        return f"no interval to decide by: {quantity.caution or 'the run has none'}"
+    value = f"{quantity.value:.6g}"
+    if quantity.is_exact:
         return f"{value} is {'' if state == RuleState.HOLDS else 'not '}{rule.comparison} {rule.limit:g}"
-    span = f"the interval {found.low:.3g} to {found.high:.3g}"
+    span = f"the interval {quantity.low:.3g} to {quantity.high:.3g}"
     whole = {
         RuleState.HOLDS: f"{span} keeps it",
         RuleState.BROKEN: f"{span} breaks it as a whole",

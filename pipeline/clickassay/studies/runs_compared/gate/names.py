@@ -25,10 +25,10 @@ def required_click_metric(name: str) -> str:
     SettingsError
         If there is none.
     """
-    found = click_metric(name)
-    if found is None:
+    metric = click_metric(name)
+    if metric is None:
         raise SettingsError(f"unknown click metric {name}; {did_you_mean(name, CLICK_METRICS)}")
-    return found
+    return metric
 
 
 def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run: Path) -> str:

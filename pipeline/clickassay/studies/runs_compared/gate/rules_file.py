@@ -17,15 +17,15 @@ def read_rules_file(file: Path) -> tuple[str, ...]:
         If the file cannot be read, or is not of the form of `EXAMPLE`.
     """
     try:
-        found = read_toml(file)
+        document = read_toml(file)
     except OSError as error:
         raise SettingsError(f"rules file {file}: {error.strerror or error}") from error
     except DocumentError as error:
         raise SettingsError(f"rules file {file}: {error}; expected {EXAMPLE}") from error
-    unknown = sorted(set(found) - {"rules"})
+    unknown = sorted(set(document) - {"rules"})
     if unknown:
         raise SettingsError(f"rules file {file}: unknown key {unknown[0]}; expected only {EXAMPLE}")
-    rules = found.get("rules")
+    rules = document.get("rules")
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise SettingsError(f"rules file {file}: expected a list of texts, {EXAMPLE}")
     if not rules:

@@ -78,21 +78,26 @@ class ComparisonReport:
         return tuple(table for section in self.sections for table in section.every_table)
 
 
-def build_comparison(found: RunComparison, command: str) -> ComparisonReport:
+def build_comparison(comparison: RunComparison, command: str) -> ComparisonReport:
     """Turn a comparison into sentences, tables and pictures, without writing anything."""
-    keys = _samples(found.numbers)
-    key, click = _headline(found, keys)
-    numbers = found.numbers
+    keys = _samples(comparison.numbers)
+    key, click = _headline(comparison, keys)
+    numbers = comparison.numbers
     sections = (
-        asked_section(found),
+        asked_section(comparison),
         means_section(numbers, key),
         correlations_section(numbers, key, click),
-        order_section(found),
+        order_section(comparison),
         closed_forms_section(numbers),
     )
-    runs = (("Run A", visible(found.a, limit=400)), ("Run B", visible(found.b, limit=400)))
+    runs = (("Run A", visible(comparison.a, limit=400)), ("Run B", visible(comparison.b, limit=400)))
     return ComparisonReport(
-        *beyond_noise(found), keys, runs, tuple(sentences(found)), sections, visible(command, limit=10_000)
+        *beyond_noise(comparison),
+        keys,
+        runs,
+        tuple(sentences(comparison)),
+        sections,
+        visible(command, limit=10_000),
     )
 
 
@@ -101,11 +106,11 @@ def _samples(numbers: pl.DataFrame) -> tuple[SampleKey, ...]:
     return tuple(SampleKey(*row) for row in places.iter_rows())
 
 
-def _headline(found: RunComparison, keys: Sequence[SampleKey]) -> tuple[SampleKey, str]:
+def _headline(comparison: RunComparison, keys: Sequence[SampleKey]) -> tuple[SampleKey, str]:
     """Return the sample and click metric that pictures show: the largest in run B of those compared."""
-    run = open_run(found.b)
+    run = open_run(comparison.b)
     keys = [key for key in largest_samples(run.tables[STATISTICS.name]) if key in keys] or keys
-    known = found.numbers["click_metric"].drop_nulls().unique().sort().to_list()
+    known = comparison.numbers["click_metric"].drop_nulls().unique().sort().to_list()
     clicks = [name for name in run.settings.click_metric if name in known] or known
     return (*keys, SampleKey(EVERY, 1, EVERY))[0], (*clicks, "")[0]
 

@@ -97,24 +97,24 @@ MOST_IN_VIEW = 12
 # ---- what was asked differently -----------------------------------------------------------------------
 
 
-def asked_section(found: RunComparison) -> Section:
+def asked_section(comparison: RunComparison) -> Section:
     """Return inputs, settings and versions that differ, and the sizes of the samples."""
-    differ = [entry for entry in found.entries if entry.status != SAME]
-    same = [entry.name for entry in found.entries if entry.status == SAME]
-    resized = found.sizes.filter(pl.col("a").ne_missing(pl.col("b")))
+    differ = [entry for entry in comparison.entries if entry.status != SAME]
+    same = [entry.name for entry in comparison.entries if entry.status == SAME]
+    resized = comparison.sizes.filter(pl.col("a").ne_missing(pl.col("b")))
     reading = (
         f"{capital(things(differ))} changed." if differ else "Inputs, settings and versions are the same.",
         *([f"Inputs that are the same: {listed(same)}."] if same and differ else []),
         *(["Queries, configurations, sessions and coverage are the same."] if resized.is_empty() else []),
-        *filter(None, [uneven_words(found.sizes)]),
-        *_overlap(found),
+        *filter(None, [uneven_words(comparison.sizes)]),
+        *_overlap(comparison),
     )
-    tables = (_entries_table(differ), _sizes_table(found.sizes, resized))
+    tables = (_entries_table(differ), _sizes_table(comparison.sizes, resized))
     return Section("asked", "What was asked differently", reading, tables=tables)
 
 
-def _overlap(found: RunComparison) -> Iterator[str]:
-    for row in found.overlap.iter_rows(named=True):
+def _overlap(comparison: RunComparison) -> Iterator[str]:
+    for row in comparison.overlap.iter_rows(named=True):
         yield (
             f"{capital(SampleKey.of(row).label)}: {row['queries_both']:,} queries are in both runs (A has "
             f"{row['queries_a']:,}, B {row['queries_b']:,})."
@@ -263,9 +263,9 @@ def _change(row: Mapping[str, Any]) -> Cell:
 # ---- the order of metrics -----------------------------------------------------------------------------
 
 
-def order_section(found: RunComparison) -> Section:
+def order_section(comparison: RunComparison) -> Section:
     """Return comparisons of metrics that flipped, and click metrics with another highest metric."""
-    highest, flips = _highest_table(found.highest), _flips_table(found.flips)
+    highest, flips = _highest_table(comparison.highest), _flips_table(comparison.flips)
     if highest.rows or flips.rows:
         reading = (
             "Where the order of metrics is another. If a comparison is significant in one run only, this "
