@@ -7,7 +7,7 @@
 
 The module has every name of the catalogue, and the other names of ir_measures and trec_eval for them:
 ``measures.names()`` lists all. A name means what it means in text, in every command: nDCG has the gain
-2^g - 1, whereas that of ir_measures has the gain g, which is ``nDCG(dcg="log2")`` here.
+2^g - 1, whereas the one of ir_measures has the gain g, which is ``nDCG(dcg="log2")`` here.
 """
 
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def _spelled(value: object) -> str:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all measures: first those of the catalogue, then those of other tools."""
+    """Return the names of all measures: first the catalogue, then the names of other tools."""
     ours = [name for metric in MEASURES for name in (metric.name, metric.with_parameters) if name]
     return (*ours, *OTHER_NAMES)
 

@@ -41,7 +41,7 @@ Command = Any
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """What is known of a command before its module is imported.
+    """A command before its module is imported.
 
     Attributes
     ----------

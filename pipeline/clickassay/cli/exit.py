@@ -193,5 +193,5 @@ def _tell(text: str) -> None:
 
 
 def drop_output(stream: IO[str]) -> None:
-    """Discard what is left to write: its reader is gone, and Python would flush it once more at its end."""
+    """Discard the rest of the output: its reader is gone, and Python would flush it once more at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

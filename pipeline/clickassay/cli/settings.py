@@ -76,7 +76,7 @@ def _setting_option(setting: Setting, *, in_panels: bool) -> inspect.Parameter:
 
 
 def _option_type(setting: Setting) -> Any:  # noqa: ANN401 - a type
-    """Return the type of the option: that of the setting or None, so that a settings file can fill it."""
+    """Return the type of the option: the type of the setting or None, so that a settings file can fill it."""
     if setting.is_list:
         return list[str] | None
     return Optional[setting.type]  # noqa: UP045 - it may be None already

@@ -30,7 +30,7 @@ class ClickModelKind:
     source
         Where it comes from.
     fit
-        (log, pseudo_count=clicks and skips that are added to those of each parameter) -> `Fit`.
+        (log, pseudo_count=clicks and skips that are added for each parameter) -> `Fit`.
     estimates_attraction
         Whether each document has a parameter of its own.
     estimates_examination

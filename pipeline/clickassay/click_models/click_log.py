@@ -28,7 +28,7 @@ def shown_values(values: Floats, documents: Ints) -> Floats:
 
 
 def total(weights: Ints | Floats, values: Floats) -> float:
-    """Return the sum of weights times values: the same to the last bit whatever the number of threads."""
+    """Return the sum of weights times values: the same to the last bit with any number of threads."""
     return float(np.sum(weights * values))
 
 
@@ -117,7 +117,7 @@ def click_log(configurations: pl.DataFrame, patterns: pl.DataFrame, *, depth: in
     configurations
         configuration_id, market, query, results (best first).
     patterns
-        configuration_id, click_mask, sessions; those of other configurations are left out.
+        configuration_id, click_mask, sessions; rows of other configurations are left out.
     depth
         K; lists may be shorter. Lists that become the same by the cut stay apart: no model looks below it.
 

@@ -57,7 +57,7 @@ def split_sessions(log: ClickLog, *, share: float, seed: int) -> TrainTestSplit:
 
 
 def split_by_users(log: ClickLog, of_others: ClickLog) -> TrainTestSplit:
-    """Fit on one log, evaluate on that of other users.
+    """Fit on one log, evaluate on the log of other users.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def compare(
 
 
 def best_predictor(evaluated: Sequence[EvaluatedModel]) -> EvaluatedModel | None:
-    """Return the model of the largest log-likelihood of those that estimate examination; None without any."""
+    """Return the model of largest log-likelihood that estimates examination; None without any."""
     own = [one for one in evaluated if one.kind.estimates_examination]
     return max(own, key=lambda one: (one.score.log_likelihood, -one.score.perplexity), default=None)
 

@@ -134,7 +134,7 @@ def log_prior(pseudo_count: float, *parameters: Floats) -> float:
 
 
 def dot_log(counts: Floats, chances: Floats) -> float:
-    """Return the sum of counts times log chances; what was never counted adds 0, whatever its chance."""
+    """Return the sum of counts times log chances; a chance that was never counted adds 0."""
     seen = counts > 0
     with np.errstate(divide="ignore"):
         return total(counts[seen], np.log(chances[seen]))

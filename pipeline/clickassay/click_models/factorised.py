@@ -140,7 +140,7 @@ def fit_factorised(
     by_last_click
         Whether gamma depends on the last click (UBM) or on the position alone (PBM).
     pseudo_count
-        So many clicks and so many skips are added to those that each parameter rests on; 0 = none.
+        So many clicks and so many skips are added for each parameter; 0 = none.
     limits
         Rounds, tolerance and acceleration as in `em.fit_rounds`.
 
@@ -154,7 +154,7 @@ def fit_factorised(
 
 @dataclass(frozen=True)
 class _Chances:
-    """By row of the counts: alpha of its document, gamma of its kind, and their product, that of a click."""
+    """By row of the counts: alpha of its document, gamma of its kind, and their product: a click's chance."""
 
     alpha: Floats
     gamma: Floats

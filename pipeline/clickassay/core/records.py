@@ -100,7 +100,7 @@ class Sample:
         (N, C) unbiased variance of the metric between the sessions of a configuration
         (divisor n - 1); NaN where a configuration has one session.
     null_success
-        (N,) SS of each configuration if click patterns were drawn from those of all, whatever the grades.
+        (N,) SS of each configuration if click patterns were drawn from the patterns of all configurations.
     editorial_names, editorial_values
         Names of the E editorial metrics, and their (N, E) values.
     configuration_ids
@@ -183,7 +183,7 @@ class JudgedConfigurations:
     grades
         (N, k) grades of the results.
     urls
-        (N, k) numbers of the results: equal where market, query and URL are; those of a query are neighbours.
+        (N, k) numbers of the results: equal where market, query and URL are; grouped by query.
     filled
         (N, k) whether a grade was filled in by a rule, so is no judgment.
     pool

@@ -170,7 +170,7 @@ def queries_needed(
 def detectable_errors(spread: Spread, alpha: Floats, power: float) -> Floats:
     """Return how many errors wide a difference is that a test detects: t(1 - alpha/2) + z(power).
 
-    The degrees of freedom of t are those of the spread.
+    t has the degrees of freedom of the spread.
     """
     errors: Floats = stdtrit(spread.degrees_of_differences, 1 - alpha / 2) + ndtri(power)
     return errors
@@ -186,7 +186,7 @@ def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_ed
     difference
         (C, P) the differences over all queries.
     pairs
-        (P,) and (P,) editorial metrics: the first less the second.
+        (P,) and (P,) editorial metrics: the first minus the second.
     n_editorial
         E.
     """

@@ -43,7 +43,7 @@ class Estimates:
     corrected_low, corrected_high
         Their 95 % interval; NaN where noise leaves too little for a bound, or `low` is NaN.
     p
-        Two-sided p-values of the null values, 0..1; 0 for a correlation that is 1 whatever query is left out.
+        Two-sided p-values of the null values, 0..1; 0 for a correlation that is 1 without any of the queries.
     simultaneous_low, simultaneous_high
         Intervals that cover all tested correlations of a row at once in 95 % of samples (Bonferroni).
     """

@@ -92,7 +92,7 @@ def _influential(sample: Sample, moments: Floats) -> tuple[tuple[_Side, ...], Fl
 def _side_rows(
     sample: Sample, moments: Floats, sessions: Integers, side: _Side, squares: Floats
 ) -> pl.DataFrame:
-    """Return the rows of one side, those of a pair of metrics together."""
+    """Return the rows of one side, pair of metrics by pair of metrics."""
     statistic = _correlations_of(sample, moments)
     queries, shifts = side.queries.T, side.shifts.T
     without = _removed(moments, moments[queries], statistic)

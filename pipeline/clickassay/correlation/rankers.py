@@ -37,7 +37,7 @@ class Within:
     Attributes
     ----------
     values
-        (n, C + E) click metrics, then editorial metrics, less their plain mean over the query: differences
+        (n, C + E) click metrics, then editorial metrics, minus their plain mean over the query: differences
         between two configurations of a query are the same, and nothing cancels.
     n_clicks
         C.
@@ -196,7 +196,7 @@ def split_sums(sums: Floats, n_clicks: int) -> tuple[Floats, Floats, Floats]:
 
 
 def covariance_contributions(sample: Sample, within: Within) -> Floats:
-    """Return (Q, C + E + C E) `query_covariances` of all queries; 0 for those with one configuration."""
+    """Return (Q, C + E + C E) `query_covariances` of all queries; 0 for a query with one configuration."""
     covariances = query_covariances(within)
     contributions = np.zeros((len(sample.queries), covariances.shape[1]))
     contributions[sample.query_index[within.rows[within.starts]]] = covariances

@@ -206,7 +206,7 @@ def centred_sums(sums: Floats, n_clicks: int, n_editorial: int, scale: Floats | 
     n_clicks, n_editorial
         C and E.
     scale
-        (1 + 2 C + 2 E + C E) sums that these are a part of: what is only their rounding counts as 0.
+        (1 + 2 C + 2 E + C E) sums that these are a part of: their rounding counts as 0.
     """
     cuts = np.cumsum([1, n_clicks, n_editorial, n_clicks, n_editorial])
     n, n_y, n_x, n_yy, n_xx, n_yx = np.split(sums, cuts, axis=-1)

@@ -16,7 +16,7 @@ Kind = Literal[
     "not_tested",
     "no_correlation",
 ]
-"""What is claimed of one click metric; docs/reference/summary.md defines each."""
+"""Kinds of claims on one click metric; docs/reference/summary.md defines each."""
 
 DEPENDS_ON_CLICK: Literal["depends_on_click"] = "depends_on_click"
 """The verdict when no metric is among the best by every click metric that counts."""

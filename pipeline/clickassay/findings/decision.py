@@ -18,7 +18,7 @@ Kind = Literal[
     "use",
     "no_metric_better",
 ]
-"""What is advised; docs/reference/summary.md defines each."""
+"""Kinds of decisions; docs/reference/summary.md defines each."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Decision:
         By click metric, the metrics that are significantly above the one in use, highest first; empty where
         it is not compared.
     is_compared
-        Whether the metric in use has a correlation, and the decision is by what is above it.
+        Whether the metric in use has a correlation, and the decision is by the metrics above it.
     is_heavy_tailed
         Whether sessions are spread too unevenly for the tests behind it.
     other_judges

@@ -21,7 +21,7 @@ NOT_COUNTED = ("SS", "QCTR")
 
 @dataclass(frozen=True)
 class Choice:
-    """One value of what is varied, and the best metrics and baselines there; none where nothing predicts."""
+    """One value of a choice, and the best metrics and baselines there; none where nothing predicts."""
 
     value: str
     best: tuple[str, ...]
@@ -36,7 +36,7 @@ class Dependence:
     by
         What is varied: ``click metric``, ``market``, ``depth`` or ``judge``.
     choices
-        Its values, that of the headline first.
+        Its values, the headline's first.
     """
 
     by: str
@@ -74,7 +74,7 @@ def dependence_on_clicks(rankings: Sequence[Ranking]) -> Dependence:
 
 
 def dependences(run: Run, clicks: Sequence[str]) -> tuple[Dependence, ...]:
-    """Vary click metric, market, depth and judge, each alone; those of a single value are left out."""
+    """Vary click metric, market, depth and judge, each alone, if it has several values."""
     if run.headline is None:
         return ()
     all_varied = [dependence_on_clicks([rank(run, run.headline, click) for click in clicks])]
@@ -86,7 +86,7 @@ def dependences(run: Run, clicks: Sequence[str]) -> tuple[Dependence, ...]:
 
 
 def varied(run: Run, headline: SampleKey, column: str) -> list[SampleKey]:
-    """Return the samples that differ from the headline one in this column at most; that one first."""
+    """Return the samples that differ from the headline one in this column at most; the headline first."""
     rows = run.frames["statistics"].filter(pl.col("n_sessions") > 0)
     same = {name: value for name, value in headline.columns.items() if name != column}
     keys = rows.filter(**same).sort(SAMPLE_COLUMNS).select(SAMPLE_COLUMNS).iter_rows()

@@ -22,7 +22,7 @@ ROOM_FOR_NOISE = 0.05
 """Below this reliability the highest possible correlation is not given: too little is left to divide by."""
 
 Quantity = Literal["correlation", "correlation of differences"]
-"""What metrics are ranked by: their correlation with clicks, or that of differences between two rankings."""
+"""Metrics are ranked by their correlation with clicks, or by that of differences between two rankings."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Ranking:
     sample
         Market, depth and judge; None where no session was kept.
     competitors
-        By name, highest first; only those with a value, and none if no metric has one.
+        Metrics and baselines with a value by name, highest first; none if no metric has one.
     pairs
         How much one is ahead of another, for each pair of the run's tests.
     reason
@@ -207,15 +207,15 @@ class Ranking:
         return Lead(Estimate(self.competitors[first].value - self.competitors[second].value))
 
     def not_above(self, first: str, others: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of the others that `first` is not significantly above."""
+        """Return the others that `first` is not significantly above."""
         return tuple(name for name in others if name != first and not self.lead(first, name).is_ahead)
 
     def above(self, first: str, others: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of the others that are significantly above `first`, highest first."""
+        """Return the others that are significantly above `first`, highest first."""
         return tuple(name for name in others if name != first and self.lead(name, first).is_ahead)
 
     def untested(self, first: str) -> tuple[str, ...]:
-        """Return those whose difference from `first` was not tested."""
+        """Return the metrics and baselines whose difference from `first` was not tested."""
         rest = (name for name in self.competitors if name != first)
         return tuple(name for name in rest if self.lead(first, name).p_adjusted is None)
 

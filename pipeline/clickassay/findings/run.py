@@ -141,7 +141,7 @@ class Run:
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """Click metrics that the verdict is about; the first is that of all headline numbers."""
+        """Click metrics that the verdict is about; all headline numbers are of the first."""
         return self.settings.click_metric
 
     @property
@@ -265,7 +265,7 @@ def open_run(folder: Path) -> Run:
 
 
 def settings_of(info: Mapping[str, Any]) -> Settings:
-    """Return the settings of a ``settings.json``; those that this version does not have are left out."""
+    """Return the settings of a ``settings.json`` that this version has."""
     written = info.get("settings") or {}
     known = {name: written[name] for name in Settings.model_fields if name in written}
     if "max_grade" in known and len(known.get("scale", ())) != known["max_grade"] + 1:

@@ -221,7 +221,7 @@ class HealthCheck:
     value, threshold
         Its number and its threshold; the number is on the wrong side if it fires.
     sentence, remedy, example
-        As those of `Measured`; '' if it is `OK`.
+        As in `Measured`; '' if it is `OK`.
     """
 
     check: str

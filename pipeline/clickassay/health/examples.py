@@ -23,7 +23,7 @@ _MOST_ROWS = 1000
 def click_examples(
     searches: pl.LazyFrame, clicks: pl.LazyFrame, rows: int, idle_ms: int, *, by_url: bool
 ) -> dict[str, str]:
-    """Return sentences that show what is wrong with clicks, by check; those without an example are missing.
+    """Return sentences that show what is wrong with clicks, by check; a check without an example is missing.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ def folded(text: str) -> str:
 
 
 def folds_of(texts: pl.Series) -> pl.Series:
-    """Return texts in lower case as `folded` makes them; those of ASCII alone stay as they are."""
+    """Return texts in lower case as `folded` makes them; texts of ASCII alone stay as they are."""
     odd = texts.str.contains(_BEYOND_ASCII).fill_null(value=False)
     folds = pl.Series([folded(text) for text in texts.filter(odd)], dtype=pl.String)
     return texts.scatter(odd.arg_true(), folds)
@@ -101,7 +101,7 @@ def alike_queries(wanted: pl.Series, known: pl.Series) -> Alike | None:
 def alike_urls(
     wanted: pl.DataFrame, known: pl.DataFrame, key: tuple[str, ...], elsewhere: pl.DataFrame
 ) -> Alike | None:
-    """Do the same with URLs, of the same query alone, where also their beginnings may differ.
+    """Pair URLs of the same query that are alike but for their form; also their beginnings may differ.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _joined(
 
 
 def _by_beginning(wanted: pl.DataFrame, known: pl.DataFrame, key: tuple[str, ...]) -> Alike | None:
-    """Pair URLs of a query that end alike, and keep those with the two beginnings that differ most often.
+    """Pair URLs of a query that end alike, and keep the pairs of the two beginnings that differ most often.
 
     Only a difference that many share is one of form: two pages of two sites may end alike as well.
     """
@@ -183,7 +183,7 @@ def _lower_last(text: pl.Expr) -> pl.Expr:
 
 
 def _beginnings(one: str, other: str) -> tuple[str, str]:
-    """Return what is left of two texts without the longest end that they share, whatever its case."""
+    """Return two texts without the longest end that they share, in any case."""
     ours, theirs = one.lower(), other.lower()
     most = min(len(ours), len(theirs))
     same = next((n for n in range(most) if ours[len(ours) - 1 - n] != theirs[len(theirs) - 1 - n]), most)

@@ -28,7 +28,7 @@ class JudgedLog:
     shown, judged
         (key, text): results that lists show for judged queries of the log, and results with a judgment.
     unjudged, unshown
-        Those of `shown` without a judgment, and those of `judged` in no list of their query; in order.
+        Results of `shown` without a judgment, and of `judged` in no list of their query; in order.
     """
 
     key: tuple[str, ...]
@@ -72,7 +72,7 @@ def join_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
     named
         What both name.
     lists
-        Lists of the log with their sessions; those of judged queries are all there.
+        Lists of the log with their sessions; all lists of judged queries are there.
     """
     if named.queries.is_empty() or named.judged_queries.is_empty():
         return

@@ -22,7 +22,7 @@ class Side:
     has
         What it is, with its verb: ``judgments have``.
     rows
-        The columns of the key, if any, and `text`: the names that are to meet those of the other side.
+        The columns of the key, if any, and `text`: the names that are to meet the names of the other side.
     """
 
     has: str

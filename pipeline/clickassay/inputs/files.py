@@ -19,7 +19,7 @@ _LONGEST_EXCERPT = 80
 
 
 def refuse_pipe(file: Path) -> None:
-    """Refuse what is neither a file nor a folder.
+    """Refuse a path that is neither a file nor a folder.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def format_by_content(what: str, file: Path) -> str:
     Raises
     ------
     InputError
-        If its first bytes are not those of Parquet, or it cannot be read.
+        If it does not begin as Parquet does, or cannot be read.
     """
     try:
         with file.open("rb") as stream:

@@ -62,7 +62,7 @@ class RunSummary:
     Attributes
     ----------
     content
-        That of ``summary.json``.
+        The content of ``summary.json``.
     undecided
         Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
     health, well

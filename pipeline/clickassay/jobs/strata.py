@@ -130,7 +130,7 @@ class Strata:
     measurements
         The metrics.
     cascade_effects, conventions
-        Rows of the tables of these names; those of `conventions` only at the smallest depth, and under the
+        Rows of the tables of these names; of `conventions` only at the smallest depth, and under the
         rule that the run follows.
     """
 

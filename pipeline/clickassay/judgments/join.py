@@ -23,7 +23,7 @@ class GradedCandidates:
     lengths
         market, length, sessions: all lists of the log by their number of results.
     candidates
-        Those whose query has a grade, with their `sessions`; in the order of their ids.
+        Configurations whose query has a grade, with their `sessions`; in the order of their ids.
     query
         The number of the query of each candidate, in the order of markets, then of texts.
     patterns
@@ -80,7 +80,7 @@ def _patterns_of(lists: LogLists, chosen: NDArray[np.uint32]) -> pl.DataFrame:
 
 
 def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> JudgedConfigurations:
-    """Cut lists to `depth`, to which their grades were graded up, and keep those that are graded fully.
+    """Cut lists to `depth`, to which their grades were graded up, and keep the lists that are graded fully.
 
     Lists that become the same by the cut become one configuration; their patterns add up.
     """

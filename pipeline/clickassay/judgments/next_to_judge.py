@@ -1,4 +1,4 @@
-"""Which results to judge next: those that complete most sessions, or narrow intervals most."""
+"""Which results to judge next: results that complete most sessions, or narrow intervals most."""
 
 from collections.abc import Mapping
 
@@ -70,7 +70,7 @@ def next_judgments(
 def _lists(table: LogLists, depth: int) -> pl.DataFrame:
     """Return (list, q, row, sessions) of long enough lists, cut to the depth, each once.
 
-    q is the number of the query, row that of the first configuration that the list was cut from. The lists
+    q is the number of the query, row the first configuration that the list was cut from. The lists
     of a query are in the order of their sessions, the most first, then of ids.
     """
     (rows,) = (table.configurations["results"].list.len() >= depth).to_numpy().nonzero()

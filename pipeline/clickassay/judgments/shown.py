@@ -90,7 +90,7 @@ def judged_pool(lists: pl.DataFrame, judged: pl.DataFrame, max_grade: int) -> ND
     Parameters
     ----------
     lists
-        N lists; those of a query stand together.
+        N lists; a query's lists stand together.
     judged
         Rows (query, perhaps market, grade, len): how many results of a query have a grade.
 

@@ -114,7 +114,7 @@ def _read_range(rows: pl.LazyFrame, first_ms: int, end_ms: int) -> tuple[int | N
 
 
 def scan_rows(table: Input, files: Sequence[str], rows: tuple[int, int] | None) -> pl.LazyFrame:
-    """Return the rows of files: all, or those of one from an offset on, so many."""
+    """Return the rows of files: all, or of one file from an offset on, so many."""
     places = [Path(file) for file in files]
     if rows is not None and not is_parquet(places[0]):
         rows = None  # a chunk of text is a whole file, and counting its lines is no parsing

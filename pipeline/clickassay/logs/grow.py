@@ -116,7 +116,7 @@ def _alike(files: Fingerprints, new: Sequence[FileFingerprint]) -> Iterator[File
 def _new_files(
     store: PatternStore, what: str, files: Fingerprints, again: list[FileFingerprint]
 ) -> list[str]:
-    """Return the files to read: those of an interrupted run, and those that the store does not know."""
+    """Return the files to read: of an interrupted run, and files that the store does not know."""
     known = KnownFiles(what, store.files(what))
     new: list[str] = []
     new_files: list[FileFingerprint] = []
@@ -266,7 +266,7 @@ def _batch_info(
 
 
 def _counted(store: PatternStore, funnel: pl.DataFrame) -> list[dict[str, Any]]:
-    """Add rows read and rejected of a batch to those of all before it: the last batch has the sums."""
+    """Add rows read and rejected of a batch to all before it: the last batch has the sums."""
     history = store.history()
     before = _as_funnel(history[-1].info["counted"]) if history else FUNNEL.empty()
     rows = pl.concat(

@@ -1,4 +1,4 @@
-"""Search ids of a new batch, compared with those of earlier runs: they must be unique over the whole log.
+"""Search ids of a new batch, compared with ids of earlier runs: they must be unique over the whole log.
 
 Ids are kept as digests in ascending order, 8 bytes each, so a year of them cannot be read every night. Days
 that lie back further are compared in part: an id is used again because a counter starts anew or rows are
@@ -19,7 +19,7 @@ from clickassay.patterns.store.files import undo_runs
 from clickassay.patterns.store.store import PatternStore
 
 COMPARED_DAYS = 7
-"""All ids are compared with those of batches that end so many days, or less, before the newest one."""
+"""All ids are compared with batches that end so many days, or less, before the newest batch."""
 
 ONE_IN = 64
 """Of the ids of a batch, one in so many is compared with batches that are older."""
@@ -51,7 +51,7 @@ class NewIds:
         self._first_block = ids.head(self._block_size).collect()["id"].to_numpy()
 
     def used_in(self, batch: StoredBatch) -> "Used":
-        """Return those of the ids that a batch has."""
+        """Return the ids that a batch has."""
         used = Used()
 
         def each(chunk: pl.DataFrame) -> None:
@@ -62,7 +62,7 @@ class NewIds:
         return used
 
     def some_used_in(self, batch: StoredBatch) -> "Used":
-        """Return those of one id in 64 that a batch has: of a block of ids from its lowest on.
+        """Return, of one id in 64, the ids that a batch has: of a block of ids from its lowest on.
 
         Digests of texts are spread evenly over all numbers, so a block of them is a sample.
         """
@@ -114,7 +114,7 @@ class Used:
 
 
 def _in_both(batch: StoredBatch, ids: Ids) -> Ids:
-    """Return those of some sorted ids that a batch has."""
+    """Return the sorted ids that a batch has."""
     known: Ids = batch.frame("ids", pl.col("id").is_between(ids[0], ids[-1]))["id"].to_numpy()
     both = np.concatenate([known, ids])
     both.sort(kind="stable")  # merges two sorted runs

@@ -35,7 +35,7 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
     Raises
     ------
     SettingsError
-        If the setting names what is no metric, or one that does not fit the scale or a depth of the run.
+        If a name is no metric, or the metric does not fit the scale or a depth of the run.
     """
     lower = settings.relevant_grade - 1
     variants = [Measure(metric, (("rel", lower),)) for metric in EDITORIAL if metric.name in ("AP", "RR")]

@@ -57,7 +57,7 @@ def ideal_gains(pool: Grades, depth: int, form: str, gains: Values | None = None
 def relative_to_ideal(
     grades: Grades, pool: Grades, deepest: int | None, form: str, gains: Values | None = None
 ) -> Floats:
-    """Return the sums of gain / discount of (N, k) grades over those of the best `deepest` results.
+    """Return the sums of gain / discount of (N, k) grades over the sums of the best `deepest` results.
 
     None = of all results of the pool. The value is 0 where the best are worth nothing. Both sums add up from
     the first rank down, so that the ideal list itself has exactly 1.
@@ -82,7 +82,7 @@ def ndcg(
     """NDCG = DCG / DCG of the best results, 0 when that is 0; 0..1.
 
     A list has each result once, as the pool has (method 3, rule 5): nothing is clipped. `gains`, one number
-    for each grade from 0 up, replace those of the form.
+    for each grade from 0 up, replace the form's gains.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def ndcg(
     dcg
         One of `FORMS`.
     ideal
-        The best results: those ``judged`` to the cut, all of them (``uncut``), or those of the list
+        The best results: the ``judged`` ones to the cut, all of them (``uncut``), or those of the list
         (``shown``).
     """
     if ideal == "shown":

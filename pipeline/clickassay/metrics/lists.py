@@ -19,7 +19,7 @@ NO_GRADE = -100
 """Grade of a result that the judgments lack; other negative grades: selected to judge, but not judged."""
 
 MOST_CELLS = 20_000_000
-"""Most array elements of a block of lists: limits the memory of what is computed at once."""
+"""Most array elements of a block of lists: limits the memory of a block."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Names of measures: one grammar, one catalogue for lists, the names of other tools as aliases.
 
-The grammar is that of ir_measures.
+The grammar is the one of ir_measures.
 """
 
 import re

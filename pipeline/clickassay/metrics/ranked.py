@@ -1,4 +1,4 @@
-"""Measures of ranked lists from trec_eval, ir_measures and textbooks, besides those of method 6.
+"""Measures of ranked lists from trec_eval, ir_measures and textbooks, besides method 6.
 
 N lists of k places. `grades` is (N, k): grade of the result at each place, 0 where it is unjudged or the
 list has ended. `judged` is (N, k): whether it has a grade. `pooled` is (N, k): whether it was to be judged,
@@ -53,7 +53,7 @@ def precision(grades: Grades, size: Sizes | int, *, rel: int) -> Floats:
 
 
 def recall(grades: Grades, pool: Grades, *, rel: int) -> Floats:
-    """R = relevant results of the list / those of the query; 0..1."""
+    """R = relevant results of the list / relevant results of the query; 0..1."""
     return share(relevant_retrieved(grades, rel), relevant_judged(pool, rel))
 
 

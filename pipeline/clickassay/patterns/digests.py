@@ -36,7 +36,7 @@ def _residues(values: Rows) -> Rows:
 
 
 def digests_of_texts(ids: pl.Series) -> Rows:
-    """Return the digests of texts: of those that are numbers as of numbers, else the start of their md5."""
+    """Return the digests of texts: of texts that are numbers as of numbers, else the start of their md5."""
     return np.fromiter(_digests(ids), np.int64, len(ids))
 
 

@@ -44,9 +44,9 @@ class LogFunnel:
         read, rejected, usable
             All, those rejected by reason, and the others.
         kept
-            Of the usable ones, those that are no repeated delivery.
+            Usable rows that are no repeated delivery.
         left_out, shortened
-            Of these, searches whose query is left out, and those whose list shows a result again.
+            Of these, searches whose query is left out, and searches whose list shows a result again.
         """
         _check_sum("searches", read, usable + sum(rejected.values()))
         self._closed["searches", "read", ""] += read
@@ -71,14 +71,14 @@ class LogFunnel:
         Parameters
         ----------
         read, carried
-            Clicks that are new in the batch, and those that were read with an earlier one.
+            Clicks that are new in the batch, and clicks that were read with an earlier one.
         rejected
             New clicks by the reason for which they are unusable.
         outcomes
             (ambiguous, in time, of an open session, place of another result, clicks) of clicks whose search
             is known.
         orphan_clicks
-            search_id, is_open, clicks: those whose search is not known.
+            search_id, is_open, clicks: clicks whose search is not known.
         """
         outcomes = list(outcomes)
         known = sum(clicks for *_, clicks in outcomes) + int(orphan_clicks["clicks"].sum())

@@ -16,7 +16,7 @@ from clickassay.patterns.results import NumberedResults, number_results, repeati
 from clickassay.patterns.table import StagedTable, held_densely
 
 MOST_FREQUENT = 10_000
-"""Queries of each market that a report looks at beside those with judgments: it proposes some to judge."""
+"""Queries of each market that a report looks at beside judged queries: it proposes some to judge."""
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

@@ -1,4 +1,4 @@
-"""Sessions counted by sorting packed keys, and added up in sections: what is merged at a time is small."""
+"""Sessions counted by sorting packed keys, and added up in sections: little is merged at a time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -104,7 +104,7 @@ class WordLayout:
         return (self.folds - 1).bit_length()
 
     def packed(self, numbers: NDArray[Any], folds: NDArray[Any], masks: Rows) -> Words:
-        """Return words whose order is that of the number, then the fold, then the mask."""
+        """Return words in the order of the number, then the fold, then the mask."""
         head = (numbers.astype(np.uint64) << np.uint64(self._fold_bits)) | folds.astype(np.uint64)
         if self._is_one_word:
             return ((head << np.uint64(self.depth)) | masks.astype(np.uint64),)

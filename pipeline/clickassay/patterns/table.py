@@ -21,7 +21,7 @@ from clickassay.patterns.health import merged_counts
 
 
 def held_densely(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows without the memory of those that they were chosen from: texts would keep all of it."""
+    """Return rows without the memory of the frame that they were chosen from: texts would keep all of it."""
     old = pl.CompatLevel.oldest()
     columns = (pl.Series(one.name, one.rechunk().to_arrow(compat_level=old)) for one in rows)
     return pl.DataFrame(columns)
@@ -185,7 +185,7 @@ def check_judged(table: AnyTable[Any], judged: pl.DataFrame) -> None:
     Parameters
     ----------
     judged
-        market (null = every market), query: those with judgments now.
+        market (null = every market), query: queries with judgments now.
 
     Raises
     ------

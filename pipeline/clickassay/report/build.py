@@ -65,9 +65,9 @@ class Report:
     findings
         The main findings, in words.
     caveats
-        What is not shown.
+        Limits of the report.
     main, record
-        Sections in view, and those that are folded: what is kept for the record.
+        Sections in view, and folded sections, for the record.
     command, rule
         How the run was made; the rule by which queries are named.
     shown
@@ -143,7 +143,7 @@ def _main_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Sectio
 
 
 def _record_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Section, ...]:
-    """Return what is kept for the record: the tables and figures of the paper, and how it was computed."""
+    """Return the sections for the record: the tables and figures of the paper, and how it was computed."""
     return (
         statistics_section(run),
         correlations_section(run),

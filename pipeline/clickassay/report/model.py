@@ -35,7 +35,7 @@ ABOVE_ONE = "a noise-corrected value beyond 1 is no correlation: too few session
 
 @dataclass(frozen=True)
 class ReportTable:
-    """One table: the rows of the page, and those of its CSV file.
+    """One table: the rows of the page, and the rows of its CSV file.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class ReportTable:
     notes
         Remarks under the table.
     data
-        The rows of the CSV file, mostly more than are shown; None: those of the table itself.
+        The rows of the CSV file, mostly more than are shown; None: the rows of the table itself.
     for_papers
         Whether the table is also written as LaTeX.
     group_head

@@ -1,4 +1,4 @@
-"""Questions to a finished run in SQL: ready ones and those of users, on its ``run.duckdb``.
+"""Questions to a finished run in SQL: ready questions and the users' own, on its ``run.duckdb``.
 
 A question can read only the tables of that run: the file is opened read-only, and DuckDB's access to files,
 network, extensions and settings is off.
@@ -31,7 +31,7 @@ class Question:
     Attributes
     ----------
     name
-        Its name on the command line: that of its file.
+        Its name on the command line, from its file.
     answers
         A sentence on what it answers: the first comment line of the file.
     file
@@ -222,7 +222,7 @@ _INFINITY = 2**63 - 1
 
 
 def _fits_python(column: pl.Series) -> bool:
-    """Return whether Python has values for all times of a column, also those in lists and structs."""
+    """Return whether Python has values for all times of a column, also in lists and structs."""
     kind = column.dtype
     if isinstance(kind, pl.List | pl.Array):
         return _fits_python(column.explode())

@@ -102,7 +102,7 @@ class Counts:
     until_last
         (D,) times a document was shown at or above the last click; all of a list that has none.
     clicks, last_clicks, first_clicks
-        (D,) clicks on it; those that were the last, the first of their session.
+        (D,) clicks on it; the clicks that were the last, and the first, of their session.
     until_first
         (D,) times it was shown at or above the first click; all of a list that has none.
     clicks_at, last_clicks_at
@@ -156,7 +156,7 @@ def _at_or_above(by_place: Floats) -> Floats:
 def fit_cascade(log: ClickLog, *, pseudo_count: float = 1.0, **_limits: Unpack[RoundLimits]) -> Fit:
     """Fit the cascade model: a = first clicks / times examined until then; what is clicked satisfies.
 
-    `pseudo_count`: so many clicks and so many skips are added to those of each parameter; 0 = none. Two
+    `pseudo_count`: so many clicks and so many skips are added for each parameter; 0 = none. Two
     clicks in a session are impossible to this model. Limits of rounds do not matter: it is a closed form.
     """
     counted = counts(log)

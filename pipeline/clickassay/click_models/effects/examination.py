@@ -8,9 +8,9 @@ from clickassay.click_models.model import ClickModel
 
 
 def examination(model: ClickModel, log: ClickLog) -> Floats:
-    """Return (K,) the share of sessions in which a position is examined, of those that have a result there.
+    """Return (K,) the share of sessions in which a position is examined, of the sessions with a result there.
 
-    NaN where no session has one. Whatever was clicked: the average of the model's chance over the log.
+    NaN where no session has one. It is the average of the model's chance over the log.
     """
     sessions, _ = log.by_list()
     weights = np.where(log.shown, sessions[:, None], 0).astype(np.float64)
@@ -30,7 +30,7 @@ def rbp_discount(persistence: float, depth: int) -> Floats:
 
 
 def best_persistence(examined: Floats) -> float | None:
-    """Return the p of RBP whose discount comes nearest to examination relative to that of the first position.
+    """Return the p of RBP whose discount comes nearest to examination relative to the first position.
 
     Parameters
     ----------

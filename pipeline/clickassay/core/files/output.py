@@ -41,7 +41,7 @@ def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(place: Path) -> Iterator[Path]:
-    """Yield a temporary folder as `published_folder` does, for what is only written to a new place.
+    """Yield a temporary folder as `published_folder` does, for files that are only written to a new place.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def writing_to(place: Path) -> Iterator[None]:
 
 @contextmanager
 def _parents(place: Path) -> Iterator[Path]:
-    """Make the folders above `place`; when the block fails, remove those that were not there before."""
+    """Make the folders above `place`; when the block fails, remove the new ones."""
     missing = [folder for folder in place.parents if not folder.exists()]
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -168,7 +168,7 @@ def check_apart(place: Path, *inputs: str | Path | None) -> None:
 
 
 def check_free(place: Path, *, force: bool = False) -> None:
-    """Refuse to write over what is there; with `force`, over anything but a folder of ours.
+    """Refuse to write over a file or folder; with `force`, over anything but a folder of ours.
 
     Raises
     ------
@@ -284,7 +284,7 @@ def published_file(place: Path, *, force: bool = False, ours: str) -> Iterator[P
 
 
 def check_free_file(place: Path, *, force: bool, ours: str) -> None:
-    """Refuse to write over what is there; with `force`, over anything but a file of ours."""
+    """Refuse to write over a file or folder; with `force`, over anything but a file of ours."""
     _check_is_text(place)
     if not os.path.lexists(place):
         return

@@ -21,7 +21,7 @@ def sql_text(name: str) -> str:
     Raises
     ------
     QueryError
-        If there is no such file; the message names the closest one and those that there are.
+        If there is no such file; the message names the closest one and all others.
     EngineError
         If the folder ``sql`` itself is missing.
     """

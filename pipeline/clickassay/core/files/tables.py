@@ -62,7 +62,7 @@ def write_database(names: Iterable[str], folder: Path, file: Path) -> None:
 
 
 def scan_parquet(files: Path | Sequence[Path]) -> pl.LazyFrame:
-    """Return the rows of Parquet files, unread; names are taken as they are, whatever signs they hold."""
+    """Return the rows of Parquet files, unread; names are taken as they are, with any signs."""
     names = [files] if isinstance(files, Path) else list(files)
     return pl.scan_parquet(names, glob=False, hive_partitioning=False)
 
@@ -159,7 +159,7 @@ def writing_tables() -> Iterator[None]:
 
 
 def _errors_of_writing() -> tuple[type[Exception], ...]:
-    """Return the errors of Polars, and those of DuckDB if it was imported."""
+    """Return the errors of Polars, and of DuckDB if it was imported."""
     duckdb: Any = sys.modules.get("duckdb")
     return (pl.exceptions.PolarsError, *((duckdb.Error,) if duckdb else ()))
 

@@ -109,7 +109,7 @@ def _limits(field: FieldInfo) -> str:
 
 
 def options_of(settings: Settings) -> str:
-    """Return the settings that were given, as options; those that say where the work is done are left out."""
+    """Return the settings that were given, as options, but for settings that say where the work is done."""
     given = settings.model_dump(exclude_unset=True)
     if "scale" in given:
         given.pop("max_grade", None)  # follows from it
@@ -131,9 +131,9 @@ SETTINGS: Mapping[str, Setting] = {
 LOG_SETTINGS = tuple(name for name, one in SETTINGS.items() if one.of_log)
 """Settings that decide the pattern table of a log."""
 SQL_SETTINGS = tuple(name for name in LOG_SETTINGS if "sql" in SETTINGS[name].of_log)
-"""Those that the SQL of `clickassay sql` has."""
+"""Settings that the SQL of `clickassay sql` has."""
 NAMED_SETTINGS = tuple(name for name in LOG_SETTINGS if "later" not in SETTINGS[name].of_log)
-"""Those that every pattern table names."""
+"""Settings that every pattern table names."""
 
 
 def log_settings(named: Mapping[str, Any]) -> dict[str, Any]:

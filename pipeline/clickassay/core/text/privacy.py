@@ -1,6 +1,6 @@
 """Rare queries can be personal: which queries are named, and the digests that replace the others.
 
-A digest of the text alone could be compared with those of guesses. So it is keyed with all queries of the
+A digest of the text alone could be compared with digests of guesses. So it is keyed with all queries of the
 run, which stay in the run folder: with the report alone nobody can test a guess, with the run anyone can look
 the query up. A query that the run's table `queries` lacks has no digest and is called unknown.
 """

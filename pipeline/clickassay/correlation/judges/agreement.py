@@ -137,7 +137,7 @@ def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
     Parameters
     ----------
     samples
-        Those of all markets, depths and judges of a run.
+        The samples of all markets, depths and judges of a run.
 
     Returns
     -------

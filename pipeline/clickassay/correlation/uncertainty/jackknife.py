@@ -109,7 +109,7 @@ class Spread:
     queries: int
 
     def of_shape(self, shape: tuple[int, ...]) -> "Spread":
-        """Return the same with arrays of this shape."""
+        """Return the spread with arrays of this shape."""
         error, degrees = (np.broadcast_to(part, shape) for part in (self.error, self.degrees))
         return Spread(error, degrees, self.queries)
 
@@ -163,7 +163,7 @@ def difference_interval(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the interval of a difference: value -+ t error; NaN where there is no error.
 
-    0 to 0 where the two are identical, whatever query is left out.
+    0 to 0 where the two are identical, also without any of the queries.
     """
     margin = stdtrit(spread.degrees_of_differences, (1 + np.asarray(confidence)) / 2) * spread.error
     margin = np.where(_are_identical(values, spread), 0.0, margin)
@@ -178,7 +178,7 @@ def _are_identical(differences: Floats, spread: Spread) -> NDArray[np.bool_]:
 def fisher_interval(
     values: Floats, spread: Spread, confidence: float | Floats = CONFIDENCE
 ) -> tuple[Floats, Floats]:
-    """Return the interval of correlations whose `spread` is that of artanh r; ends within -1..1."""
+    """Return the interval of correlations, with the `spread` of artanh r; ends within -1..1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.arctanh(values)
         margin = stdtrit(spread.degrees, (1 + np.asarray(confidence)) / 2) * spread.error

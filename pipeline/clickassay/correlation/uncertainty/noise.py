@@ -16,7 +16,7 @@ from clickassay.core.records import Floats, Sample
 from clickassay.correlation.weighted import ROUNDING
 
 POOLED_CONFIGURATIONS = 1000
-"""So many configurations, those with the fewest sessions above one, stand for those with one session."""
+"""So many configurations with the fewest sessions above one stand for configurations with one session."""
 
 
 def weighted_noise(sample: Sample) -> Floats:

@@ -22,7 +22,7 @@ The queries that are missing move both correlations alike, so that their differe
 POWER_LAW_VARIATION = 0.87
 """Logarithms above a threshold vary by this much, relative to their mean, or more: a power law.
 
-It is 1 for a power law, and 0.76 for a lognormal law above its median, whatever its sigma.
+It is 1 for a power law, and 0.76 for a lognormal law of any sigma, above its median.
 """
 
 FEWEST_SESSIONS, FEWEST_QUERIES = 5.0, 50

@@ -195,7 +195,7 @@ class CanonicalFolder:
         notes: Iterable[str],
         settings: Mapping[str, object] | None = None,
     ) -> Imported:
-        """Count what is shown and judged; write ``import.json``: files (name, size, digest), counts, notes.
+        """Count shown and judged results; write ``import.json``: files (name, size, digest), counts, notes.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class CanonicalFolder:
         return imported
 
     def _shown(self) -> dict[str, int]:
-        """Count the results shown over all searches, and those of them that have a grade."""
+        """Count the results shown over all searches, and how many have a grade."""
         searches, judgments = self.path / "searches.parquet", self.path / "judgments.parquet"
         if not searches.exists():
             return {}
@@ -283,7 +283,7 @@ def rank_list(ranked: Sequence[tuple[int, str]], counts: dict[str, int]) -> list
     ranked
         (rank from 1, result), in the order of the log.
     counts
-        ``searches_out_of_order`` grows by 1 where the log's order is not that of the ranks;
+        ``searches_out_of_order`` grows by 1 where the log's order differs from the ranks;
         ``searches_cut_short`` by 1, and ``results_not_placed`` by the results left out, at such a rank.
     """
     ranks = [rank for rank, _ in ranked]

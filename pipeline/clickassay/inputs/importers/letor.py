@@ -25,7 +25,7 @@ from clickassay.inputs.text.lines import lines
 FEATURES = base.JUDGMENTS.append(pa.field("features", pa.list_(pa.int32()))).append(
     pa.field("values", pa.list_(pa.float32()))
 )
-"""One row per document; `features` are numbers of features, `values` theirs; what is not named is 0."""
+"""One row per document; `features` are numbers of features, `values` theirs; all other features are 0."""
 
 _LAYOUT = "'grade qid:N feature:value ...' (LETOR), or without qid and a file of lines per query (LightGBM)"
 _LAST_FEATURE = 2**31 - 1  # the numbers are written in 32 bits
@@ -47,7 +47,7 @@ def import_letor(
     Parameters
     ----------
     file
-        One document a line, those of a query together.
+        One document a line, a query's documents together.
     sizes
         Lines of each query, one number a line, where `file` has no qid.
 

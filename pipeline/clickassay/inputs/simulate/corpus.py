@@ -28,7 +28,7 @@ WORD_SHARES = (0.20, 0.33, 0.25, 0.14, 0.08)
 """Shares of queries with 1, 2, 3, 4 and 5 words."""
 
 NAVIGATIONAL_SHARES = (0.45, 0.30, 0.10, 0.03, 0.0)
-"""Shares of navigational queries among those with 1, 2, 3, 4 and 5 words."""
+"""Shares of navigational queries among queries with 1, 2, 3, 4 and 5 words."""
 
 GRADE_SHARES = (0.42, 0.28, 0.18, 0.09, 0.03)
 """Shares of the grades 0..4 among the documents of queries that are not navigational."""

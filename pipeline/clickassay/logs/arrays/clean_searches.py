@@ -54,7 +54,7 @@ def _all_or_none(flags: list[Flags]) -> Flags | None:
 
 
 def _ends(lists: pa.LargeListArray) -> Rows:
-    """Return where the values of each list begin, and where those of the last end."""
+    """Return where the values of each list begin, and where the last list ends."""
     return numbers_in(pl.Series(lists.offsets))
 
 

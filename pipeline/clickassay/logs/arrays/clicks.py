@@ -109,7 +109,7 @@ class ClickReader:
         return ReadClicks(clicks, unknown)
 
     def _url_numbers(self, chunk: Chunk) -> tuple[Small, pl.Series]:
-        """Return the number of each URL, and the texts of those that no list shows."""
+        """Return the number of each URL, and the texts of URLs that no list shows."""
         if not self._by_url:
             return np.full(chunk.height, NO_URL, np.int32), pl.Series(dtype=pl.String)
         numbers = self._urls.known(chunk.numbers("url_key"))
@@ -214,7 +214,7 @@ def _is_ambiguous(ids: Rows, ambiguous: Rows) -> Flags:
 
 
 def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Small:
-    """Return the row of each wanted id among those that count; -1 where there is none."""
+    """Return the row of each wanted id among the searches that count; -1 where there is none."""
     rows = np.flatnonzero(counts).astype(np.int32)
     if not len(rows):
         return np.full(len(wanted), -1, np.int32)

@@ -60,7 +60,7 @@ class ArraySessioniser:
     by_url
         Whether clicks name a URL, or else a position.
     ids
-        What is known of search ids over the whole log.
+        Search ids over the whole log, as far as they are known.
     judged_queries
         market (null = every market), query: sessions of other queries are only counted; None = keep all.
     keeps_ids
@@ -112,7 +112,7 @@ class ArraySessioniser:
         Parameters
         ----------
         batch
-            Rows that come after those of all batches before.
+            Rows that come after all earlier batches.
         report
             Called with numbers of searches and clicks read since.
 
@@ -164,7 +164,7 @@ class ArraySessioniser:
         return read
 
     def _count_searches(self, searches: Searches, counts: Flags) -> None:
-        """Count searches as they are kept now; those that are carried were counted before."""
+        """Count searches as they are kept now; carried searches were counted before."""
         shown, none = self.shown, np.zeros(len(searches), bool)
         left_out = ~shown.queries.is_kept.take(searches.query) if self._only_judged else none
         shortened = shown.lists.repeats.take(searches.list) if shown.lists.any_repeats else none

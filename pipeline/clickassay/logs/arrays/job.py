@@ -93,7 +93,7 @@ def counted_pattern_table(
 
 
 def _check_all_read(windows: Sequence[Window], funnel: pl.DataFrame) -> None:
-    """Compare the rows that were read with those of the files: a reader that is stopped may not say so."""
+    """Compare the rows that were read with the rows of the files: a stopped reader may not say so."""
     of_files = {
         "searches": {chunk for window in windows for chunk in window.searches},
         "clicks": {chunk for window in windows for chunk in window.clicks},

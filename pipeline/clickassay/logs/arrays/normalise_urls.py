@@ -12,7 +12,7 @@ NO_URL = -1
 
 
 class Texts:
-    """Texts by number, held densely: as read, each would keep those of a whole row group in memory."""
+    """Texts by number, held densely: as read, each would keep a whole row group in memory."""
 
     def __init__(self) -> None:
         self._held: list[pl.Series] = []

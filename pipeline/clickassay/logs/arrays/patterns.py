@@ -106,7 +106,7 @@ class PatternFrames:
     configurations, patterns, queries
         As there.
     masks
-        click_mask, sessions: all patterns, whatever their configuration and fold.
+        click_mask, sessions: all patterns, of all configurations and folds.
     sessions
         (market, is kept, first page, sessions) of all sessions formed.
     """

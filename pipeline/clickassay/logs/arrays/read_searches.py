@@ -17,7 +17,7 @@ from clickassay.patterns.health import LogCounts
 
 CHUNK_ROWS = 100_000
 _LIST, _LEFT_OUT = 2, 4
-"""Seeds: independent hashes, of other seeds than those of queries."""
+"""Seeds: independent hashes, of other seeds than the queries'."""
 
 
 class SearchReader:

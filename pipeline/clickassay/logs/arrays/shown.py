@@ -20,9 +20,9 @@ QUERY, _MARKET, _AGAIN = 0, 1, 3
 _NORMAL_QUERY = r"^[!-@\[-~]+( [!-@\[-~]+)*$"
 """Matches most queries that are in normal form already, and no others."""
 _LONG = 256
-"""Results of longer lists are put in order to find those that a list shows again; others are compared."""
+"""Results of longer lists are put in order to find repeated ones; others are compared."""
 LEFT_OUT = "left out"
-"""What is kept of the list of a query without judgments, when only judged queries are."""
+"""Stands for the list of a query without judgments, when only judged queries are kept."""
 
 
 class Queries:
@@ -98,7 +98,7 @@ class Queries:
         return kept
 
     def check(self, numbers: Small, texts: pl.DataFrame) -> None:
-        """Compare queries with those that have their numbers.
+        """Compare queries with the queries that have their numbers.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class ShownLists:
 
     @property
     def left_out(self) -> dict[int, str]:
-        """Return the lists that stand for those of queries that are left out, each with its market."""
+        """Return the lists that stand for lists of queries that are left out, each with its market."""
         return self._markets
 
     def numbers_of(self, keys: Keys, learn: Callable[[Rows], None]) -> Small:
@@ -225,7 +225,7 @@ class ShownLists:
     def results(self, lists: Small, texts: pl.Series, normal: Small | None = None) -> pl.Series:
         """Return the results of lists as they were read, or in normal form.
 
-        `texts` are those of all URLs, `normal` the numbers of their normal forms if these are wanted.
+        `texts` are the texts of all URLs, `normal` the numbers of their normal forms if these are wanted.
         """
         begins, ends = self._as_read(lists)
         top = self.top[lists[begins == ends]]
@@ -273,7 +273,7 @@ def _ranges(begins: Rows, ends: Rows) -> Rows:
 
 
 def lists_of(texts: pl.Series, numbers: Small, lengths: Rows) -> pl.Series:
-    """Return lists of texts: those of `numbers`, one list after the other, each of its length."""
+    """Return lists of the texts of `numbers`, one list after the other, each of its length."""
     values = texts.gather(numbers).rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     lists = pa.LargeListArray.from_arrays(as_arrow(pl.Series(ends)), values)

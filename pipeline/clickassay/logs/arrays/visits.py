@@ -111,7 +111,7 @@ def _repeats(searches: Searches, counts: Flags, pairs: Small) -> tuple[Rows, Fla
 
 
 def _searches_of(scopes: Keys, of: Rows, counts: Flags) -> Rows:
-    """Return the rows that count whose scope is that of some rows, and rarely others."""
+    """Return the rows that count and have the scope of some rows, and rarely others."""
     if not len(of):
         return of
     rows = among(scopes, distinct(scopes[of]))

@@ -37,7 +37,7 @@ def rows_of_batch(settings: Settings, searches: int) -> int | None:
 
 
 def _rows_within_limit(settings: Settings, searches: int) -> int:
-    """Return how many searches a batch may hold under the memory limit, which is that of the array engine."""
+    """Return how many searches a batch may hold under the memory limit of the array engine."""
     limit = settings.memory_limit_bytes
     if limit is None or settings.engine != "arrays":
         return BATCH_ROWS

@@ -47,7 +47,7 @@ class RunPlan:
     Attributes
     ----------
     searches, clicks
-        Files to read, and those that the store holds already.
+        Files to read, and files that the store holds already.
     windows
         One for each batch, in order of time.
     place
@@ -186,7 +186,7 @@ def order_warning(windows: Sequence[Window], batch_rows: int | None) -> str | No
     windows
         The batches of a run.
     batch_rows
-        Searches that a batch is to hold; None when it is cut by days or files, whatever they hold.
+        Searches that a batch is to hold; None when it is cut by days or files.
     """
     if not windows or batch_rows is None:
         return None

@@ -34,7 +34,7 @@ class DuckDBEngine:
     Parameters
     ----------
     folder
-        Empty folder for what is spilled and for tables that are fetched; the caller removes it.
+        Empty folder for spilled rows and for tables that are fetched; the caller removes it.
     threads, memory_limit
         Memory in bytes. None = all cores; 3 GB, or 80 % of RAM if that is less.
     """

@@ -41,7 +41,7 @@ def write_duckdb_patterns(
     settings
         Of the pattern table; threads and memory limit.
     folder
-        Empty folder for the table, and for what is spilled.
+        Empty folder for the table, and for spilled rows.
     judged_queries
         Queries to keep; None = all.
     info

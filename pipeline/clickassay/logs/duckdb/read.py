@@ -77,7 +77,7 @@ class LogReader:
     def _opened(
         self, half: LocalHalf, files: Sequence[Path], rows: tuple[int, int] | None
     ) -> Iterator[DuckDBPyRelation]:
-        """Yield the rows of files: all, or those of one from an offset on, so many."""
+        """Yield the rows of files: all, or of one file from an offset on, so many."""
         wanted = set(files)
         for part in half.parts:
             alike: defaultdict[Types | None, list[Path]] = defaultdict(list)

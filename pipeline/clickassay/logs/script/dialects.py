@@ -140,7 +140,7 @@ def _spark_text(text: str) -> Sql:
 
 
 def _in_ascii(text: str) -> str:
-    """Escape what is not ASCII in literals of Spark: a script is read in the encoding of the locale."""
+    """Escape signs beyond ASCII in literals of Spark: a script is read in the encoding of the locale."""
 
     def spelt(sign: re.Match[str]) -> str:
         units = sign[0].encode("utf-16-be").hex()

@@ -158,9 +158,9 @@ def write_script(name: str, log: ScriptLog, settings: Settings) -> str:
     name
         ``spark`` or ``duckdb``.
     log
-        What is read and where to write.
+        The inputs, and where to write.
     settings
-        Depth, idle limit and scope, folds, normalisation; the clock, by default that of the script's run.
+        Depth, idle limit and scope, folds, normalisation; the clock, by default of the script's run.
 
     Raises
     ------

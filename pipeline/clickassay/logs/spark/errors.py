@@ -122,7 +122,7 @@ def text_error(error: BaseException) -> RuntimeError:
 
 
 def text_of(error: BaseException) -> str:
-    """Return the text of an error; that of one whose Java has died already is its type."""
+    """Return the text of an error, or its type if its Java has died already."""
     try:
         return str(error)
     except Exception:  # PySpark asserts, Py4J finds no connection

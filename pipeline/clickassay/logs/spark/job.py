@@ -149,7 +149,7 @@ def spark_engine(settings: Settings, work: Path | None, log_bytes: int | None) -
     Parameters
     ----------
     work
-        Folder here for what is spilled; None = the system's temporary one.
+        Folder here for spilled rows; None = the system's temporary one.
     log_bytes
         Of the log, if it lies here: `bytes_here`.
     """
@@ -210,7 +210,7 @@ def spark_batches(
 def read_spark_log(
     engine: SparkEngine, searches: LocalHalf | str, clicks: LocalHalf | str, settings: Settings
 ) -> Log[SparkHalf]:
-    """Give Spark both halves of a log; those that do not lie here are opened.
+    """Give Spark both halves of a log; halves that do not lie here are opened.
 
     Raises
     ------

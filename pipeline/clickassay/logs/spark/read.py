@@ -55,7 +55,7 @@ class SparkHalf:
     frame
         Rows in canonical types, lazily.
     opened
-        Gives the rows of some files in canonical types: all, or those of one from an offset on, so many.
+        Gives the rows of some files in canonical types: all, or of one file from an offset on, so many.
     listing
         Its files: as the default engine would read them where they lie here, or as Spark knows them.
     """

@@ -79,7 +79,7 @@ class RemoteFiles:
         return {str(path): _fingerprint(str(path), int(size), str(time)) for path, size, time in sorted(rows)}
 
     def only(self, files: Sequence[str]) -> Self:
-        """Return the same with some of its files."""
+        """Return the input with some of its files."""
         return replace(self, names=frozenset(files))
 
     def chunks(self, first_ms: int, end_ms: int) -> tuple[FileChunk, ...]:

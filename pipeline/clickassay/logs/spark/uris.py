@@ -94,7 +94,7 @@ def _check_no_lake(session: "SparkSession", what: str, root: str, below: Sequenc
 
 
 def _check_agrees(what: str, own: "DataFrame", name: str) -> None:
-    """Refuse a column whose values are not those of the folders, numbers with or without leading zeros."""
+    """Refuse a column whose values differ from the folders', but for leading zeros of numbers."""
     from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
 
     path = F.col("_metadata.file_path")  # a URL, in whose names of folders signs are spelled out once more

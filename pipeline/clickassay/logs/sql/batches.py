@@ -27,7 +27,7 @@ class SqlBatchProcessor(Generic[H, R]):
     engine
         Runs the SQL.
     rows_of, rows_in
-        Give the rows of one half of a log, and those of its chunks that lie in a window.
+        Give the rows of one half of a log, and the rows of its chunks that lie in a window.
     """
 
     engine: SqlEngine[R]

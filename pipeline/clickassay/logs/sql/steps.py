@@ -25,13 +25,13 @@ NEVER_MS = 2 * END_MS
 def end_of_times(settings: Settings) -> int:
     """Return the first time, in milliseconds since 1970 UTC, that is too late for a row of a log.
 
-    It is the end of the year 2100, or that of the day after the run's clock.
+    It is the end of the year 2100, or the end of the day after the run's clock.
     """
     return min(END_MS, settings.latest_ms + 1)
 
 
 Property = Literal["only_judged", "is_open", "has_number_ids"]
-"""Properties of a run: only lists of queries with judgments are kept; the pattern table is that of sessions
+"""Properties of a run: only lists of queries with judgments are kept; the pattern table is of sessions
 that may still grow; search ids are whole numbers."""
 
 
@@ -67,7 +67,7 @@ class Step:
     when
         When it runs; None = always. Of steps of one name, one runs.
     stem
-        Name of the file, if it is not that of the table.
+        Name of the file, if it differs from the table's.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The steps of ``sql/`` with their values filled in, in their own dialect or in that of another engine.
+"""The steps of ``sql/`` with their values filled in, in their own dialect or in another engine's.
 
 Steps are written in DuckDB's dialect inside a portable subset (``tests/support/sql_subset.py`` lists it);
 what engines spell differently has one name in ``sql/macros/<engine>.sql``, whose bodies take the place of

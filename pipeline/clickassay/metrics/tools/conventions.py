@@ -275,7 +275,7 @@ CONVENTIONS = (
         "trec_eval -J, ir_measures with judged_only=True", needs_unjudged=True,
     ),
 )  # fmt: skip
-"""Every convention, those of a quantity together."""
+"""Every convention, quantity by quantity."""
 
 INCOMPLETE_JUDGMENTS = (
     Convention(
@@ -295,7 +295,7 @@ INCOMPLETE_JUDGMENTS = (
 
 
 def conventions(scale: AuditScale, declared: tuple[Convention, ...] = CONVENTIONS) -> tuple[Convention, ...]:
-    """Return the conventions on a scale; those that coincide, e.g. where grade 1 is relevant, are merged."""
+    """Return the conventions on a scale; equal ones, e.g. where grade 1 is relevant, are merged."""
     by_name: dict[str, Convention] = {}
     for one in (each.fill_in(scale) for each in declared):
         first = by_name.get(one.measure)

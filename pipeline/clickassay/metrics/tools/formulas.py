@@ -102,7 +102,7 @@ def _rbp(gains: Grades | Floats, scale: AuditScale) -> Floats:
 
 
 def scaled_dcg(lists: Lists, scale: AuditScale) -> Floats:
-    """SDCG = DCG of g / top grade, over that of k results of the top grade; 0..1."""
+    """SDCG = DCG of g / top grade, over the DCG of k results of the top grade; 0..1."""
     discounts = sum(1 / discount("log2", rank) for rank in range(1, scale.depth + 1))
     value: Floats = discounted(shown_grades(lists, scale.depth), "log2") / (scale.max_grade * discounts)
     return value

@@ -36,7 +36,7 @@ class BatchContent:
     Attributes
     ----------
     closed, opened
-        Pattern tables of the sessions that can grow no more, and of those that may.
+        Pattern tables of the sessions that can grow no more, and of sessions that may.
     frames
         By name: ``carry_searches`` and ``carry_clicks`` (rows to be read again), ``ids`` (digests of new
         search ids, sorted), ``orphan_clicks`` (search_id, clicks, is_open) and ``ambiguous`` (search_id,

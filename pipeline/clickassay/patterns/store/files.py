@@ -25,7 +25,7 @@ ID_ROW_GROUP = 1 << 15
 
 
 def read_frame(file: Path, condition: pl.Expr | None = None) -> pl.DataFrame:
-    """Read a file of a store, or those of its rows that fulfil a condition.
+    """Read a file of a store, or its rows that fulfil a condition.
 
     Raises
     ------

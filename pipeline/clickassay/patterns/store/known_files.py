@@ -1,4 +1,4 @@
-"""Which files a store holds: a file is known by its content, wherever it lies and whatever its name."""
+"""Which files a store holds: a file is known by its content, not by its place or name."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The forms of the records of a store, store.json and batch.json: what is read of them later."""
+"""The forms of the records of a store, store.json and batch.json: the parts that are read later."""
 
 from typing import Annotated, Any, Self
 
@@ -10,7 +10,7 @@ Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
 class StoreRecord(BaseModel):
-    """The content of store.json; its settings are compared with those that are asked for."""
+    """The content of store.json; its settings are compared with the settings that are asked for."""
 
     format: int
     forgotten_before: Count

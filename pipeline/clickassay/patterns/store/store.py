@@ -133,7 +133,7 @@ class PatternStore:
     def open_or_create(
         cls, folder: Path, settings: Mapping[str, Any], judged_queries: pl.DataFrame | None = None
     ) -> "PatternStore":
-        """Open a store, or create it; its settings must be those with which it was created.
+        """Open a store, or create it; its settings must be the same as when it was created.
 
         So must be the queries that it keeps, if it keeps only those with judgments.
         """
@@ -196,7 +196,7 @@ class PatternStore:
                 drop_data(folder)
 
     def _every_batch(self) -> list[StoredBatch]:
-        """Return all batches, also those whose data were dropped: their files stay known."""
+        """Return all batches, also batches whose data were dropped: their files stay known."""
         if self._listed is not None:
             return [*self._listed]
         listed = self._listing()
@@ -344,7 +344,7 @@ class PatternStore:
         return faults or _sums_that_differ(self.table()) + self._ids_used_again()
 
     def _changed_settings(self) -> list[str]:
-        """Return one line for each setting of the store that is not the one of its first batch."""
+        """Return one line for each setting of the store that differs from its first batch."""
         first = next(iter(self.history()), None)
         written = self._lasting() if first is None else first.info.get("store", self._lasting())
         return [

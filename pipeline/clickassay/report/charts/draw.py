@@ -10,7 +10,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Draw what is asked for: ``[kind, specification, version, options]``; kind is svg or png."""
+    """Draw a request: ``[kind, specification, version, options]``; kind is svg or png."""
     sys.path.append(sys.argv[1])
     import vl_convert  # noqa: PLC0415 - found by now
 

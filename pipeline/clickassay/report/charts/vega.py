@@ -1,7 +1,7 @@
 """Drawing with Vega-Lite while the report is written: the page needs no script to show its pictures.
 
 A specification is plain data; text of a log appears in its values only, which Vega draws as they are.
-All sizes are given, so the same numbers give the same picture, whatever fonts a machine has.
+All sizes are given, so the same numbers give the same picture with any fonts.
 """
 
 from collections.abc import Mapping, Sequence

@@ -120,7 +120,7 @@ def _undecided(claim: Claim) -> str:
 
 
 def _most(claim: Claim) -> str:
-    """Return what would help, whatever it is that a log lacks."""
+    """Return what would help."""
     if claim.kind != "no_correlation":
         return "More judged queries would make the intervals narrower."
     if claim.ranking.sample is None:
@@ -157,7 +157,7 @@ def _use_tied(claim: Claim) -> tuple[str, str]:
 
 
 def _value_and_next(ranking: Ranking, name: str) -> str:
-    """Return the value of a metric or baseline, and that of the highest other metric or baseline below it."""
+    """Return the value of a metric or baseline, and of the next metric or baseline below it."""
     own = ranking.competitors[name]
     text = f"Its correlation with {ranking.click} is {number(own.value)} ({interval_text(own.estimate)})"
     following = list(ranking.competitors)[list(ranking.competitors).index(name) + 1 :]

@@ -98,7 +98,7 @@ def verdict_sentence(verdict: Verdict) -> str:
 
 
 def claim_title(claim: Claim) -> str:
-    """Return what is claimed of one click metric, in one line."""
+    """Return the claim on one click metric, in one line."""
     title = _title(claim)
     return title if claim.kind in {"metric_best", "metric_tied"} else capital(title)
 
@@ -171,7 +171,7 @@ def first_finding(claim: Claim) -> Finding:
 
 
 def second_finding(claim: Claim) -> Finding:
-    """Say which metric's differences between two rankings predict those in clicks best."""
+    """Say which metric's differences between two rankings predict differences of clicks best."""
     ranking = claim.ranking
     if not ranking.competitors:
         text = f"The choice between two rankings cannot be evaluated: {ranking.reason}"
@@ -192,7 +192,7 @@ def second_finding(claim: Claim) -> Finding:
 
 
 def _introduced(name: str) -> str:
-    """Return the name of a metric; that of a baseline with what it measures."""
+    """Return the name of a metric; of a baseline with its meaning."""
     return f"{spoken(name)} (the baseline {name})" if name in BASELINE_MEANINGS else name
 
 

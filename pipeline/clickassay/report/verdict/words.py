@@ -18,7 +18,7 @@ MOST_NAMES = 3
 
 
 def spoken(name: str) -> str:
-    """Return the name of a metric; that of a baseline by what it measures."""
+    """Return the name of a metric; of a baseline its meaning."""
     return f"the {BASELINE_MEANINGS[name]}" if name in BASELINE_MEANINGS else name
 
 

@@ -27,7 +27,7 @@ def plain_rows(table: ReportTable) -> list[list[str]]:
 def csv_text(table: ReportTable) -> str:
     """Return the table as CSV in full precision; no cell of text can be read as a formula.
 
-    It has the rows of `Table.data`, or if that is None, those of the table itself.
+    It has the rows of `Table.data`, or if that is None, the rows of the table itself.
     """
     return as_csv(_own_frame(table) if table.data is None else table.data)
 

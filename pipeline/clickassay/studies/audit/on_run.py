@@ -183,7 +183,7 @@ def _stored(one: Convention, sample: Sample) -> Floats:
 def _check_own(
     folder: Path, sample: Sample, known: _GradedLists, scale: AuditScale, settings: Settings
 ) -> None:
-    """Refuse judgments under which the run's own metrics differ: their pool is not that of the run."""
+    """Refuse judgments under which the run's own metrics differ: their pool is another one."""
     for one in conventions(scale):
         if one.needs_pool and _is_stored(one, sample, settings):
             stored = _stored(one, sample)

@@ -1,4 +1,4 @@
-"""An audit of one list, given its grades and those of the judged results that it does not show."""
+"""An audit of one list, given its grades and the grades of judged results that it does not show."""
 
 from collections.abc import Sequence
 

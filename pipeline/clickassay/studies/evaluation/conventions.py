@@ -32,7 +32,7 @@ Convention = tuple[str, str]
 
 
 def conventions(evaluation: Evaluation, *, average_over: AverageOver) -> tuple[Convention, ...]:
-    """Return pairs (convention, text) of those that the measures of an evaluation depend on, one line each.
+    """Return the conventions that the measures of an evaluation depend on, and a line on each.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def gain_curves(lists: Lists, *, depth: int) -> GainCurves:
 
 
 def r_precision_differences(first: Lists, other: Lists, *, rel: int) -> Floats:
-    """Return the (Q,) R-precision of `other` - that of `first`, query by query; -1..1.
+    """Return the (Q,) R-precision of `other` minus the R-precision of `first`, query by query; -1..1.
 
     Both have the same queries in the same order: the precision histogram of Baeza-Yates & Ribeiro-Neto.
     """

@@ -70,7 +70,7 @@ class GradedConfiguration:
     grades
         (k,) grades, best position first.
     seen
-        (g_max + 1,) number of distinct results of the query by grade, among those that the run shows.
+        (g_max + 1,) number of distinct results of the query by grade, among the results that the run shows.
     stored
         Values in the run, by the name of the metric.
     """

@@ -9,7 +9,7 @@ import polars as pl
 T = TypeVar("T")
 
 MOST_POINTS = 3000
-"""Configurations drawn as points: those with most sessions if there are more, over a heat map of all."""
+"""Configurations drawn as points, with most sessions first, over a heat map of all."""
 
 SELECTION = "chosen"
 """Name of the selection of a click on the chart; it holds configuration_id."""

@@ -21,7 +21,7 @@ class Splits:
     queries
         (Q,) queries by code point.
     splits
-        Those whose classes have as many queries, configurations and sessions as in the run.
+        Splits whose classes have as many queries, configurations and sessions as in the run.
     left_out
         Names of the run's other splits: most are made from attributes, which a run does not keep.
     """
@@ -39,7 +39,7 @@ class Splits:
 
 
 def splits_of(run: ExploredRun, key: SampleKey) -> Splits:
-    """Return the splits of the queries of `key` whose counts are those of the run's `correlations`."""
+    """Return the splits of the queries of `key` with the counts of the run's `correlations`."""
     queries, stored = query_sessions(run, key), stored_classes(run, key)
     names = stored["split"].unique().sort().to_list()
     clicks = _clicks(run, key, queries["query"]) if "click_entropy" in names else _Clicks.none(queries.height)

@@ -161,7 +161,7 @@ def search(rows: pl.DataFrame, shown: pl.DataFrame, text: str, most: int) -> pl.
     text
         Part of the query or digest, or the first digits of the id; case does not matter.
     most
-        Most rows returned: those with most sessions.
+        Most rows returned, with most sessions first.
     """
     wanted = " ".join(text.split()).lower()
     matches = shown.filter(pl.col("label").str.to_lowercase().str.contains(wanted, literal=True))
@@ -241,7 +241,7 @@ def configuration(run: ExploredRun, key: SampleKey, identity: str, shown: pl.Dat
 
 
 def _seen(run: ExploredRun, key: SampleKey, query: str) -> Integers:
-    """Count the distinct results of a query by grade, in all judged configurations whatever their depth."""
+    """Count the distinct results of a query by grade, in judged configurations of all depths."""
     rows = run.finished.scan("configurations").filter(market=key.market, judge=key.judge, query=query)
     results = rows.select("results", "grades").explode("results", "grades").unique("results")
     grades = run.finished.collect(results)["grades"].to_numpy()
@@ -259,7 +259,7 @@ def random_success(run: ExploredRun, key: SampleKey, good: int) -> float:
 
 
 def _patterns(run: ExploredRun, rows: pl.LazyFrame) -> pl.DataFrame:
-    """Return the sessions by mask, those of all folds and configurations together."""
+    """Return the sessions by mask, over all folds and configurations."""
     return run.finished.collect(rows.group_by("click_mask").agg(pl.sum("sessions")).sort("click_mask"))
 
 

@@ -48,7 +48,7 @@ class Observations:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Deviations of a click metric from group means, and their correlation with those of another metric.
+    """Deviations of a click metric from group means, and their correlation with another metric.
 
     Attributes
     ----------

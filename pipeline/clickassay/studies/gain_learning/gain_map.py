@@ -32,7 +32,7 @@ from clickassay.metrics.editorial import expected_utility, satisfaction
 from clickassay.studies.gain_learning.agreement import Agreement, Grades
 
 Positions = Literal["fixed", "free", "gamma"]
-"""What is learned of phi: nothing, each value, or gamma, the probability to go on when not satisfied."""
+"""The part of phi to learn: nothing, each value, or gamma, the probability to go on when not satisfied."""
 
 
 @dataclass(frozen=True)

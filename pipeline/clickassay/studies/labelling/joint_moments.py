@@ -29,7 +29,7 @@ class GainMoments:
 
     @property
     def with_padding(self) -> "GainMoments":
-        """The same with one more document, number D, of gain 0: it pads lists."""
+        """The pool with one more document, number D, of gain 0: it pads lists."""
         return GainMoments(np.append(self.mean, 0.0), np.append(self.variance, 0.0))
 
     @property

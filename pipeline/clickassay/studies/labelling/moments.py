@@ -56,7 +56,7 @@ def performance_moments(pool: Pool, ranking: RankedDocuments, measure: str) -> M
 
 
 def difference_moments(pool: Pool, measure: str) -> Moments:
-    """Return the moments of the performance of the first ranking less that of the second, for each query.
+    """Return the moments of the performance of the first ranking minus the second's, for each query.
 
     O(G documents) for DCG, O(|r1| |r2|) for ERR. Raises ActiveError for an unknown measure, or one ranking.
     """

@@ -20,7 +20,7 @@ from clickassay.studies.labelling.sampling import check_budget
 
 @dataclass(frozen=True)
 class JudgmentProposal:
-    """Results to judge for a run, those that add most for their cost first.
+    """Results to judge for a run, first the results that add most for their cost.
 
     Attributes
     ----------

@@ -98,7 +98,7 @@ def _first_of_each(queries: Integers) -> NDArray[np.bool_]:
 def _affordable(
     costs: Floats, first: NDArray[np.bool_], spent: float, budget: float, waiting: int
 ) -> tuple[int, float]:
-    """Return how many draws of a block are made, and what is spent after them."""
+    """Return how many draws of a block are made, and the cost after them."""
     after = np.cumsum(np.append(spent, costs))
     within = int(np.searchsorted(after, budget, side="right")) - 1
     last_paid = int(np.searchsorted(np.cumsum(first), waiting)) + 1
@@ -184,7 +184,7 @@ def extend_plan(plan: LabelPlan, budget: float) -> LabelPlan:
     Raises
     ------
     ActiveError
-        If the budget is not above that of the plan.
+        If the budget is not above the plan's.
     """
     if budget <= plan.options.budget:
         raise ActiveError(

@@ -132,7 +132,7 @@ class LabelPlan:
     queries, documents, draws
         In the forms of the tables above.
     options
-        Its options; the budget is that of all labels so far.
+        Its options; the budget is for all labels so far.
     max_grade
         Highest grade of the scale.
     expected

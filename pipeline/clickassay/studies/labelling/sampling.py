@@ -1,4 +1,4 @@
-"""Sampling distributions of queries: those of Derivation 1 and their variants (Sawade et al. 2012)."""
+"""Sampling distributions of queries: Derivation 1 and variants (Sawade et al. 2012)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ def sampling_distribution(
     0 wherever p is, and importance weights p / q at most 1 / defensive_share. Without it, q is 0 for a query
     whose expected squared difference from R is 0, e.g. one whose two lists are the same when Delta is 0, and
     the estimate is biased where the model is wrong.
-    `moments` are those of the pool by `measure_moments`, if they are known.
+    `moments` are the `measure_moments` of the pool, if they are known.
     Raises ActiveError for an unknown measure or variant, or a share out of range.
     """
     if variant not in VARIANTS:

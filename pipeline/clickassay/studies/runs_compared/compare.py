@@ -31,7 +31,7 @@ class RunComparison:
     a, b
         Their folders.
     entries
-        All inputs; of settings, versions and other records those that differ.
+        All inputs; settings, versions and other records that differ.
     sizes
         One row per market, depth, judge and quantity: a, b, change.
     overlap, numbers
@@ -40,7 +40,7 @@ class RunComparison:
         Pairs of editorial metrics whose difference is significant (p_adjusted < 0.05) in one run, and in the
         other not significant or of the other sign: one row per market, depth, judge, click metric and pair.
     highest
-        Click metrics whose highest correlation is that of another metric or baseline now; `significant` where
+        Click metrics by which another metric or baseline is highest now; `significant` where
         each of the two is significantly above the other (p_adjusted < 0.05) in the run that it leads.
     """
 
@@ -138,7 +138,7 @@ def _side(suffix: str) -> pl.Expr:
 
 
 def _highest(runs: Sequence[Run], options: DiffOptions) -> pl.DataFrame:
-    """Return `RunComparison.highest`: that of all metrics, not only of those in the options."""
+    """Return `RunComparison.highest`, over all metrics, not only the metrics of the options."""
     place = (*SAMPLE_COLUMNS, "click_metric")
     a, b = (_leaders(run.tables["correlations"]) for run in runs)
     joined = a.join(b, on=place, suffix="_b").sort(place)

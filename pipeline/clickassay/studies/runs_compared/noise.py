@@ -172,7 +172,7 @@ def _zero(sums: Floats) -> Floats:
 
 
 _NOTHING = _Kind(_no_contributions, _zero)
-"""Stands for a run whose numbers are all 0, whatever is left out."""
+"""Stands for a run whose numbers are all 0, also without any of the queries."""
 
 
 def _centre(sample: Sample) -> tuple[Floats, Floats]:
@@ -197,7 +197,7 @@ def _moments(sample: Sample, centre: tuple[Floats, Floats]) -> _Contributions:
 def _changes(
     samples: tuple[Sample, Sample], kinds: tuple[_Kind, _Kind], folds: WithoutUsers, *, degrees: float = 1.0
 ) -> Changes:
-    """Test b - a by leaving each query of either run out of both; `degrees` multiplies those of its error.
+    """Test b - a by leaving each query of either run out of both; `degrees` multiplies its degrees.
 
     With u_q = (b without q - b) - (a without q - a), 0 for a run that lacks q:
     error² = (Q - 1)/Q Σ(u - mean u)² over the Q queries of both runs together, and what users add.
@@ -298,7 +298,7 @@ def _by_query_and_fold(halves: Sequence[_Half], parts: Sequence[tuple[Floats, ..
 
 
 def _spread_out(half: _Contributions, queries: Sequence[str]) -> Floats:
-    """Return contributions of all `queries`; 0 for those that a sample lacks."""
+    """Return contributions of all `queries`; 0 for queries that a sample lacks."""
     place = {query: number for number, query in enumerate(queries)}
     whole = np.zeros((len(queries), half.values.shape[1]))
     whole[[place[query] for query in half.queries]] = half.values

@@ -155,7 +155,7 @@ def compare_numbers(runs: tuple[Run, Run], options: DiffOptions) -> tuple[pl.Dat
 
 
 def _numbers_of(run: Run, options: DiffOptions) -> pl.DataFrame:
-    """Return the numbers of one run that the options select, those of both tables concatenated."""
+    """Return the numbers of one run that the options select, from both tables."""
     found = []
     for table, value in _VALUES.items():
         frame = run.tables[table].with_columns(pl.lit(table).alias("table"))
@@ -214,7 +214,7 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
 
 
 def common_folds(runs: Sequence[Run]) -> tuple[int, tuple[int, ...]]:
-    """Return to how many folds those of both runs can be put together, and which both have, if several.
+    """Return into how many folds the folds of both runs can be joined, and which both have, if several.
 
     A fold is digest(user) mod F, so that a fold modulo a divisor of both F has the same users in both.
     """

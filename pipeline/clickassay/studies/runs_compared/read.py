@@ -78,7 +78,7 @@ def entries(a: Run, b: Run) -> tuple[RecordedPair, ...]:
 
     Returns
     -------
-    All inputs, also those that are the same; of the rest those that differ.
+    All inputs, also equal ones; of the rest only what differs.
     """
     of_both = (
         (INPUT, a.info["inputs"], b.info["inputs"]),

@@ -71,14 +71,14 @@ def check_watch(
     numbers
         As `compare_numbers` returns them.
     watch, options
-        What is watched, and which numbers were compared.
+        The watched numbers, and which were compared.
     name
         What the watch is called in messages.
 
     Raises
     ------
     SettingsError
-        If one has none: the watch would pass whatever happens.
+        If one has none: the watch would always pass.
     """
     known = numbers.filter(watch.watched, pl.col("a").is_not_null())
     what = "number" if watch.means else "correlation"

@@ -127,7 +127,7 @@ def _of_family(rows: pl.DataFrame, family: str) -> Iterator[str]:
 
 
 def clearest(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows of `RunComparison.numbers`, those with the clearest changes first."""
+    """Return rows of `RunComparison.numbers`, the clearest changes first."""
     return rows.sort(
         pl.col("p_adjusted").fill_null(1),
         pl.col("p_value").fill_null(1),

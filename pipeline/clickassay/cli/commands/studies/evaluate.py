@@ -34,7 +34,7 @@ def _list_metrics(wanted: bool) -> None:
 
 @dataclass(frozen=True)
 class MetricOptions:
-    """What is computed, and over which queries."""
+    """The measures, and the queries that they are computed over."""
 
     metric: Annotated[
         list[str] | None,

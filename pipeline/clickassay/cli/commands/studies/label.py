@@ -28,7 +28,7 @@ SCALE = settings_of("max_grade", "scale", "conflicts", "seed", relevant_grade=1,
 
 @dataclass(frozen=True)
 class PoolOptions:
-    """What is known of the documents before any is labelled."""
+    """Knowledge of the documents before any is labelled."""
 
     ranking: Annotated[
         list[Path] | None,

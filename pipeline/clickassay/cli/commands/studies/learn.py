@@ -30,7 +30,7 @@ AGREEMENT = {
 
 @dataclass(frozen=True)
 class LearningOptions:
-    """What is learned, and how it is tried."""
+    """The map to learn, and how it is tried."""
 
     objective: Annotated[
         Literal["correlation", "rankers"],
@@ -56,7 +56,7 @@ class LearningOptions:
 
     @property
     def positions(self) -> "Positions":
-        """What is learned of positions."""
+        """The positions to learn."""
         return "free" if self.utilities else "gamma" if self.gamma else "fixed"
 
 

@@ -44,7 +44,7 @@ class JudgmentFile:
     Attributes
     ----------
     file, layout
-        The file, and the one of `LAYOUTS` as which it was read.
+        The file, and the layout as which it was read.
     ratings
         In the order of the file.
     places

@@ -1,4 +1,4 @@
-"""Ratings in tables: CSV of whatever separator, JSON lines or one JSON array, Parquet."""
+"""Ratings in tables: CSV of any separator, JSON lines or one JSON array, Parquet."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class _Columns:
 def table_ratings(
     file: Path, reading: ReadOptions, counts: dict[str, int], progress: Progress
 ) -> Iterator[FoundRating]:
-    """Yield the ratings of a table, whatever its form.
+    """Yield the ratings of a table of any form.
 
     Raises
     ------

@@ -189,7 +189,7 @@ _Row = tuple[int, str, Mapping[str, Any]]
 
 
 def files_of(paths: list[Path]) -> list[Path]:
-    """Return the files of paths: of a folder, those in it that may be exports.
+    """Return the files of paths: of a folder, the files in it that may be exports.
 
     Raises
     ------

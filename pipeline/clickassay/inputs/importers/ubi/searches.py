@@ -1,6 +1,6 @@
 """Searches and clicks from the staged queries and events of UBI, joined by query_id.
 
-A result list is that of the hits, or the known beginning of the page that impressions show.
+A result list is the list of hits, or the known beginning of the page that impressions show.
 """
 
 import polars as pl
@@ -190,7 +190,7 @@ def _clicks(clicks: pl.LazyFrame, log: pl.DataFrame, counts: dict[str, int]) -> 
 
 
 def _at_another_place(clicks: pl.LazyFrame, log: pl.DataFrame) -> int:
-    """Count clicks whose ordinal is that of another result of the list than the one that they name.
+    """Count clicks whose ordinal belongs to another result of the list than the one that they name.
 
     Ordinals count from 0 or from 1, an application's alike: taken is the origin by which fewer differ.
     """

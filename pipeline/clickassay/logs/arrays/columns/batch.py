@@ -95,7 +95,7 @@ class Clicks(Columns):
     Attributes
     ----------
     id, time, carried, id_text
-        As those of `Searches`.
+        As in `Searches`.
     url
         Number of the URL as it was read, where a list shows it; `UNKNOWN` and below for others.
     place
@@ -112,7 +112,7 @@ class Clicks(Columns):
 
 @dataclass(frozen=True)
 class ReadClicks:
-    """Clicks, and the texts of URLs that no list shows: those of `UNKNOWN`, `UNKNOWN` - 1, …."""
+    """Clicks, and the texts of URLs that no list shows: of `UNKNOWN`, `UNKNOWN` - 1, …."""
 
     clicks: Clicks
     unknown: pl.Series

@@ -59,7 +59,7 @@ class Growing:
 class Numbers:
     """Numbers of distinct keys, 0, 1, 2 … in order of appearance: a hash table probed by whole arrays.
 
-    The table holds numbers, and keys lie by number: those that come often come early, and stay in the cache.
+    The table holds numbers, and keys lie by number: frequent keys come early, and stay in the cache.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Numbers:
         return numbers
 
     def _differing(self, numbers: Small, keys: Keys) -> Rows:
-        """Return the rows whose number is that of another key."""
+        """Return the rows whose number belongs to another key."""
         rows = np.flatnonzero(self._held.values.take(numbers, mode="wrap") != keys)
         return rows[numbers[rows] >= 0]
 

@@ -25,9 +25,9 @@ class AmbiguousIds:
     Attributes
     ----------
     found
-        Those of this log, as they are read, sorted.
+        Ids of this log, as they are read, sorted.
     known
-        Fingerprints of these and of those of earlier parts of the log, sorted.
+        Fingerprints of these and of ids of earlier parts of the log, sorted.
     repeated
         Fingerprints of all ids of this log that several searches have, different or not.
     """
@@ -86,7 +86,7 @@ def repeated_ids(searches: pl.LazyFrame) -> Rows:
 
 
 def _repeated(ids: pl.LazyFrame, rows: int, part: int, parts: int) -> Rows:
-    """Return the ids that occur again among those of one of so many parts."""
+    """Return the ids that occur again in one of so many parts."""
     chosen = ids if parts == 1 else ids.filter(pl.col("id").hash(1) % parts == part)
     values, end = np.empty(rows // parts + rows // 8, np.int64), 0
 
@@ -121,7 +121,7 @@ def _ascending(ids: pl.LazyFrame) -> bool:
 
 
 def _used_by_several(searches: pl.LazyFrame, repeated: Rows, end_ms: int) -> pl.Series:
-    """Return those of the repeated ids whose usable searches differ in user or time, sorted."""
+    """Return the repeated ids whose usable searches differ in user or time, sorted."""
     named = ("search_id", "user_id", "timestamp")
     rows = _with_ids(searches.select(named), repeated).unique()
     _check_fingerprints(rows["search_id"])
@@ -140,7 +140,7 @@ def _check_fingerprints(ids: pl.Series) -> None:
 
 
 def usable_ids(searches: pl.LazyFrame, wanted: pl.Series, rejected: pl.Series) -> pl.Series:
-    """Return those of the wanted search ids that a usable search has.
+    """Return the wanted search ids that a usable search has.
 
     Parameters
     ----------

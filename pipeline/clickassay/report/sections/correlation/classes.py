@@ -119,7 +119,7 @@ def unspaced_note(queries: pl.DataFrame) -> str:
 def ties_note(sessions: Sequence[int]) -> str:
     """Say which borders of the deciles part queries with the same number of sessions; '' if none does.
 
-    `sessions` are those of all queries of the sample, ascending.
+    `sessions` are the sessions of all queries of the sample, ascending.
     """
     decile = [10 * rank // len(sessions) + 1 for rank in range(len(sessions))]
     cut = [
@@ -237,7 +237,7 @@ def _reading(run: Run, split: str) -> str:
 
 
 def _leader_changes(by_class: Mapping[str, Mapping[str, Estimate]], best: Mapping[str, str]) -> bool:
-    """Whether two classes have leaders, each with its interval above that of the other's leader."""
+    """Whether two classes have leaders, each with its interval above the interval of the other's leader."""
     return any(
         _is_above(by_class[one], best[one], best[other])
         and _is_above(by_class[other], best[other], best[one])

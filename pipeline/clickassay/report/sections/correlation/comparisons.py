@@ -159,7 +159,7 @@ def _ties(ranking: Ranking) -> tuple[str, ...]:
 
 
 def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[ReportTable, ...]:
-    """Return the metrics from best to worst; those that share a letter are not significantly different."""
+    """Return the metrics from best to worst; two that share a letter are not significantly different."""
     if not ranking.leads or rows["p_adjusted"].drop_nulls().is_empty():
         return ()
     significant = rows.filter(pl.col("p_adjusted") < ALPHA)

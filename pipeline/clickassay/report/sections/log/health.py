@@ -25,7 +25,7 @@ def health_line(run: Run) -> str:
 
 
 def health_section(run: Run) -> Section:
-    """Return the section on the health of the log: what is wrong, and all checks folded."""
+    """Return the section on the health of the log: its faults, and all checks folded."""
     wrong = fired(run.frames["health"])
     said = tuple(f"{capital(one.status)}. {one.sentence} {one.remedy}" for one in wrong)
     well = f"{capital(well_text(run.frames['health']))}."

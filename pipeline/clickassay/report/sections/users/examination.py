@@ -78,7 +78,7 @@ def _sample(run: Run) -> SampleKey | None:
 
 
 def _best_model(models: pl.DataFrame) -> dict[str, Any] | None:
-    """Return the row of the model with the largest log-likelihood of those that estimate examination."""
+    """Return the row of the model of largest log-likelihood that estimates examination."""
     candidates = models.filter(
         pl.col("best_persistence").is_not_null() & pl.col("log_likelihood").is_not_null()
     ).sort("log_likelihood", "perplexity", descending=[True, False])

@@ -285,4 +285,4 @@ _BOUNDS: dict[str, Callable[[_Asked], Bounds]] = {
     "Inversions": _inversions,
     "TauDistance": _tau_distance,
 }
-"""How the bounds of a measure are found, by its name; those of the others by `_by_number`."""
+"""How the bounds of a measure are found, by its name; all others by `_by_number`."""

@@ -70,7 +70,7 @@ def build_evaluation_report(
     Parameters
     ----------
     frames
-        Those of `studies.evaluation.forms.EVALUATION_TABLES` by name.
+        The tables of `studies.evaluation.forms.EVALUATION_TABLES` by name.
     conventions
         Pairs (convention, text): the definitions that the numbers depend on.
     rel

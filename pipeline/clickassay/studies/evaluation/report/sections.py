@@ -27,9 +27,9 @@ LARGER = "Better means a larger value and worse a smaller one, also for measures
 
 
 def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) -> tuple[ReportTable, ...]:
-    """Return all tables except those of the curves, with all their rows.
+    """Return all tables except the curves, with all their rows.
 
-    `frames` are those of `studies.evaluation.forms.EVALUATION_TABLES` by name.
+    `frames` are the tables of `studies.evaluation.forms.EVALUATION_TABLES` by name.
     """
     tables = [runs_table(frames["runs"]), means_table(frames["means"])]
     tables += [comparisons_table(frames["comparisons"])] if frames["comparisons"].height else []
@@ -113,7 +113,7 @@ def recall_precision_table(frame: pl.DataFrame) -> ReportTable:
 
 
 def gain_table(frame: pl.DataFrame) -> ReportTable:
-    """Return cumulated gains by rank and run, with those of the ideal lists."""
+    """Return cumulated gains by rank and run, and of the ideal lists."""
     names = ("cg", "ideal_cg", "ncg", "dcg", "ideal_dcg", "ndcg")
     rows = [
         Row(row["run"], str(row["rank"]), _cells(tuple(row[name] for name in names)))
@@ -206,7 +206,7 @@ def recall_precision_figure(frame: pl.DataFrame) -> Figure:
 
 
 def gain_figures(frame: pl.DataFrame) -> tuple[Figure, ...]:
-    """Draw CG and DCG by rank, with those of the ideal lists, and their ratios."""
+    """Draw CG and DCG by rank, also of the ideal lists, and their ratios."""
     one, two = (_gain_figure(frame, name, f"ideal_{name}", name.upper()) for name in ("cg", "dcg"))
     three = _gain_figure(frame, "ndcg", None, "DCG / ideal DCG")
     return one, two, three

@@ -31,7 +31,7 @@ from clickassay.studies.runs_compared.words import change_words, clearest
 
 
 def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
-    """Compare one sample of a run with that of another run.
+    """Compare one sample of a run with the same sample of another run.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _found(rows: pl.DataFrame) -> RunQuantity:
 
 
 DEFAULT_RULES = ('health != "finding"', f"queries >= {MIN_QUERIES}")
-"""What is checked where no rule is given: the log is sound, and intervals can be relied on."""
+"""Rules where none is given: the log is sound, and intervals can be relied on."""
 
 
 def check_run(folder: Path, rules: Sequence[Rule], choice: SampleChoice = ANY_SAMPLE) -> tuple[Outcome, ...]:
@@ -114,7 +114,7 @@ def check_run(folder: Path, rules: Sequence[Rule], choice: SampleChoice = ANY_SA
     rules
         The rules, as `grammar.parse_rules` returns them.
     choice
-        The sample of rules that do not name one; what is open is that of the report's headline.
+        The sample of rules that do not name one; open parts are as in the report's headline.
 
     Raises
     ------

@@ -46,11 +46,11 @@ class Limit:
     text
         The rule as it was written.
     quantity, names
-        What is limited: the name of one of `QUANTITIES`, and the metrics that it is of, as written.
+        The limited quantity: its name in `QUANTITIES`, and its metrics, as written.
     comparison, limit
         One of `COMPARISONS`, and the number on its right.
     place
-        The sample that it is about; what is open is that of the headline.
+        The sample that it is about; open parts are as in the headline.
     """
 
     text: str

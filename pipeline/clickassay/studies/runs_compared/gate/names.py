@@ -41,7 +41,7 @@ def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run:
     columns
         The names of the run's editorial metrics.
     settings
-        Those of the run: they give what a name leaves open, so that ``AP(rel=3)`` is ``AP`` there.
+        Settings of the run: they give what a name leaves open, so that ``AP(rel=3)`` is ``AP`` there.
     run
         Its folder, for messages.
 

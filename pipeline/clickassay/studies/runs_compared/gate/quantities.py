@@ -182,7 +182,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({one.name: one for one in 
 """Every quantity by its name."""
 
 SIZES = frozenset(one.name for one in _ALL if not one.arguments)
-"""Those that a run has even if nothing is judged."""
+"""Quantities that a run has even if nothing is judged."""
 
 
 def read_quantity(name: str, run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:

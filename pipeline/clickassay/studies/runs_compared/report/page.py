@@ -169,5 +169,5 @@ def write_comparison(report: ComparisonReport, out: Path, *, force: bool) -> Pat
 
 
 def is_page(out: Path) -> bool:
-    """Return whether a place is that of one file, and not of a folder."""
+    """Return whether a place is one file, and not a folder."""
     return out.suffix.lower() == ".html"

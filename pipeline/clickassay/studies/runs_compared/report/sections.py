@@ -46,7 +46,7 @@ def is_share(name: str) -> bool:
 
 
 def means_figures(rows: pl.DataFrame, key: SampleKey) -> Iterator[Figure]:
-    """Yield a picture of the means of metrics of one sample, and one of those of click metrics."""
+    """Yield a picture of the means of metrics of one sample, and one for click metrics."""
     for name, column, title in (
         ("means", "editorial_metric", "Means of metrics"),
         ("click-means", "click_metric", "Means of click metrics"),
