@@ -121,7 +121,7 @@ def query_scores(cells: Cells) -> Floats:
 
 
 def _within_results(cells: Cells, weights: Floats, columns: Floats) -> Floats:
-    """Return (M, K) columns less their weighted mean over the cells of the same result."""
+    """Return (M, K) columns minus their weighted mean over the cells of the same result."""
     totals = _sums(cells.result, weights)
     means = [_quotient(_sums(cells.result, weights * column), totals) for column in columns.T]
     return columns - np.array(means).T[cells.result]

@@ -176,7 +176,7 @@ _NOTHING = _Kind(_no_contributions, _zero)
 
 
 def _centre(sample: Sample) -> tuple[Floats, Floats]:
-    """Return the means of click and editorial metrics: sums of values less these do not cancel."""
+    """Return the means of click and editorial metrics: sums of values minus these do not cancel."""
     clicks, editorial = (
         sample.sessions @ values / sample.sessions.sum()
         for values in (sample.click_values, sample.editorial_values)
