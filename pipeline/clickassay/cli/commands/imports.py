@@ -53,7 +53,8 @@ def import_yandex(
         query_map=query_map,
         out=out,
         time_unit_ms=time_unit_ms,
-        form=(json, quiet),
+        json=json,
+        quiet=quiet,
     )
 
 
@@ -74,7 +75,7 @@ def import_trec_session(
     """
     from clickassay.inputs.importers.trec_session import import_trec_session as read
 
-    _import(read, xml, qrels, out=out, form=(json, quiet))
+    _import(read, xml, qrels, out=out, json=json, quiet=quiet)
 
 
 @imports.command("letor")
@@ -94,7 +95,7 @@ def import_letor(
     """
     from clickassay.inputs.importers.letor import import_letor as read
 
-    _import(read, file, sizes=sizes, out=out, form=(json, quiet))
+    _import(read, file, sizes=sizes, out=out, json=json, quiet=quiet)
 
 
 @imports.command("yahoo-l18")
@@ -114,7 +115,7 @@ def import_yahoo_l18(
     """
     from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18 as read
 
-    _import(read, log, judgments=judgments, out=out, form=(json, quiet))
+    _import(read, log, judgments=judgments, out=out, json=json, quiet=quiet)
 
 
 @imports.command("tiangong-st")
@@ -135,7 +136,7 @@ def import_tiangong_st(
     """
     from clickassay.inputs.importers.tiangong_st import import_tiangong_st as read
 
-    _import(read, xml, judgments=judgments, out=out, encoding=encoding, form=(json, quiet))
+    _import(read, xml, judgments=judgments, out=out, encoding=encoding, json=json, quiet=quiet)
 
 
 @imports.command("baidu-ultr")
@@ -155,7 +156,7 @@ def import_baidu_ultr(
     """
     from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr as read
 
-    _import(read, file, judgments=judgments, out=out, form=(json, quiet))
+    _import(read, file, judgments=judgments, out=out, json=json, quiet=quiet)
 
 
 @imports.command("pyclick")
@@ -174,7 +175,7 @@ def import_pyclick(
     """
     from clickassay.inputs.importers.pyclick import import_pyclick as read
 
-    _import(read, file, out=out, form=(json, quiet))
+    _import(read, file, out=out, json=json, quiet=quiet)
 
 
 @dataclass(frozen=True)
@@ -266,7 +267,7 @@ def import_judgments(
         tuple(grades.grade_map or ()), grades.cuts, grades.max_grade, grades.raters,
         tuple(grades.judge or ()), grades.query_map, grades.conflicts,
     )  # fmt: skip
-    _import(read, files, out=out, read_options=reading, rating_options=rating, form=(json, quiet))
+    _import(read, files, out=out, read_options=reading, rating_options=rating, json=json, quiet=quiet)
 
 
 @imports.command("ubi")
@@ -299,14 +300,13 @@ def import_ubi(
     from clickassay.inputs.importers.ubi.importer import CLICK_ACTIONS
     from clickassay.inputs.importers.ubi.importer import import_ubi as read
 
-    _import(read, paths, out=out, click_actions=tuple(click_action or CLICK_ACTIONS), form=(json, quiet))
+    _import(read, paths, out=out, click_actions=tuple(click_action or CLICK_ACTIONS), json=json, quiet=quiet)
 
 
 def _import(
-    read: "Callable[..., Imported]", *inputs: object, form: tuple[bool, bool], **options: object
+    read: "Callable[..., Imported]", *inputs: object, json: bool, quiet: bool, **options: object
 ) -> None:
-    """Import with progress, and show what was counted; `form` is json, quiet."""
-    json, quiet = form
+    """Import with progress, and show what was counted."""
     with shown_progress(quiet=quiet) as progress:
         imported = read(*inputs, **options, progress=progress)
     if json:

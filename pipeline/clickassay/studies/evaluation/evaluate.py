@@ -180,10 +180,10 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     options = _Options(parsed, settings, average_over, bounds, users)
     progress(Event("reading judgments and runs"))
     sources, counts = _by_name(runs), dict[str, int]()
-    grades, found = _read(qrels, sources, users, (conflicts, counts))
+    grades, read = _read(qrels, sources, users, conflicts, counts)
     parts, cautions = {}, list(judged_again(counts, conflicts))
-    for place, (name, run) in enumerate(found.items()):
-        progress(Event(f"evaluating {name}", place / len(found)))
+    for place, (name, run) in enumerate(read.items()):
+        progress(Event(f"evaluating {name}", place / len(read)))
         file = _file_name(sources[name]) or name
         parts[name] = _RunValues.of((file, run), grades, options)
         cautions += _finding(parts[name].apart, strict=strict)
@@ -236,7 +236,8 @@ def _read(
     qrels: Source,
     runs: Mapping[str, Source],
     users: "_UserKnowledge",
-    judged_again: tuple[str, dict[str, int]],
+    rule: Conflicts,
+    counts: dict[str, int],
 ) -> tuple[_Grades, Mapping[str, _Grades]]:
     """Return judgments and runs as dicts where all are, which spares making tables, else as tables."""
     plain = plain_dict(qrels, int)
@@ -248,7 +249,6 @@ def _read(
         and None not in plain_runs.values()
     ):
         return plain, {name: run for name, run in plain_runs.items() if run is not None}
-    rule, counts = judged_again
     grades = read_qrels(qrels, conflicts=rule, counts=counts)
     return grades, {name: read_run(run, ranks=True) for name, run in runs.items()}
 

@@ -80,7 +80,7 @@ def audit(
         _audit_list(_of_list(one_list, sample.depth, settings), value, form)
         return
     with shown_progress(quiet=quiet) as progress:
-        audited = _of_run(run_folder, (judgments, click_metric, sample), output, progress)
+        audited = _of_run(run_folder, judgments, click_metric, sample, output, progress)
     every = audited.audited.filter(click_metric=click_metric)
     rows = _with_value(every, "mean", value)
     if form.for_programs:
@@ -118,7 +118,12 @@ def _of_list(one: OneList, depth: int | None, settings: Settings) -> "pl.DataFra
 
 
 def _of_run(
-    run: Path, asked: tuple[str | None, str, SampleOptions], output: TablesOut, progress: "Progress"
+    run: Path,
+    judgments: str | None,
+    click_metric: str,
+    sample: SampleOptions,
+    output: TablesOut,
+    progress: "Progress",
 ) -> "Audit":
     from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
     from clickassay.core.files.output import check_place
@@ -126,7 +131,6 @@ def _of_run(
     from clickassay.metrics.clicks import CLICK_METRICS
     from clickassay.studies.audit.on_run import audit_run
 
-    judgments, click_metric, sample = asked
     if click_metric not in CLICK_METRICS:
         raise SettingsError(
             f"unknown click metric {click_metric!r}; {did_you_mean(click_metric, CLICK_METRICS)}"
