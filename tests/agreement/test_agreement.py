@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
-from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES, DRAWS
+from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES, DRAWS, WITHIN
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
@@ -64,7 +64,8 @@ def differences_of(seed, folder):
     yield from correlation_differences(expected, run["correlations"])
     yield from ranker_differences(expected["differences"], run["differences"], options.iterations)
     yield from draw_differences(expected["judged"], run, options.iterations)
-    for name in ("comparisons", "difference_comparisons"):
+    yield from within_differences(expected, run["within"])
+    for name in ("comparisons", "difference_comparisons", "within_comparisons"):
         yield from comparison_differences(expected[name], run[name])
     yield from cascade_effect_differences(expected["cascade_effects"], run["cascade_effects"])
     yield from run_pattern_differences(run)
@@ -207,6 +208,17 @@ def correlation_differences(expected, frame):
     yield from compare("correlation", wanted, found, values_of(CORRELATIONS))
 
 
+def within_differences(expected, frame):
+    """Compare the correlations within queries of every market, and of all markets together."""
+    unsure = {name for name, entropies in expected["entropies"].items() if nearly_tied(entropies)}
+    unsure |= {("all", *name[1:]) for name in unsure}
+    frame = of_samples(frame, expected["within"], "correlation")
+    found = keyed(frame, WITHIN.key, values_of(WITHIN))
+    wanted, found = (certain(rows, unsure) for rows in (expected["within"], found))
+    wanted = {name: steep(row, found.get(name), "correlation") for name, row in wanted.items()}
+    yield from compare("within", wanted, found, values_of(WITHIN))
+
+
 def ranker_differences(expected, frame, iterations):
     """Compare the closed form of Algorithm 3 and what follows from it, and what follows from its draws."""
     frame = of_samples(frame, expected, "exact")
@@ -308,9 +320,9 @@ def of_samples(frame, expected, value):
     return frame.join(empty, on=frame.columns, how="anti", nulls_equal=True)
 
 
-def steep(row, found):
+def steep(row, found, value="exact"):
     """Forgive the sign agreement near a correlation of one, where its slope has no bound."""
-    if found is None or row["sign_agreement"] is None or abs(row["exact"]) < 1 - TOLERANCE:
+    if found is None or row["sign_agreement"] is None or abs(row[value]) < 1 - TOLERANCE:
         return row
     near = found["sign_agreement"] is not None and abs(row["sign_agreement"] - found["sign_agreement"]) < 1e-4
     return row | ({"sign_agreement": found["sign_agreement"]} if near else {})

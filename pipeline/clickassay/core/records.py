@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -78,6 +78,22 @@ class SampleChoice:
 
 
 ANY_SAMPLE = SampleChoice()
+
+
+class Measured(Protocol):
+    """Judged configurations of a key, with the names of their click metrics and editorial metrics."""
+
+    @property
+    def key(self) -> SampleKey:
+        """Market, depth and judge."""
+
+    @property
+    def click_names(self) -> tuple[str, ...]:
+        """The click metrics."""
+
+    @property
+    def editorial_names(self) -> tuple[str, ...]:
+        """The editorial metrics."""
 
 
 @dataclass(frozen=True)

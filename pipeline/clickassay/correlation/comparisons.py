@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.contracts.correlation import COMPARISONS, DIFFERENCE_COMPARISONS
-from clickassay.core.records import Floats, Integers, Sample
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.correlation import COMPARISONS, DIFFERENCE_COMPARISONS, WITHIN_COMPARISONS
+from clickassay.core.records import Floats, Integers, Measured, Sample
 from clickassay.core.special import ndtri, stdtrit
 from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
@@ -15,6 +16,7 @@ from clickassay.correlation.uncertainty.jackknife import (
     Deviations,
     Spread,
     cautions,
+    difference_bounds,
     difference_interval,
     left_out,
     no_rounding,
@@ -23,6 +25,7 @@ from clickassay.correlation.uncertainty.jackknife import (
 from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm, together_confidence
 from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, correlation_matrix, sample_moments
+from clickassay.correlation.within import Place
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -81,16 +84,33 @@ def difference_comparisons(sample: Sample) -> pl.DataFrame:
     return DIFFERENCE_COMPARISONS.canonical(_rows(sample, difference, spread))
 
 
-def _pairs(sample: Sample) -> Pairs:
+def within_comparisons(place: Place) -> pl.DataFrame:
+    """Compare every two editorial metrics by their correlation within queries (method 8.1).
+
+    Returns
+    -------
+    Rows of contracts.correlation.WITHIN_COMPARISONS: as the rows of `comparisons`. None without a group.
+    """
+    contributions = place.groups.by_unit(place.classes[EVERY, EVERY])
+    if not len(contributions):
+        return WITHIN_COMPARISONS.empty()
+    a, b = _pairs(place)
+    found = place.correlations(contributions.sum(axis=0))
+    difference = no_rounding(found[:, a] - found[:, b])
+    spread = _spread(contributions, difference, (a, b), place.correlations)
+    return WITHIN_COMPARISONS.canonical(_rows(place, difference, spread))
+
+
+def _pairs(sample: Measured) -> Pairs:
     a, b = np.triu_indices(len(sample.editorial_names), k=1)
     return a, b
 
 
-def _rows(sample: Sample, difference: Floats, spread: Spread, *, heavy_tail: bool = False) -> pl.DataFrame:
+def _rows(sample: Measured, difference: Floats, spread: Spread, *, heavy_tail: bool = False) -> pl.DataFrame:
     """Return (C, P) differences as rows: click metrics, then pairs in the order of the editorial metrics."""
     a, b = _pairs(sample)
     columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy_tail)
-    together = difference_interval(difference, spread, together_confidence(columns["p_value"]))
+    together = difference_bounds(difference, spread, together_confidence(columns["p_value"]))
     columns |= dict(zip(("simultaneous_low", "simultaneous_high"), together, strict=True))
     names = np.array(sample.editorial_names, dtype=object)
     pairs = {

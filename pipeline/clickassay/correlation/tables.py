@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.contracts.correlation import CORRELATIONS, DIFFERENCES, DRAWS
-from clickassay.core.records import Floats, Sample, Split, pairs_of
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.correlation import CORRELATIONS, DIFFERENCES, DRAWS, WITHIN
+from clickassay.core.records import Floats, Measured, Sample, Split, pairs_of
 from clickassay.core.seeds import child
 from clickassay.correlation.estimates import Estimates, Statistic, estimates
 from clickassay.correlation.rankers import (
@@ -37,6 +38,7 @@ from clickassay.correlation.weighted import (
     null_of_deviations,
     sample_moments,
 )
+from clickassay.correlation.within import CLICKS_SAME, EDITORIAL_SAME, NO_GROUP, Place, WithinSums
 
 
 def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None = None) -> pl.DataFrame:
@@ -132,7 +134,7 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
     return _Rows(columns, {"reason": reasons, "caution": caution_texts}, constants)
 
 
-def _uses_grades(sample: Sample) -> NDArray[np.bool_]:
+def _uses_grades(sample: Measured) -> NDArray[np.bool_]:
     """Return (C, 1): whether it is SS, which correlates even with clicks that ignore the grades."""
     return np.array([[name == "SS"] for name in sample.click_names])
 
@@ -225,7 +227,70 @@ def _within_estimates(sample: Sample, exact: Floats, covariances: Floats) -> Est
     return estimates(exact, contributions, statistic, null=null)
 
 
-def _pairs(sample: Sample, columns: dict[str, Floats]) -> pl.DataFrame:
+def within(place: Place) -> pl.DataFrame:
+    """Compute the correlations within queries of every class of a market, or of all markets (method 8.1).
+
+    Returns
+    -------
+    Rows of contracts.correlation.WITHIN. A class without a group has no rows, but for all queries together;
+    a correlation that does not exist is null, with its reason.
+    """
+    kept = {name: groups for name, groups in place.classes.items() if groups.any() or name == _ALL}
+    return WITHIN.canonical(pl.concat([_within_rows(place, *named) for named in kept.items()]))
+
+
+_ALL = (EVERY, EVERY)
+
+
+def _within_rows(place: Place, name: tuple[str, str], chosen: NDArray[np.bool_]) -> pl.DataFrame:
+    contributions = place.groups.by_unit(chosen)
+    parts = place.split(contributions.sum(axis=0))
+    nulls = np.where(_uses_grades(place), parts.nulls, 0.0)
+    known = _estimates_within(place, contributions, nulls)
+    columns = {
+        "correlation": parts.correlations,
+        **_intervals(known),
+        "null_correlation": np.where(np.isnan(parts.correlations), np.nan, nulls),
+        "ceiling": np.broadcast_to(np.sqrt(parts.reliabilities)[:, None], nulls.shape),
+        "sign_agreement": 0.5 + np.arcsin(parts.correlations) / math.pi,
+    }
+    counts = {
+        "n_configurations": place.groups.n_lists[chosen].sum(),
+        "n_queries": len(contributions),
+        "n_sessions": place.groups.n_sessions[chosen].sum(),
+    }
+    texts = {
+        "reason": _reasons_within(parts, len(contributions)),
+        "caution": cautions(parts.correlations, known.low, len(contributions)),
+    }
+    return _pairs(place, columns).with_columns(
+        **{column: pl.lit(label) for column, label in zip(("split", "class"), name, strict=True)},
+        **{column: pl.lit(int(number), pl.Int64) for column, number in counts.items()},
+        **{column: pl.Series(values, dtype=pl.String) for column, values in texts.items()},
+    )
+
+
+def _estimates_within(place: Place, contributions: Floats, nulls: Floats) -> Estimates:
+    def statistic(sums: Floats) -> tuple[Floats, Floats]:
+        parts = place.split(sums)
+        return parts.correlations, parts.reliabilities
+
+    if not len(contributions):
+        return Estimates(*np.full((8, *nulls.shape), np.nan))
+    values = statistic(contributions.sum(axis=0))[0]
+    return estimates(values, contributions, statistic, null=nulls)
+
+
+def _reasons_within(parts: WithinSums, n_units: int) -> list[str | None]:
+    def reason(click: float, editorial: float) -> str | None:
+        if not n_units:
+            return NO_GROUP
+        return CLICKS_SAME if not click > 0 else None if editorial > 0 else EDITORIAL_SAME
+
+    return [reason(click, editorial) for click in parts.squares_y for editorial in parts.squares_x]
+
+
+def _pairs(sample: Measured, columns: dict[str, Floats]) -> pl.DataFrame:
     """Return one row per click metric and editorial metric, from (..., C, E) arrays."""
     pairs = pairs_of(sample.click_names, sample.editorial_names)
     values = {name: array.ravel() for name, array in columns.items()}
@@ -234,7 +299,7 @@ def _pairs(sample: Sample, columns: dict[str, Floats]) -> pl.DataFrame:
     return with_sample_columns(sample, pl.DataFrame({**names, **values}))
 
 
-def with_sample_columns(sample: Sample, frame: pl.DataFrame) -> pl.DataFrame:
+def with_sample_columns(sample: Measured, frame: pl.DataFrame) -> pl.DataFrame:
     """Add the columns market, depth and judge, and write null where there is no value."""
     return frame.with_columns(
         pl.col(pl.Float64).fill_nan(None),

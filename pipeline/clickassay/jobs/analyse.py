@@ -12,6 +12,8 @@ from clickassay.core.contracts.correlation import (
     DIFFERENCES,
     DRAWS,
     INFLUENCE,
+    WITHIN,
+    WITHIN_COMPARISONS,
 )
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_QUERIES
@@ -19,12 +21,13 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.core.text.privacy import with_digests
 from clickassay.correlation.classes import query_splits
-from clickassay.correlation.comparisons import comparisons, difference_comparisons
+from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.influence import influence
 from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons
 from clickassay.correlation.judges.disagreements import judge_disagreements
-from clickassay.correlation.tables import correlations, differences
+from clickassay.correlation.tables import correlations, differences, within
 from clickassay.correlation.weighted import sample_moments
+from clickassay.correlation.within import Place, all_markets, place_of
 from clickassay.health.checks import health_table, refuse_stops
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.health import in_order, judged_log, log_measures, run_health
@@ -163,7 +166,21 @@ def _correlate(
                 "influence": influence(sample, moments),
             }
         )
-    return {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
+    tables = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
+    return {**tables, **_within(strata, attributes)}
+
+
+def _within(strata: Strata, attributes: pl.DataFrame | None) -> Frames:
+    """Return the tables of correlations within queries: by market, and of several together."""
+    by_judge: dict[tuple[int, str], list[Place]] = {}
+    for sample in strata.samples:
+        place = place_of(sample, query_splits(sample, attributes)[0])
+        by_judge.setdefault((sample.key.depth, sample.key.judge), []).append(place)
+    places = [
+        place for own in by_judge.values() for place in (*own, *((all_markets(own),) if len(own) > 1 else ()))
+    ]
+    tables = {WITHIN: map(within, places), WITHIN_COMPARISONS: map(within_comparisons, places)}
+    return {form.name: form.canonical(pl.concat([form.empty(), *rows])) for form, rows in tables.items()}
 
 
 def _funnel(

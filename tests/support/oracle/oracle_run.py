@@ -16,9 +16,16 @@ from support.oracle.oracle_metrics import (
     read_judgments,
 )
 from support.oracle.oracle_tables import comparisons, correlations, difference_comparisons, differences
+from support.oracle.oracle_within import lists_of_groups, within, within_comparisons
 
 Answer = dict[str, dict[Any, Any]]
 """Tables by name, each a dict from the key of a row to its values."""
+
+Classes = dict[tuple[str, str], dict[str, str]]
+"""By market and split, the class of each query."""
+
+Place = tuple[Rows, list[str], Classes]
+"""The lists of a market with their noise, the names of the editorial metrics, and the classes of queries."""
 
 NOT_METRICS = ("query", "results", "grades", "n_sessions", *CLICK_METRICS)
 
@@ -57,13 +64,19 @@ def oracle(
         **pattern_table(sessions, settings),
         **{name: {} for name in ("statistics", "judged", "entropies", "cascade_effects")},
         **{name: {} for name in ("correlations", "differences", "comparisons", "difference_comparisons")},
+        "within": {},
+        "within_comparisons": {},
     }
+    places: dict[tuple[str, int, str], Place] = {}
     for market, depth, judge in samples(sessions, grades, settings):
         judged = judged_configurations(
             sessions, grades, settings, funnel, market=market, depth=depth, judge=judge
         )
         formed = funnel["sessions", market, 0, "all", "formed", ""]
-        add_sample(answer, (market, depth, judge), judged, queries, settings, formed)
+        key = (market, depth, judge)
+        if place := add_sample(answer, key, judged, queries, settings, formed):
+            places[key] = place
+    add_within(answer, places)
     answer["funnel"] = {key: rows for key, rows in funnel.items() if rows}
     return answer
 
@@ -86,8 +99,8 @@ def add_sample(
     queries: list[Row] | None,
     settings: Settings,
     formed: int,
-) -> None:
-    """Add the numbers of one market, depth and judge to the answer."""
+) -> "Place | None":
+    """Add the numbers of one market, depth and judge to the answer; return its lists and classes."""
     rows = [metric_row(configuration, settings) for configuration in judged]
     kept = sum(row["n_sessions"] for row in rows)
     answer["statistics"][key] = {
@@ -103,7 +116,8 @@ def add_sample(
         answer["judged"][*key, configuration.name] = row
     if rows:
         widened, names = with_noise(rows, judged, settings), editorial_names(rows)
-        for split, classes in splits(rows, judged, queries, key[0]).items():
+        by_split = splits(rows, judged, queries, key[0])
+        for split, classes in by_split.items():
             add_classes(answer, (*key, split), widened, names, classes)
         for pair, values in differences(widened, names).items():
             answer["differences"][*key, *pair] = values
@@ -111,6 +125,35 @@ def add_sample(
             answer["comparisons"][*key, *triple] = values
         for triple, values in difference_comparisons(widened, names).items():
             answer["difference_comparisons"][*key, *triple] = values
+        with_market = [row | {"market": key[0]} for row in widened]
+        return with_market, names, {(key[0], split): classes for split, classes in by_split.items()}
+    return None
+
+
+def add_within(answer: Answer, places: dict[tuple[str, int, str], Place]) -> None:
+    """Add the correlations within queries of each market, and of several together."""
+    for depth, judge in sorted({key[1:] for key in places}):
+        own = {key[0]: place for key, place in places.items() if key[1:] == (depth, judge)}
+        for market, (rows, names, classes) in own.items():
+            add_place(answer, (market, depth, judge), lists_of_groups(rows), names, classes)
+        if len(own) > 1:
+            every = [row for rows, _, _ in own.values() for row in lists_of_groups(rows)]
+            classes = {name: label for _, _, named in own.values() for name, label in named.items()}
+            add_place(answer, ("all", depth, judge), every, next(iter(own.values()))[1], classes)
+
+
+def add_place(
+    answer: Answer, key: tuple[str, int, str], rows: Rows, names: list[str], classes: Classes
+) -> None:
+    """Add the correlations within queries of some groups, in every class that has one."""
+    labels = {(split, label) for (_, split), named in classes.items() for label in named.values()}
+    for split, label in labels:
+        own = [row for row in rows if classes.get((row["market"], split), {}).get(row["query"]) == label]
+        if own or split == "all":
+            for pair, values in within(own, names).items():
+                answer["within"][*key, split, label, *pair] = values
+    for triple, values in within_comparisons(rows, names).items():
+        answer["within_comparisons"][*key, *triple] = values
 
 
 def editorial_names(rows: Rows) -> list[str]:

@@ -183,9 +183,9 @@ def compared_pairs(
             compared(whole, left_out, click, pair, queries, heavy)
             for pair in itertools.combinations(editorial_names, 2)
         ]
-        p_values = [row["p_value"] for row, _ in family]
+        p_values = [row["p_value"] for row, _, _ in family]
         tests = sum(p is not None for p in p_values)
-        for (row, error), adjusted, (a, b) in zip(
+        for (row, error, spread), adjusted, (a, b) in zip(
             family, intervals.holm(p_values), itertools.combinations(editorial_names, 2), strict=True
         ):
             needed = (
@@ -193,7 +193,7 @@ def compared_pairs(
                 if row["difference"] is None
                 else intervals.queries_needed(row["difference"], error, queries, max(tests, 1))
             )
-            together = around(row["difference"], error, max(tests, 1))
+            together = around(row["difference"], spread, max(tests, 1))
             row |= dict(zip(SIMULTANEOUS, together, strict=True))
             found[click, a, b] = row | {"p_adjusted": adjusted, "queries_needed": needed}
     return found
@@ -201,8 +201,11 @@ def compared_pairs(
 
 def compared(
     whole: Found, left_out: list[Found], click: str, names: tuple[str, str], queries: int, heavy: bool
-) -> tuple[dict[str, Any], intervals.Error | None]:
-    """Return a row of a comparison, but for what depends on its family; and the error of the difference."""
+) -> tuple[dict[str, Any], intervals.Error | None, intervals.Error | None]:
+    """Return a row of a comparison, but for what depends on its family.
+
+    And the error of the difference as tests take it, and with its own degrees of freedom.
+    """
     difference = minus(whole, click, names)
     spread = intervals.jackknife([minus(one, click, names) for one in left_out])
     error = intervals.of_difference(spread, queries)
@@ -215,7 +218,7 @@ def compared(
         "n_queries": queries,
         "caution": intervals.caution(difference, low, queries, heavy=heavy),
     }
-    return row, error
+    return row, error, spread
 
 
 def around(difference: float | None, error: intervals.Error | None, tests: int = 1) -> intervals.Interval:

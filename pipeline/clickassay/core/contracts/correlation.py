@@ -22,19 +22,25 @@ from clickassay.core.contracts.columns import (
 )
 from clickassay.core.contracts.form import Column, Table
 
+SPLIT = Column("split", pl.String, "how queries are split: all, length, frequency, navigational, ...")
+CLASS = Column("class", pl.String, "class of the split; 'all' for the overall rows")
+NULL_CORRELATION = Column(
+    "null_correlation", pl.Float64, "the correlation if masks ignored grades: 0 but for SS"
+)
+
 CORRELATIONS = Table(
     "correlations",
     "one row per market, depth, judge, split, class, click metric and editorial metric",
     (
         *SAMPLE,
-        Column("split", pl.String, "how queries are split: all, length, frequency, navigational, ..."),
-        Column("class", pl.String, "class of the split; 'all' for the overall rows"),
+        SPLIT,
+        CLASS,
         *METRICS,
         *CORRELATION,
         *noise_corrected("the correlation"),
         *ABOVE_NOTHING,
         *SIMULTANEOUS,
-        Column("null_correlation", pl.Float64, "the correlation if masks ignored grades: 0 but for SS"),
+        NULL_CORRELATION,
         *COUNTS,
         REASON,
         CAUTION,
@@ -91,6 +97,42 @@ DIFFERENCE_COMPARISONS = Table(
     (
         *_PAIR,
         Column("difference", pl.Float64, "closed form of metric_a minus closed form of metric_b"),
+        *INTERVAL,
+        *SIMULTANEOUS,
+        *TESTED,
+    ),
+    _PAIR_KEY,
+)
+
+WITHIN = Table(
+    "within",
+    "one row per market and all markets, depth, judge, split, class, click metric and editorial metric",
+    (
+        *SAMPLE,
+        SPLIT,
+        CLASS,
+        *METRICS,
+        Column("correlation", pl.Float64, "correlation within queries; -1..1"),
+        *INTERVAL,
+        *noise_corrected("the correlation"),
+        *ABOVE_NOTHING,
+        *SIMULTANEOUS,
+        NULL_CORRELATION,
+        Column("ceiling", pl.Float64, "highest possible correlation, as noisy as clicks are; 0..1"),
+        Column("sign_agreement", pl.Float64, "1/2 + asin(correlation)/pi; 0..1"),
+        *COUNTS,
+        REASON,
+        CAUTION,
+    ),
+    CORRELATIONS.key,
+)
+
+WITHIN_COMPARISONS = Table(
+    "within_comparisons",
+    "one row per market and all markets, depth, judge, click metric and pair of editorial metrics",
+    (
+        *_PAIR,
+        Column("difference", pl.Float64, "correlation within queries of metric_a minus that of metric_b"),
         *INTERVAL,
         *SIMULTANEOUS,
         *TESTED,

@@ -12,6 +12,8 @@ from clickassay.core.contracts.correlation import (
     DIFFERENCES,
     DRAWS,
     INFLUENCE,
+    WITHIN,
+    WITHIN_COMPARISONS,
 )
 from clickassay.core.contracts.findings import CLAIMS, RANKING, VERDICT
 from clickassay.core.contracts.form import Column, Table
@@ -94,6 +96,8 @@ ANALYSED_TABLES = (
     DRAWS,
     COMPARISONS,
     DIFFERENCE_COMPARISONS,
+    WITHIN,
+    WITHIN_COMPARISONS,
     INFLUENCE,
     CASCADE_EFFECTS,
     AGREEMENT,
@@ -112,11 +116,12 @@ ANALYSED_TABLES = (
 RUN_TABLES = (*ANALYSED_TABLES, RANKING, CLAIMS, VERDICT)
 """The tables of a run folder: each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-LAYOUT = 6
+LAYOUT = 7
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
 comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
 no number; 2 had no table `health`, 3 no `judge_disagreements`, 4 no
-simultaneous intervals, 5 no findings."""
+simultaneous intervals, 5 no findings,
+6 no correlations within queries."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

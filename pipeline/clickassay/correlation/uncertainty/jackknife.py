@@ -165,7 +165,23 @@ def difference_interval(
 
     0 to 0 where the two are identical, also without any of the queries.
     """
-    margin = stdtrit(spread.degrees_of_differences, (1 + np.asarray(confidence)) / 2) * spread.error
+    return _around(values, spread, spread.degrees_of_differences, confidence)
+
+
+def difference_bounds(values: Floats, spread: Spread, confidence: float | Floats) -> tuple[Floats, Floats]:
+    """Return the ends of intervals of differences that hold for a family at once; as `difference_interval`.
+
+    With Satterthwaite's own degrees of freedom: four times as many are for tests of 0, and make intervals of
+    all pairs hold together in 79 to 97 % of samples instead of 95 %. So an interval may contain 0 where a test
+    finds the difference significant.
+    """
+    return _around(values, spread, spread.degrees, confidence)
+
+
+def _around(
+    values: Floats, spread: Spread, degrees: Floats, confidence: float | Floats
+) -> tuple[Floats, Floats]:
+    margin = stdtrit(degrees, (1 + np.asarray(confidence)) / 2) * spread.error
     margin = np.where(_are_identical(values, spread), 0.0, margin)
     return values - margin, values + margin
 

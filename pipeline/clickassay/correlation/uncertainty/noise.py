@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.core.records import Floats, Sample
+from clickassay.core.records import Floats, Integers, Sample
 from clickassay.correlation.weighted import ROUNDING
 
 POOLED_CONFIGURATIONS = 1000
@@ -48,9 +48,9 @@ def weighted_reliability(squares: Floats, sessions: Floats, sums: Floats, n_clic
     """
     own, by_sessions, few, counts = np.split(sums, n_clicks * np.arange(1, 4), axis=-1)
     n_few, n_single = counts[..., :1], counts[..., 1:]
-    pooled = _pooled(few, n_few, n_single)
+    pooled = pooled_variance(few, n_few, n_single)
     noise = own - by_sessions / sessions + pooled * n_single * (1 - 1 / sessions)
-    return _reliability(squares, noise)
+    return reliability(squares, noise)
 
 
 def within_noise(sample: Sample) -> Floats:
@@ -70,16 +70,17 @@ def within_reliability(squares: Floats, sums: Floats, n_clicks: int) -> Floats:
     """Return the part of Σ_q S_cc(q) that is not due to sampling, from sums of `within_noise`; as above."""
     own, few = sums[..., :n_clicks], sums[..., n_clicks : 2 * n_clicks]
     n_few, single = sums[..., -2:-1], sums[..., -1:]
-    return _reliability(squares, own + _pooled(few, n_few, single) * single)
+    return reliability(squares, own + pooled_variance(few, n_few, single) * single)
 
 
-def _pooled(few: Floats, n_few: Floats, single: Floats) -> Floats:
+def pooled_variance(few: Floats, n_few: Floats, single: Floats) -> Floats:
     """Return the variance assumed for a configuration with one session; 0 where there is none."""
     pooled = np.divide(few, n_few, out=np.full(few.shape, np.nan), where=n_few > 0)
     return np.where(single > 0, pooled, 0.0)
 
 
-def _reliability(squares: Floats, noise: Floats) -> Floats:
+def reliability(squares: Floats, noise: Floats) -> Floats:
+    """Return the part of sums of squares that is no noise, at most 1; NaN where noise explains all."""
     left = squares - noise
     real = (left > ROUNDING * squares) & (squares > 0)  # false for NaN
     part: Floats = np.divide(left, squares, out=np.full(left.shape, np.nan), where=real)
@@ -87,16 +88,27 @@ def _reliability(squares: Floats, noise: Floats) -> Floats:
 
 
 def _variances(sample: Sample) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return (C, N) variances, 0 where there is one session; which have one session; which have few."""
-    single = sample.sessions < 2
-    variances = np.where(single, 0.0, np.ascontiguousarray(sample.click_variances.T))
-    return variances, single, ~single & _has_few(sample)
+    return list_variances(sample.click_variances, sample.sessions)
 
 
-def _has_few(sample: Sample) -> NDArray[np.bool_]:
-    repeated = np.sort(sample.sessions[sample.sessions >= 2])
+def list_variances(
+    variances: Floats, sessions: Integers
+) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return (C, N) variances, 0 where there is one session; which have one session; which have few.
+
+    Parameters
+    ----------
+    variances, sessions
+        (N, C) variances between the sessions of each list, and (N,) their number.
+    """
+    single = sessions < 2
+    return np.where(single, 0.0, np.ascontiguousarray(variances.T)), single, ~single & _has_few(sessions)
+
+
+def _has_few(sessions: Integers) -> NDArray[np.bool_]:
+    repeated = np.sort(sessions[sessions >= 2])
     limit = repeated[min(POOLED_CONFIGURATIONS, len(repeated)) - 1] if len(repeated) else 0
-    return sample.sessions <= limit
+    return sessions <= limit
 
 
 def _by_query(sample: Sample, terms: Sequence[NDArray[Any]]) -> Floats:

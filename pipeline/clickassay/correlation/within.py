@@ -1,0 +1,263 @@
+"""Correlation within queries (method 8.1): whether a metric prefers the list that users prefer.
+
+A group is a query of a market with two judged lists or more. Only differences within groups count, and lists
+of all markets together are the sum over all groups. A unit is what is left out for intervals: the text of a
+query in all its markets, or the intent that it belongs to.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import Floats, Integers, Sample, SampleKey, Split
+from clickassay.correlation.uncertainty.noise import list_variances, pooled_variance, reliability
+from clickassay.correlation.weighted import QUERIES_AT_ONCE, ratio, without_rounding
+
+HALF_KNOWN = 4
+"""A list with so many sessions has half the weight of a list whose clicks are known exactly."""
+
+NO_GROUP = "no query has two judged lists"
+CLICKS_SAME = "the click metric is the same in all lists of each query"
+EDITORIAL_SAME = "the editorial metric is the same in all lists of each query"
+
+Masks = NDArray[np.bool_]
+
+
+def list_weights(sessions: Integers) -> Floats:
+    """Return w = n / (n + 4), 0..1: about the precision with which the clicks on a list are known."""
+    weights: Floats = sessions / (sessions + HALF_KNOWN)
+    return weights
+
+
+@dataclass(frozen=True)
+class GroupSums:
+    """Additive sums of the G groups of one depth and judge.
+
+    Attributes
+    ----------
+    names
+        (G,) the unit that each group belongs to.
+    units
+        (G,) the place of that name among all, sorted.
+    n_lists, n_sessions
+        (G,) lists of each group, and their sessions.
+    values
+        (G, K) sums over the lists of each group: see `WithinSums`.
+    """
+
+    names: tuple[str, ...]
+    units: Integers
+    n_lists: Integers
+    n_sessions: Integers
+    values: Floats
+
+    def by_unit(self, chosen: Masks) -> Floats:
+        """Return the (U, K) sums of each unit over the chosen groups, in the order of the units' names."""
+        rows = np.flatnonzero(chosen)
+        rows = rows[np.argsort(self.units[rows], kind="stable")]
+        starts = np.flatnonzero(np.diff(self.units[rows], prepend=-1))
+        if len(starts) == len(rows):  # each group is a unit
+            return self.values[rows]
+        sums: Floats = np.add.reduceat(self.values[rows], starts, axis=0)
+        return sums
+
+
+def joined(parts: Sequence[GroupSums]) -> GroupSums:
+    """Return the groups of several markets together."""
+    names = tuple(name for part in parts for name in part.names)
+    counts = ("n_lists", "n_sessions", "values")
+    return GroupSums(
+        names, _places(names), *(np.concatenate([getattr(one, of) for one in parts]) for of in counts)
+    )
+
+
+def _places(names: Sequence[str]) -> Integers:
+    place = {name: at for at, name in enumerate(sorted(set(names)))}
+    return np.array([place[name] for name in names], np.int64)
+
+
+@dataclass(frozen=True)
+class WithinSums:
+    """Sums over groups, with w the weight of a list, W the sum of weights of its group, means weighted by w.
+
+    Attributes
+    ----------
+    squares_y, squares_x, products
+        (..., C) sums of w (c - mean)², (..., E) of w (e - mean)², and (..., C, E) of w (c - mean)(e - mean).
+    noise, single
+        (..., C) sums of w (1 - w/W) s²/n over lists with two sessions or more; (..., 1) sums of w (1 - w/W)
+        over lists with one, whose s² is not known.
+    few, n_few
+        (..., C) sums of s² of lists with few sessions, and (..., 1) their number: their mean stands for it.
+    null_squares, null_products
+        (..., 1) and (..., E): as `squares_y` and `products` of SS if clicks ignored the grades, with chance.
+    """
+
+    squares_y: Floats
+    squares_x: Floats
+    products: Floats
+    noise: Floats
+    few: Floats
+    n_few: Floats
+    single: Floats
+    null_squares: Floats
+    null_products: Floats
+
+    @property
+    def correlations(self) -> Floats:
+        """(..., C, E) correlations within queries; NaN where a metric does not vary within any group."""
+        return ratio(self.products, self.squares_y, self.squares_x)
+
+    @property
+    def reliabilities(self) -> Floats:
+        """(..., C) part of `squares_y` that is not due to sampling; NaN where sampling explains all."""
+        unknown = pooled_variance(self.few, self.n_few, self.single) * self.single
+        return reliability(self.squares_y, self.noise + unknown)
+
+    @property
+    def nulls(self) -> Floats:
+        """(..., E) correlations of SS if clicks ignored the grades."""
+        found: Floats = ratio(self.null_products[..., None, :], self.null_squares, self.squares_x)[..., 0, :]
+        return found
+
+
+def split_within(sums: Floats, n_clicks: int, n_editorial: int) -> WithinSums:
+    """Split (..., K) sums of `group_sums` for C click and E editorial metrics."""
+    both = n_clicks * n_editorial
+    sizes = (n_clicks, n_editorial, both, n_clicks, n_clicks, 1, 1, 1, n_editorial)
+    parts = np.split(sums, np.cumsum(sizes)[:-1], axis=-1)
+    parts[2] = parts[2].reshape(*sums.shape[:-1], n_clicks, n_editorial)
+    return WithinSums(*parts)
+
+
+def group_sums(sample: Sample, intents: Mapping[str, str] | None = None) -> tuple[GroupSums, Integers]:
+    """Return the sums of the groups of a sample, and the (G,) index of the query of each.
+
+    Parameters
+    ----------
+    intents
+        The intent of each query that has one; another query is its own unit.
+    """
+    counts = np.bincount(sample.query_index, minlength=len(sample.queries))
+    queries = np.flatnonzero(counts >= 2)
+    rows = np.flatnonzero(counts[sample.query_index] >= 2)
+    sizes = counts[queries]
+    sessions, starts = sample.sessions[rows], np.cumsum(sizes) - sizes
+    n_sessions = np.add.reduceat(sessions, starts) if len(rows) else sizes
+    names = tuple(_unit(sample.queries[query], intents or {}) for query in queries)
+    units = _places(names) if intents else np.arange(len(names))  # queries are sorted
+    values = _sums(sample, rows, starts) if len(rows) else np.zeros((0, len(_no_rows(sample))))
+    return GroupSums(names, units, sizes, n_sessions, values), queries
+
+
+def _unit(query: str, intents: Mapping[str, str]) -> str:
+    """Return the name of a unit: names of intents and of queries never meet."""
+    return f"intent {intents[query]}" if query in intents else f"query {query}"
+
+
+def _no_rows(sample: Sample) -> Floats:
+    n_clicks, n_editorial = len(sample.click_names), len(sample.editorial_names)
+    return np.zeros(3 * n_clicks + 2 * n_editorial + n_clicks * n_editorial + 3)
+
+
+def _sums(sample: Sample, rows: Integers, starts: Integers) -> Floats:
+    """Return the (G, K) sums of the groups that begin at these `rows`."""
+    sessions = sample.sessions[rows]
+    weights = list_weights(sessions)
+    whole = np.repeat(np.add.reduceat(weights, starts), np.diff([*starts, len(rows)]))
+    left = weights * (1 - weights / whole)  # what centring leaves of the noise of a list
+    y, x, null = (
+        _centred(values[rows].T, weights, starts)
+        for values in (sample.click_values, sample.editorial_values, sample.null_success[:, None])
+    )
+    own, single, few = list_variances(sample.click_variances[rows], sessions)
+    success = sample.null_success[rows]
+    chance = left * success * (1 - success) / sessions
+    columns = (y, x, null, own, np.stack([weights, left / sessions, left * single, few, chance]))
+    sums = np.empty((len(starts), len(_no_rows(sample))))
+    ends = np.append(starts, len(rows))
+    for first in range(0, len(starts), QUERIES_AT_ONCE):  # products of all rows would not fit the caches
+        block = slice(first, first + QUERIES_AT_ONCE)
+        part = slice(starts[first], ends[min(first + QUERIES_AT_ONCE, len(starts))])
+        terms = _terms(*(column[:, part] for column in columns))
+        added = [np.add.reduceat(term, starts[block] - starts[first], axis=1) for term in terms]
+        sums[block] = np.concatenate(added).T
+    return sums
+
+
+def _terms(y: Floats, x: Floats, null: Floats, own: Floats, of_lists: Floats) -> list[Floats]:
+    weights, of_noise, single, few, chance = of_lists
+    weighted, null_weighted = y * weights, null * weights
+    products = [row * x for row in weighted]
+    noise = [own * of_noise, own * few, few[None], single[None]]
+    return [
+        weighted * y, x * weights * x, *products, *noise, null_weighted * null + chance, null_weighted * x
+    ]  # fmt: skip
+
+
+def _centred(values: Floats, weights: Floats, starts: Integers) -> Floats:
+    """Return the (M, n) deviations from the weighted mean of their group; exactly 0 where all are equal."""
+    columns = np.ascontiguousarray(values)
+    sizes = np.diff([*starts, columns.shape[1]])
+    means = np.add.reduceat(columns * weights, starts, axis=1) / np.add.reduceat(weights, starts)
+    scale = np.abs(columns).max(axis=1, keepdims=True)
+    return without_rounding(columns - np.repeat(means, sizes, axis=1), scale)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The groups of a market, or of all markets together, at one depth and judge.
+
+    Attributes
+    ----------
+    key
+        Market, depth and judge; the market is ``all`` for all markets together.
+    click_names, editorial_names
+        The metrics.
+    groups
+        The sums of its groups.
+    classes
+        By split and class: which groups belong to it.
+    """
+
+    key: SampleKey
+    click_names: tuple[str, ...]
+    editorial_names: tuple[str, ...]
+    groups: GroupSums
+    classes: Mapping[tuple[str, str], Masks]
+
+    def correlations(self, sums: Floats) -> Floats:
+        """Return the (..., C, E) correlations of (..., K) sums."""
+        return self.split(sums).correlations
+
+    def split(self, sums: Floats) -> WithinSums:
+        """Return (..., K) sums by what they are."""
+        return split_within(sums, len(self.click_names), len(self.editorial_names))
+
+
+def place_of(sample: Sample, splits: Sequence[Split], intents: Mapping[str, str] | None = None) -> Place:
+    """Return the groups of a sample and the classes of its queries."""
+    groups, queries = group_sums(sample, intents)
+    classes = {
+        (split.name, label): split.labels[queries] == place
+        for split in splits
+        for place, label in enumerate(split.classes)
+    }
+    return Place(sample.key, sample.click_names, sample.editorial_names, groups, classes)
+
+
+def all_markets(places: Sequence[Place]) -> Place:
+    """Return the groups of several markets, of one depth and judge, as one place."""
+    names = dict.fromkeys(name for place in places for name in place.classes)
+    classes = {
+        name: np.concatenate(
+            [place.classes.get(name, np.zeros(len(place.groups.names), bool)) for place in places]
+        )
+        for name in names
+    }
+    first = places[0]
+    key = replace(first.key, market=EVERY)
+    return replace(first, key=key, groups=joined([place.groups for place in places]), classes=classes)
