@@ -95,8 +95,8 @@ def within_comparisons(place: Place) -> pl.DataFrame:
     if not len(contributions):
         return WITHIN_COMPARISONS.empty()
     a, b = _pairs(place)
-    found = place.correlations(contributions.sum(axis=0))
-    difference = no_rounding(found[:, a] - found[:, b])
+    values = place.correlations(contributions.sum(axis=0))
+    difference = no_rounding(values[:, a] - values[:, b])
     spread = _spread(contributions, difference, (a, b), place.correlations)
     return WITHIN_COMPARISONS.canonical(_rows(place, difference, spread))
 

@@ -120,8 +120,8 @@ class WithinSums:
     @property
     def nulls(self) -> Floats:
         """(..., E) correlations of SS if clicks ignored the grades."""
-        found: Floats = ratio(self.null_products[..., None, :], self.null_squares, self.squares_x)[..., 0, :]
-        return found
+        nulls: Floats = ratio(self.null_products[..., None, :], self.null_squares, self.squares_x)[..., 0, :]
+        return nulls
 
 
 def split_within(sums: Floats, n_clicks: int, n_editorial: int) -> WithinSums:

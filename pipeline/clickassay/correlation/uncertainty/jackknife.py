@@ -172,8 +172,8 @@ def difference_bounds(values: Floats, spread: Spread, confidence: float | Floats
     """Return the ends of intervals of differences that hold for a family at once; as `difference_interval`.
 
     With Satterthwaite's own degrees of freedom: four times as many are for tests of 0, and make intervals of
-    all pairs hold together in 79 to 97 % of samples instead of 95 %. So an interval may contain 0 where a test
-    finds the difference significant.
+    all pairs hold together in 79 to 97 % of samples instead of 95 %. So an interval may contain 0 where a
+    test finds the difference significant.
     """
     return _around(values, spread, spread.degrees, confidence)
 
