@@ -21,7 +21,7 @@ REACH = 100
 ROOM_FOR_NOISE = 0.05
 """Below this reliability the highest possible correlation is not given: too little is left to divide by."""
 
-Quantity = Literal["correlation", "correlation of differences"]
+Quantity = Literal["correlation", "correlation of differences", "correlation within queries"]
 """Metrics are ranked by their correlation with clicks, or by that of differences between two rankings."""
 
 
@@ -264,17 +264,30 @@ def rank_differences(run: Run, sample: SampleKey, click: str | None = None) -> R
     return _rank(run, "correlation of differences", sample, click or run.click)
 
 
+def rank_within(run: Run, place: SampleKey, click: str | None = None) -> Ranking:
+    """Rank by the correlation within queries, of a market or of all markets together."""
+    return _rank(run, "correlation within queries", place, click or run.click)
+
+
 def _values(run: Run, quantity: Quantity) -> pl.DataFrame:
     """Return the table of the values that metrics are ranked by, in a column ``correlation``."""
-    if quantity == "correlation":
-        return run.competing("correlations").filter(split=EVERY)
-    return run.competing("differences").rename({"exact": "correlation"})
+    if quantity == "correlation of differences":
+        return run.competing("differences").rename({"exact": "correlation"})
+    table = "correlations" if quantity == "correlation" else "within"
+    return run.competing(table).filter(split=EVERY)
+
+
+_PAIRS: Mapping[Quantity, str] = {
+    "correlation": "comparisons",
+    "correlation of differences": "difference_comparisons",
+    "correlation within queries": "within_comparisons",
+}
+"""The tables of the differences between metrics."""
 
 
 def _rank(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> Ranking:
-    rows = _values(run, quantity)
-    pairs = run.competing("comparisons" if quantity == "correlation" else "difference_comparisons")
-    own, tests = (sample.rows(frame).filter(click_metric=click) for frame in (rows, pairs))
+    tables = (_values(run, quantity), run.competing(_PAIRS[quantity]))
+    own, tests = (sample.rows(table).filter(click_metric=click) for table in tables)
     by_metric = {row["editorial_metric"]: row for row in own.iter_rows(named=True)}
     ordered = [by_metric[name] for name in in_order(tuple(by_metric), (*run.editorial, *BASELINES))]
     known = sorted((_competitor(row) for row in ordered if row["correlation"] is not None), key=_falling)

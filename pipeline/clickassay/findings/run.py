@@ -33,7 +33,9 @@ from clickassay.metrics.editorial import EDITORIAL_METRICS
 OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
 """Splits whose classes are not values of an attribute that the user gave, but for yes and no."""
 
-COMPETING = ("correlations", "comparisons", "differences", "difference_comparisons")
+COMPETING = (
+    "correlations", "comparisons", "differences", "difference_comparisons", "within", "within_comparisons"
+)  # fmt: skip
 """Tables in which baselines compete with the other metrics."""
 
 _PARTS = ("inputs", "settings", "versions")
@@ -73,6 +75,13 @@ class Run:
     def headline(self) -> SampleKey | None:
         """The sample of the headline; None where no session was kept anywhere."""
         return next(iter(self.samples), None)
+
+    @cached_property
+    def places(self) -> tuple[SampleKey, ...]:
+        """The markets, and all markets together, that have correlations within queries."""
+        known = self.tables["within"].filter(pl.col("n_queries") > 0)
+        keys = known.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS)
+        return tuple(SampleKey(*row) for row in keys.iter_rows())
 
     @property
     def headline_samples(self) -> tuple[SampleKey, ...]:

@@ -14,7 +14,7 @@ from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
 from clickassay.findings.claims import Claim
 from clickassay.findings.decision import decide
 from clickassay.findings.draw import Findings, verdict_of
-from clickassay.findings.ranking import Ranking, highest_possible, rank, rank_differences
+from clickassay.findings.ranking import Ranking, highest_possible, rank, rank_differences, rank_within
 from clickassay.findings.run import Run
 
 Record = dict[str, Any]
@@ -22,12 +22,8 @@ Record = dict[str, Any]
 
 def with_findings(run: Run, findings: Findings) -> Run:
     """Return a run with the tables `ranking`, `claims` and `verdict`, for all of its samples."""
-    rankings = [
-        ranked(run, sample, click)
-        for sample in run.samples
-        for click in run.clicks
-        for ranked in (rank, rank_differences)
-    ]
+    keys = {rank: run.samples, rank_differences: run.samples, rank_within: run.places}
+    rankings = [ranked(run, key, click) for ranked in keys for key in keys[ranked] for click in run.clicks]
     tables = {
         RANKING: (row for ranking in rankings for row in _ranking_rows(ranking)),
         CLAIMS: (_claim_row(run, ranking) for ranking in rankings),

@@ -11,13 +11,17 @@ from support.reports.report_tables import run_info, run_tables
 from support.reports.verdict_world import correlations, found_in, pairs, run_of
 
 BASELINES = {"MeanGrade", "MeanGrade@1", "P@1"}
-VALUES, TESTS = ("correlations", "differences"), ("comparisons", "difference_comparisons")
-QUANTITIES = ("correlation", "correlation of differences")
+VALUES = ("correlations", "differences", "within")
+TESTS = ("comparisons", "difference_comparisons", "within_comparisons")
+QUANTITIES = ("correlation", "correlation of differences", "correlation within queries")
 
 
 @pytest.fixture(scope="module")
 def whole():
-    run, findings = drawn(run_tables(), run_info())
+    tables = run_tables()
+    within = tables["correlations"].with_columns(ceiling=pl.lit(0.5), sign_agreement=pl.lit(0.6))
+    tables = {**tables, "within": within, "within_comparisons": tables["comparisons"]}
+    run, findings = drawn(tables, run_info())
     return run, findings, with_findings(run, findings)
 
 
@@ -25,7 +29,7 @@ def rows_of(tables, quantity):
     """The overall values and the tests of a quantity, as rows."""
     at = QUANTITIES.index(quantity)
     values = tables[VALUES[at]]
-    values = values.filter(split="all") if at == 0 else values.rename({"exact": "correlation"})
+    values = values.rename({"exact": "correlation"}) if at == 1 else values.filter(split="all")
     return values.to_dicts(), tables[TESTS[at]].to_dicts()
 
 

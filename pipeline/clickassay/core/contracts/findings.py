@@ -14,7 +14,9 @@ from clickassay.core.contracts.columns import (
 from clickassay.core.contracts.form import Column, Table
 
 QUANTITY = Column(
-    "quantity", pl.String, "correlation (with clicks), or correlation of differences (between two rankings)"
+    "quantity",
+    pl.String,
+    "correlation (with clicks), of differences (between two rankings), or within queries",
 )
 
 RANKING = Table(

@@ -1,0 +1,53 @@
+"""What the page on method says of correlations within queries, against the committed result."""
+
+import re
+
+import polars as pl
+import pytest
+
+from support.places import ROOT
+
+BENCHMARKS = "benchmarks.promises"
+RESULT = ROOT / "reports" / "calibration" / "verdict.csv"
+
+
+@pytest.fixture(scope="module")
+def table():
+    return pl.read_csv(RESULT)
+
+
+def test_the_method_states_the_figures_of_the_committed_result(table):
+    text = " ".join((ROOT / "docs/explanation/method.md").read_text(encoding="utf-8").split())
+    (stated,) = re.findall(
+        r"In (\d+) simulated samples each of six kinds of logs and 60, 200 and 1,000 queries, intervals held "
+        r"the true value in ([\d.]+) to ([\d.]+) %, and all ten simultaneous intervals of differences in "
+        r"([\d.]+) to ([\d.]+) %. It found ([\d.]+) times as many significant differences as the closed "
+        r"form; any was found in ([\d.]+) % where there was none .at 60 queries in up to ([\d.]+) %",
+        text,
+    )
+    assert table.height == 6 * 3
+    assert table["samples"].unique().to_list() == [int(stated[0])]
+    shares = [
+        *(100 * end for name in ("held", "jointly") for end in (table[name].min(), table[name].max())),
+        table["pairs"].sum() / table["pairs_closed_form"].sum(),
+        100 * table["any_of_none"].mean(),
+        100 * table.filter(queries=60)["any_of_none"].max(),
+    ]
+    assert list(stated[1:]) == [f"{share:.1f}" for share in shares]
+
+
+def test_the_promises_are_kept(table):
+    assert table["jointly"].min() >= 0.93
+    assert table["held"].is_between(0.93, 0.97).all()
+    assert table.filter(pl.col("queries") >= 200)["any_of_none"].max() <= 0.06
+    large = table.filter(queries=1000)
+    assert (large["pairs"] > 1.5 * large["pairs_closed_form"]).all()
+
+
+def test_samples_of_a_small_world_have_a_row_each(benchmark_module):
+    verdict = benchmark_module("verdict")
+    rows = verdict.of_task(verdict.Task(verdict.KINDS[0], 60, 0, 2, seed=1))
+    assert rows.height == 2
+    assert rows["held"].is_between(0, 1).all()
+    truth = verdict.true_values(verdict.KINDS[0].pool(1))
+    assert ((truth > 0) & (truth < 1)).all()
