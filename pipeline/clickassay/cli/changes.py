@@ -10,7 +10,13 @@ from clickassay.core.records import SampleKey
 from clickassay.studies.runs_compared.compare import RunComparison
 from clickassay.studies.runs_compared.numbers import INTERVALS, NO_VALUE
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
-from clickassay.studies.runs_compared.words import alone_words, headline, not_computed, uneven_words
+from clickassay.studies.runs_compared.words import (
+    alone_words,
+    decision_sentence,
+    headline,
+    not_computed,
+    uneven_words,
+)
 
 MOST_ROWS = 40
 """Rows of a table that are shown, the largest changes first; CSV and JSON have them all."""
@@ -24,7 +30,8 @@ _FLIPS = (
 
 
 def show_changes(comparison: RunComparison) -> None:
-    """Show all changes: sentences first, then a table of each kind."""
+    """Show all changes: the decision, sentences, then a table of each kind."""
+    say(decision_sentence(comparison))
     say(headline(comparison))
     if uneven := uneven_words(comparison.sizes):
         say(uneven)

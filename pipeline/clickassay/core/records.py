@@ -80,7 +80,7 @@ class SampleChoice:
 ANY_SAMPLE = SampleChoice()
 
 
-class Measured(Protocol):
+class NamedMetrics(Protocol):
     """Judged configurations of a key, with the names of their click metrics and editorial metrics."""
 
     @property

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import COMPARISONS, DIFFERENCE_COMPARISONS, WITHIN_COMPARISONS
-from clickassay.core.records import Floats, Integers, Measured, Sample
+from clickassay.core.records import Floats, Integers, NamedMetrics, Sample
 from clickassay.core.special import ndtri, stdtrit
 from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
@@ -25,7 +25,7 @@ from clickassay.correlation.uncertainty.jackknife import (
 from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm, together_confidence
 from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, correlation_matrix, sample_moments
-from clickassay.correlation.within import Place
+from clickassay.correlation.within import QueryGroups
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -84,7 +84,7 @@ def difference_comparisons(sample: Sample) -> pl.DataFrame:
     return DIFFERENCE_COMPARISONS.canonical(_rows(sample, difference, spread))
 
 
-def within_comparisons(place: Place) -> pl.DataFrame:
+def within_comparisons(place: QueryGroups) -> pl.DataFrame:
     """Compare every two editorial metrics by their correlation within queries (method 8.1).
 
     Returns
@@ -101,12 +101,14 @@ def within_comparisons(place: Place) -> pl.DataFrame:
     return WITHIN_COMPARISONS.canonical(_rows(place, difference, spread))
 
 
-def _pairs(sample: Measured) -> Pairs:
+def _pairs(sample: NamedMetrics) -> Pairs:
     a, b = np.triu_indices(len(sample.editorial_names), k=1)
     return a, b
 
 
-def _rows(sample: Measured, difference: Floats, spread: Spread, *, heavy_tail: bool = False) -> pl.DataFrame:
+def _rows(
+    sample: NamedMetrics, difference: Floats, spread: Spread, *, heavy_tail: bool = False
+) -> pl.DataFrame:
     """Return (C, P) differences as rows: click metrics, then pairs in the order of the editorial metrics."""
     a, b = _pairs(sample)
     columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy_tail)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS, DIFFERENCES, DRAWS, WITHIN
-from clickassay.core.records import Floats, Measured, Sample, Split, pairs_of
+from clickassay.core.records import Floats, NamedMetrics, Sample, Split, pairs_of
 from clickassay.core.seeds import child
 from clickassay.correlation.estimates import Estimates, Statistic, estimates
 from clickassay.correlation.rankers import (
@@ -38,7 +38,7 @@ from clickassay.correlation.weighted import (
     null_of_deviations,
     sample_moments,
 )
-from clickassay.correlation.within import CLICKS_SAME, EDITORIAL_SAME, NO_GROUP, Place, WithinSums
+from clickassay.correlation.within import CLICKS_SAME, EDITORIAL_SAME, NO_GROUP, QueryGroups, WithinSums
 
 
 def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None = None) -> pl.DataFrame:
@@ -134,7 +134,7 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
     return _Rows(columns, {"reason": reasons, "caution": caution_texts}, constants)
 
 
-def _uses_grades(sample: Measured) -> NDArray[np.bool_]:
+def _uses_grades(sample: NamedMetrics) -> NDArray[np.bool_]:
     """Return (C, 1): whether it is SS, which correlates even with clicks that ignore the grades."""
     return np.array([[name == "SS"] for name in sample.click_names])
 
@@ -227,7 +227,7 @@ def _within_estimates(sample: Sample, exact: Floats, covariances: Floats) -> Est
     return estimates(exact, contributions, statistic, null=null)
 
 
-def within(place: Place) -> pl.DataFrame:
+def within(place: QueryGroups) -> pl.DataFrame:
     """Compute the correlations within queries of every class of a market, or of all markets (method 8.1).
 
     Returns
@@ -242,7 +242,7 @@ def within(place: Place) -> pl.DataFrame:
 _ALL = (EVERY, EVERY)
 
 
-def _within_rows(place: Place, name: tuple[str, str], chosen: NDArray[np.bool_]) -> pl.DataFrame:
+def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.bool_]) -> pl.DataFrame:
     contributions = place.groups.by_unit(chosen)
     parts = place.split(contributions.sum(axis=0))
     nulls = np.where(_uses_grades(place), parts.nulls, 0.0)
@@ -270,7 +270,7 @@ def _within_rows(place: Place, name: tuple[str, str], chosen: NDArray[np.bool_])
     )
 
 
-def _estimates_within(place: Place, contributions: Floats, nulls: Floats) -> Estimates:
+def _estimates_within(place: QueryGroups, contributions: Floats, nulls: Floats) -> Estimates:
     def statistic(sums: Floats) -> tuple[Floats, Floats]:
         parts = place.split(sums)
         return parts.correlations, parts.reliabilities
@@ -290,7 +290,7 @@ def _reasons_within(parts: WithinSums, n_units: int) -> list[str | None]:
     return [reason(click, editorial) for click in parts.squares_y for editorial in parts.squares_x]
 
 
-def _pairs(sample: Measured, columns: dict[str, Floats]) -> pl.DataFrame:
+def _pairs(sample: NamedMetrics, columns: dict[str, Floats]) -> pl.DataFrame:
     """Return one row per click metric and editorial metric, from (..., C, E) arrays."""
     pairs = pairs_of(sample.click_names, sample.editorial_names)
     values = {name: array.ravel() for name, array in columns.items()}
@@ -299,7 +299,7 @@ def _pairs(sample: Measured, columns: dict[str, Floats]) -> pl.DataFrame:
     return with_sample_columns(sample, pl.DataFrame({**names, **values}))
 
 
-def with_sample_columns(sample: Measured, frame: pl.DataFrame) -> pl.DataFrame:
+def with_sample_columns(sample: NamedMetrics, frame: pl.DataFrame) -> pl.DataFrame:
     """Add the columns market, depth and judge, and write null where there is no value."""
     return frame.with_columns(
         pl.col(pl.Float64).fill_nan(None),

@@ -208,7 +208,7 @@ def _centred(values: Floats, weights: Floats, starts: Integers) -> Floats:
 
 
 @dataclass(frozen=True)
-class Place:
+class QueryGroups:
     """The groups of a market, or of all markets together, at one depth and judge.
 
     Attributes
@@ -238,7 +238,9 @@ class Place:
         return split_within(sums, len(self.click_names), len(self.editorial_names))
 
 
-def place_of(sample: Sample, splits: Sequence[Split], intents: Mapping[str, str] | None = None) -> Place:
+def place_of(
+    sample: Sample, splits: Sequence[Split], intents: Mapping[str, str] | None = None
+) -> QueryGroups:
     """Return the groups of a sample and the classes of its queries."""
     groups, queries = group_sums(sample, intents)
     classes = {
@@ -246,10 +248,10 @@ def place_of(sample: Sample, splits: Sequence[Split], intents: Mapping[str, str]
         for split in splits
         for place, label in enumerate(split.classes)
     }
-    return Place(sample.key, sample.click_names, sample.editorial_names, groups, classes)
+    return QueryGroups(sample.key, sample.click_names, sample.editorial_names, groups, classes)
 
 
-def all_markets(places: Sequence[Place]) -> Place:
+def all_markets(places: Sequence[QueryGroups]) -> QueryGroups:
     """Return the groups of several markets, of one depth and judge, as one place."""
     names = dict.fromkeys(name for place in places for name in place.classes)
     classes = {

@@ -27,7 +27,7 @@ from clickassay.correlation.judges.agreement import agreement, confusion, judge_
 from clickassay.correlation.judges.disagreements import judge_disagreements
 from clickassay.correlation.tables import correlations, differences, within
 from clickassay.correlation.weighted import sample_moments
-from clickassay.correlation.within import Place, all_markets, place_of
+from clickassay.correlation.within import QueryGroups, all_markets, place_of
 from clickassay.health.checks import health_table, refuse_stops
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.health import in_order, judged_log, log_measures, run_health
@@ -172,7 +172,7 @@ def _correlate(
 
 def _within(strata: Strata, attributes: pl.DataFrame | None) -> Frames:
     """Return the tables of correlations within queries: by market, and of several together."""
-    by_judge: dict[tuple[int, str], list[Place]] = {}
+    by_judge: dict[tuple[int, str], list[QueryGroups]] = {}
     for sample in strata.samples:
         place = place_of(sample, query_splits(sample, attributes)[0])
         by_judge.setdefault((sample.key.depth, sample.key.judge), []).append(place)

@@ -1,8 +1,9 @@
 """Changes between two finished runs: inputs, settings, versions, sizes, every mean and correlation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -19,6 +20,8 @@ REVERSED, GAINED, LOST = "reversed", "newly significant", "no longer significant
 UNEVEN = 1.1
 """Factor above which sessions per configuration count as different: the noise of clicks differs then."""
 
+Row = Mapping[str, Any]
+
 _SIZES = ("n_queries", "n_configurations", "n_sessions", "n_all_sessions", "coverage")
 
 
@@ -30,6 +33,8 @@ class RunComparison:
     ----------
     a, b
         Their folders.
+    decisions
+        The decision of each by its headline sample: the row of ``verdict``; None where nothing is judged.
     entries
         All inputs; settings, versions and other records that differ.
     sizes
@@ -46,6 +51,7 @@ class RunComparison:
 
     a: Path
     b: Path
+    decisions: tuple[Row | None, Row | None]
     entries: tuple[RecordedPair, ...]
     sizes: pl.DataFrame
     overlap: pl.DataFrame
@@ -70,6 +76,7 @@ def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunCom
     return RunComparison(
         a=a,
         b=b,
+        decisions=(_decision(runs[0]), _decision(runs[1])),
         entries=entries(*runs),
         sizes=_sizes(*(options.rows(run.tables["statistics"]) for run in runs)),
         overlap=overlap,
@@ -77,6 +84,10 @@ def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunCom
         flips=_flips(*(options.rows(run.tables["comparisons"]) for run in runs)),
         highest=_highest(runs, options),
     )
+
+
+def _decision(run: Run) -> Row | None:
+    return next(run.tables["verdict"].filter(place=1).iter_rows(named=True), None)
 
 
 def _sizes(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:

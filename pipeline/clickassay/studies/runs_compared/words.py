@@ -50,6 +50,33 @@ def headline(diff: RunComparison) -> str:
     return " ".join(sentences(diff))
 
 
+_DECISIONS = {
+    "log_at_fault": "fix the log",
+    "cannot_decide": "the log cannot decide",
+    "choose_click_metric": "choose a click metric",
+    "switch": "switch to {subject}",
+    "keep": "keep {subject}",
+    "baseline_better": "{subject} alone is better",
+    "use": "use {subject}",
+    "no_metric_better": "no metric is better than a baseline",
+}
+"""Kinds of decisions in a few words; docs/reference/summary.md defines each."""
+
+
+def decision_sentence(diff: RunComparison) -> str:
+    """Return whether the decision of the second run is the same."""
+    before, after = (_decision_words(decision) for decision in diff.decisions)
+    if before == after:
+        return f"The decision is the same: {after}."
+    return f"The decision has changed: {before} in A, {after} in B."
+
+
+def _decision_words(decision: Mapping[str, Any] | None) -> str:
+    if decision is None:
+        return _DECISIONS["cannot_decide"]
+    return _DECISIONS[decision["decision"]].format(subject=visible(decision["subject"] or ""))
+
+
 def beyond_noise(diff: RunComparison) -> tuple[str, str]:
     """Return what changed beyond noise as a title without a full stop, and a sentence on what did not."""
     compared = diff.numbers.filter(pl.col("change").is_not_null())

@@ -19,7 +19,7 @@ from clickassay.studies.runs_compared.report.page import (
     write_comparison,
 )
 from clickassay.studies.runs_compared.report.sections import is_share
-from clickassay.studies.runs_compared.words import headline, sentences
+from clickassay.studies.runs_compared.words import decision_sentence, headline, sentences
 from support.reports.harmful import HARMS
 from support.reports.report_runs import Page
 from support.runs.given_runs import changed_info, changed_table, judgments, made
@@ -48,6 +48,9 @@ def page(report):
     return Page(comparison_html(report))
 
 
+SAME_DECISION = "The decision is the same: no metric is better than a baseline."
+
+
 def sections(report):
     return {section.name: section for section in report.sections}
 
@@ -65,7 +68,8 @@ def test_the_title_says_what_changed_beyond_noise_and_the_lead_what_did_not(foun
     assert said
     assert f"metrics {said}" in report.title
     assert ", SS fell, correlations rose and fell" in report.title  # SS uses the grades
-    assert report.lead == ""
+    assert report.lead == decision_sentence(found)
+    assert report.lead.startswith("The decision has changed: ")
     assert " ".join(report.sentences) == headline(found)
 
 
@@ -76,7 +80,7 @@ def test_the_lead_says_what_did_not_change_beyond_noise(whole, tmp_path):
     other = changed_table(whole, tmp_path / "other", "correlations", lowered)
     found = build_comparison(compare_runs(whole, other), "")
     assert found.title == "Beyond noise: correlations fell"
-    assert found.lead == "Metrics and clicks did not change beyond noise."
+    assert found.lead == f"{SAME_DECISION} Metrics and clicks did not change beyond noise."
     one = compare_runs(whole, other, DiffOptions(metrics=("ERR",)))
     assert build_comparison(one, "").title == "Beyond noise: correlations of ERR fell"
 
@@ -95,7 +99,7 @@ def test_only_sizes_that_changed_are_shown(whole, halves):
 
 def test_nothing_beyond_noise_is_the_title_of_runs_that_are_the_same():
     same = build_comparison(compare_runs(sample(), sample()), "")
-    assert (same.title, same.lead) == ("Nothing changed beyond noise", "")
+    assert (same.title, same.lead) == ("Nothing changed beyond noise", SAME_DECISION)
     assert "Inputs, settings and versions are the same." in sections(same)["asked"].reading
 
 

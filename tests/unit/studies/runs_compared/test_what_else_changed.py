@@ -1,11 +1,15 @@
 """What else differs between two runs: the order of metrics, inputs, settings, versions, sizes."""
 
+from dataclasses import replace
+from typing import get_args
+
 import polars as pl
 import pytest
 
+from clickassay.findings.decision import Kind
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.numbers import DiffOptions
-from clickassay.studies.runs_compared.words import headline
+from clickassay.studies.runs_compared.words import decision_sentence, headline
 from support.runs.given_runs import changed_info, changed_table, fingerprint
 
 # ---- order of metrics -------------------------------------------------------------------------
@@ -153,3 +157,17 @@ def test_sizes_stand_beside_each_other(whole, halves):
     assert sizes["quantity"].to_list() == [
         *("n_queries", "n_configurations", "n_sessions", "n_all_sessions", "coverage")
     ]
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_every_kind_of_decision_is_told_in_words(whole, kind):
+    diff = compare_runs(whole, whole)
+    after = {"decision": kind, "subject": "ERR"}
+    told = decision_sentence(replace(diff, decisions=(None, after)))
+    if kind == "cannot_decide":
+        assert told == "The decision is the same: the log cannot decide."
+    else:
+        assert told.startswith("The decision has changed: the log cannot decide in A, ")
+    assert "{" not in told
+    subjects = {"switch": "switch to ERR", "keep": "keep ERR", "use": "use ERR"}
+    assert subjects.get(kind, "") in told

@@ -35,7 +35,7 @@ from clickassay.studies.runs_compared.report.sections import (
     means_section,
     order_section,
 )
-from clickassay.studies.runs_compared.words import beyond_noise, sentences
+from clickassay.studies.runs_compared.words import beyond_noise, decision_sentence, sentences
 
 HOME = "clickassay.studies.runs_compared.report"
 """The package that has the templates."""
@@ -91,8 +91,10 @@ def build_comparison(comparison: RunComparison, command: str) -> ComparisonRepor
         closed_forms_section(numbers),
     )
     runs = (("Run A", visible(comparison.a, limit=400)), ("Run B", visible(comparison.b, limit=400)))
+    title, rest = beyond_noise(comparison)
     return ComparisonReport(
-        *beyond_noise(comparison),
+        title,
+        f"{decision_sentence(comparison)} {rest}".rstrip(),
         keys,
         runs,
         tuple(sentences(comparison)),
