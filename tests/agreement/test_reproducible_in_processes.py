@@ -26,7 +26,6 @@ import numpy as np
 from support.runs.given_sample import sample_of
 from clickassay.correlation.comparisons import comparisons
 from clickassay.correlation.tables import correlations, differences
-from support.reports.report_runs import drawn
 from clickassay.core.records import Split
 rng = np.random.default_rng(0)
 index = np.sort(rng.integers(0, 3000, 9000)) // 2
