@@ -9,11 +9,12 @@ import polars as pl
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import count, plural, visible
 from clickassay.correlation.estimates import Level, levels
+from clickassay.correlation.within import NO_GROUP
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
 from clickassay.findings.decision import Decision, decide, decide_with_judges
 from clickassay.findings.depends import by_click, dependences, varied
 from clickassay.findings.influence import chance_shares, depends_mostly, influence_rows, influential_share
-from clickassay.findings.ranking import Quantity, Ranking, rank, rank_differences
+from clickassay.findings.ranking import Quantity, Ranking, rank, rank_differences, rank_within, values_of
 from clickassay.findings.run import Run
 from clickassay.health.checks import HealthCheck, fired
 
@@ -29,6 +30,8 @@ class Findings:
     correlation, differences
         Which metric correlates best with the headline click metric; and best predicts differences between
         two rankings.
+    within
+        Which best predicts, of two lists for a query, the one that users prefer.
     depends
         Whether that depends on the click metric or the sample.
     other_judges
@@ -46,6 +49,7 @@ class Findings:
     verdict: Verdict
     correlation: Claim
     differences: Claim
+    within: Claim
     depends: DependsClaim
     health: tuple[HealthCheck, ...]
     decision: Decision
@@ -72,6 +76,7 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
         verdict,
         headline,
         Claim(ranked, _sign_agreement(run, ranked)),
+        _within(run),
         _depends(run, first),
         wrong,
         decide_with_judges(verdict, others, wrong, run.current),
@@ -103,13 +108,21 @@ def _nothing_kept(run: Run, wrong: tuple[HealthCheck, ...]) -> Findings:
     claims = tuple(claim("correlation", click) for click in run.counted)
     verdict, depends = Verdict(claims), DependsClaim((), (), _coverage(run))
     differences = claim("correlation of differences", run.click)
-    return Findings(verdict, claims[0], differences, depends, wrong, decide(verdict, wrong, run.current))
+    decision = decide(verdict, wrong, run.current)
+    return Findings(verdict, claims[0], differences, _within(run), depends, wrong, decision)
+
+
+def _within(run: Run) -> Claim:
+    if run.headline_place is None:
+        return Claim(Ranking("correlation within queries", run.click, None, reason=NO_GROUP))
+    ranked = rank_within(run, run.headline_place)
+    return Claim(ranked, _sign_agreement(run, ranked))
 
 
 def _sign_agreement(run: Run, ranking: Ranking) -> dict[str, float]:
     if ranking.sample is None:
         return {}
-    rows = ranking.sample.rows(run.competing("differences")).filter(click_metric=ranking.click)
+    rows = ranking.sample.rows(values_of(run, ranking.quantity)).filter(click_metric=ranking.click)
     return {
         name: share
         for name, share in rows.select("editorial_metric", "sign_agreement").iter_rows()

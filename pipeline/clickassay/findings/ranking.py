@@ -269,7 +269,7 @@ def rank_within(run: Run, place: SampleKey, click: str | None = None) -> Ranking
     return _rank(run, "correlation within queries", place, click or run.click)
 
 
-def _values(run: Run, quantity: Quantity) -> pl.DataFrame:
+def values_of(run: Run, quantity: Quantity) -> pl.DataFrame:
     """Return the table of the values that metrics are ranked by, in a column ``correlation``."""
     if quantity == "correlation of differences":
         return run.competing("differences").rename({"exact": "correlation"})
@@ -286,7 +286,7 @@ _PAIRS: Mapping[Quantity, str] = {
 
 
 def _rank(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> Ranking:
-    tables = (_values(run, quantity), run.competing(_PAIRS[quantity]))
+    tables = (values_of(run, quantity), run.competing(_PAIRS[quantity]))
     own, tests = (sample.rows(table).filter(click_metric=click) for table in tables)
     by_metric = {row["editorial_metric"]: row for row in own.iter_rows(named=True)}
     ordered = [by_metric[name] for name in in_order(tuple(by_metric), (*run.editorial, *BASELINES))]
@@ -337,7 +337,7 @@ def highest_possible(run: Run, ranking: Ranking) -> float | None:
     """
     if ranking.sample is None:
         return None
-    rows = ranking.sample.rows(_values(run, ranking.quantity)).filter(
+    rows = ranking.sample.rows(values_of(run, ranking.quantity)).filter(
         pl.col("noise_corrected_low").is_not_null(), pl.col("noise_corrected") != 0,
         click_metric=ranking.click,
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """One record of a run: its tables by contract, its settings, its headline; from frames or from a folder."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -82,6 +82,14 @@ class Run:
         known = self.tables["within"].filter(pl.col("n_queries") > 0)
         keys = known.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS)
         return tuple(SampleKey(*row) for row in keys.iter_rows())
+
+    @property
+    def headline_place(self) -> SampleKey | None:
+        """All markets together, or the only one, at depth and judge of the headline; None without a value."""
+        if self.headline is None:
+            return None
+        together = replace(self.headline, market=EVERY)
+        return next((key for key in (together, self.headline) if key in self.places), None)
 
     @property
     def headline_samples(self) -> tuple[SampleKey, ...]:

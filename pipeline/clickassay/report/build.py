@@ -22,6 +22,7 @@ from clickassay.report.sections.correlation.comparisons import comparisons_secti
 from clickassay.report.sections.correlation.correlations import correlations_section, good_section
 from clickassay.report.sections.correlation.influence import influence_section
 from clickassay.report.sections.correlation.rankers import differences_section
+from clickassay.report.sections.correlation.within import within_section
 from clickassay.report.sections.log.data import funnel_section, statistics_section
 from clickassay.report.sections.log.health import health_section
 from clickassay.report.sections.log.judges import judges_sections
@@ -130,7 +131,7 @@ def _main_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Sectio
     sections = (
         *(() if is_well else (health_section(run),)),
         comparisons_section(run, claims),
-        differences_section(run, claims),
+        within_section(run, claims),
         *_depends(claims),
         *judges_sections(run),
         folded_if_unreliable(classes_section(run)),
@@ -147,6 +148,7 @@ def _record_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Sect
     return (
         statistics_section(run),
         correlations_section(run),
+        differences_section(run, claims),
         good_section(run),
         cascade_effects_section(run),
         baselines_section(run),

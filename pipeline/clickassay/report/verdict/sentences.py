@@ -170,6 +170,26 @@ def first_finding(claim: Claim) -> Finding:
     return Finding(number(cell.value), _with_cautions(tuple(_sentences(claim, opening))))
 
 
+def within_finding(claim: Claim) -> Finding:
+    """Say which metric best tells, of two lists for a query, the one that users prefer."""
+    ranking = claim.ranking
+    if not ranking.competitors:
+        text = f"Lists for the same query cannot be compared: {ranking.reason}"
+        return Finding(MISSING, (sentence(text),))
+    name = ranking.highest
+    cell = ranking.values[name]
+    opening = (
+        f"Within queries, {_introduced(name)} has the highest correlation with {ranking.click}, "
+        f"{number(cell.value)} ({interval_text(cell)})"
+    )
+    agreement = (
+        f"{capital(spoken(name))} and {ranking.click} prefer the same of two lists in "
+        f"{percent(claim.sign_agreement.get(name))} of the cases (50 % is chance)."
+    )
+    first, *rest = _sentences(claim, opening)
+    return Finding(number(cell.value), _with_cautions((first, _Said(agreement), *rest)))
+
+
 def second_finding(claim: Claim) -> Finding:
     """Say which metric's differences between two rankings predict differences of clicks best."""
     ranking = claim.ranking

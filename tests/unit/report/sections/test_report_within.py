@@ -1,0 +1,60 @@
+"""The section on correlation within queries."""
+
+import polars as pl
+import pytest
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.report.sections.correlation.within import within_section
+from support.reports.report_runs import drawn, run_of
+from support.reports.report_tables import empty_tables, nothing_kept_tables, run_info, run_tables
+from support.reports.report_world import HEADLINE
+
+
+def section_of(tables):
+    return within_section(*drawn(tables, run_info()))
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return run_tables()
+
+
+def rows_of(tables, market):
+    key = {**HEADLINE, "market": market, "split": "all", "click_metric": "MeanRR"}
+    return tables["within"].filter(**key).sort("correlation", descending=True).to_dicts()
+
+
+def test_metrics_and_baselines_stand_by_their_correlation(tables):
+    section = section_of(tables)
+    (table,) = section.tables
+    rows = rows_of(tables, HEADLINE["market"])
+    assert [row.name for row in table.rows] == [row["editorial_metric"] for row in rows]
+    assert [row.cells[0].value for row in table.rows] == [row["correlation"] for row in rows]
+    assert table.title == f"Correlation within queries with MeanRR at {run_of(tables).headline.label}"
+    assert table.data.height == tables["within"].height
+    (figure,) = section.figures
+    assert [row["name"] for row in figure.drawing.rows] == [row.name for row in table.rows]
+
+
+def test_the_reading_names_the_highest_and_how_often_it_prefers_the_same_list(tables):
+    first, *_ = rows_of(tables, HEADLINE["market"])
+    text = " ".join(section_of(tables).reading)
+    assert f"has the highest correlation with MeanRR, {first['correlation']:.3f} (95 % interval " in text
+    assert "MeanRR prefer the same of two lists in 60.0 % of the cases (50 % is chance)." in text
+
+
+def test_of_several_markets_all_together_are_shown(tables):
+    together = tables["within"].filter(market=HEADLINE["market"]).with_columns(market=pl.lit(EVERY))
+    lower = together.with_columns(pl.col("correlation", "ci_low", "ci_high") - 0.1)
+    (table,) = section_of({**tables, "within": pl.concat([tables["within"], lower])}).tables
+    assert table.title.endswith(", all markets together")
+    values = [row["correlation"] - 0.1 for row in rows_of(tables, HEADLINE["market"])]
+    assert [row.cells[0].value for row in table.rows] == pytest.approx(values)
+
+
+@pytest.mark.parametrize("make", [empty_tables, nothing_kept_tables])
+def test_without_two_lists_for_a_query_it_says_so(make):
+    section = section_of(make())
+    said = "Lists for the same query cannot be compared: no query has two judged lists."
+    assert (section.reading, section.figures) == ((said,), ())
+    assert section.tables[0].rows == ()
