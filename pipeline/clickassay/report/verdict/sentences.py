@@ -170,8 +170,11 @@ def first_finding(claim: Claim) -> Finding:
     return Finding(number(cell.value), _with_cautions(tuple(_sentences(claim, opening))))
 
 
-def within_finding(claim: Claim) -> Finding:
-    """Say which metric best tells, of two lists for a query, the one that users prefer."""
+def within_finding(claim: Claim, *, is_sum: bool = False) -> Finding:
+    """Say which metric best tells, of two lists for a query, the one that users prefer.
+
+    `is_sum`: whether it is of several markets together.
+    """
     ranking = claim.ranking
     if not ranking.competitors:
         text = f"Lists for the same query cannot be compared: {ranking.reason}"
@@ -179,7 +182,7 @@ def within_finding(claim: Claim) -> Finding:
     name = ranking.highest
     cell = ranking.values[name]
     opening = (
-        f"Within queries, {_introduced(name)} has the highest correlation with {ranking.click}, "
+        f"Within queries{' of all markets' if is_sum else ''}, {_introduced(name)} has the highest correlation with {ranking.click}, "
         f"{number(cell.value)} ({interval_text(cell)})"
     )
     agreement = (

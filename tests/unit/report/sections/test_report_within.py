@@ -39,6 +39,7 @@ def test_metrics_and_baselines_stand_by_their_correlation(tables):
 def test_the_reading_names_the_highest_and_how_often_it_prefers_the_same_list(tables):
     first, *_ = rows_of(tables, HEADLINE["market"])
     text = " ".join(section_of(tables).reading)
+    assert text.startswith("Within queries, ")
     assert f"has the highest correlation with MeanRR, {first['correlation']:.3f} (95 % interval " in text
     assert "MeanRR prefer the same of two lists in 60.0 % of the cases (50 % is chance)." in text
 
@@ -46,7 +47,9 @@ def test_the_reading_names_the_highest_and_how_often_it_prefers_the_same_list(ta
 def test_of_several_markets_all_together_are_shown(tables):
     together = tables["within"].filter(market=HEADLINE["market"]).with_columns(market=pl.lit(EVERY))
     lower = together.with_columns(pl.col("correlation", "ci_low", "ci_high") - 0.1)
-    (table,) = section_of({**tables, "within": pl.concat([tables["within"], lower])}).tables
+    section = section_of({**tables, "within": pl.concat([tables["within"], lower])})
+    assert section.reading[0].startswith("Within queries of all markets, ")
+    (table,) = section.tables
     assert table.title.endswith(", all markets together")
     values = [row["correlation"] - 0.1 for row in rows_of(tables, HEADLINE["market"])]
     assert [row.cells[0].value for row in table.rows] == pytest.approx(values)

@@ -24,7 +24,7 @@ def within_section(run: Run, findings: Findings) -> Section:
     return Section(
         "within",
         "Comparing two lists for the same query",
-        within_finding(claim).reading,
+        within_finding(claim, is_sum=_is_sum(run)).reading,
         _figure(claim),
         tables=(_table(run, claim),),
     )
@@ -48,8 +48,11 @@ def _table(run: Run, claim: Claim) -> ReportTable:
 def _where(run: Run, place: SampleKey | None) -> str:
     if place is None:
         return ""
-    is_sum = run.headline is not None and run.headline.market != place.market
-    return f" at {place.label}{', all markets together' if is_sum else ''}"
+    return f" at {place.label}{', all markets together' if _is_sum(run) else ''}"
+
+
+def _is_sum(run: Run) -> bool:
+    return run.headline_place not in {None, run.headline}
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
@@ -60,7 +63,7 @@ def _figure(claim: Claim) -> tuple[Figure, ...]:
     ranking = claim.ranking
     if not ranking.competitors:
         return ()
-    heads = IntervalHeads(f"Correlation within queries with {ranking.click}")
+    heads = IntervalHeads("Correlation within queries")
     drawing = intervals(
         tuple(ranking.values), ranking.values, heads, domain=common_domain(list(ranking.values.values()))
     )
