@@ -182,8 +182,8 @@ def within_finding(claim: Claim, *, is_sum: bool = False) -> Finding:
     name = ranking.highest
     cell = ranking.values[name]
     opening = (
-        f"Within queries{' of all markets' if is_sum else ''}, {_introduced(name)} has the highest correlation with {ranking.click}, "
-        f"{number(cell.value)} ({interval_text(cell)})"
+        f"Within queries{' of all markets' if is_sum else ''}, {_introduced(name)} has the highest "
+        f"correlation with {ranking.click}, {number(cell.value)} ({interval_text(cell)})"
     )
     agreement = (
         f"{capital(spoken(name))} and {ranking.click} prefer the same of two lists in "
