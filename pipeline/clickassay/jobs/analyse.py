@@ -42,7 +42,13 @@ from clickassay.jobs.strata import (
     split_users,
     unjudged_table,
 )
-from clickassay.judgments.prepare import Judgments, check_labels, judged_queries, prepare_judgments
+from clickassay.judgments.prepare import (
+    Judgments,
+    check_labels,
+    check_markets,
+    judged_queries,
+    prepare_judgments,
+)
 from clickassay.metrics.scoring import Measurements, formed_sessions
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
 
@@ -90,6 +96,7 @@ def analyse_tables(
     settings = with_log_settings(table, settings)
     queries = pl.concat(table.queries)
     check_labels("searches", queries, settings)
+    check_markets(queries["market"])
     progress(Event("joining judgments"))
     attributes = None if inputs.queries is None else inputs.queries.rows
     rows, by_market = inputs.graded().rows, inputs.graded().by_market

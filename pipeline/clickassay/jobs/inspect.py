@@ -21,7 +21,13 @@ from clickassay.inputs.tables import Input, collected, files_named, mixed_times
 from clickassay.inputs.types.columns import CANONICAL
 from clickassay.jobs.health import log_measures, whole_health
 from clickassay.jobs.inputs import opened
-from clickassay.judgments.prepare import Judgments, check_labels, judged_queries, prepare_judgments
+from clickassay.judgments.prepare import (
+    Judgments,
+    check_labels,
+    check_markets,
+    judged_queries,
+    prepare_judgments,
+)
 from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.logs.arrays.job import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
@@ -271,6 +277,7 @@ def _counted(
         with files_named(log.searches, log.clicks):
             check_log(funnel, settings.max_rejected)
         check_labels("searches", queries, settings)
+        check_markets(queries["market"])
     except ClickassayError as error:
         problems.append(str(error))
     judged: list[JudgedFacts] = []

@@ -129,6 +129,20 @@ def check_labels(what: str, rows: pl.DataFrame | pl.LazyFrame, settings: Setting
             )
 
 
+def check_markets(markets: pl.Series) -> None:
+    """Refuse a log with a market that is called as all markets together are.
+
+    Raises
+    ------
+    InputError
+        If there is another market too.
+    """
+    if EVERY in markets and markets.n_unique() > 1:
+        raise InputError(
+            f"searches: a market is called '{EVERY}', which stands for all markets together; rename it"
+        )
+
+
 def judged_queries(rows: pl.DataFrame, *, by_market: bool) -> pl.DataFrame:
     """Return the queries that rows of judgments name, in normal form, each once.
 
