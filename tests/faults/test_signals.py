@@ -167,3 +167,30 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(tmp_path):
     assert b"Traceback" not in process.stderr.read()
     process.stderr.close()
     process.wait(timeout=30)
+
+
+LIBRARY_THAT_SPEAKS = """
+import os, signal, sys
+from clickassay.cli.exit import end_on_signals, run_command, write_anything
+
+def work():
+    os.write(2, b"before\\n")
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.write(1, b"went on\\n")
+    except KeyboardInterrupt:
+        os.write(2, b"thread panicked: KeyboardInterrupt\\n")  # as Rust does where an interrupt meets it
+        raise
+
+write_anything()
+end_on_signals()
+sys.exit(run_command(work))
+"""
+
+
+def test_what_a_library_says_of_an_interrupt_is_not_shown():
+    done = subprocess.run(
+        [sys.executable, "-c", LIBRARY_THAT_SPEAKS], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "before\nclickassay: interrupted; nothing was left behind\n"

@@ -128,6 +128,9 @@ def end_on_signals() -> None:
     waits there passes them on as SIGINT. A command that a script started in the background ignores SIGINT,
     so its main thread ends it at its next step.
     """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        _speak_apart()
+        signal.signal(signal.SIGINT, _interrupt)
     received, written = os.pipe()
     os.set_blocking(written, False)
     for number in _ENDING:
@@ -136,6 +139,22 @@ def end_on_signals() -> None:
     signal.set_wakeup_fd(written, warn_on_full_buffer=False)
     threading.Thread(target=_pass_on, args=(received,), daemon=True).start()
 
+
+def _speak_apart() -> None:
+    """Give our own lines on stderr a file number of their own: then libraries can be silenced without us."""
+    with suppress(OSError, ValueError):  # without a number to spare, libraries are heard too
+        old, number = sys.stderr, os.dup(sys.stderr.fileno())
+        sys.stderr = os.fdopen(number, "w", 1, encoding=old.encoding, errors=old.errors)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, and drop what libraries write of it: Rust shows where an interrupt met it."""
+    if sys.stderr.fileno() != _STDERR:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)
+    raise KeyboardInterrupt
+
+
+_STDERR = 2
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
