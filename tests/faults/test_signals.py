@@ -182,6 +182,7 @@ def work():
         os.write(2, b"thread panicked: KeyboardInterrupt\\n")  # as Rust does where an interrupt meets it
         raise
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background it is ignored
 write_anything()
 end_on_signals()
 sys.exit(run_command(work))
