@@ -26,7 +26,8 @@ from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.tables import within
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
-from clickassay.correlation.within import list_weights, place_of
+from clickassay.correlation.weighted import precision_weights
+from clickassay.correlation.within import query_groups
 
 REPORT = ROOT / "reports" / "calibration" / "verdict.csv"
 SIZES = (60, 200, 1000)
@@ -77,7 +78,7 @@ def true_values(pool: Pool) -> Floats:
 
     A mean of n sessions with chance c has the variance c (1 - c)/n; of it, centring leaves w (1 - w / W).
     """
-    weights = list_weights(pool.sessions)
+    weights = precision_weights(pool.sessions)
     several = np.repeat(pool.sizes >= 2, pool.sizes)
     whole = np.repeat(np.add.reduceat(weights, pool.starts), pool.sizes)
     y, *x = (_centred(pool, weights, values) * several for values in (pool.chances, *pool.metrics.T))
@@ -107,7 +108,7 @@ def of_task(task: Task) -> pl.DataFrame:
 
 
 def _of_sample(sample: Sample, truth: dict[str, float]) -> dict[str, float]:
-    place = place_of(sample, [unsplit(sample)])
+    place = query_groups(sample, [unsplit(sample)])
     true = pl.col("editorial_metric").replace_strict(truth, return_dtype=pl.Float64)
     held = within(place).select(true.is_between("ci_low", "ci_high").mean()).item()
     pairs = _with_truth(within_comparisons(place), truth)
@@ -136,7 +137,7 @@ def _significant(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _finds_any(sample: Sample) -> float:
-    return float(_significant(within_comparisons(place_of(sample, [unsplit(sample)]))).height > 0)
+    return float(_significant(within_comparisons(query_groups(sample, [unsplit(sample)]))).height > 0)
 
 
 def measured(worlds: int, seed: int, processes: int) -> pl.DataFrame:

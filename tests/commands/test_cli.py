@@ -494,13 +494,3 @@ def test_columns_with_more_values_than_markets_or_judges_may_be_are_refused_befo
     looked_at = inside("inspect", log.folder, "--depth", "3", "--max-markets", "2")
     assert looked_at.code == 1
     assert "give --max-markets 3" in looked_at.out + looked_at.err
-
-
-def test_a_market_that_is_called_as_all_markets_are_is_refused_if_there_is_another(tmp_path):
-    rows = tiny.searches().with_row_index("row")
-    name = pl.when(pl.col("row") % 2 == 0).then(pl.lit("all")).otherwise(pl.lit("uk"))
-    log = tiny.write_log(tmp_path, searches=rows.with_columns(market=name).drop("row"))
-    told = "searches: a market is called 'all', which stands for all markets together; rename it"
-    assert told in tiny.refused(log)
-    looked_at = inside("inspect", log.folder, "--depth", "3")
-    assert (looked_at.code, told in looked_at.out + looked_at.err) == (1, True)

@@ -68,3 +68,13 @@ def test_more_than_twenty_markets_are_a_caution_with_some_of_their_names(tmp_pat
     health = tiny.analysed(log)["health"].row(by_predicate=pl.col("check") == "many_markets", named=True)
     assert (health["value"], health["status"]) == (markets, "caution" if fires else "ok")
     assert ("'m00', 'm01', 'm02'" in health["sentence"]) == fires
+
+
+def test_a_market_that_is_called_as_all_markets_are_is_refused_if_there_is_another(tmp_path):
+    rows = tiny.searches().with_row_index("row")
+    name = pl.when(pl.col("row") % 2 == 0).then(pl.lit("all")).otherwise(pl.lit("uk"))
+    log = tiny.write_log(tmp_path, searches=rows.with_columns(market=name).drop("row"))
+    told = "searches: a market is called 'all', which stands for all markets together; rename it"
+    assert told in tiny.refused(log)
+    looked_at = tiny.inside("inspect", log.folder, "--depth", "3")
+    assert (looked_at.code, told in looked_at.out + looked_at.err) == (1, True)

@@ -149,12 +149,10 @@ def _speak_apart() -> None:
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt, and drop what libraries write of it: Rust shows where an interrupt met it."""
-    if sys.stderr.fileno() != _STDERR:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)
+    if sys.__stderr__ not in {None, sys.stderr}:
+        drop_output(sys.__stderr__)
     raise KeyboardInterrupt
 
-
-_STDERR = 2
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 

@@ -91,7 +91,7 @@ def within_comparisons(place: QueryGroups) -> pl.DataFrame:
     -------
     Rows of contracts.correlation.WITHIN_COMPARISONS: as the rows of `comparisons`. None without a group.
     """
-    contributions = place.groups.by_unit(place.classes[EVERY, EVERY])
+    contributions = place.groups.by_query(place.classes[EVERY, EVERY])
     if not len(contributions):
         return WITHIN_COMPARISONS.empty()
     a, b = _pairs(place)

@@ -243,7 +243,7 @@ _ALL = (EVERY, EVERY)
 
 
 def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.bool_]) -> pl.DataFrame:
-    contributions = place.groups.by_unit(chosen)
+    contributions = place.groups.by_query(chosen)
     parts = place.split(contributions.sum(axis=0))
     nulls = np.where(_uses_grades(place), parts.nulls, 0.0)
     known = _estimates_within(place, contributions, nulls)
@@ -281,9 +281,9 @@ def _estimates_within(place: QueryGroups, contributions: Floats, nulls: Floats) 
     return estimates(values, contributions, statistic, null=nulls)
 
 
-def _reasons_within(parts: WithinSums, n_units: int) -> list[str | None]:
+def _reasons_within(parts: WithinSums, n_queries: int) -> list[str | None]:
     def reason(click: float, editorial: float) -> str | None:
-        if not n_units:
+        if not n_queries:
             return NO_GROUP
         return CLICKS_SAME if not click > 0 else None if editorial > 0 else EDITORIAL_SAME
 

@@ -1,8 +1,7 @@
 """Correlation within queries (method 8.1): whether a metric prefers the list that users prefer.
 
 A group is a query of a market with two judged lists or more. Only differences within groups count, and lists
-of all markets together are the sum over all groups. A unit is what is left out for intervals: the text of a
-query in all its markets, or the intent that it belongs to.
+of all markets together are the sum over all groups. Intervals leave out a query with all its markets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +13,7 @@ from numpy.typing import NDArray
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Floats, Integers, Sample, SampleKey, Split
 from clickassay.correlation.uncertainty.noise import list_variances, pooled_variance, reliability
-from clickassay.correlation.weighted import QUERIES_AT_ONCE, ratio, without_rounding
-
-HALF_KNOWN = 4
-"""A list with so many sessions has half the weight of a list whose clicks are known exactly."""
+from clickassay.correlation.weighted import QUERIES_AT_ONCE, precision_weights, ratio, without_rounding
 
 NO_GROUP = "no query has two judged lists"
 CLICKS_SAME = "the click metric is the same in all lists of each query"
@@ -26,40 +22,34 @@ EDITORIAL_SAME = "the editorial metric is the same in all lists of each query"
 Masks = NDArray[np.bool_]
 
 
-def list_weights(sessions: Integers) -> Floats:
-    """Return w = n / (n + 4), 0..1: about the precision with which the clicks on a list are known."""
-    weights: Floats = sessions / (sessions + HALF_KNOWN)
-    return weights
-
-
 @dataclass(frozen=True)
 class GroupSums:
     """Additive sums of the G groups of one depth and judge.
 
     Attributes
     ----------
-    names
-        (G,) the unit that each group belongs to.
-    units
-        (G,) the place of that name among all, sorted.
+    queries
+        (G,) the text of the query of each group.
+    places
+        (G,) the place of that text among all, sorted.
     n_lists, n_sessions
         (G,) lists of each group, and their sessions.
     values
         (G, K) sums over the lists of each group: see `WithinSums`.
     """
 
-    names: tuple[str, ...]
-    units: Integers
+    queries: tuple[str, ...]
+    places: Integers
     n_lists: Integers
     n_sessions: Integers
     values: Floats
 
-    def by_unit(self, chosen: Masks) -> Floats:
-        """Return the (U, K) sums of each unit over the chosen groups, in the order of the units' names."""
+    def by_query(self, chosen: Masks) -> Floats:
+        """Return the (Q, K) sums of each query over the chosen groups, sorted by its text."""
         rows = np.flatnonzero(chosen)
-        rows = rows[np.argsort(self.units[rows], kind="stable")]
-        starts = np.flatnonzero(np.diff(self.units[rows], prepend=-1))
-        if len(starts) == len(rows):  # each group is a unit
+        rows = rows[np.argsort(self.places[rows], kind="stable")]
+        starts = np.flatnonzero(np.diff(self.places[rows], prepend=-1))
+        if len(starts) == len(rows):  # no query is in two markets
             return self.values[rows]
         sums: Floats = np.add.reduceat(self.values[rows], starts, axis=0)
         return sums
@@ -67,16 +57,11 @@ class GroupSums:
 
 def joined(parts: Sequence[GroupSums]) -> GroupSums:
     """Return the groups of several markets together."""
-    names = tuple(name for part in parts for name in part.names)
+    queries = tuple(query for part in parts for query in part.queries)
+    order = {query: at for at, query in enumerate(sorted(set(queries)))}
+    places = np.array([order[query] for query in queries], np.int64)
     counts = ("n_lists", "n_sessions", "values")
-    return GroupSums(
-        names, _places(names), *(np.concatenate([getattr(one, of) for one in parts]) for of in counts)
-    )
-
-
-def _places(names: Sequence[str]) -> Integers:
-    place = {name: at for at, name in enumerate(sorted(set(names)))}
-    return np.array([place[name] for name in names], np.int64)
+    return GroupSums(queries, places, *(np.concatenate([getattr(one, of) for one in parts]) for of in counts))
 
 
 @dataclass(frozen=True)
@@ -133,40 +118,29 @@ def split_within(sums: Floats, n_clicks: int, n_editorial: int) -> WithinSums:
     return WithinSums(*parts)
 
 
-def group_sums(sample: Sample, intents: Mapping[str, str] | None = None) -> tuple[GroupSums, Integers]:
-    """Return the sums of the groups of a sample, and the (G,) index of the query of each.
-
-    Parameters
-    ----------
-    intents
-        The intent of each query that has one; another query is its own unit.
-    """
+def group_sums(sample: Sample) -> tuple[GroupSums, Integers]:
+    """Return the sums of the groups of a sample, and the (G,) index of the query of each."""
     counts = np.bincount(sample.query_index, minlength=len(sample.queries))
     queries = np.flatnonzero(counts >= 2)
     rows = np.flatnonzero(counts[sample.query_index] >= 2)
     sizes = counts[queries]
     sessions, starts = sample.sessions[rows], np.cumsum(sizes) - sizes
     n_sessions = np.add.reduceat(sessions, starts) if len(rows) else sizes
-    names = tuple(_unit(sample.queries[query], intents or {}) for query in queries)
-    units = _places(names) if intents else np.arange(len(names))  # queries are sorted
-    values = _sums(sample, rows, starts) if len(rows) else np.zeros((0, len(_no_rows(sample))))
-    return GroupSums(names, units, sizes, n_sessions, values), queries
+    values = _sums(sample, rows, starts) if len(rows) else np.zeros((0, _width(sample)))
+    texts = tuple(sample.queries[query] for query in queries)
+    return GroupSums(texts, np.arange(len(texts)), sizes, n_sessions, values), queries  # texts are sorted
 
 
-def _unit(query: str, intents: Mapping[str, str]) -> str:
-    """Return the name of a unit: names of intents and of queries never meet."""
-    return f"intent {intents[query]}" if query in intents else f"query {query}"
-
-
-def _no_rows(sample: Sample) -> Floats:
+def _width(sample: Sample) -> int:
+    """Return K, the number of sums of a group."""
     n_clicks, n_editorial = len(sample.click_names), len(sample.editorial_names)
-    return np.zeros(3 * n_clicks + 2 * n_editorial + n_clicks * n_editorial + 3)
+    return 3 * n_clicks + 2 * n_editorial + n_clicks * n_editorial + 3
 
 
 def _sums(sample: Sample, rows: Integers, starts: Integers) -> Floats:
     """Return the (G, K) sums of the groups that begin at these `rows`."""
     sessions = sample.sessions[rows]
-    weights = list_weights(sessions)
+    weights = precision_weights(sessions)
     whole = np.repeat(np.add.reduceat(weights, starts), np.diff([*starts, len(rows)]))
     left = weights * (1 - weights / whole)  # what centring leaves of the noise of a list
     y, x, null = (
@@ -177,7 +151,7 @@ def _sums(sample: Sample, rows: Integers, starts: Integers) -> Floats:
     success = sample.null_success[rows]
     chance = left * success * (1 - success) / sessions
     columns = (y, x, null, own, np.stack([weights, left / sessions, left * single, few, chance]))
-    sums = np.empty((len(starts), len(_no_rows(sample))))
+    sums = np.empty((len(starts), _width(sample)))
     ends = np.append(starts, len(rows))
     for first in range(0, len(starts), QUERIES_AT_ONCE):  # products of all rows would not fit the caches
         block = slice(first, first + QUERIES_AT_ONCE)
@@ -238,11 +212,9 @@ class QueryGroups:
         return split_within(sums, len(self.click_names), len(self.editorial_names))
 
 
-def place_of(
-    sample: Sample, splits: Sequence[Split], intents: Mapping[str, str] | None = None
-) -> QueryGroups:
+def query_groups(sample: Sample, splits: Sequence[Split]) -> QueryGroups:
     """Return the groups of a sample and the classes of its queries."""
-    groups, queries = group_sums(sample, intents)
+    groups, queries = group_sums(sample)
     classes = {
         (split.name, label): split.labels[queries] == place
         for split in splits
@@ -256,7 +228,7 @@ def all_markets(places: Sequence[QueryGroups]) -> QueryGroups:
     names = dict.fromkeys(name for place in places for name in place.classes)
     classes = {
         name: np.concatenate(
-            [place.classes.get(name, np.zeros(len(place.groups.names), bool)) for place in places]
+            [place.classes.get(name, np.zeros(len(place.groups.queries), bool)) for place in places]
         )
         for name in names
     }

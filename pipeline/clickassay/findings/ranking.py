@@ -22,7 +22,7 @@ ROOM_FOR_NOISE = 0.05
 """Below this reliability the highest possible correlation is not given: too little is left to divide by."""
 
 Quantity = Literal["correlation", "correlation of differences", "correlation within queries"]
-"""Metrics are ranked by their correlation with clicks, or by that of differences between two rankings."""
+"""Metrics are ranked by correlation with clicks: over all queries, of differences, or within queries."""
 
 
 @dataclass(frozen=True)

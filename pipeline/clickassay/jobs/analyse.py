@@ -1,5 +1,6 @@
 """From a pattern table and judgments to every table of a run: the order of the stages after the log."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from clickassay.correlation.judges.agreement import agreement, confusion, judge_
 from clickassay.correlation.judges.disagreements import judge_disagreements
 from clickassay.correlation.tables import correlations, differences, within
 from clickassay.correlation.weighted import sample_moments
-from clickassay.correlation.within import QueryGroups, all_markets, place_of
+from clickassay.correlation.within import QueryGroups, all_markets, query_groups
 from clickassay.health.checks import health_table, refuse_stops
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.health import in_order, judged_log, log_measures, run_health
@@ -157,10 +158,12 @@ def _correlate(
     rng = np.random.default_rng(settings.seed)
     forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, DIFFERENCE_COMPARISONS, INFLUENCE)
     parts = [{"draws": _no_draws(strata.configurations), **{form.name: form.empty() for form in forms}}]
+    groups: list[QueryGroups] = []
     for number, sample in enumerate(strata.samples):
         what = f"correlating market {sample.key.market}, depth {sample.key.depth}"
         progress(Event(what, number / len(strata.samples)))
         splits, _ = query_splits(sample, attributes)
+        groups.append(query_groups(sample, splits))
         moments = sample_moments(sample)
         ranked, drawn = differences(sample, iterations=settings.iterations, rng=rng)
         parts.append(
@@ -174,15 +177,14 @@ def _correlate(
             }
         )
     tables = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
-    return {**tables, **_within(strata, attributes)}
+    return {**tables, **_within(groups)}
 
 
-def _within(strata: Strata, attributes: pl.DataFrame | None) -> Frames:
+def _within(groups: Sequence[QueryGroups]) -> Frames:
     """Return the tables of correlations within queries: by market, and of several together."""
     by_judge: dict[tuple[int, str], list[QueryGroups]] = {}
-    for sample in strata.samples:
-        place = place_of(sample, query_splits(sample, attributes)[0])
-        by_judge.setdefault((sample.key.depth, sample.key.judge), []).append(place)
+    for of_market in groups:
+        by_judge.setdefault((of_market.key.depth, of_market.key.judge), []).append(of_market)
     places = [
         place for own in by_judge.values() for place in (*own, *((all_markets(own),) if len(own) > 1 else ()))
     ]

@@ -13,7 +13,8 @@ from clickassay.core.records import Sample, SampleKey
 from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import within_comparisons
 from clickassay.correlation.tables import within
-from clickassay.correlation.within import NO_GROUP, all_markets, list_weights, place_of
+from clickassay.correlation.weighted import precision_weights
+from clickassay.correlation.within import NO_GROUP, all_markets, query_groups
 
 
 def sample_of(queries, sessions, clicks, editorial, market="m", null=None):
@@ -35,7 +36,7 @@ def sample_of(queries, sessions, clicks, editorial, market="m", null=None):
 
 def place(*given, **more):
     sample = sample_of(*given, **more)
-    return place_of(sample, [unsplit(sample)])
+    return query_groups(sample, [unsplit(sample)])
 
 
 def value(at, click="C", editorial="E"):
@@ -63,7 +64,7 @@ def test_two_queries_worked_by_hand():
 
 
 def test_a_list_has_half_the_weight_at_four_sessions():
-    assert list_weights(np.array([1, 4, 12, 996])).tolist() == [0.2, 0.5, 0.75, 0.996]
+    assert precision_weights(np.array([1, 4, 12, 996])).tolist() == [0.2, 0.5, 0.75, 0.996]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_a_query_with_one_list_changes_nothing(rows):
 
 
 @given(lists)
-def test_markets_together_are_the_sum_of_their_groups_and_units_are_texts_of_queries(rows):
+def test_markets_together_are_the_sum_of_their_groups_and_a_query_is_counted_once(rows):
     one, other = of(rows, market="m"), of([(q, n, 20 - c, g) for q, n, c, g in rows], market="n")
     both = all_markets([one, other])
     assert both.key == SampleKey(EVERY, 5, EVERY)
@@ -136,19 +137,6 @@ def test_a_metric_that_orders_lists_as_clicks_do_has_one(rows):
         assert row["sign_agreement"] == pytest.approx(1, abs=1e-4)
 
 
-def test_an_intent_is_left_out_whole_and_its_name_is_never_that_of_a_query():
-    queries = ["a", "a", "b", "b", "c", "c", "d", "d"]
-    sample = sample_of(
-        queries, [5] * 8, [0.1, 0.5, 0.2, 0.3, 0.4, 0.1, 0.9, 0.2], {"E": [1, 3, 2, 1, 4, 1, 3, 2]}
-    )
-    alone = place_of(sample, [unsplit(sample)])
-    together = place_of(sample, [unsplit(sample)], {"a": "c", "b": "c"})
-    assert value(alone)["n_queries"] == 4
-    assert value(together)["n_queries"] == 3  # a and b, c, d
-    assert value(together)["correlation"] == pytest.approx(value(alone)["correlation"], abs=1e-12)
-    assert value(together)["ci_high"] != pytest.approx(value(alone)["ci_high"], abs=1e-6)
-
-
 def test_ss_is_tested_against_what_clicks_that_ignore_grades_give():
     rng = np.random.default_rng(1)
     queries = np.repeat(np.arange(80), 2).astype(str).tolist()
@@ -160,7 +148,7 @@ def test_ss_is_tested_against_what_clicks_that_ignore_grades_give():
         {"E": null + 0.1 * rng.random(160)},
         null=null,
     )
-    at = place_of(sample, [unsplit(sample)])
+    at = query_groups(sample, [unsplit(sample)])
     row = value(at, "SS")
     assert 0.9 < row["null_correlation"] < row["correlation"]
     assert value(at)["null_correlation"] == 0
@@ -191,5 +179,5 @@ def test_metrics_may_be_left_out_without_changing_the_others():
     queries, sessions, clicks, grades = zip(*rows, strict=True)
     sample = sample_of(list(queries), list(sessions), [c / 20 for c in clicks], two_metrics(grades))
     alone = replace(sample, editorial_names=("E",), editorial_values=sample.editorial_values[:, :1])
-    one, both = (value(place_of(some, [unsplit(some)])) for some in (alone, sample))
+    one, both = (value(query_groups(some, [unsplit(some)])) for some in (alone, sample))
     assert one["correlation"] == both["correlation"]

@@ -132,7 +132,7 @@ WITHIN_COMPARISONS = Table(
     "one row per market and all markets, depth, judge, click metric and pair of editorial metrics",
     (
         *_PAIR,
-        Column("difference", pl.Float64, "correlation within queries of metric_a minus that of metric_b"),
+        Column("difference", pl.Float64, "metric_a minus metric_b, of their correlations within queries"),
         *INTERVAL,
         *SIMULTANEOUS,
         *TESTED,

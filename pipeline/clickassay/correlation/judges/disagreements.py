@@ -21,13 +21,7 @@ from clickassay.core.records import Floats
 from clickassay.correlation.comparisons import queries_needed
 from clickassay.correlation.uncertainty.jackknife import Spread, cautions, p_value, ratio_interval
 from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
-
-PRIOR_CLICKS = 4.0
-"""A pair with n clicks on one of both has the weight n / (n + 4).
-
-Its share of clicks varies by chance with a variance of about 1/(4 n), and with what the two results are by
-about 1/16. Weights that are the clicks themselves would leave the answer to a few frequent queries.
-"""
+from clickassay.correlation.weighted import precision_weights
 
 _PAIR = ("query", "position", "upper", "lower", "order")
 
@@ -189,7 +183,7 @@ def _untested(pairs: pl.DataFrame) -> _Tested:
 def _contributions(pairs: pl.DataFrame) -> tuple[Floats, Floats, tuple[float, float]]:
     """Return the (Q,) scores and scales of queries, and both shares of clicks on the upper result."""
     clicks, order = (pairs[name].to_numpy().astype(np.float64) for name in ("clicks", "order"))
-    share, weight = pairs["upper_clicks"].to_numpy() / clicks, clicks / (clicks + PRIOR_CLICKS)
+    share, weight = pairs["upper_clicks"].to_numpy() / clicks, precision_weights(clicks)
     position, query = (
         pairs[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in ("position", "query")
     )

@@ -175,42 +175,50 @@ def within_finding(claim: Claim, *, is_sum: bool = False) -> Finding:
 
     `is_sum`: whether it is of several markets together.
     """
-    ranking = claim.ranking
-    if not ranking.competitors:
-        text = f"Lists for the same query cannot be compared: {ranking.reason}"
-        return Finding(MISSING, (sentence(text),))
-    name = ranking.highest
-    cell = ranking.values[name]
-    opening = (
-        f"Within queries{' of all markets' if is_sum else ''}, {_introduced(name)} has the highest "
-        f"correlation with {ranking.click}, {number(cell.value)} ({interval_text(cell)})"
+    where = "Within queries of all markets" if is_sum else "Within queries"
+    return _of_two(
+        claim,
+        "Lists for the same query cannot be compared",
+        lambda name: f"{where}, {name} has the highest correlation with {claim.ranking.click}",
+        "of two lists",
     )
-    agreement = (
-        f"{capital(spoken(name))} and {ranking.click} prefer the same of two lists in "
-        f"{percent(claim.sign_agreement.get(name))} of the cases (50 % is chance)."
-    )
-    first, *rest = _sentences(claim, opening)
-    return Finding(number(cell.value), _with_cautions((first, _Said(agreement), *rest)))
 
 
 def second_finding(claim: Claim) -> Finding:
     """Say which metric's differences between two rankings predict differences of clicks best."""
+    both = "Between two rankings of the same queries, differences in"
+    return _of_two(
+        claim,
+        "The choice between two rankings cannot be evaluated",
+        lambda name: f"{both} {name} and in {claim.ranking.click} have the highest correlation",
+        "ranking",
+    )
+
+
+def _of_two(claim: Claim, without: str, opening: Callable[[str], str], same: str) -> Finding:
+    """Say which metric is highest, and how often it and clicks prefer the same of two.
+
+    Parameters
+    ----------
+    without
+        The sentence where there is no value, without its reason.
+    opening
+        The first sentence for the name of a metric, without its number.
+    same
+        The noun after "prefer the same".
+    """
     ranking = claim.ranking
     if not ranking.competitors:
-        text = f"The choice between two rankings cannot be evaluated: {ranking.reason}"
-        return Finding(MISSING, (sentence(text),))
+        return Finding(MISSING, (sentence(f"{without}: {ranking.reason}"),))
     name = ranking.highest
-    cell = ranking.values[name]
-    opening = (
-        f"Between two rankings of the same queries, differences in {_introduced(name)} and in "
-        f"{ranking.click} have the highest correlation, {number(cell.value)} ({interval_text(cell)})"
+    cell, share = ranking.values[name], claim.sign_agreement.get(name)
+    first, *rest = _sentences(
+        claim, f"{opening(_introduced(name))}, {number(cell.value)} ({interval_text(cell)})"
     )
-    share = claim.sign_agreement.get(name)
     agreement = (
-        f"{capital(spoken(name))} and {ranking.click} prefer the same ranking in {percent(share)} of the "
+        f"{capital(spoken(name))} and {ranking.click} prefer the same {same} in {percent(share)} of the "
         "cases (50 % is chance)."
     )
-    first, *rest = _sentences(claim, opening)
     return Finding(percent(share), _with_cautions((first, _Said(agreement), *rest)))
 
 

@@ -4,14 +4,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
 from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES
 from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.run import STATISTICS
-from clickassay.core.text.words import plural
+from clickassay.core.text.words import plural, visible
+from clickassay.findings.decision import Kind
 from clickassay.findings.run import Run, broken, open_run
 from clickassay.inputs.sources.fingerprint import recorded_digest
 
@@ -61,6 +62,9 @@ def read_for_comparison(folder: Path) -> Run:
     run = open_run(folder)
     for contract in _TABLES:
         _check_values(run.file(contract.name), run.tables[contract.name], contract)
+    unknown = set(run.tables["verdict"]["decision"]) - set(get_args(Kind))
+    if unknown:
+        raise broken(run.file("verdict"), f"decision {visible(unknown.pop())} is none that is known")
     return run
 
 

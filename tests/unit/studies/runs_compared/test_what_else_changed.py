@@ -6,6 +6,7 @@ from typing import get_args
 import polars as pl
 import pytest
 
+from clickassay.core.errors import ReportError
 from clickassay.findings.decision import Kind
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.numbers import DiffOptions
@@ -171,3 +172,12 @@ def test_every_kind_of_decision_is_told_in_words(whole, kind):
     assert "{" not in told
     subjects = {"switch": "switch to ERR", "keep": "keep ERR", "use": "use ERR"}
     assert subjects.get(kind, "") in told
+
+
+def test_a_decision_of_no_known_kind_is_a_broken_file(whole, tmp_path):
+    def unknown(rows):
+        return rows.with_columns(decision=pl.lit("sing"))
+
+    other = changed_table(whole, tmp_path / "other", "verdict", unknown)
+    with pytest.raises(ReportError, match=r"verdict\.parquet is broken \(decision sing is none that is kn"):
+        compare_runs(whole, other)
