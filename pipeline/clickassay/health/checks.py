@@ -79,7 +79,7 @@ CHECKS = (
     Check("late_clicks", FINDING, "share of clicks beyond the idle limit", 0.25, caution=0.02,
           fault="clicks come after the idle limit of their search"),
     Check("clicks_elsewhere", FINDING, "share of clicks on no result kept", 0.5, caution=0.2,
-          fault="clicks are on no result of their search"),
+          fault="clicks are on none of the first results of their search"),
     Check("ambiguous_clicks", FINDING, "share of clicks whose search_id is ambiguous", 0.05,
           fault="different searches have one search_id"),
     Check("positions_from_zero", FINDING, "share of clicks at a position below 1", 0.005,

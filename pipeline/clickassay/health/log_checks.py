@@ -167,6 +167,7 @@ def _elsewhere(clicks: "_Clicks") -> Iterator[Measured]:
     if not clicks.in_time:
         return
     kept = clicks.rows("kept")
+    where = "not on the first result" if clicks.depth == 1 else f"on none of the first {clicks.depth} results"
     yield Measured(
         "misplaced_clicks", clicks.misplaced / kept,
         f"{clicks.part(clicks.misplaced, kept)} of the clicks have a position at which their list shows "
@@ -175,8 +176,7 @@ def _elsewhere(clicks: "_Clicks") -> Iterator[Measured]:
     )  # fmt: skip
     yield Measured(
         "clicks_elsewhere", clicks.elsewhere / clicks.in_time,
-        f"{clicks.part(clicks.elsewhere, clicks.in_time)} of the clicks are on none of the first "
-        f"{clicks.depth} results of their search.",
+        f"{clicks.part(clicks.elsewhere, clicks.in_time)} of the clicks are {where} of their search.",
         "Write URLs alike in clicks and results; if users click further down, set a larger --depth.",
     )  # fmt: skip
 

@@ -124,3 +124,15 @@ def test_more_than_twenty_markets_are_a_caution_that_names_some():
     assert "The log has 21 markets, such as 'm00', 'm01', 'm02'." in found.text
     del sessions["m20"]
     assert not any(one.fires for one in compared([_markets(sessions)], BY_NAME))
+
+
+@pytest.mark.parametrize(
+    ("depth", "where"), [(1, "not on the first result"), (5, "on none of the first 5 results")]
+)
+def test_clicks_elsewhere_are_told_by_the_depth(depth, where):
+    rows = [("read", "", 0, 1000), ("kept", "", 0, 1000)]
+    rows += [("elsewhere", "", depth, 600), ("in patterns", "", depth, 400)]
+    frame = pl.DataFrame(rows, schema=["step", "reason", "depth", "rows"], orient="row")
+    log = frame.with_columns(source=pl.lit("clicks"), market=pl.lit(EVERY), judge=pl.lit(EVERY))
+    (found,) = (one for one in log_checks(log, LogCounts().frame()) if one.name == "clicks_elsewhere")
+    assert f"of the clicks are {where} of their search." in found.sentence
