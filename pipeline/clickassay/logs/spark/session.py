@@ -264,14 +264,16 @@ def _java_version(java: str | None) -> int | None:
 
 @contextmanager
 def _quiet() -> Iterator[Path]:
-    """Let Java, while it starts, write its warnings into a file: they would break the progress bar."""
+    """Keep the progress bar whole while Spark starts: Java's warnings go into a file, Python's nowhere."""
     with tempfile.NamedTemporaryFile(prefix="clickassay-spark-", suffix=".log") as file:
         sys.stdout.flush()
         ours = [os.dup(number) for number in _STREAMS]
         for number in _STREAMS:
             os.dup2(file.fileno(), number)
         try:
-            yield Path(file.name)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield Path(file.name)
         finally:
             for number, kept in zip(_STREAMS, ours, strict=True):
                 os.dup2(kept, number)
