@@ -182,7 +182,9 @@ def test_a_whole_small_log_gives_the_numbers_worked_by_hand():
         "caution": one_query,
     }
     assert answer["comparisons"][*key, "UCTR", "DCG", "ERR"] == {
-        **dict.fromkeys(("ci_low", "ci_high", *together, "p_value", "p_adjusted", "queries_needed")),
+        **dict.fromkeys(
+            ("ci_low", "ci_high", *together, "error", "degrees", "p_value", "p_adjusted", "queries_needed")
+        ),
         "difference": 0.0,
         "n_queries": 1,
         "caution": one_query,

@@ -55,7 +55,7 @@ def test_a_run_and_itself_pass_the_strictest_watch():
     rows += pl.read_parquet(sample() / "differences.parquet").height
     assert (ended.code, ended.err) == (0, "")
     first, second, *_ = ended.out.splitlines()
-    assert first == "The decision is the same: no metric is better than a baseline."
+    assert first == "The decision is the same: MeanGrade@1 alone does as well."
     assert second.startswith("Nothing changed; ")
     assert f"No finding: none of {rows:,} correlations is gone or changed by more than 1e-09." in ended.out
 
@@ -64,7 +64,7 @@ def test_without_a_threshold_nothing_fails(whole, turned):
     ended = compared(whole, turned)
     assert ended.code == 0
     decision, first = ended.out.splitlines()[:2]
-    change = "no metric is better than a baseline in A, fix the log in B"
+    change = "MeanGrade@1 alone does as well in A, fix the log in B"
     assert decision == f"The decision has changed: {change}."
     assert first.startswith("Of 22 means of editorial metrics, ")
     assert "fell beyond noise; the clearest: the correlation of " in first

@@ -178,7 +178,9 @@ def test_what_is_measured_is_the_log_of_the_users_that_no_grade_is_drawn_from(lo
     )  # fmt: skip
     expected = analyse(alone, whole_judged, None, load_settings(**QUICK))
     for name in ("statistics", "configurations", "patterns", "correlations", "differences"):
-        assert found[name].equals(expected[name]), name
+        # the pattern table of the half has no counts of days
+        own, other = (one[name].drop("first_day", "last_day", strict=False) for one in (found, expected))
+        assert own.equals(other), name
 
 
 def test_of_16_folds_the_even_ones_are_the_half_that_2_folds_set_apart(log):

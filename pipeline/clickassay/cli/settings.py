@@ -21,7 +21,10 @@ GRADE_SETTINGS = ("scale", "max_grade", "relevant_grade", "success_grade", "conf
 METRIC_SETTINGS = ("metric", "click_metric", "persistence", "pool", "unjudged", "click_models")
 REPORT_SETTINGS = (
     "max_markets",
+    "title",
     "current",
+    "question",
+    "margin",
     "full",
     "health_limit",
     "iterations",

@@ -114,6 +114,7 @@ def _rows(
     columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy_tail)
     together = difference_bounds(difference, spread, together_confidence(columns["p_value"]))
     columns |= dict(zip(("simultaneous_low", "simultaneous_high"), together, strict=True))
+    columns |= {"error": spread.error, "degrees": spread.degrees}
     names = np.array(sample.editorial_names, dtype=object)
     pairs = {
         "click_metric": [name for name in sample.click_names for _ in a],

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from clickassay.findings.depends import Dependence, dependence_on_clicks
-from clickassay.findings.ranking import Ranking
+from clickassay.findings.ranking import WITHIN_QUERIES, Question, Ranking
 
 Kind = Literal[
     "metric_best",
@@ -108,9 +108,23 @@ class DependsClaim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The first claim for each click metric that counts, the headline one first."""
+    """The first claim for each click metric that counts, the headline one first.
+
+    Attributes
+    ----------
+    claims
+        Claims on the question that decides.
+    instead
+        Why that is not the question that was asked; None where it is.
+    """
 
     claims: tuple[Claim, ...]
+    instead: str | None = None
+
+    @property
+    def question(self) -> Question:
+        """The question that the claims answer."""
+        return "rankings" if self.claims[0].ranking.quantity == WITHIN_QUERIES else "queries"
 
     @property
     def kind(self) -> str:

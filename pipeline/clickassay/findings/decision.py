@@ -1,11 +1,19 @@
-"""What to do: the verdict, turned towards the metric that is in use."""
+"""What to do: the tests of the question that decides, turned towards the metric that is in use.
 
-from collections.abc import Mapping, Sequence
+"Significant" is Holm in the family of the decision: all others against the metric in use; without one, all
+against the highest metric and all against the highest baseline. Bounds hold for that family at once.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
 from typing import Literal
 
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
-from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, Verdict
+from clickassay.findings.claims import Claim, Verdict
+from clickassay.findings.ranking import Lead, Question, Ranking, swap_sides
 from clickassay.health.checks import HealthCheck
 
 Kind = Literal[
@@ -13,10 +21,12 @@ Kind = Literal[
     "cannot_decide",
     "choose_click_metric",
     "switch",
-    "keep",
     "baseline_better",
+    "keep",
     "use",
-    "no_metric_better",
+    "baseline_as_good",
+    "use_any",
+    "cannot_say",
 ]
 """Kinds of decisions; docs/reference/summary.md defines each."""
 
@@ -29,13 +39,25 @@ class Decision:
     ----------
     kind
         What is advised.
+    question
+        What the metric is to be good for: comparing two rankings, or telling queries apart.
     subject
         The metric or baseline that the advice is about; None if it is about none.
     current
         The metric in use; None if it was not named.
-    better
-        By click metric, the metrics that are significantly above the one in use, highest first; empty where
-        it is not compared.
+    margin
+        A difference in correlation that nobody would act on; 0..1.
+    names
+        Other metrics and baselines that the advice is about, highest first: the ones that are better too, or
+        all that are among the best.
+    other
+        What the subject is compared with.
+    lead
+        How much the subject is ahead of that; None where nothing is compared.
+    bound
+        The largest difference that may be there, of all that the advice is about; None without one.
+    by_others
+        By other click metric, the metrics that are significantly better by it and not by the first.
     is_compared
         Whether the metric in use has a correlation, and the decision is by the metrics above it.
     is_heavy_tailed
@@ -45,9 +67,15 @@ class Decision:
     """
 
     kind: Kind
+    question: Question = "rankings"
     subject: str | None = None
     current: str | None = None
-    better: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    margin: float = 0.0
+    names: tuple[str, ...] = ()
+    other: str | None = None
+    lead: Lead | None = None
+    bound: float | None = None
+    by_others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     is_compared: bool = False
     is_heavy_tailed: bool = False
     other_judges: Mapping[str, "Decision"] = field(default_factory=dict)
@@ -57,19 +85,20 @@ def decide_with_judges(
     verdict: Verdict,
     other_judges: Mapping[str, Verdict],
     health: Sequence[HealthCheck],
-    current: str | None = None,
+    current: str | None,
+    margin: float,
 ) -> Decision:
     """Return the decision of a run by its headline sample, and what it would be by another judge."""
-    own = decide(verdict, health, current)
-    others = {judge: decide(other, health, current) for judge, other in other_judges.items()}
+    own = decide(verdict, health, current, margin)
+    others = {judge: decide(other, health, current, margin) for judge, other in other_judges.items()}
     differ = {
         judge: one for judge, one in others.items() if (one.kind, one.subject) != (own.kind, own.subject)
     }
     return replace(own, other_judges=differ)
 
 
-def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None = None) -> Decision:
-    """Return what the verdict and the health of the log amount to.
+def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None, margin: float) -> Decision:
+    """Return what the verdict and the health of the log amount to (method 7.7).
 
     Parameters
     ----------
@@ -79,15 +108,24 @@ def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None 
         The checks that fire, findings first.
     current
         The metric in use; None = unknown.
+    margin
+        A difference in correlation that nobody would act on; 0..1.
     """
     claim = verdict.claims[0]
-    if health and health[0].is_finding:
-        return Decision("log_at_fault", None, current)
-    if is_undecided(claim):
-        return Decision("cannot_decide", None, current)
     is_compared = current is not None and current in claim.ranking.competitors
-    decision = _about(verdict, current) if current and is_compared else _without_current(verdict, current)
-    return replace(decision, is_compared=is_compared, is_heavy_tailed=_is_heavy_tailed(decision, claim))
+    if health and health[0].is_finding:
+        decision = Decision("log_at_fault")
+    elif is_undecided(claim):
+        decision = Decision("cannot_decide")
+    elif current is not None and is_compared:
+        decision = _about(verdict, current, margin)
+    else:
+        decision = _without_current(verdict, margin)
+    told = decision.kind not in {"log_at_fault", "cannot_decide"}
+    return replace(
+        decision, question=verdict.question, current=current, margin=margin, is_compared=told and is_compared,
+        is_heavy_tailed=told and _is_heavy_tailed(decision, claim),
+    )  # fmt: skip
 
 
 def is_undecided(claim: Claim) -> bool:
@@ -106,32 +144,171 @@ def _is_heavy_tailed(decision: Decision, claim: Claim) -> bool:
     return any(one.caution == HEAVY_TAIL for one in known)
 
 
-def _without_current(verdict: Verdict, current: str | None) -> Decision:
-    claim = verdict.claims[0]
-    if verdict.kind == DEPENDS_ON_CLICK:
-        return Decision("choose_click_metric", None, current)
-    if claim.kind in {"metric_best", "metric_tied"}:
-        return Decision("use", claim.subject, current)
-    if claim.kind == "baseline_best":
-        return Decision("baseline_better", claim.winning_baseline, current)
-    return Decision("no_metric_better", claim.subject, current)
+def _upper(lead: Lead) -> float:
+    """Return the most that a difference may be; infinite where no bound is known."""
+    return math.inf if lead.together[1] is None else lead.together[1]
 
 
-def _about(verdict: Verdict, current: str) -> Decision:
+# ---- a metric in use ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Challenge:
+    """All other metrics and baselines against the metric in use, by one click metric."""
+
+    ranking: Ranking
+    current: str
+    margin: float
+
+    @cached_property
+    def leads(self) -> dict[str, Lead]:
+        """How much each other one is ahead of the metric in use, highest first."""
+        others = (name for name in self.ranking.competitors if name != self.current)
+        family = self.ranking.family((name, self.current) for name in others)
+        return {name: lead for (name, _), lead in family.items()}
+
+    def better(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the names that are significantly better, and may be so by more than the margin."""
+        ahead = (name for name in names if name in self.leads and self.leads[name].is_ahead)
+        return tuple(name for name in ahead if _upper(self.leads[name]) >= self.margin)
+
+    @property
+    def worse(self) -> set[str]:
+        """All that are significantly below the metric in use."""
+        return {name for name, lead in self.leads.items() if lead.is_significant and (lead.value or 0.0) < 0}
+
+    @property
+    def strongest(self) -> str | None:
+        """The metric or baseline that may be ahead by most; None without another one."""
+        return max(self.leads, key=lambda name: _upper(self.leads[name]), default=None)
+
+
+def _about(verdict: Verdict, current: str, margin: float) -> Decision:
     rankings = [claim.ranking for claim in verdict.claims if current in claim.ranking.competitors]
-    better = {ranking.click: ranking.above(current, ranking.metrics) for ranking in rankings}
-    everywhere = in_all(better)
-    if everywhere:
-        return Decision("switch", everywhere[0], current, better)
-    if any(better.values()):
-        return Decision("choose_click_metric", None, current, better)
-    baselines = rankings[0].above(current, rankings[0].baselines)
+    first, *rest = (_Challenge(ranking, current, margin) for ranking in rankings)
+    every = (first, *rest)
+    if any(worse.worse & set(better.better(better.leads)) for better in every for worse in every):
+        return Decision("choose_click_metric")
+    better = first.better(first.ranking.metrics)
+    if better:
+        best = _not_below(first.ranking, better)
+        return _compared("switch", best, first, names=tuple(name for name in better if name != best))
+    baselines = first.better(first.ranking.baselines)
     if baselines:
-        return Decision("baseline_better", baselines[0], current, better)
-    return Decision("keep", current, current, better)
+        return _compared("baseline_better", baselines[0], first)
+    others = {one.ranking.click: one.better(one.ranking.metrics) for one in rest}
+    return _kept(first, {click: names for click, names in others.items() if names})
 
 
-def in_all(better: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the names that every click metric has, in the order of the first."""
-    first, *rest = better.values()
-    return tuple(name for name in first if all(name in names for names in rest))
+def _not_below(ranking: Ranking, names: tuple[str, ...]) -> str:
+    """Return the highest that is significantly below none of the others."""
+    return next((name for name in names if not ranking.above(name, names)), names[0])
+
+
+def _compared(kind: Kind, subject: str, challenge: _Challenge, names: tuple[str, ...] = ()) -> Decision:
+    lead = challenge.leads[subject]
+    return Decision(kind, subject=subject, names=names, other=challenge.current, lead=lead)
+
+
+def _kept(first: _Challenge, by_others: Mapping[str, tuple[str, ...]]) -> Decision:
+    strongest = first.strongest
+    if strongest is None:
+        return Decision("keep", subject=first.current)
+    lead = first.leads[strongest]
+    bound = _upper(lead)
+    if bound < first.margin and not by_others:
+        return Decision("keep", subject=first.current, other=strongest, bound=bound)
+    return Decision(
+        "cannot_say", subject=strongest, other=first.current, lead=lead, by_others=by_others,
+        bound=None if math.isinf(bound) else bound,
+    )  # fmt: skip
+
+
+# ---- no metric in use -----------------------------------------------------------------------------
+
+
+def _without_current(verdict: Verdict, margin: float) -> Decision:
+    ranking = verdict.claims[0].ranking
+    best = ranking.among_best
+    family = _against_highest(ranking)
+    others = [claim.ranking for claim in verdict.claims[1:] if claim.ranking.competitors]
+    top = ranking.best
+    rest = tuple(name for name in ranking.competitors if name != top)
+    if best == (top,) or all(family[top, name].is_ahead for name in rest):
+        is_opposed = any(_is_opposed(ranking, other, top) for other in others)
+        if is_opposed:
+            return Decision("choose_click_metric")
+        nearest = next(iter(rest), None)
+        lead = None if nearest is None else family[top, nearest]
+        return Decision("use", subject=top, other=nearest, lead=lead)
+    baseline = next(iter(ranking.baselines), None)
+    if baseline in best and not _ahead_by_others(others, ranking.metrics, (baseline,), margin):
+        bound = max(_upper(family[name, baseline]) for name in ranking.metrics)
+        if bound < margin or best == (baseline,):
+            return Decision("baseline_as_good", subject=baseline, bound=None if math.isinf(bound) else bound)
+    by_others = _ahead_by_others(others, best, best, margin)
+    return _equal_or_open(ranking, by_others, margin)
+
+
+def leads_over_reference(ranking: Ranking, current: str | None) -> tuple[str, dict[str, Lead]]:
+    """Return how much each other one is ahead of the metric in use, in the family of the decision.
+
+    Returns
+    -------
+    The metric in use, or else the highest baseline, or else the highest metric; and the leads by name.
+    """
+    if current is not None and current in ranking.competitors:
+        return current, _Challenge(ranking, current, 0.0).leads
+    family = _against_highest(ranking)
+    reference = next(iter(ranking.baselines), ranking.best)
+    return reference, {name: family[name, reference] for name in ranking.competitors if name != reference}
+
+
+def _against_highest(ranking: Ranking) -> dict[tuple[str, str], Lead]:
+    """Return the family of a decision without a metric in use, each pair in both orders."""
+    top, baselines = ranking.best, ranking.baselines[:1]
+    rest = tuple(name for name in ranking.competitors if name != top)
+    pairs = {(top, name) for name in rest}
+    pairs |= {(name, baseline) for baseline in baselines for name in rest if name != baseline}
+    family = ranking.family(sorted(pairs))
+    return family | {(b, a): swap_sides(lead) for (a, b), lead in family.items()}
+
+
+def _is_opposed(first: Ranking, other: Ranking, name: str) -> bool:
+    """Whether one click metric has a metric above another, and the other click metric the other way round."""
+    if name not in other.competitors:
+        return False
+    above = other.above(name, tuple(other.competitors))
+    return any(one in first.competitors and first.lead(name, one).is_ahead for one in above)
+
+
+def _ahead_by_others(
+    others: Sequence[Ranking], names: tuple[str, ...], than: tuple[str, ...], margin: float
+) -> dict[str, tuple[str, ...]]:
+    """Return, by click metric, which names are significantly ahead of others, maybe by the margin."""
+    ahead = {
+        other.click: tuple(name for name in names if _is_relevantly_ahead(other, name, than, margin))
+        for other in others
+    }
+    return {click: own for click, own in ahead.items() if own}
+
+
+def _is_relevantly_ahead(ranking: Ranking, name: str, than: tuple[str, ...], margin: float) -> bool:
+    known = [one for one in than if one != name and {one, name} <= set(ranking.competitors)]
+    leads = [ranking.lead(name, one) for one in known]
+    return any(lead.is_ahead and _upper(lead) >= margin for lead in leads)
+
+
+def _equal_or_open(ranking: Ranking, by_others: Mapping[str, tuple[str, ...]], margin: float) -> Decision:
+    """Return whether the metrics among the best are equal, or may differ by more than the margin."""
+    best = ranking.among_best
+    pairs = [pair for a, b in combinations(best, 2) for pair in ((a, b), (b, a))]
+    a, b = max(pairs, key=lambda pair: _upper(ranking.lead(*pair)))
+    lead = ranking.lead(a, b)
+    bound = _upper(lead)
+    if bound < margin and not by_others:
+        return Decision("use_any", names=best, bound=bound)
+    return Decision(
+        "cannot_say", subject=a, other=b, lead=lead, names=best, by_others=by_others,
+        bound=None if math.isinf(bound) else bound,
+    )  # fmt: skip

@@ -5,14 +5,15 @@ alone, from the headline sample and click metric. The best metric depends on it 
 the best whatever is chosen: then each has been found significantly worse than another somewhere.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.words import visible
-from clickassay.findings.ranking import Ranking, rank
+from clickassay.findings.question import Deciding, deciding
+from clickassay.findings.ranking import Lead, Ranking, swap_sides
 from clickassay.findings.run import Run
 
 NOT_COUNTED = ("SS", "QCTR")
@@ -37,10 +38,14 @@ class Dependence:
         What is varied: ``click metric``, ``market``, ``depth`` or ``judge``.
     choices
         Its values, the headline's first.
+    is_opposed
+        Whether two metrics differ significantly in opposite directions, where that is known: significant by
+        one choice and not by another is no difference between the choices.
     """
 
     by: str
     choices: tuple[Choice, ...]
+    is_opposed: bool = True
 
     @property
     def known(self) -> tuple[Choice, ...]:
@@ -58,7 +63,7 @@ class Dependence:
     @property
     def depends(self) -> bool:
         """Whether no metric is among the best for all of two choices or more."""
-        return len(self.known) > 1 and not self.shared
+        return len(self.known) > 1 and not self.shared and self.is_opposed
 
 
 def by_click(run: Run) -> tuple[str, ...]:
@@ -70,18 +75,25 @@ def by_click(run: Run) -> tuple[str, ...]:
 
 def dependence_on_clicks(rankings: Sequence[Ranking]) -> Dependence:
     """Return whether the best metric depends on the click metric."""
-    return Dependence("click metric", tuple(Choice(one.click, one.among_best) for one in rankings))
+    ahead = [{pair for pair, lead in _both_ways(one) if lead.is_ahead} for one in rankings]
+    is_opposed = any((b, a) in other for own in ahead for a, b in own for other in ahead)
+    choices = tuple(Choice(one.click, one.among_best) for one in rankings)
+    return Dependence("click metric", choices, is_opposed=is_opposed)
+
+
+def _both_ways(ranking: Ranking) -> Iterator[tuple[tuple[str, str], Lead]]:
+    for (a, b), lead in ranking.pairs.items():
+        yield from (((a, b), lead), ((b, a), swap_sides(lead)))
 
 
 def dependences(run: Run, clicks: Sequence[str]) -> tuple[Dependence, ...]:
     """Vary click metric, market, depth and judge, each alone, if it has several values."""
     if run.headline is None:
         return ()
-    all_varied = [dependence_on_clicks([rank(run, run.headline, click) for click in clicks])]
+    decided = deciding(run, run.headline)
+    all_varied = [dependence_on_clicks([decided.rank(run, click) for click in clicks])]
     for column in SAMPLE_COLUMNS:
-        samples = varied(run, run.headline, column)
-        choices = (_choice(run, sample, column) for sample in samples)
-        all_varied.append(Dependence(column, tuple(choices)))
+        all_varied.append(Dependence(column, tuple(_choices(run, decided, run.headline, column))))
     return tuple(one for one in all_varied if len(one.choices) > 1)
 
 
@@ -93,5 +105,9 @@ def varied(run: Run, headline: SampleKey, column: str) -> list[SampleKey]:
     return [headline, *(key for key in (SampleKey(*row) for row in keys) if key != headline)]
 
 
-def _choice(run: Run, sample: SampleKey, column: str) -> Choice:
-    return Choice(visible(sample.columns[column]), rank(run, sample).among_best)
+def _choices(run: Run, decided: Deciding, headline: SampleKey, column: str) -> Iterator[Choice]:
+    """Yield the best by each market on its own, or by each depth or judge over the markets that decide."""
+    for sample in varied(run, headline, column):
+        place = sample if column == "market" else replace(sample, market=decided.sample.market)
+        ranking = replace(decided, sample=place).rank(run)
+        yield Choice(visible(sample.columns[column]), ranking.among_best)

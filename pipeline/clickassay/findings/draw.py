@@ -1,12 +1,11 @@
 """All that a run found, drawn from its tables: claims, verdict and decision."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
-from clickassay.core.records import SampleKey
 from clickassay.core.text.words import count, plural, visible
 from clickassay.correlation.estimates import Level, levels
 from clickassay.correlation.within import NO_GROUP
@@ -14,6 +13,7 @@ from clickassay.findings.claims import Claim, DependsClaim, Verdict
 from clickassay.findings.decision import Decision, decide, decide_with_judges
 from clickassay.findings.depends import by_click, dependences, varied
 from clickassay.findings.influence import chance_shares, depends_mostly, influence_rows, influential_share
+from clickassay.findings.question import Deciding, deciding
 from clickassay.findings.ranking import Quantity, Ranking, rank, rank_differences, rank_within, values_of
 from clickassay.findings.run import Run
 from clickassay.health.checks import HealthCheck, fired
@@ -40,6 +40,9 @@ class Findings:
         The checks of the log and its judgments that fire, findings first.
     decision
         What they amount to.
+    opposed
+        A metric that is significantly better than another at comparing rankings and significantly worse at
+        telling queries apart, and that other one; None without such a pair.
     means
         The mean of each metric and each click metric over the sessions of the headline sample, by name.
     chance
@@ -53,6 +56,7 @@ class Findings:
     depends: DependsClaim
     health: tuple[HealthCheck, ...]
     decision: Decision
+    opposed: tuple[str, str] | None = None
     other_judges: Mapping[str, Verdict] = field(default_factory=dict)
     means: Mapping[str, Level] = field(default_factory=dict)
     chance: tuple[float, float] | None = None
@@ -69,21 +73,27 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
     first, chance = rank(run, run.headline), chance_shares(run, rng)
     share = influential_share(influence_rows(run, first.best)) if first.competitors else None
     headline = Claim(first, influential_share=share, depends_on_few=depends_mostly(share, chance))
-    verdict = Verdict((headline, *_claims(run, run.headline, run.counted[1:])))
-    ranked = rank_differences(run, run.headline)
-    others = {sample.judge: verdict_of(run, sample) for sample in varied(run, run.headline, "judge")[1:]}
-    return Findings(
-        verdict,
-        headline,
-        Claim(ranked, _sign_agreement(run, ranked)),
-        _within(run),
-        _depends(run, first),
-        wrong,
-        decide_with_judges(verdict, others, wrong, run.current),
-        others,
-        mean_levels(run) if first.competitors else {},
-        chance,
+    ranked, within = rank_differences(run, run.headline), _within(run)
+    verdict, *by_others = (
+        verdict_of(run, deciding(run, sample)) for sample in varied(run, run.headline, "judge")
     )
+    judges = [sample.judge for sample in varied(run, run.headline, "judge")[1:]]
+    others = dict(zip(judges, by_others, strict=True))
+    decision = decide_with_judges(verdict, others, wrong, run.current, run.settings.margin)
+    return Findings(
+        verdict, headline, Claim(ranked, _sign_agreement(run, ranked)), within, _depends(run, first), wrong,
+        decision, _opposed(within.ranking, first, decision), others,
+        mean_levels(run) if first.competitors else {}, chance,
+    )  # fmt: skip
+
+
+def _opposed(within: Ranking, over: Ranking, decision: Decision) -> tuple[str, str] | None:
+    """Return a metric above another within queries and below it over all: one of the advice, if possible."""
+    known = [name for name in within.competitors if name in over.competitors]
+    first = [name for name in (decision.subject, decision.other, decision.current) if name in known]
+    ordered = [name for name in dict.fromkeys((*first, *known)) if name is not None]
+    pairs = ((a, b) for a in ordered for b in ordered if a != b and within.lead(a, b).is_ahead)
+    return next(((a, b) for a, b in pairs if over.lead(b, a).is_ahead), None)
 
 
 def mean_levels(run: Run) -> dict[str, Level]:
@@ -92,13 +102,9 @@ def mean_levels(run: Run) -> dict[str, Level]:
     return levels(frame, [name for name in (*run.editorial, *run.clicks) if name in frame.columns])
 
 
-def verdict_of(run: Run, sample: SampleKey) -> Verdict:
-    """Return the claims of a sample for each click metric that counts."""
-    return Verdict(_claims(run, sample, run.counted))
-
-
-def _claims(run: Run, sample: SampleKey, clicks: Sequence[str]) -> tuple[Claim, ...]:
-    return tuple(Claim(rank(run, sample, click)) for click in clicks)
+def verdict_of(run: Run, decided: Deciding) -> Verdict:
+    """Return the claims that answer a question for each click metric that counts."""
+    return Verdict(tuple(Claim(decided.rank(run, click)) for click in run.counted), decided.instead)
 
 
 def _nothing_kept(run: Run, wrong: tuple[HealthCheck, ...]) -> Findings:
@@ -108,7 +114,7 @@ def _nothing_kept(run: Run, wrong: tuple[HealthCheck, ...]) -> Findings:
     claims = tuple(claim("correlation", click) for click in run.counted)
     verdict, depends = Verdict(claims), DependsClaim((), (), _coverage(run))
     differences = claim("correlation of differences", run.click)
-    decision = decide(verdict, wrong, run.current)
+    decision = decide(verdict, wrong, run.current, run.settings.margin)
     return Findings(verdict, claims[0], differences, _within(run), depends, wrong, decision)
 
 

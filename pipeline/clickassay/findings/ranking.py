@@ -1,16 +1,19 @@
 """Metrics and baselines by how well they predict a click metric, and the tests between them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from string import ascii_lowercase
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import listed
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.jackknife import Spread, difference_bounds
+from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm, together_confidence
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.run import Run, in_order
 from clickassay.metrics.catalogue import BASELINES
@@ -21,8 +24,13 @@ REACH = 100
 ROOM_FOR_NOISE = 0.05
 """Below this reliability the highest possible correlation is not given: too little is left to divide by."""
 
+WITHIN_QUERIES: Literal["correlation within queries"] = "correlation within queries"
 Quantity = Literal["correlation", "correlation of differences", "correlation within queries"]
 """Metrics are ranked by correlation with clicks: over all queries, of differences, or within queries."""
+
+Question = Literal["rankings", "queries"]
+"""Of two lists for a query, does a metric prefer the one that users prefer; or does it tell lists that users
+like from others, over all queries?"""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,9 @@ class Lead:
         The difference, with its interval.
     p_adjusted
         Adjusted p-value of no difference; None when it was not tested.
+    p_value, error, degrees
+        What families are made of: the p-value before adjustment, the standard error of the difference, and
+        the degrees of freedom of its square; None when it was not tested.
     queries_needed
         Judged queries that detect such a difference with a power of 80 %; None when no number does.
     n_queries
@@ -45,6 +56,9 @@ class Lead:
 
     estimate: Estimate
     p_adjusted: float | None = None
+    p_value: float | None = None
+    error: float | None = None
+    degrees: float | None = None
     queries_needed: float | None = None
     n_queries: int = 0
     together: tuple[float | None, float | None] = (None, None)
@@ -58,21 +72,6 @@ class Lead:
     def is_within_reach(self) -> bool:
         """Whether the queries needed to show the difference are at most `REACH` times the judged ones."""
         return self.queries_needed is not None and self.queries_needed <= REACH * self.n_queries
-
-    @property
-    def queries_range(self) -> tuple[float, float | None] | None:
-        """The fewest and the most judged queries that show a difference, for the ends of its interval.
-
-        The number falls with the square of the difference. There is no most where the interval contains 0, or
-        where the most is out of reach. None where there is no difference, or what was seen is out of reach.
-        """
-        if not self.is_within_reach or self.queries_needed is None or not self.value:
-            return None
-        ends = (self.estimate.low, self.estimate.high)
-        near, far = sorted(abs(self.value if end is None else end) for end in ends)
-        fewest = max(2.0, self.queries_needed * (self.value / far) ** 2)
-        most = math.inf if self.estimate.covers_zero else self.queries_needed * (self.value / near) ** 2
-        return fewest, None if most > REACH * self.n_queries else max(2.0, most)
 
     @property
     def is_significant(self) -> bool:
@@ -99,12 +98,15 @@ class Competitor:
         The correlation if clicks ignored the grades.
     p_adjusted
         Adjusted p-value of no more than that; None when it was not tested.
+    together
+        Ends of the interval that holds for all metrics and baselines at once; None where there is none.
     """
 
     name: str
     estimate: Estimate
     null: float = 0.0
     p_adjusted: float | None = None
+    together: tuple[float | None, float | None] = (None, None)
 
     @property
     def is_baseline(self) -> bool:
@@ -120,6 +122,11 @@ class Competitor:
     def is_above_nothing(self) -> bool:
         """Whether it is significantly above what clicks that ignore the grades would give."""
         return self.p_adjusted is not None and self.p_adjusted < ALPHA and self.value > self.null
+
+    @property
+    def is_below_nothing(self) -> bool:
+        """Whether it is significantly below that: clicks fall as it rises."""
+        return self.p_adjusted is not None and self.p_adjusted < ALPHA and self.value < self.null
 
 
 @dataclass(frozen=True)
@@ -138,6 +145,8 @@ class Ranking:
         Metrics and baselines with a value by name, highest first; none if no metric has one.
     pairs
         How much one is ahead of another, for each pair of the run's tests.
+    n_queries
+        Judged queries behind the values.
     reason
         Why there is no competitor; None when there is one.
     """
@@ -147,6 +156,7 @@ class Ranking:
     sample: SampleKey | None
     competitors: Mapping[str, Competitor] = field(default_factory=dict)
     pairs: Mapping[tuple[str, str], Lead] = field(default_factory=dict)
+    n_queries: int = 0
     reason: str | None = None
 
     @property
@@ -248,10 +258,31 @@ class Ranking:
 
     @property
     def among_best(self) -> tuple[str, ...]:
-        """The highest, and all that it is not significantly above; () where nothing is above nothing."""
+        """All that are significantly below none, highest first; () where nothing is above nothing.
+
+        Multiple comparisons with the best (Hsu 1981), Holm over all pairs.
+        """
+        names = tuple(self.competitors)
         if not any(one.is_above_nothing for one in self.competitors.values()):
             return ()
-        return (self.highest, *self.not_above(self.highest, tuple(self.competitors)))
+        return tuple(name for name in names if not self.above(name, names))
+
+    def family(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Lead]:
+        """Return the leads of the first of each pair, tested and bounded as one family.
+
+        p-values are Holm's over these pairs; `together` holds for all of them at once (Bonferroni, with
+        Satterthwaite's own degrees of freedom). A pair that was not tested has neither.
+        """
+        leads = {pair: self.lead(*pair) for pair in pairs}
+        columns = [[_number(getattr(one, name)) for one in leads.values()] for name in _OF_FAMILY]
+        values, p_values, errors, degrees = (np.array(column, np.float64) for column in columns)
+        spread = Spread(errors, degrees, 0)
+        bounds = difference_bounds(values, spread, together_confidence(p_values))
+        adjusted, low, high = ([_known(value) for value in of] for of in (holm(p_values), *bounds))
+        return {
+            pair: replace(lead, p_adjusted=p, together=(below, above))
+            for (pair, lead), p, below, above in zip(leads.items(), adjusted, low, high, strict=True)
+        }
 
 
 def rank(run: Run, sample: SampleKey, click: str | None = None) -> Ranking:
@@ -266,7 +297,7 @@ def rank_differences(run: Run, sample: SampleKey, click: str | None = None) -> R
 
 def rank_within(run: Run, place: SampleKey, click: str | None = None) -> Ranking:
     """Rank by the correlation within queries, of a market or of all markets together."""
-    return _rank(run, "correlation within queries", place, click or run.click)
+    return _rank(run, WITHIN_QUERIES, place, click or run.click)
 
 
 def values_of(run: Run, quantity: Quantity) -> pl.DataFrame:
@@ -296,7 +327,8 @@ def _rank(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> Rankin
         why = listed(sorted(reasons)) or f"{click} was not computed"
         return Ranking(quantity, click, sample, reason=why)
     leads = {(row["metric_a"], row["metric_b"]): lead_from_row(row) for row in tests.iter_rows(named=True)}
-    return Ranking(quantity, click, sample, {one.name: one for one in known}, leads)
+    queries = max(row["n_queries"] or 0 for row in ordered)
+    return Ranking(quantity, click, sample, {one.name: one for one in known}, leads, queries)
 
 
 def _falling(one: Competitor) -> float:
@@ -304,16 +336,17 @@ def _falling(one: Competitor) -> float:
 
 
 def _competitor(row: Mapping[str, Any]) -> Competitor:
-    return Competitor(
-        row["editorial_metric"], estimate(row), row.get("null_correlation") or 0.0, row["p_adjusted"]
-    )
+    together = (row["simultaneous_low"], row["simultaneous_high"])
+    null = row.get("null_correlation") or 0.0
+    return Competitor(row["editorial_metric"], estimate(row), null, row["p_adjusted"], together)
 
 
 def lead_from_row(row: Mapping[str, Any]) -> Lead:
     """Return how much `metric_a` is ahead of `metric_b` in a row of `comparisons`."""
     return Lead(
         estimate(row, "difference"),
-        p_adjusted=row["p_adjusted"], queries_needed=row["queries_needed"], n_queries=row["n_queries"],
+        **{name: row.get(name) for name in ("p_adjusted", "p_value", "error", "degrees")},
+        queries_needed=row["queries_needed"], n_queries=row["n_queries"],
         together=(row.get("simultaneous_low"), row.get("simultaneous_high")),
     )  # fmt: skip
 
@@ -323,6 +356,17 @@ def swap_sides(lead: Lead) -> Lead:
     own, (low, high) = lead.estimate, lead.together
     estimate = replace(own, value=_minus(own.value), low=_minus(own.high), high=_minus(own.low))
     return replace(lead, estimate=estimate, together=(_minus(high), _minus(low)))
+
+
+_OF_FAMILY = ("value", "p_value", "error", "degrees")
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
 
 
 def _minus(number: float | None) -> float | None:
@@ -346,3 +390,41 @@ def highest_possible(run: Run, ranking: Ranking) -> float | None:
     row = rows.sort(pl.col("correlation").abs(), descending=True, maintain_order=True).row(0, named=True)
     root = row["correlation"] / row["noise_corrected"]
     return root if root * root >= ROOM_FOR_NOISE else None
+
+
+# ---- letters: two metrics that share one are not significantly different ----------------------------
+
+
+Group = tuple[str, ...]
+
+
+def groups(ordered: Sequence[str], different: Sequence[tuple[str, str]]) -> tuple[Group, ...]:
+    """Return the largest sets of metrics of which no two are significantly different; they may overlap.
+
+    Begins with one set of all; each significantly different pair splits the sets that hold both,
+    and sets within another are dropped (insert and absorb; Piepho 2004).
+
+    Parameters
+    ----------
+    ordered
+        Metrics, in the order that members and sets are returned in.
+    different
+        Pairs that are significantly different.
+    """
+    sets = [frozenset(ordered)]
+    for a, b in different:
+        split = {part for one in sets for part in ([one - {a}, one - {b}] if {a, b} <= one else [one])}
+        sets = [one for one in split if not any(one < other for other in split)]
+    places = sorted(sorted(ordered.index(name) for name in one) for one in sets)
+    return tuple(tuple(ordered[place] for place in one) for one in places)
+
+
+def letters(groups: Sequence[Group]) -> dict[str, str]:
+    """Return the letters of each metric, one for each of its groups: ``a``, ``b`` ... ``z``, ``a2`` ..."""
+    by_metric: dict[str, list[str]] = {}
+    for place, group in enumerate(groups):
+        turn = place // len(ascii_lowercase)
+        letter = ascii_lowercase[place % len(ascii_lowercase)] + (str(turn + 1) if turn else "")
+        for name in group:
+            by_metric.setdefault(name, []).append(letter)
+    return {name: " ".join(own) for name, own in by_metric.items()}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -95,6 +96,12 @@ class Run:
     def headline_samples(self) -> tuple[SampleKey, ...]:
         """The headline sample, or none."""
         return self.samples[:1]
+
+    @property
+    def days(self) -> tuple[date, date] | None:
+        """The first and the last day of its log; None where they are not known."""
+        rows = self.tables["statistics"].select("first_day", "last_day").drop_nulls()
+        return None if rows.is_empty() else rows.row(0)
 
     @property
     def n_samples(self) -> int:

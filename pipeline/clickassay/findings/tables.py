@@ -9,11 +9,11 @@ import polars as pl
 
 from clickassay.core.contracts.findings import CLAIMS, RANKING, VERDICT
 from clickassay.core.contracts.form import Table
-from clickassay.core.records import SampleKey
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
 from clickassay.findings.claims import Claim
 from clickassay.findings.decision import decide
 from clickassay.findings.draw import Findings, verdict_of
+from clickassay.findings.question import Deciding, deciding, deciding_in
 from clickassay.findings.ranking import Ranking, highest_possible, rank, rank_differences, rank_within
 from clickassay.findings.run import Run
 
@@ -27,7 +27,7 @@ def with_findings(run: Run, findings: Findings) -> Run:
     tables = {
         RANKING: (row for ranking in rankings for row in _ranking_rows(ranking)),
         CLAIMS: (_claim_row(run, ranking) for ranking in rankings),
-        VERDICT: (_verdict_row(run, findings, *placed) for placed in enumerate(run.samples, start=1)),
+        VERDICT: (_verdict_row(run, findings, *placed) for placed in enumerate(_decided(run), start=1)),
     }
     frames = {table.name: _frame(table, rows) for table, rows in tables.items()}
     return replace(run, tables=MappingProxyType({**run.tables, **frames}))
@@ -69,15 +69,27 @@ def _claim_row(run: Run, ranking: Ranking) -> Record:
     }
 
 
-def _verdict_row(run: Run, findings: Findings, place: int, sample: SampleKey) -> Record:
-    verdict = verdict_of(run, sample)
-    decision = decide(verdict, findings.health, run.current)
+def _decided(run: Run) -> Iterable[Deciding]:
+    """Return what decides about all markets together and about each market, the headline first."""
+    together = [deciding(run, sample) for sample in run.samples]
+    own = [deciding_in(run, sample, sample) for sample in run.samples]
+    by_sample = {decided.sample: decided for decided in reversed((*together, *own))}
+    return [by_sample[key] for key in dict.fromkeys(one.sample for one in (*together[:1], *own, *together))]
+
+
+def _verdict_row(run: Run, findings: Findings, place: int, decided: Deciding) -> Record:
+    verdict = verdict_of(run, decided)
+    decision = decide(verdict, findings.health, run.current, run.settings.margin)
     return {
-        **sample.columns,
+        **decided.sample.columns,
         "place": place,
+        "question": decision.question,
         "kind": verdict.kind,
         "decision": decision.kind,
         "subject": decision.subject,
         "current": decision.current,
+        "compared_with": decision.other,
+        "difference": None if decision.lead is None else decision.lead.value,
+        "bound": decision.bound,
         "caution": HEAVY_TAIL if decision.is_heavy_tailed else None,
     }

@@ -51,6 +51,7 @@ from clickassay.judgments.prepare import (
     prepare_judgments,
 )
 from clickassay.metrics.scoring import Measurements, formed_sessions
+from clickassay.patterns.health import SEARCHES_BY_DAY
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
 
 Frames = dict[str, pl.DataFrame]
@@ -114,7 +115,7 @@ def analyse_tables(
     named = judged_log(table, split.evaluation, graded, judged)
     proposed = next_judgments_table(split, formed, graded, named.in_other_form, settings, progress)
     frames = {
-        "statistics": pl.concat([stratum.statistics for stratum in main.measurements]),
+        "statistics": _with_days(pl.concat([one.statistics for one in main.measurements]), table.health),
         "funnel": _funnel(table, graded.funnel, main.measurements, settings),
         "configurations": main.configurations,
         "patterns": main.patterns,
@@ -178,6 +179,13 @@ def _correlate(
         )
     tables = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
     return {**tables, **_within(groups)}
+
+
+def _with_days(statistics: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
+    """Add the first and the last day with a search."""
+    days = counts.filter(name=SEARCHES_BY_DAY)["key"]
+    first, last = (pl.lit(day, pl.Int32).cast(pl.Date) for day in (days.min(), days.max()))
+    return statistics.with_columns(first_day=first, last_day=last)
 
 
 def _within(groups: Sequence[QueryGroups]) -> Frames:

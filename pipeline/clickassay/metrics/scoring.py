@@ -227,7 +227,8 @@ def _statistics(
         sample = by_market.get(market)
         kept = int(sample.sessions.sum()) if sample else 0
         counts = (len(sample.queries), len(sample.sessions)) if sample else (0, 0)
-        rows.append((market, depth, judge, *counts, kept, every, kept / every if every else None))
+        share = kept / every if every else None
+        rows.append((market, depth, judge, *counts, kept, every, share, None, None))
     return STATISTICS.canonical(_frame(STATISTICS.columns, rows))
 
 

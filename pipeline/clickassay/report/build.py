@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,15 @@ from clickassay.report.sections.log.judges import judges_sections
 from clickassay.report.sections.log.next_to_judge import next_judgments_section
 from clickassay.report.sections.log.unjudged import unjudged_sections
 from clickassay.report.sections.overview import (
+    about,
     caveats,
     facts,
-    levels_table,
+    levels_section,
     overview,
     overview_figure,
     overview_legend,
     scale_sentences,
+    second_figure,
 )
 from clickassay.report.sections.users.cascade_effects import cascade_effects_section
 from clickassay.report.sections.users.examination import examination_section
@@ -55,14 +58,16 @@ class Report:
 
     Attributes
     ----------
-    title, scope, reason
-        The decision, which part of the log it is about, and why.
-    overview
-        The picture of the first screen, if there is anything to show.
+    about
+        What it is: name, days of the log, tool.
+    title, scope, reason, next_step
+        The decision, which part of the log it is about, why, and what to do now.
+    overview, second
+        The picture of the first screen, and a small one of the other question; none without a value.
     scale
         What its values are to be compared with.
-    levels, facts
-        How high metrics and clicks are; the size and health of the log: name and text.
+    facts
+        Clicks, size and health of the log: name and text.
     findings
         The main findings, in words.
     caveats
@@ -77,16 +82,20 @@ class Report:
         What sentences and tables of the first screen are made of.
     picture
         What `overview` draws, for a picture of its own; None without it.
+    days
+        The first and the last day of the log; None where they are not known.
     full
         Whether everything is unfolded.
     """
 
+    about: str
     title: str
     scope: str
     reason: str
+    next_step: str
     overview: tuple[Figure, ...]
+    second: tuple[Figure, ...]
     scale: tuple[str, ...]
-    levels: ReportTable
     facts: tuple[tuple[str, str], ...]
     findings: tuple[Finding, ...]
     caveats: tuple[str, ...]
@@ -98,6 +107,7 @@ class Report:
     claims: Findings
     decision: Advice
     picture: Overview | None
+    days: tuple[date, date] | None = None
     full: bool = False
 
     @property
@@ -108,21 +118,22 @@ class Report:
     @property
     def tables(self) -> tuple[ReportTable, ...]:
         """All tables, in their order on the page."""
-        return (self.levels, *(table for section in self.sections for table in section.every_table))
+        return tuple(table for section in self.sections for table in section.every_table)
 
 
 def build_report(run: Run, claims: Findings) -> Report:
     """Turn a run and its findings into sentences, tables and pictures, without writing anything."""
-    ranking, is_well = claims.correlation.ranking, not claims.health
+    ranking, is_well = claims.verdict.claims[0].ranking, not claims.health
     decision = advise_run(run, claims)
-    picture = overview(run, ranking, run.current) if ranking.competitors else None
+    picture = overview(run, ranking) if ranking.competitors else None
     return Report(
-        decision.sentence, decision.scope, decision.lead, overview_figure(ranking, picture),
-        tuple(scale_sentences(run, ranking)), levels_table(run, claims.means), facts(run),
+        about(run), decision.sentence, decision.scope, decision.lead, decision.next_step,
+        overview_figure(ranking, picture), second_figure(run, claims),
+        tuple(scale_sentences(run, ranking)), facts(run),
         write_findings(claims), caveats(run),
         _main_sections(run, claims, is_well=is_well), _record_sections(run, claims, is_well=is_well),
         command(run), run.labels.rule, shown_samples(run), claims, decision, picture,
-        full=run.settings.full,
+        days=run.days, full=run.settings.full,
     )  # fmt: skip
 
 
@@ -147,6 +158,7 @@ def _record_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Sect
     """Return the sections for the record: the tables and figures of the paper, and how it was computed."""
     return (
         statistics_section(run),
+        levels_section(run, claims.means),
         correlations_section(run),
         differences_section(run, claims),
         good_section(run),
@@ -202,7 +214,7 @@ def write_report(run: Run, findings: Findings, folder: Path) -> Report:
 
 def summary_content(report: Report) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema."""
-    return summary(report.claims, report.decision)
+    return summary(report.claims, report.decision, report.days)
 
 
 def write_summaries(report: Report, folder: Path) -> None:
@@ -211,7 +223,7 @@ def write_summaries(report: Report, folder: Path) -> None:
     There is no picture where no metric has a correlation.
     """
     write_json(folder / SUMMARY_FILE, summary_content(report), sort_keys=False)
-    ranking = report.claims.correlation.ranking
+    ranking = report.claims.verdict.claims[0].ranking
     write_text(folder / "summary.md", summary_markdown(report.decision, ranking, report.facts))
     if report.picture is not None:
         with suppress(ReportError):  # the page says so, and the command

@@ -195,6 +195,7 @@ def compared_pairs(
             )
             together = around(row["difference"], spread, max(tests, 1))
             row |= dict(zip(SIMULTANEOUS, together, strict=True))
+            row |= dict(zip(("error", "degrees"), spread or (None, None), strict=True))
             found[click, a, b] = row | {"p_adjusted": adjusted, "queries_needed": needed}
     return found
 

@@ -71,6 +71,8 @@ def funnel_rows(markets, depths, judges, kept, n_all):
 def frame_of(name, rows):
     """Rows of a table of a run, as tuples or by column; what they do not say is null."""
     (table,) = (table for table in contracts.RUN_TABLES if table.name == name)
+    width = len(table.columns)
+    rows = [(*row, *[None] * (width - len(row))) if isinstance(row, tuple) else row for row in rows]
     return pl.DataFrame(rows, schema=table.empty().schema, orient="row")
 
 

@@ -246,6 +246,8 @@ def pair_rows(key, value, left_out):
                     "ci_low": low,
                     "ci_high": high,
                     **(together(lead, spread) if ok else {}),
+                    "error": spread if tested else None,
+                    "degrees": 1e6 if tested else None,
                     "p_value": math.erfc(abs(lead) / spread / math.sqrt(2)) if tested else None,
                     "queries_needed": math.ceil(n_queries * (4.2 * spread / lead) ** 2) if tested else None,
                     "n_queries": n_queries,

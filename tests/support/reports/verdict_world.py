@@ -23,7 +23,7 @@ def statistics(*samples):
     return frame_of("statistics", rows)
 
 
-def correlations(values, click="MeanRR", key=KEY, p=SURE, nulls=None):
+def correlations(values, click="MeanRR", key=KEY, p=SURE, nulls=None, table="correlations", queries=4):
     """One overall row per metric; its interval is 0.05 wide on both sides. `p` may be given by metric."""
     by_metric = p if isinstance(p, dict) else dict.fromkeys(values, p)
     rows = [
@@ -34,11 +34,20 @@ def correlations(values, click="MeanRR", key=KEY, p=SURE, nulls=None):
             **{"simultaneous_low": value - 0.08, "simultaneous_high": value + 0.08},
             **{"p_value": by_metric[name], "p_adjusted": by_metric[name]},
             "null_correlation": (nulls or {}).get(name, 0.0),
-            **{"n_configurations": 9, "n_queries": 4, "n_sessions": 50},
+            **{"n_configurations": 9, "n_queries": queries, "n_sessions": 50},
         }
         for name, value in values.items()
     ]
-    return frame_of("correlations", rows)
+    return frame_of(table, rows)
+
+
+def within(values, significant=(), click="MeanRR", key=KEY, queries=60, **more):
+    """Tables of correlations within queries, of so many queries, by name; `more` as for `pairs`."""
+    p = {"p": more.pop("p")} if "p" in more else {}
+    return {
+        "within": correlations(values, click, key, table="within", queries=queries, **p),
+        "within_comparisons": pairs(values, significant, click, key, table="within_comparisons", **more),
+    }
 
 
 def differences(values, click="MeanRR", key=KEY, p=SURE):
@@ -55,15 +64,20 @@ def differences(values, click="MeanRR", key=KEY, p=SURE):
     return frame_of("differences", rows)
 
 
-def pairs(values, significant=(), click="MeanRR", key=KEY, table="comparisons", untested=()):
-    """Every pair of metrics; those of `significant` (as sets) differ significantly; half of them swapped."""
+def pairs(values, significant=(), click="MeanRR", key=KEY, table="comparisons", untested=(), error=None):
+    """Every pair of metrics; those of `significant` (as sets) differ significantly; half of them swapped.
+
+    The standard error is 0.004 where they do and else 0.02, if not given.
+    """
     rows = []
     for place, (a, b) in enumerate(itertools.combinations(values, 2)):
         first, second = (a, b) if place % 2 else (b, a)
         ahead = values[first] - values[second]
-        p = None if {a, b} in untested else SURE if {a, b} in significant else UNSURE
+        is_sure, is_tested = {a, b} in significant, {a, b} not in untested
+        p = (SURE if is_sure else UNSURE) if is_tested else None
+        spread = (error or (0.004 if is_sure else 0.02), 1e6) if is_tested else (None, None)
         ends = [ahead + end for end in (-0.01, 0.01, -0.02, 0.02)]
-        rows.append((*key.values(), click, first, second, ahead, *ends, p, p, 1234, 4, None))
+        rows.append((*key.values(), click, first, second, ahead, *ends, *spread, p, p, 1234, 4, None))
     return frame_of(table, rows)
 
 
@@ -72,7 +86,8 @@ def run_of(*, settings=None, **frames):
     whole = {name: pl.concat(frame) if isinstance(frame, list) else frame for name, frame in frames.items()}
     tables = {**empty_tables(), "statistics": statistics((*KEY.values(), 50)), **whole}
     info = run_info()
-    return read_run(tables, {**info, "settings": {**info["settings"], **(settings or {})}})
+    asked = {"question": "queries", **(settings or {})}
+    return read_run(tables, {**info, "settings": {**info["settings"], **asked}})
 
 
 def found_in(run):

@@ -143,7 +143,7 @@ def tables() -> dict[str, pl.DataFrame]:
     """Return the tables of the run by name."""
     uk = ("uk", 3, "editor")
     rows = {
-        "statistics": STATISTICS,
+        "statistics": [(*row, None, None) for row in STATISTICS],
         "funnel": FUNNEL,
         "patterns": PATTERNS,
         "correlations": [(*uk, *row[:7], *NOTHING, *row[7:], None) for row in CORRELATIONS],
@@ -151,7 +151,7 @@ def tables() -> dict[str, pl.DataFrame]:
         "judge_comparisons": JUDGE_COMPARISONS,
         "judge_disagreements": JUDGE_DISAGREEMENTS,
         "cascade_effects": [(*uk, *row) for row in CASCADE_EFFECTS],
-        "comparisons": [(*uk, *row) for row in COMPARISONS],
+        "comparisons": [(*uk, *row[:8], None, None, *row[8:]) for row in COMPARISONS],
     }
     frames = {
         table.name: pl.DataFrame(rows.get(table.name, []), schema=table.empty().schema, orient="row")

@@ -17,7 +17,7 @@ OPEN = Table("open", "one row per name", PAIR.columns, ("name",), more_floats=Tr
 
 # method 10, by hand: columns that a run has at least
 PROMISED = {
-    "statistics": "market depth n_queries n_configurations n_sessions coverage",
+    "statistics": "market depth n_queries n_configurations n_sessions coverage first_day",
     "funnel": "step reason rows",
     "configurations": "market depth judge configuration_id query results grades n_sessions",
     "patterns": "configuration_id click_mask sessions",

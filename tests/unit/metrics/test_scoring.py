@@ -136,6 +136,7 @@ def test_coverage_is_the_part_of_all_sessions_that_is_kept():
     assert row == {
         "market": "all", "depth": 2, "judge": "all", "n_queries": 1, "n_configurations": 1,
         "n_sessions": 11, "n_all_sessions": 23, "coverage": 11 / 23,
+        "first_day": None, "last_day": None,
     }  # fmt: skip
 
 

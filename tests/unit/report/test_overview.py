@@ -6,18 +6,19 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from scipy.stats import norm as normal
 from scipy.stats import t as student
 
+from clickassay.core.text.words import MINUS
 from clickassay.findings.draw import mean_levels
 from clickassay.findings.estimates import Estimate
 from clickassay.report.charts import vega
 from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.sections.log.health import health_line
 from clickassay.report.sections.overview import (
-    LEGEND,
     facts,
     highest_possible,
-    levels_table,
+    levels_section,
     overview,
     overview_figure,
     overview_legend,
@@ -29,10 +30,9 @@ from support.reports.report_runs import run_of as run_with
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_info, run_tables
 from support.reports.report_world import BASELINES, HEADLINE, HOSTILE
-from support.reports.verdict_world import SURE, UNSURE, correlations, found_in, pairs, run_of
+from support.reports.verdict_world import correlations, found_in, pairs, run_of
 
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "RR": -0.2, "MeanGrade": 0.02, "MeanGrade@1": 0.38}
-P = {**dict.fromkeys(VALUES, SURE), "MeanGrade": UNSURE}
 LETTER = 6
 """Pixels of an average character at 12 pixels."""
 
@@ -43,65 +43,80 @@ def ranking_of(run):
 
 @pytest.fixture(scope="module")
 def small():
-    """ERR is significantly above AP, RR and MeanGrade, MeanGrade is not above noise, RR is below it."""
-    significant = [{"ERR", "AP"}, {"ERR", "RR"}, {"ERR", "MeanGrade"}]
-    return run_of(correlations=correlations(VALUES, p=P), comparisons=pairs(VALUES, significant))
+    """DCG is in use; ERR is significantly above it, RR below, and MeanGrade@1 may be above by the margin."""
+    tests = pairs(VALUES, [{"ERR", "DCG"}, {"DCG", "RR"}])
+    return run_of(correlations=correlations(VALUES), comparisons=tests, settings={"current": "DCG"})
 
 
 # ---- rows -----------------------------------------------------------------------------------------
 
 
-def test_rows_stand_highest_first_with_the_baselines_and_what_the_tests_say(small):
-    drawn = overview(small, ranking_of(small), "DCG")
-    assert [(bar.label, bar.found.value, bar.status) for bar in drawn.bars] == [
-        ("ERR", 0.40, Status.BEST),
-        ("grade of the first result alone", 0.38, Status.BEST),
-        ("DCG (in use)", 0.36, Status.BEST),
-        ("AP", 0.30, Status.BELOW),
-        ("mean grade alone", 0.02, Status.NOISE),
-        ("RR", -0.2, Status.NEGATIVE),
+def test_rows_stand_highest_first_with_what_tests_and_bounds_say(small):
+    drawn = overview(small, ranking_of(small))
+    assert [(bar.label, bar.value, bar.status) for bar in drawn.bars] == [
+        ("ERR", 0.40, Status.BETTER),
+        ("grade of the first result alone", 0.38, Status.OPEN),
+        ("DCG (in use)", 0.36, Status.REFERENCE),
+        ("AP", 0.30, Status.SAME),
+        ("mean grade alone", 0.02, Status.SAME),
+        ("RR", -0.2, Status.WORSE),
     ]
 
 
-def test_lines_are_the_simultaneous_intervals_of_the_table(tables):
-    run = run_with(tables)
-    rows = tables["correlations"].filter(**HEADLINE, split="all", click_metric="MeanRR").to_dicts()
-    ends = {row["correlation"]: (row["simultaneous_low"], row["simultaneous_high"]) for row in rows}
-    drawn = overview(run, ranking_of(run))
-    assert len(drawn.bars) == len(rows) == 11
-    assert {bar.found.value: (bar.found.low, bar.found.high) for bar in drawn.bars} == ends
+def test_lines_are_differences_that_hold_for_the_family_of_the_decision(small):
+    drawn = overview(small, ranking_of(small))
+    reach = normal.ppf(1 - 0.025 / 5)  # five others against the metric in use; of as many degrees as a normal
+    for bar in drawn.bars:
+        error = {Status.BETTER: 0.004, Status.WORSE: 0.004, Status.REFERENCE: None}.get(bar.status, 0.02)
+        assert bar.difference.value == pytest.approx(bar.value - 0.36, abs=1e-12)
+        if error is None:
+            assert (bar.difference.low, bar.difference.high) == (None, None)
+        else:
+            ends = (bar.value - 0.36 - reach * error, bar.value - 0.36 + reach * error)
+            assert (bar.difference.low, bar.difference.high) == pytest.approx(ends, abs=1e-6)
     assert "hold for all rows at once (95 %)" in " ".join(drawn.axis)
 
 
+def test_without_a_metric_in_use_the_highest_baseline_is_compared_with(small):
+    run = run_of(correlations=correlations(VALUES), comparisons=pairs(VALUES))
+    drawn = overview(run, ranking_of(run))
+    (reference,) = [bar for bar in drawn.bars if bar.status is Status.REFERENCE]
+    assert reference.label == "grade of the first result alone"
+    metrics = {name: VALUES[name] for name in ("DCG", "ERR")}
+    run = run_of(correlations=correlations(metrics), comparisons=pairs(metrics))
+    assert [bar.status for bar in overview(run, ranking_of(run)).bars] == [Status.REFERENCE, Status.SAME]
+
+
 def test_a_metric_without_an_interval_has_a_dot_and_no_line():
-    none = pl.lit(None, pl.Float64)
-    values = correlations(VALUES).with_columns(simultaneous_low=none, simultaneous_high=none)
-    run = run_of(correlations=values)
+    run = run_of(correlations=correlations(VALUES))  # no pair was tested
     picture = Picture(overview(run, ranking_of(run)).draw().svg)
     assert len(picture.with_tip) == len(VALUES)
-    assert not [mark for mark in picture.layer(0) if mark.name == "line"]
+    assert not [mark for mark in picture.layer(1) if mark.name == "line"]
 
 
-@pytest.mark.parametrize("form", ["draw", "draw_narrow"])
+@pytest.mark.parametrize("form", ["draw", "draw_narrow", "draw_small"])
 def test_dots_are_filled_by_what_the_tests_say(small, form):
     picture = Picture(getattr(overview(small, ranking_of(small)), form)().svg)
     dots = [(mark.element.get("fill"), mark.element.get("stroke")) for mark in picture.with_tip]
     assert dots == [
-        *[(vega.ACCENT, vega.ACCENT)] * 3,
-        (vega.QUIET, vega.QUIET),
-        (vega.PAGE, vega.QUIET),
+        (vega.ACCENT, vega.ACCENT),
+        (vega.PAGE, vega.ACCENT),
+        (vega.INK, vega.INK),
+        *[(vega.QUIET, vega.QUIET)] * 2,
         (vega.WARM, vega.WARM),
     ]
 
 
-def test_both_forms_show_the_same_rows_in_their_order(tables):
-    drawn = overview(run_with(tables), ranking_of(run_with(tables)), "NDCG")
-    wide, narrow = (Picture(one.svg) for one in (drawn.draw(), drawn.draw_narrow()))
+def test_all_forms_show_the_same_rows_in_their_order(tables):
+    drawn = overview(run_with(tables), ranking_of(run_with(tables)))
+    forms = wide, narrow, _ = [
+        Picture(one.svg) for one in (drawn.draw(), drawn.draw_narrow(), drawn.draw_small())
+    ]
     tips = [mark.tip for mark in wide.with_tip]
-    assert tips == [mark.tip for mark in narrow.with_tip]
     assert [tip.split("\n")[0].removeprefix("Metric: ") for tip in tips] == [bar.label for bar in drawn.bars]
     assert narrow.width < 375 < wide.width  # the width of a small phone
-    for picture in (wide, narrow):
+    for picture in forms:
+        assert tips == [mark.tip for mark in picture.with_tip]
         heights = [mark.centre[1] for mark in picture.with_tip]
         assert heights == sorted(heights)
         seen = {mark.text for mark in picture.marks if mark.name == "text"}
@@ -112,18 +127,41 @@ def test_the_figure_says_in_words_what_it_shows(small):
     ranking = ranking_of(small)
     (figure,) = overview_figure(ranking, overview(small, ranking))
     assert figure.alt == (
-        "Correlation with MeanRR, highest first: ERR 0.400 (among the best), grade of the first result "
-        "alone 0.380 (among the best), DCG 0.360 (among the best), AP 0.300 (significantly below the "
-        "highest), mean grade alone 0.020 (not significantly different from noise), RR −0.200 "  # noqa: RUF001
-        "(significantly below noise)."
+        "Correlation with MeanRR, highest first: ERR 0.400 (significantly better, difference +0.040), grade "
+        "of the first result alone 0.380 (may be better by more than the margin, difference +0.020), DCG (in "
+        "use) 0.360 (compared with), AP 0.300 (not better by more than the margin, "
+        f"difference {MINUS}0.060), mean grade alone 0.020 (not better by more than the margin, difference "
+        f"{MINUS}0.340), RR {MINUS}0.200 (significantly worse, difference {MINUS}0.560)."
     )
     assert figure.narrow is not None
 
 
+def test_the_second_picture_is_about_the_question_that_does_not_decide(tables):
+    for question, title in (
+        ("rankings", "Over all queries (MeanRR)"),
+        ("queries", "Comparing two rankings (MeanRR)"),
+    ):
+        report = report_of(tables, settings_with(question=question))
+        if report.claims.verdict.question == question:
+            assert [one.title for one in report.second] == [title]
+
+
 def test_the_legend_explains_the_marks_that_are_there(small):
     drawn = overview(small, ranking_of(small))
-    assert overview_legend(drawn) == tuple(LEGEND.values())
-    assert overview_legend(replace(drawn, bars=drawn.bars[:3])) == (LEGEND[Status.BEST],)
+    assert overview_legend(drawn) == (
+        ("dot", "significantly better"),
+        ("ring", "may be better by more than the margin"),
+        ("dot-quiet", "not better by more than the margin"),
+        ("dot-warm", "significantly worse"),
+        ("dot-ink", "DCG (in use): what the others are compared with"),
+        ("band", "a difference below 0.05 counts as none"),
+    )
+    assert [mark for mark, _ in overview_legend(replace(drawn, bars=drawn.bars[:3]))] == [
+        "dot",
+        "ring",
+        "dot-ink",
+        "band",
+    ]
     assert overview_legend(None) == ()
 
 
@@ -185,17 +223,26 @@ def test_the_scale_of_ss_begins_at_what_clicks_that_ignore_grades_give():
     assert text.startswith("If clicks ignored the grades, the value would be 0.25; ")
 
 
-@pytest.mark.parametrize("form", ["draw", "draw_narrow"])
-@pytest.mark.parametrize("ceiling", [0.02, 0.2, 0.5, 0.97])
-@pytest.mark.parametrize("lowest", [0.05, -0.9])
-def test_the_line_of_the_highest_possible_and_its_words_lie_within_the_picture(form, ceiling, lowest):
-    bars = [Bar("ERR", Estimate(0.95, 0.9, 0.97), Status.BEST), Bar("AP", Estimate(lowest), Status.BELOW)]
-    picture = Picture(getattr(Overview(bars, ("Correlation.", "Lines."), ceiling), form)().svg)
-    (words,) = [mark for mark in picture.marks if mark.text.startswith("highest possible") and mark.points]
-    part = {"start": 0, "middle": 0.5, "end": 1}[words.element.get("text-anchor")]
-    left = words.points[0][0] - part * LETTER * len(words.text)
-    assert left >= 0
-    assert left + LETTER * len(words.text) <= picture.width
+@pytest.mark.parametrize("form", ["draw", "draw_narrow", "draw_small"])
+@pytest.mark.parametrize("margin", [0.0, 0.05, 0.6])
+def test_the_band_of_the_margin_and_the_head_of_the_values_lie_within_the_picture(form, margin):
+    bars = [
+        Bar("ERR", 0.95, Estimate(0.2, 0.1, 0.3), Status.BETTER),
+        Bar("AP", 0.75, Estimate(0.0), Status.REFERENCE),
+    ]
+    drawn = Overview(bars, ("Correlation.", "Lines."), margin, 0.97)
+    picture = Picture(getattr(drawn, form)().svg)
+    (words,) = [
+        mark for mark in picture.marks if mark.text == "correlation, at most about 0.97" and mark.points
+    ]
+    assert words.element.get("text-anchor") == "end"
+    right = words.points[0][0]
+    assert 0 <= right - LETTER * len(words.text) < right <= picture.width
+    (band,) = picture.layer(0)
+    left, end = (min(x for x, _ in band.points), max(x for x, _ in band.points))
+    zero = next(mark for mark in picture.with_tip if "AP" in mark.tip).centre[0]
+    assert (left + end) / 2 == pytest.approx(zero, abs=0.6)
+    assert 0 <= left <= end <= picture.width
 
 
 # ---- means and facts ------------------------------------------------------------------------------
@@ -227,7 +274,7 @@ def test_the_table_of_means_has_what_was_found_and_no_end_that_is_not_there(tabl
     run = run_with(tables)
     found = mean_levels(run)
     found["ERR"] = replace(found["ERR"], low=math.nan, high=math.nan, caution="no interval: one query")
-    table = levels_table(run, found)
+    (table,) = levels_section(run, found).tables
     cells = {row.name: row.cells[0] for row in table.rows}
     assert (cells["ERR"].low, cells["ERR"].high) == (None, None)
     assert cells["NDCG"] == Estimate(found["NDCG"].mean, found["NDCG"].low, found["NDCG"].high)
@@ -281,7 +328,8 @@ def test_a_run_with_a_ranking_has_a_picture_for_a_chat_and_others_have_none(repo
 
 
 def test_a_longer_lead_takes_more_room_above_the_picture():
-    drawn = Overview([Bar(HOSTILE, Estimate(0.5, 0.4, 0.6), Status.BEST)], ("Correlation.",), 0.8)
+    bars = [Bar(HOSTILE, 0.5, Estimate(0.1, 0.0, 0.2), Status.BETTER)]
+    drawn = Overview(bars, ("Correlation.",), 0.05, 0.8)
     short, long = (png_size(drawn.image("Keep ERR", "Because. " * times)) for times in (1, 40))
     assert short[0] == long[0]
     assert short[1] < long[1]

@@ -1,5 +1,7 @@
 """Headline, findings and caveats, judged on tables whose numbers are written down here."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
@@ -108,14 +110,18 @@ def test_a_run_of_one_configuration_gives_its_reason():
 
 
 def test_the_scope_says_which_sample_is_the_headline_and_what_other_judges_decide():
-    run = read_run(run_tables(), run_info())
-    assert scope_text(run, {}) == "At market m1, depth 5, judge editor, where most sessions are kept."
-    assert scope_text(run_of(), {}) == "At market m, depth 5, judge j."
-    assert scope_text(run_of(), {"a": "Use AP", "b": "Keep ERR", "c": "Use AP"}) == (
+    run, small = read_run(run_tables(), run_info()), run_of()
+    assert scope_text(run, run.headline, {}) == (
+        "At market m1, depth 5, judge editor, where most sessions are kept."
+    )
+    together = replace(run.headline, market="all")
+    assert scope_text(run, together, {}) == "At all markets together, depth 5, judge editor."
+    assert scope_text(small, small.headline, {}) == "At market m, depth 5, judge j."
+    assert scope_text(small, small.headline, {"a": "Use AP", "b": "Keep ERR", "c": "Use AP"}) == (
         "At market m, depth 5, judge j. By judges a and c the decision would be: \u201cUse AP\u201d. "
         "By judge b the decision would be: \u201cKeep ERR\u201d."
     )
-    assert scope_text(read_run(nothing_kept_tables(), run_info()), {}) == ""
+    assert scope_text(read_run(nothing_kept_tables(), run_info()), None, {}) == ""
 
 
 def test_caveats_name_validity_position_bias_coverage_and_ss():

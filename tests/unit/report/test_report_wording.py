@@ -45,11 +45,11 @@ LABELS = ("Health",)
 
 def sentences(report):
     """All sentences of a report, in view and folded."""
-    yield from (*filter(None, [report.scope]), report.reason, report.rule, *report.caveats, *report.scale)
+    yield from filter(None, [report.scope, report.reason, report.next_step, report.rule])
+    yield from (*report.caveats, *report.scale)
     yield from (text for name, text in report.facts if name not in LABELS)
     yield from (text for finding in report.findings for text in (finding.text, *finding.sentences))
-    yield from (figure.alt for figure in report.overview)
-    yield from report.levels.remarks
+    yield from (figure.alt for figure in (*report.overview, *report.second))
     for section in report.sections:
         yield from section.every_reading
         yield from (remark for table in section.every_table for remark in table.remarks)
@@ -99,8 +99,7 @@ def test_nothing_is_drawn_or_tabled_without_a_title(report):
         assert section.title
         assert all(table.title and table.name_head for table in section.every_table)
         assert all(figure.title for figure in section.every_figure)
-    assert report.levels.title
-    assert all(figure.title for figure in report.overview)
+    assert all(figure.title for figure in (*report.overview, *report.second))
 
 
 def test_the_counting_of_this_module_sees_slips():

@@ -140,14 +140,16 @@ def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
 
 def _show_decision(finished: "RunSummary") -> None:
     """Print what to do and why, and the ranking; or why there is none, and what to judge."""
-    decision, correlation = finished.content["decision"], finished.content["findings"][0]
+    decision, decides = finished.content["decision"], finished.content["verdict"]["quantity"]
     if finished.undecided:
         say(*finished.undecided)
         return
     reason = " ".join(filter(None, (decision["reason"], decision["caution"])))
-    say(f"{decision['sentence']}.", *filter(None, (decision["scope"], reason)))
-    if correlation["numbers"]:
-        _show_ranking(correlation)
+    step = f"Next: {decision['next_step']}"
+    say(f"{decision['sentence']}.", *filter(None, (decision["scope"], reason)), step)
+    ranking = next(one for one in finished.content["findings"] if one.get("quantity") == decides)
+    if ranking["numbers"]:
+        _show_ranking(ranking)
 
 
 def _show_ranking(content: "Mapping[str, Any]") -> None:
@@ -163,7 +165,7 @@ def _show_ranking(content: "Mapping[str, Any]") -> None:
         )
         for one in numbers[:_MOST_METRICS]
     ]
-    title = f"Correlation with {content['click_metric']}, highest first"
+    title = f"{capital(content['quantity'])} with {content['click_metric']}, highest first"
     show_table(("Metric", "Correlation", "", "Among the best"), rows, numbers=("Correlation",), title=title)
     if len(numbers) > _MOST_METRICS:
         say(f"{plural(len(numbers) - _MOST_METRICS, 'more metric')}: see the report.")

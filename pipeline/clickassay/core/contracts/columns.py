@@ -66,6 +66,10 @@ SIMULTANEOUS = (
     Column("simultaneous_high", pl.Float64, "upper end of the same interval"),
 )
 
+SPREAD = (
+    Column("error", pl.Float64, "its standard error over queries"),
+    Column("degrees", pl.Float64, "degrees of freedom of its square"),
+)
 TESTED = (
     Column("p_value", pl.Float64, "two-sided p-value of no difference; 0..1"),
     Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the family; 0..1"),

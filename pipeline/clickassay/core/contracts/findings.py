@@ -33,7 +33,7 @@ RANKING = Table(
         *INTERVAL,
         Column("p_adjusted", pl.Float64, "p-value of clicks that ignore the grades, after Holm; 0..1"),
         Column("above_null", pl.Boolean, "whether it is significantly above that"),
-        Column("among_best", pl.Boolean, "whether it is the highest, or not significantly below it"),
+        Column("among_best", pl.Boolean, "whether it is significantly below none"),
         Column(
             "beats_baselines",
             pl.Boolean,
@@ -64,14 +64,18 @@ CLAIMS = Table(
 
 VERDICT = Table(
     "verdict",
-    "one row per market, depth and judge with judged configurations",
+    "one row per market, all markets where they decide together, depth and judge with judged configurations",
     (
         *SAMPLE,
-        Column("place", pl.Int32, "1 for the headline sample; then by sessions"),
+        Column("place", pl.Int32, "1 for the headline; then by sessions"),
+        Column("question", pl.String, "rankings (comparing two) or queries (telling them apart)"),
         Column("kind", pl.String, "the claim for the first click metric, or depends_on_click"),
         Column("decision", pl.String, "what to do: docs/reference/summary.md lists the kinds"),
         Column("subject", pl.String, "the metric or baseline that the decision is about; null if none"),
         Column("current", pl.String, "the metric in use; null if it was not named"),
+        Column("compared_with", pl.String, "what the subject is compared with; null if with nothing"),
+        Column("difference", pl.Float64, "how much it is ahead of that, in correlation"),
+        Column("bound", pl.Float64, "the largest difference that may be there; null if none is known"),
         Column("caution", pl.String, "why the tests may find too many differences; null if nothing shows it"),
     ),
     ("market", "depth", "judge"),

@@ -31,6 +31,8 @@ STATISTICS = Table(
         N_SESSIONS,
         Column("n_all_sessions", pl.Int64, "all sessions of the market, judged or not"),
         Column("coverage", pl.Float64, "n_sessions / n_all_sessions; 0..1"),
+        Column("first_day", pl.Date, "first day of the log (UTC)"),
+        Column("last_day", pl.Date, "its last day"),
     ),
     ("market", "depth", "judge"),
 )
@@ -116,12 +118,11 @@ ANALYSED_TABLES = (
 RUN_TABLES = (*ANALYSED_TABLES, RANKING, CLAIMS, VERDICT)
 """The tables of a run folder: each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-LAYOUT = 7
+LAYOUT = 8
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
 comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
 no number; 2 had no table `health`, 3 no `judge_disagreements`, 4 no
-simultaneous intervals, 5 no findings,
-6 no correlations within queries."""
+simultaneous intervals, 5 no findings, 6 no correlations within queries, 7 no errors of differences."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

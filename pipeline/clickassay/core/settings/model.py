@@ -254,12 +254,32 @@ class Settings(BaseModel):
         le=64,
         metavar="N",
     )
+    title: str | None = _setting(
+        "Report",
+        None,
+        "What the run is about, in a few words: it stands above the decision.",
+        unset="none",
+        metavar="TEXT",
+    )
     current: str | None = _setting(
         "Report",
         None,
         "The metric in use: the run has it, and the report says whether to keep it.",
         unset="unknown",
         metavar="NAME",
+    )
+    question: Literal["rankings", "queries"] = _setting(
+        "Report",
+        "rankings",
+        "What a metric is to be good for: comparing two rankings, or telling good queries from bad.",
+    )
+    margin: float = _setting(
+        "Report",
+        0.05,
+        "A difference in correlation that nobody would act on.",
+        ge=0,
+        le=1,
+        metavar="NUMBER",
     )
     full: bool = _setting(
         "Report", False, "Unfold every section of the page, and pack every table of it as CSV."

@@ -1,13 +1,13 @@
-"""The picture of the first screen: every metric and baseline by how well it predicts clicks."""
+"""The picture of the first screen: how far each metric is ahead of the metric in use, or of a baseline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from textwrap import wrap
 
-from clickassay.core.text.words import number, span
+from clickassay.core.text.words import number, signed, span
 from clickassay.findings.estimates import Estimate
-from clickassay.report.charts.marks import Span, common_domain
+from clickassay.report.charts.marks import common_domain
 from clickassay.report.charts.vega import (
     ACCENT,
     INK,
@@ -15,6 +15,7 @@ from clickassay.report.charts.vega import (
     MUTED,
     PAGE,
     QUIET,
+    RULE,
     TITLE,
     TITLE_LETTER,
     WARM,
@@ -49,17 +50,23 @@ _WIDE = _Form(plot=400, step=27, label=268, side=64)
 _NARROW = _Form(plot=322, step=46, label=0, side=0)
 """For a phone: labels above the lines."""
 
-
-_COLOURS = "Blue: among the best. Grey: significantly below the highest. Hollow: not different from noise."
+_SMALL = _Form(plot=140, step=24, label=256, side=52)
+"""For a picture beside another one."""
 
 
 class Status(StrEnum):
-    """What the tests say of a row."""
+    """What tests and bounds say of a row."""
 
-    BEST = "among the best"
-    BELOW = "significantly below the highest"
-    NOISE = "not significantly different from noise"
-    NEGATIVE = "significantly below noise"
+    BETTER = "significantly better"
+    OPEN = "may be better by more than the margin"
+    SAME = "not better by more than the margin"
+    WORSE = "significantly worse"
+    REFERENCE = "compared with"
+
+
+_COLOURS = (
+    "Blue: significantly better. Hollow: may be better by more than the margin. Grey: not so. Red: worse."
+)
 
 
 @dataclass(frozen=True)
@@ -70,28 +77,36 @@ class Bar:
     ----------
     label
         The metric as readers call it.
-    found
-        Its value, with an interval that holds for all rows at once.
+    value
+        Its correlation.
+    difference
+        How much it is ahead of the reference, with an interval that holds for all rows at once.
     status
-        What the tests say of it.
+        What tests and bounds say of it.
     """
 
     label: str
-    found: Estimate
+    value: float
+    difference: Estimate
     status: Status
 
 
 @dataclass(frozen=True)
 class Overview:
-    """What the picture shows: its rows, the title of its axis, and the most that can be reached, if known."""
+    """What the picture shows: its rows, the title of its axis, its margin, and the highest value possible."""
 
     bars: Sequence[Bar]
     axis: Sequence[str]
+    margin: float
     ceiling: float | None = None
 
     def draw(self) -> Drawing:
         """Return the picture."""
         return picture(*self._parts(_WIDE), size=self._size(_WIDE), sides=self._sides(_WIDE))
+
+    def draw_small(self) -> Drawing:
+        """Return the picture to stand beside another one."""
+        return picture(*self._parts(_SMALL), size=self._size(_SMALL), sides=self._sides(_SMALL))
 
     def draw_narrow(self) -> Drawing:
         """Return the picture for a phone."""
@@ -111,16 +126,17 @@ class Overview:
 
     def _sides(self, form: _Form) -> Sides:
         if not form.label:
-            return 12, 24, 12, 60
+            return 12, 44, 12, 60
         labels = [shorten(bar.label, form.label) for bar in self.bars]
         return label_width(labels, limit=form.label), 24, form.side, 46
 
     def _parts(self, form: _Form) -> tuple[Sequence[Spec], Values, dict[str, str]]:
         heads = apart({bar.label: shorten(bar.label, form.label or form.plot - 60) for bar in self.bars})
-        values = [_values(bar, heads[bar.label], self.ceiling) for bar in self.bars]
+        values = [_values(bar, heads[bar.label], self.margin) for bar in self.bars]
+        values[0]["first"] = True
         titles = {
-            "name": "Metric", "text": "Correlation", "interval": "Interval for all at once",
-            "status": "Test",
+            "name": "Metric", "text": "Correlation", "ahead": "Difference",
+            "interval": "Interval for all at once", "status": "Test",
         }  # fmt: skip
         return self._layers(form, list(heads.values())), values, titles
 
@@ -128,64 +144,67 @@ class Overview:
         row = names_axis("head", labelColor=INK, labelFontSize=13) | {"scale": {"domain": heads}}
         if not form.label:
             row["axis"] = None
-        domain = common_domain([bar.found for bar in self.bars], [self.ceiling, 0.0])
-        title = [" ".join(self.axis)] if form.label else list(self.axis)
+        domain = common_domain([bar.difference for bar in self.bars], [-self.margin, self.margin])
+        title = [" ".join(self.axis)] if form is _WIDE else list(self.axis)
+        if form is _SMALL:
+            title = ["Difference in correlation"]
         x = number_axis("value", domain, ticks=6, gridColor=ZERO, titleY=32, **TITLE)
         x["axis"]["title"] = title
-        coloured = [{"test": "datum.best", "value": ACCENT}, {"test": "datum.negative", "value": WARM}]
+        coloured = [
+            {"test": "datum.better || datum.open", "value": ACCENT},
+            {"test": "datum.worse", "value": WARM},
+        ]
         colour = {"condition": coloured, "value": QUIET}
-        fill = {"condition": [{"test": "datum.noise", "value": PAGE}, *coloured], "value": QUIET}
+        filled = [{"test": "datum.open", "value": PAGE}, {"test": "datum.reference", "value": INK}, *coloured]
         dot: Spec = {"type": "point", "shape": "circle", "size": 78, "opacity": 1, "strokeWidth": 2}
         line: Spec = {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour}
+        outline = {"condition": [{"test": "datum.reference", "value": INK}, *coloured], "value": QUIET}
+        fill = {"condition": filled, "value": QUIET}
         return [
-            *_ceiling_line(x, self.ceiling, domain),
+            _band(x),
             layer({"type": "rule", "strokeWidth": 2}, line, only="bounded"),
-            layer(dot, {"y": row, "x": x, "fill": fill, "stroke": colour}, tip=True),
-            *_texts(form, row),
+            layer(dot, {"y": row, "x": x, "fill": fill, "stroke": outline}, tip=True),
+            *_texts(form, row, self.ceiling),
         ]
 
 
-def _texts(form: _Form, row: Spec) -> Sequence[Spec]:
+def _band(x: Spec) -> Spec:
+    """Return the band of differences that nobody would act on."""
+    ends = {"x": {**x, "field": "below", "aggregate": "min"}, "x2": {"field": "above", "aggregate": "max"}}
+    return layer({"type": "rect", "color": RULE, "opacity": 0.55}, ends)
+
+
+def _texts(form: _Form, row: Spec, ceiling: float | None) -> Sequence[Spec]:
     """Return the values beside the plot; or, where labels have no room, both above the lines."""
     text: Spec = {"type": "text", "align": "right", "fontSize": 13}
     right = {"y": row, "x": {"value": form.plot + max(form.side - 4, 0)}, "text": {"field": "text"}}
+    at_most = "" if ceiling is None else f", at most about {number(ceiling, 2)}"
+    head: Spec = {"type": "text", "align": "right", "color": MUTED, "dy": -12 if form.label else -32}
+    place = {"x": right["x"], "y": {"value": 0}}
+    column = layer(head | {"text": f"correlation{at_most}"}, place, only="first")
     if form.label:
-        return (layer(text, right),)
+        return layer(text, right), column
     above = text | {"dy": -15}
     left = {"y": row, "x": {"value": 0}, "text": {"field": "head"}}
     halo = {"stroke": PAGE, "strokeWidth": 4}  # keeps grid lines off the letters
     marks = ((above, right), (above | {"align": "left"}, left))
-    return [layer(mark | more, place) for more in (halo, {}) for mark, place in marks]
+    return [*(layer(mark | more, place) for more in (halo, {}) for mark, place in marks), column]
 
 
-def _ceiling_line(x: Spec, ceiling: float | None, domain: Span) -> Sequence[Spec]:
-    if ceiling is None:
-        return ()
-    goes_left = ceiling > sum(domain) / 2  # the words go where there is more room
-    rule: Spec = {"type": "rule", "color": MUTED, "strokeDash": [4, 4], "strokeWidth": 1.2}
-    text: Spec = {
-        "type": "text", "align": "right" if goes_left else "left", "color": MUTED, "dy": -10,
-        "dx": 4 if goes_left else -4,
-        "text": f"highest possible {number(ceiling, 2)}",
-    }  # fmt: skip
-    place = {**x, "field": "ceiling", "aggregate": "max"}
-    return (
-        layer(rule, {"x": place}),
-        layer(text, {"x": place, "y": {"value": 0}}),
-    )
-
-
-def _values(bar: Bar, head: str, ceiling: float | None) -> dict[str, object]:
+def _values(bar: Bar, head: str, margin: float) -> dict[str, object]:
+    difference = bar.difference
     return {
         "name": bar.label,
         "head": head,
-        "value": bar.found.value,
-        "low": bar.found.low,
-        "high": bar.found.high,
-        "bounded": bar.found.has_interval,
-        "text": number(bar.found.value),
-        "interval": span(bar.found.low, bar.found.high),
+        "value": difference.value,
+        "low": difference.low,
+        "high": difference.high,
+        "bounded": difference.has_interval,
+        "text": number(bar.value),
+        "ahead": signed(difference.value or 0.0),
+        "interval": span(difference.low, difference.high),
         "status": bar.status.value,
+        "below": -margin,
+        "above": margin,
         **{one.name.lower(): bar.status is one for one in Status},
-        "ceiling": ceiling,
     }

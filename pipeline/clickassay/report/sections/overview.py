@@ -1,4 +1,4 @@
-"""The first screen's picture: every metric and baseline, what noise would give, and what can be reached."""
+"""The first screen's pictures: how much better each metric is than the metric in use, or than a baseline."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,17 +7,18 @@ from dataclasses import asdict
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.text.words import capital, number, percent, sentence
+from clickassay.core.text.words import capital, number, percent, sentence, signed, visible
 from clickassay.correlation.estimates import Level
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.findings.decision import leads_over_reference
+from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import Competitor, Ranking, highest_possible
+from clickassay.findings.ranking import WITHIN_QUERIES, Competitor, Lead, Quantity, Ranking, highest_possible
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Row
 from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.glossary import terms
-from clickassay.report.model import Figure, ReportTable
+from clickassay.report.model import Drawing, Figure, ReportTable, Section
 from clickassay.report.sections.correlation.baselines import baseline_values
 from clickassay.report.sections.log.data import data_line
 from clickassay.report.sections.log.health import health_line
@@ -75,11 +76,12 @@ def _null_of_ss(run: Run) -> str:
     )
 
 
-LEGEND = {
-    Status.BEST: ("dot", "among the best: the highest is not significantly above it"),
-    Status.BELOW: ("dot-quiet", "significantly below the highest"),
-    Status.NOISE: ("ring-quiet", "not significantly different from what noise would give"),
-    Status.NEGATIVE: ("dot-warm", "significantly below what noise would give: clicks fall as it rises"),
+_MARKS = {
+    Status.BETTER: "dot",
+    Status.OPEN: "ring",
+    Status.SAME: "dot-quiet",
+    Status.WORSE: "dot-warm",
+    Status.REFERENCE: "dot-ink",
 }
 
 _LEVELS = {
@@ -87,34 +89,69 @@ _LEVELS = {
 }  # fmt: skip
 
 
-def overview(run: Run, ranking: Ranking, current: str | None = None) -> Overview:
-    """Return the picture of a ranking."""
-    bars = [_bar(ranking, one, _simultaneous(run, ranking), current) for one in ranking.competitors.values()]
+def overview(run: Run, ranking: Ranking) -> Overview:
+    """Return the picture of a ranking: how much each is ahead of the metric in use, else of a baseline."""
+    reference, leads = leads_over_reference(ranking, run.current)
+    bars = [
+        _bar(one, run, reference, leads.get(one.name) or Lead(Estimate(0.0)))
+        for one in ranking.competitors.values()
+    ]
     axis = (
-        f"Correlation with {ranking.click}.",
-        "The lines are intervals that hold for all rows at once (95 %).",
+        f"{capital(ranking.quantity)} minus that of {spoken(reference)}.",
+        "Lines hold for all rows at once (95 %).",
     )
-    return Overview(bars, axis, highest_possible(run, ranking))
+    return Overview(bars, axis, run.settings.margin, highest_possible(run, ranking))
 
 
 def overview_legend(drawn: Overview | None) -> tuple[tuple[str, str], ...]:
     """Return the marks that the picture has."""
-    there = set() if drawn is None else {bar.status for bar in drawn.bars}
-    return tuple(LEGEND[status] for status in Status if status in there)
+    if drawn is None:
+        return ()
+    there = {bar.status for bar in drawn.bars}
+    (reference,) = (bar.label for bar in drawn.bars if bar.status is Status.REFERENCE)
+    names = {Status.REFERENCE: f"{reference}: what the others are compared with"}
+    band = ("band", f"a difference below {number(drawn.margin, 2)} counts as none")
+    return (*((_MARKS[one], names.get(one, one.value)) for one in Status if one in there), band)
 
 
 def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, ...]:
     """Return the picture with its text; none without a value."""
-    if drawn is None:
+    return () if drawn is None else (_figure("overview", ranking, drawn, drawn.draw()),)
+
+
+def second_figure(run: Run, findings: Findings) -> tuple[Figure, ...]:
+    """Return the picture of the question that does not decide; none without a value."""
+    by_question = {"rankings": findings.correlation, "queries": findings.within}
+    ranking = by_question[findings.verdict.question].ranking
+    if not ranking.competitors or ranking.sample is None:
         return ()
-    texts = (f"{bar.label} {number(bar.found.value)} ({bar.status})" for bar in drawn.bars)
-    alt = f"Correlation with {ranking.click}, highest first: {', '.join(texts)}."
-    title = f"How well each predicts clicks ({ranking.click})"
-    return (Figure("overview", title, alt, drawn.draw(), "letters", drawn.draw_narrow()),)
+    drawn = overview(run, ranking)
+    return (_figure("second", ranking, drawn, drawn.draw_small()),)
 
 
-def levels_table(run: Run, levels: Mapping[str, Level]) -> ReportTable:
-    """Return the table of the means of metrics and click metrics."""
+_TITLES: Mapping[Quantity, str] = {
+    "correlation within queries": "Comparing two rankings",
+    "correlation of differences": "Comparing two rankings",
+    "correlation": "Over all queries",
+}
+
+
+def _figure(name: str, ranking: Ranking, drawn: Overview, drawing: Drawing) -> Figure:
+    texts = (f"{bar.label} {number(bar.value)} ({_words(bar)})" for bar in drawn.bars)
+    alt = f"{capital(ranking.quantity)} with {ranking.click}, highest first: {', '.join(texts)}."
+    table = "within" if ranking.quantity == WITHIN_QUERIES else "letters"
+    title = f"{_TITLES[ranking.quantity]} ({ranking.click})"
+    return Figure(name, title, alt, drawing, table, drawn.draw_narrow())
+
+
+def levels_section(run: Run, levels: Mapping[str, Level]) -> Section:
+    """Show the means of metrics and click metrics."""
+    where = "" if run.headline is None else f" at {run.headline.label}"
+    text = f"How high metrics and click metrics are, over the sessions{where}."
+    return Section("means", "Means", (text,), tables=(_levels_table(run, levels),))
+
+
+def _levels_table(run: Run, levels: Mapping[str, Level]) -> ReportTable:
     return ReportTable(
         "levels",
         "Means over the sessions",
@@ -136,6 +173,15 @@ def _mean(level: Level) -> Estimate:
     return Estimate(level.mean, level.low, level.high, caution=level.caution)
 
 
+def about(run: Run) -> str:
+    """Return what the page is: the name that the user gave it, the days of the log, and the tool."""
+    days = run.days
+    period = None if days is None else f"{days[0]} to {days[1]}" if days[0] != days[1] else f"{days[0]}"
+    title = run.settings.title
+    name = "Offline metrics against clicks" if title is None else visible(title)
+    return " · ".join(filter(None, (name, period, "clickassay")))
+
+
 def facts(run: Run) -> tuple[tuple[str, str], ...]:
     """Return what else a reader needs on the first screen: what is measured where, on how much, how sound."""
     health = ("Health", health_line(run))
@@ -150,22 +196,16 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _simultaneous(run: Run, ranking: Ranking) -> dict[str, tuple[float | None, float | None]]:
-    if ranking.sample is None:
-        return {}
-    rows = ranking.sample.rows(run.competing("correlations")).filter(split=EVERY, click_metric=ranking.click)
-    ends = rows.select("editorial_metric", "simultaneous_low", "simultaneous_high")
-    return {name: (low, high) for name, low, high in ends.iter_rows()}
+def _words(bar: Bar) -> str:
+    if bar.status is Status.REFERENCE:
+        return bar.status
+    return f"{bar.status}, difference {signed(bar.difference.value or 0.0)}"
 
 
-def _bar(
-    ranking: Ranking,
-    one: Competitor,
-    ends: dict[str, tuple[float | None, float | None]],
-    current: str | None,
-) -> Bar:
-    low, high = ends.get(one.name, (None, None))
-    return Bar(_label(one, current), Estimate(one.value, low, high), _status(ranking, one))
+def _bar(one: Competitor, run: Run, reference: str, lead: Lead) -> Bar:
+    low, high = lead.together
+    status = Status.REFERENCE if one.name == reference else _status(lead, run.settings.margin)
+    return Bar(_label(one, run.current), one.value, Estimate(lead.value, low, high), status)
 
 
 def _label(one: Competitor, current: str | None) -> str:
@@ -173,12 +213,13 @@ def _label(one: Competitor, current: str | None) -> str:
     return f"{name} (in use)" if one.name == current else name
 
 
-def _status(ranking: Ranking, one: Competitor) -> Status:
-    if one.p_adjusted is None or one.p_adjusted >= ALPHA:
-        return Status.NOISE
-    if not one.is_above_nothing:
-        return Status.NEGATIVE
-    return Status.BEST if one.name in ranking.among_best else Status.BELOW
+def _status(lead: Lead, margin: float) -> Status:
+    if lead.is_ahead:
+        return Status.BETTER
+    if lead.is_significant:
+        return Status.WORSE
+    high = lead.together[1]
+    return Status.OPEN if high is None or high >= margin else Status.SAME
 
 
 def scale_sentences(run: Run, ranking: Ranking) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from clickassay.core.records import SampleKey
 from clickassay.core.text.words import (
     MISSING,
     capital,
@@ -19,7 +20,7 @@ from clickassay.findings.depends import Dependence
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.influence import N_INFLUENTIAL
-from clickassay.findings.ranking import Lead
+from clickassay.findings.ranking import Lead, Quantity
 from clickassay.findings.run import Run
 from clickassay.report.verdict.words import (
     BASELINE_MEANINGS,
@@ -108,30 +109,47 @@ def _title(claim: Claim) -> str:
     return _TITLES[claim.kind](claim)
 
 
+PREDICTED: Mapping[Quantity, str] = {
+    "correlation": "clicks",
+    "correlation of differences": "which of two rankings users prefer",
+    "correlation within queries": "which of two rankings users prefer",
+}
+"""What metrics are ranked by how well they predict."""
+
+
+def _predicted(claim: Claim) -> str:
+    return PREDICTED[claim.ranking.quantity]
+
+
 def _tied_title(claim: Claim) -> str:
     names = claim.rivals
     others = listed(names) if len(names) <= MOST_NAMES else f"{len(names)} other metrics"
-    than = "predicts clicks better than the baselines" if claim.ranking.baselines else "comes first"
-    return f"{claim.subject} {than}, but not significantly better than {others}"
+    than = "better than the baselines" if claim.ranking.baselines else "first"
+    return (
+        f"{claim.subject} is {than} at predicting {_predicted(claim)}, but not significantly better than "
+        f"{others}"
+    )
 
 
 def _not_beaten_title(claim: Claim) -> str:
     if not claim.ranking.unbeaten:
-        return "no metric both predicts clicks and does so significantly better than every baseline"
-    return f"no metric predicts clicks significantly better than {spoken(claim.ranking.unbeaten[0])} alone"
+        return f"no metric both predicts {_predicted(claim)} and does so better than every baseline"
+    baseline = spoken(claim.ranking.unbeaten[0])
+    return f"no metric is significantly better than {baseline} alone at predicting {_predicted(claim)}"
 
 
 def _baseline_title(claim: Claim) -> str:
-    return f"{spoken(claim.winning_baseline or '')} alone predicts clicks better than every metric"
+    baseline = spoken(claim.winning_baseline or "")
+    return f"{baseline} alone is better than every metric at predicting {_predicted(claim)}"
 
 
 _TITLES: dict[str, Callable[[Claim], str]] = {
-    "metric_best": lambda claim: f"{claim.subject} predicts clicks best",
+    "metric_best": lambda claim: f"{claim.subject} best predicts {_predicted(claim)}",
     "metric_tied": _tied_title,
     "baseline_best": _baseline_title,
     "baseline_not_beaten": _not_beaten_title,
-    "nothing_predicts": lambda _: "no offline metric can be shown to predict clicks",
-    "not_tested": lambda _: "whether any offline metric predicts clicks could not be tested",
+    "nothing_predicts": lambda claim: f"no offline metric can be shown to predict {_predicted(claim)}",
+    "not_tested": lambda claim: f"whether a metric predicts {_predicted(claim)} could not be tested",
     "no_correlation": lambda _: "nothing can be said about metrics and clicks",
 }
 
@@ -368,24 +386,24 @@ def _dependence_sentences(dependence: Dependence) -> Iterator[str]:
 def _counted(claim: DependsClaim) -> str:
     """Say what among the best means, and which click metrics were compared."""
     clicks = f" (click metrics: {', '.join(claim.counted)})" if len(claim.counted) > 1 else ""
-    return (
-        "Among the best are the highest and all that it is not significantly above; each choice is varied "
-        f"alone{clicks}."
-    )
+    return f"Among the best are all that are significantly below none; each choice is varied alone{clicks}."
 
 
-def scope_text(run: Run, by_other_judges: Mapping[str, str]) -> str:
-    """Return which sample the headline numbers are for, and what would be decided by other judges.
+def scope_text(run: Run, sample: SampleKey | None, by_other_judges: Mapping[str, str]) -> str:
+    """Return which sample decides, and what would be decided by other judges.
 
     Parameters
     ----------
+    sample
+        Market, depth and judge; the market is ``all`` for all markets together.
     by_other_judges
         The decision of each judge who decides otherwise, without a full stop.
     """
-    if run.headline is None:
+    if run.headline is None or sample is None:
         return ""
-    why = ", where most sessions are kept" if run.n_samples > 1 else ""
-    texts = [f"At {run.headline.label}{why}."]
+    is_sum = sample.market != run.headline.market
+    why = ", where most sessions are kept" if run.n_samples > 1 and not is_sum else ""
+    texts = [f"At {'all markets together, ' if is_sum else ''}{sample.label}{why}."]
     for text in dict.fromkeys(by_other_judges.values()):
         judges = [visible(judge) for judge, other in by_other_judges.items() if other == text]
         noun = "judge" if len(judges) == 1 else "judges"

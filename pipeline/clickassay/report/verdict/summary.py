@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict
+from datetime import date
 from typing import Any
 
 from clickassay.core.records import SampleKey
@@ -12,11 +13,11 @@ from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Competitor, Ranking
 from clickassay.report.verdict.decision import Advice
-from clickassay.report.verdict.sentences import claim_title, verdict_sentence, write_findings
+from clickassay.report.verdict.sentences import claim_title, verdict_sentence, within_finding, write_findings
 
 SUMMARY_FILE = "summary.json"
 
-SCHEMA = 1
+SCHEMA = 2
 """Number of the form of ``summary.json``: one more when a key gets another name or meaning."""
 
 SEVERITIES = ("caution", "finding", "stop")
@@ -27,7 +28,7 @@ FAMILY = "all pairs of editorial metrics of one market, depth, judge and click m
 FAMILY_NOTHING = "all editorial metrics of one market, depth, judge and click metric, baselines included"
 
 
-def summary(findings: Findings, decision: Advice) -> dict[str, Any]:
+def summary(findings: Findings, decision: Advice, days: tuple[date, date] | None = None) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema.
 
     Parameters
@@ -36,12 +37,18 @@ def summary(findings: Findings, decision: Advice) -> dict[str, Any]:
         Verdict, findings and health of a run.
     decision
         What they amount to, in words.
+    days
+        The first and the last day of the log.
     """
-    texts = [one.text for one in write_findings(findings)]
-    claims = (_claim(findings.correlation), _claim(findings.differences), _depends(findings.depends))
+    texts = [one.text for one in (*write_findings(findings), within_finding(findings.within))]
+    claims = (
+        _claim(findings.correlation), _claim(findings.differences), _depends(findings.depends),
+        _claim(findings.within),
+    )  # fmt: skip
     return {
         "schema": SCHEMA,
         "log_status": max((str(one.status) for one in findings.health), key=SEVERITIES.index, default=None),
+        "days": None if days is None else [str(day) for day in days],
         "decision": asdict(decision),
         "verdict": _verdict(findings.verdict),
         "findings": [{**claim, "sentence": text} for claim, text in zip(claims, texts, strict=True)],
@@ -59,6 +66,8 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {
         "kind": verdict.kind,
         "sentence": verdict_sentence(verdict),
+        "question": verdict.question,
+        "quantity": verdict.claims[0].ranking.quantity,
         "sample": _sample(verdict.claims[0].ranking.sample),
         "by_click": [
             {

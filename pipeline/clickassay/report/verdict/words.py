@@ -40,11 +40,10 @@ def approximate_count(queries: float) -> str:
 
 
 def needed_text(lead: Lead) -> str | None:
-    """Return the judged queries that show a difference, e.g. ``400 to 2,300`` or ``400 or more``."""
-    if lead.queries_range is None:
+    """Return the judged queries that show a difference, e.g. ``at least 400``; None where out of reach."""
+    if not lead.is_within_reach or lead.queries_needed is None:
         return None
-    fewest, most = lead.queries_range
-    return f"{approximate_count(fewest)} {'or more' if most is None else f'to {approximate_count(most)}'}"
+    return f"at least {approximate_count(lead.queries_needed)}"
 
 
 def queries_needed_cell(lead: Lead, reason: str) -> Cell:

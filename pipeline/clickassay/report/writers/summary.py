@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from clickassay.core.text.escape import markdown
-from clickassay.core.text.words import number
+from clickassay.core.text.words import capital, number
 from clickassay.findings.ranking import Ranking
 from clickassay.report.verdict.decision import Advice
 from clickassay.report.verdict.words import spoken
@@ -16,8 +16,10 @@ def summary_markdown(decision: Advice, ranking: Ranking, facts: Sequence[tuple[s
     """Return decision, reason, ranking and the size of the data; those among the best are bold."""
     lead = " ".join(filter(None, (decision.scope, decision.lead)))
     lines = [f"**{markdown(decision.sentence)}.** {markdown(lead)}".rstrip(), ""]
+    lines += [f"Next: {markdown(decision.next_step)}", ""]
     if ranking.competitors:
-        lines += [f"Correlation with {markdown(ranking.click)}: {_values(ranking)}.", ""]
+        what = f"{capital(ranking.quantity)} with {markdown(ranking.click)}"
+        lines += [f"{what}: {_values(ranking)}.", ""]
     lines += [f"- {markdown(name)}: {markdown(text)}" for name, text in facts]
     return "\n".join([*lines, "", "All of it: `report.html`.", ""])
 

@@ -58,7 +58,9 @@ _DECISIONS = {
     "keep": "keep {subject}",
     "baseline_better": "{subject} alone is better",
     "use": "use {subject}",
-    "no_metric_better": "no metric is better than a baseline",
+    "baseline_as_good": "{subject} alone does as well",
+    "use_any": "use any of several metrics",
+    "cannot_say": "cannot say",
 }
 """Kinds of decisions in a few words; docs/reference/summary.md defines each."""
 

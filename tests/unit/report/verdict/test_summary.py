@@ -11,7 +11,7 @@ from clickassay.findings.decision import Kind as DecisionKind
 from clickassay.health.checks import BY_NAME
 from clickassay.report.build import summary_content, write_report
 from clickassay.report.verdict.decision import advise_run
-from clickassay.report.verdict.sentences import verdict_sentence
+from clickassay.report.verdict.sentences import verdict_sentence, within_finding
 from clickassay.report.verdict.summary import summary
 from support.places import ROOT
 from support.reports.report_runs import RUNS, drawn
@@ -53,16 +53,16 @@ def written(tmp_path_factory):
 
 def test_the_documented_keys_are_the_written_ones(written):
     _, found = written
-    first, second, third = found["findings"]
+    first, second, third, fourth = found["findings"]
     parts = {
         "Top level": [found],
         "decision": [found["decision"]],
         "means": found["means"],
         "verdict": [found["verdict"]],
         "by_click": found["verdict"]["by_click"],
-        "Findings 1 and 2": [first, second],
-        "numbers": [*first["numbers"], *second["numbers"]],
-        "compared_with": [*first["compared_with"], *second["compared_with"]],
+        "Findings 1, 2 and 4": [first, second, fourth],
+        "numbers": [one for claim in (first, second, fourth) for one in claim["numbers"]],
+        "compared_with": [one for claim in (first, second, fourth) for one in claim["compared_with"]],
         "test": [one["test"] for one in found["findings"]],
         "Finding 3": [third],
         "varied": third["varied"],
@@ -91,13 +91,15 @@ def test_every_run_has_a_summary_with_the_sentences_of_its_report(name, tmp_path
     assert " ".join(filter(None, (decision["reason"], decision["caution"]))) == report.reason
     assert found["verdict"]["sentence"] == verdict_sentence(report.claims.verdict)
     assert found == json.loads(json.dumps(summary_content(report)))
-    assert [one["sentence"] for one in found["findings"]] == [one.text for one in report.findings]
+    written = [*report.findings, within_finding(report.claims.within)]
+    assert [one["sentence"] for one in found["findings"]] == [one.text for one in written]
     assert (found["health"], found["log_status"]) == ([], None)
 
 
-def test_the_means_are_those_of_the_first_screen(written):
+def test_the_means_are_those_of_their_section(written):
     report, found = written
-    shown = {row.name: row.cells[0] for row in report.levels.rows}
+    (levels,) = (table for table in report.tables if table.name == "levels")
+    shown = {row.name: row.cells[0] for row in levels.rows}
     assert [one["metric"] for one in found["means"]] == list(shown)
     assert "NDCG" in shown
     assert "MeanRR" in shown
@@ -111,7 +113,7 @@ def test_the_means_are_those_of_the_first_screen(written):
 
 def test_the_numbers_are_those_of_the_tables(written):
     _, found = written
-    first, second, _ = found["findings"]
+    first, second, *_ = found["findings"]
     tables = run_tables()
     for claim, table, column in ((first, "correlations", "correlation"), (second, "differences", "exact")):
         rows = tables[table].filter(**claim["sample"], click_metric="MeanRR")

@@ -48,7 +48,7 @@ def page(report):
     return Page(comparison_html(report))
 
 
-SAME_DECISION = "The decision is the same: no metric is better than a baseline."
+SAME_DECISION = "The decision is the same: MeanGrade@1 alone does as well."
 
 
 def sections(report):

@@ -11,8 +11,7 @@ from clickassay.core.text.words import MINUS, count, number, plural, signed, spa
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate, estimate
-from clickassay.findings.letters import groups, letters
-from clickassay.findings.ranking import Lead, Ranking, lead_from_row
+from clickassay.findings.ranking import Lead, Ranking, groups, lead_from_row, letters
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Cell, Row, p_cell

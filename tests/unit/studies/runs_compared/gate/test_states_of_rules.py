@@ -175,8 +175,10 @@ def test_a_rule_is_about_the_sample_that_it_names_else_that_of_the_options_else_
 
 
 def test_the_sample_by_default_is_that_of_the_headline_with_several_judges(tmp_path):
-    rows = [("m", 5, judge, 9, 9, kept, 100, kept / 100) for judge, kept in (("ann", 30), ("bob", 60))]
-    rows += [("n", 5, judge, 9, 9, 50, 100, 0.5) for judge in ("ann", "bob")]
+    rows = [
+        ("m", 5, judge, 9, 9, kept, 100, kept / 100, None, None) for judge, kept in (("ann", 30), ("bob", 60))
+    ]
+    rows += [("n", 5, judge, 9, 9, 50, 100, 0.5, None, None) for judge in ("ann", "bob")]
     statistics = pl.DataFrame(rows, schema=STATISTICS.empty().schema, orient="row")
     run = copied_run(tmp_path / "run", statistics=statistics)
     key = open_run(run).key()
