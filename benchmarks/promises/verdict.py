@@ -1,4 +1,4 @@
-"""Whether the correlation within queries keeps its promises in worlds whose truth is known.
+"""Whether correlations within queries, and decisions by them, keep their promises in worlds of known truth.
 
     python -m benchmarks.promises.verdict [--worlds N] [--seed N] [--processes N] [--out FILE]
 
@@ -7,7 +7,14 @@ and number of queries: how often 95 % intervals hold the true value (`held`); ho
 intervals of all ten differences of five metrics hold at once (`jointly`); pairs found significant by Holm, of
 ten, with this correlation (`pairs`), with the closed form of Algorithm 3 and with the weighted correlation;
 the share of `pairs` that have the wrong sign (`wrong`); and how often any pair is significant where metrics
-are exchanged within each query, so that none is better (`any_of_none`).
+are exchanged within each query, or clicks ignore the grades, so that none is better (`any_of_none`).
+
+Each metric is taken for the metric in use in turn, with a second click metric, whose clicks are drawn anew:
+the shares of decisions that are *switch* (`switch`), *switch* to a metric that is truly worse
+(`switch_wrong`), *keep* (`keep`), *keep* where another metric is truly better by more than the margin
+(`keep_wrong`), the same where *keep* is said for want of a significant difference (`keep_wrong_untested`),
+and *depends on the click metric*, which it never does here (`depends_wrong`); and how often the truly best
+metric is among the best, where any is (`best_among`).
 """
 
 import argparse
@@ -20,6 +27,7 @@ import polars as pl
 from benchmarks.lib.measuring import ROOT
 from benchmarks.lib.processes import in_processes
 from benchmarks.promises.calibration.worlds import Nature, Pool, draw, exchanged, make_pool
+from clickassay.core.contracts.run import ANALYSED_TABLES
 from clickassay.core.records import Floats, Sample
 from clickassay.core.seeds import child
 from clickassay.correlation.classes import unsplit
@@ -27,29 +35,84 @@ from clickassay.correlation.comparisons import comparisons, difference_compariso
 from clickassay.correlation.tables import within
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.correlation.weighted import precision_weights
-from clickassay.correlation.within import query_groups
+from clickassay.correlation.within import QueryGroups, all_markets, query_groups
+from clickassay.findings.claims import Verdict
+from clickassay.findings.decision import Decision, decide
+from clickassay.findings.draw import verdict_of
+from clickassay.findings.question import Deciding
+from clickassay.findings.run import run_of
 
 REPORT = ROOT / "reports" / "calibration" / "verdict.csv"
 SIZES = (60, 200, 1000)
 AT_ONCE = 50
 SESSIONS_OF_FEW = 3
+MARKETS = 5
+MARGIN = 0.05
+ALIKE = 5
+CLICKS = ("UCTR", "again")
+PER_LIST = ("sessions", "click_values", "click_variances", "null_success", "editorial_values")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of log: its sessions, and whether its lists have three sessions at most."""
+    """A kind of log: its sessions, and what else is special.
+
+    ``thin``: lists have three sessions at most; ``null``: clicks ignore grades; ``reversed``: users prefer
+    what metrics put last; ``markets``: queries are of five markets; ``alike``: five near-duplicates of each
+    query, named as groups.
+    """
 
     name: str
     nature: Nature
-    is_thin: bool = False
+    special: str = ""
 
     def pool(self, seed: int) -> Pool:
         """Return the pool that its queries are drawn from."""
-        pool = make_pool(self.nature, seed)
-        if not self.is_thin:
-            return pool
-        rng = child(np.random.default_rng(seed), "thin")
-        return replace(pool, sessions=rng.integers(1, SESSIONS_OF_FEW + 1, len(pool.sessions)))
+        pool, rng = make_pool(self.nature, seed), child(np.random.default_rng(seed), self.special)
+        if self.special == "thin":
+            return replace(pool, sessions=rng.integers(1, SESSIONS_OF_FEW + 1, len(pool.sessions)))
+        if self.special == "null":
+            return replace(pool, chances=rng.permutation(pool.chances))
+        return replace(pool, metrics=-pool.metrics) if self.special == "reversed" else pool
+
+    def drawn(self, pool: Pool, queries: int, rng: np.random.Generator) -> Sample:
+        """Draw a sample with two click metrics."""
+        if self.special != "alike":
+            return with_clicks(draw(pool, queries, rng), pool, rng)
+        sample = draw(pool, queries // ALIKE, rng)
+        rows, size = np.tile(np.arange(len(sample.sessions)), ALIKE), len(sample.queries)
+        copies = replace(
+            sample,
+            queries=tuple(f"{copy} {query}" for copy in range(ALIKE) for query in sample.queries),
+            query_index=np.concatenate([sample.query_index + copy * size for copy in range(ALIKE)]),
+            configuration_ids=sample.configuration_ids.gather(rows),
+            click_entropy=np.zeros(ALIKE * size),
+            units=sample.queries * ALIKE,
+            **{name: getattr(sample, name)[rows] for name in PER_LIST},
+        )
+        return with_clicks(copies, pool, rng)
+
+    def place(self, sample: Sample) -> QueryGroups:
+        """Return the groups of a sample: of one market, or of several together."""
+        if self.special != "markets":
+            return query_groups(sample, [unsplit(sample)])
+        return all_markets([_market(sample, number) for number in range(MARKETS)])
+
+
+def _market(sample: Sample, number: int) -> QueryGroups:
+    """Return the groups of every fifth query as a market."""
+    chosen = np.flatnonzero(sample.query_index % MARKETS == number)
+    queries = sample.queries[number::MARKETS]
+    part = replace(
+        sample,
+        key=replace(sample.key, market=f"m{number}"),
+        queries=queries,
+        query_index=sample.query_index[chosen] // MARKETS,
+        configuration_ids=sample.configuration_ids.gather(chosen),
+        click_entropy=np.zeros(len(queries)),
+        **{name: getattr(sample, name)[chosen] for name in PER_LIST},
+    )
+    return query_groups(part, [unsplit(part)])
 
 
 KINDS = (
@@ -58,7 +121,11 @@ KINDS = (
     Kind("lognormal 1.5", Nature("lognormal", 1.5, many=True)),
     Kind("Pareto 1.5", Nature("pareto", 1.5, many=True)),
     Kind("Pareto 1.2", Nature("pareto", 1.2, many=True)),
-    Kind("1 to 3 sessions a list", Nature("lognormal", 1.15, many=True), is_thin=True),
+    Kind("1 to 3 sessions a list", Nature("lognormal", 1.15, many=True), "thin"),
+    Kind("null", Nature("lognormal", 1.15, many=True), "null"),
+    Kind("reversed", Nature("lognormal", 1.15, many=True), "reversed"),
+    Kind("five markets", Nature("lognormal", 1.15, many=True), "markets"),
+    Kind("five near-duplicates", Nature("lognormal", 1.15, many=True), "alike"),
 )
 
 
@@ -101,17 +168,33 @@ def of_task(task: Task) -> pl.DataFrame:
     rows = []
     for number in range(task.first, task.first + task.number):
         rng = child(np.random.default_rng(task.seed), *names, str(number))
-        sample = draw(pool, task.queries, rng)
-        rows.append(_of_sample(sample, truth) | {"any_of_none": _finds_any(exchanged(sample, rng))})
+        sample = task.kind.drawn(pool, task.queries, rng)
+        none = sample if task.kind.special == "null" else exchanged(sample, rng)
+        any_of_none = {"any_of_none": float(_pairs_of(task.kind.place(none)).height > 0)}
+        place = task.kind.place(sample)
+        rows.append(_of_sample(sample, place, truth) | any_of_none | _of_decisions(place, truth))
     labels = (pl.lit(task.kind.name).alias("log"), pl.lit(task.queries, pl.Int64).alias("queries"))
     return pl.DataFrame(rows).select(*labels, pl.all())
 
 
-def _of_sample(sample: Sample, truth: dict[str, float]) -> dict[str, float]:
-    place = query_groups(sample, [unsplit(sample)])
+def with_clicks(sample: Sample, pool: Pool, rng: np.random.Generator) -> Sample:
+    """Return the sample with two click metrics: of the same chances, each with clicks of its own."""
+    chances = pool.chances[sample.configuration_ids.cast(pl.Int64).to_numpy()]
+    means = np.column_stack([rng.binomial(sample.sessions, chances) / sample.sessions for _ in CLICKS])
+    unbiased = np.where(sample.sessions > 1, sample.sessions / np.maximum(sample.sessions - 1, 1), np.nan)
+    return replace(
+        sample,
+        click_names=CLICKS,
+        click_values=means,
+        click_variances=unbiased[:, None] * means * (1 - means),
+    )
+
+
+def _of_sample(sample: Sample, place: QueryGroups, truth: dict[str, float]) -> dict[str, float]:
     true = pl.col("editorial_metric").replace_strict(truth, return_dtype=pl.Float64)
-    held = within(place).select(true.is_between("ci_low", "ci_high").mean()).item()
-    pairs = _with_truth(within_comparisons(place), truth)
+    first = within(place).filter(click_metric=CLICKS[0])
+    held = first.select(true.is_between("ci_low", "ci_high").mean()).item()
+    pairs = _with_truth(within_comparisons(place).filter(click_metric=CLICKS[0]), truth)
     jointly = pairs.select(pl.col("true").is_between("simultaneous_low", "simultaneous_high").all()).item()
     wrong = _significant(pairs).filter(pl.col("difference").sign() != pl.col("true").sign()).height
     others = {"closed_form": difference_comparisons(sample), "weighted": comparisons(sample)}
@@ -133,11 +216,42 @@ def _with_truth(pairs: pl.DataFrame, truth: dict[str, float]) -> pl.DataFrame:
 
 
 def _significant(pairs: pl.DataFrame) -> pl.DataFrame:
-    return pairs.filter(pl.col("p_adjusted") < ALPHA)
+    return pairs.filter(pl.col("p_adjusted") < ALPHA, click_metric=CLICKS[0])
 
 
-def _finds_any(sample: Sample) -> float:
-    return float(_significant(within_comparisons(query_groups(sample, [unsplit(sample)]))).height > 0)
+def _pairs_of(place: QueryGroups) -> pl.DataFrame:
+    return _significant(within_comparisons(place))
+
+
+def _of_decisions(place: QueryGroups, truth: dict[str, float]) -> dict[str, float | None]:
+    """Return the shares of decisions of each kind, each metric being in use in turn."""
+    empty = {table.name: table.empty() for table in ANALYSED_TABLES}
+    tables = {**empty, "within": within(place), "within_comparisons": within_comparisons(place)}
+    run = run_of(tables, {"settings": {"click_metric": list(CLICKS)}})
+    verdict = verdict_of(run, Deciding("rankings", place.key))
+    best = verdict.claims[0].ranking.among_best
+    shares = [_of_decision(decide(verdict, (), name, MARGIN), verdict, truth) for name in truth]
+    means = {name: float(np.mean([one[name] for one in shares])) for name in shares[0]}
+    return means | {"best_among": float(max(truth, key=truth.__getitem__) in best) if best else None}
+
+
+def _of_decision(decision: Decision, verdict: Verdict, truth: dict[str, float]) -> dict[str, bool]:
+    current, subject = decision.current or "", decision.subject or ""
+    ranking = verdict.claims[0].ranking
+    is_better = max(truth.values()) - truth[current] > MARGIN
+    is_untested = current in ranking.competitors and not ranking.above(current, ranking.metrics)
+    is_decided = decision.kind != "cannot_decide"
+    return {
+        "switch": decision.kind == "switch",
+        "switch_wrong": decision.kind == "switch" and truth[subject] < truth[current],
+        "keep": decision.kind == "keep",
+        "keep_wrong": decision.kind == "keep" and is_better,
+        "keep_wrong_untested": is_decided and is_untested and is_better,
+        "depends_wrong": decision.kind == "choose_click_metric",
+    }
+
+
+DECISIONS = ("switch", "switch_wrong", "keep", "keep_wrong", "keep_wrong_untested", "depends_wrong")
 
 
 def measured(worlds: int, seed: int, processes: int) -> pl.DataFrame:
@@ -154,7 +268,7 @@ def measured(worlds: int, seed: int, processes: int) -> pl.DataFrame:
         pl.len().cast(pl.Int64).alias("samples"),
         pl.col("held", "jointly", "pairs", "pairs_closed_form", "pairs_weighted").cast(pl.Float64).mean(),
         pl.when(found > 0).then(pl.col("wrong").sum() / found).alias("wrong"),
-        pl.col("any_of_none").mean(),
+        pl.col("any_of_none", *DECISIONS, "best_among").mean(),
     )
 
 

@@ -114,6 +114,11 @@ COMMANDS = {
         "Estimate how good a ranking is, or which of two is better, from the labels of a plan.",
         module="studies.label",
     ),
+    "groups": CommandEntry(
+        JUDGMENTS,
+        "Find queries that share most of their judged results, and write them as groups.",
+        module="studies.groups",
+    ),
     "patterns": CommandEntry(
         LOGS,
         "First half of run: logs to a pattern table, all that a report needs to know of the log.",

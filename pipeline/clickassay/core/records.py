@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -123,6 +124,9 @@ class Sample:
         (N,) ids of the configurations.
     click_entropy
         (Q,) entropy in bits of the clicked URLs of each query; 0 without a click.
+    units
+        (Q,) the name of the unit that each query belongs to: intervals leave out one unit at a time. None:
+        each query is one.
     """
 
     key: SampleKey
@@ -137,6 +141,22 @@ class Sample:
     editorial_values: Floats
     configuration_ids: pl.Series
     click_entropy: Floats
+    units: tuple[str, ...] | None = None
+
+    def by_unit(self, contributions: Floats, queries: Integers | None = None) -> Floats:
+        """Return the sums of (q, K) contributions of queries over their units; None = of all queries."""
+        if self.units is None:
+            return contributions
+        codes = self._unit_codes if queries is None else self._unit_codes[queries]
+        order = np.argsort(codes, kind="stable")
+        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        sums: Floats = np.add.reduceat(contributions[order], starts, axis=0) if len(starts) else contributions
+        return sums
+
+    @cached_property
+    def _unit_codes(self) -> Integers:
+        codes: Integers = np.unique(np.array(self.units), return_inverse=True)[1].astype(np.int64)
+        return codes
 
     @property
     def starts(self) -> Integers:

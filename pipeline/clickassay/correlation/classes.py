@@ -1,5 +1,7 @@
 """Query classes (method 9): ways to split the queries of a sample."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
@@ -17,6 +19,8 @@ TERCILES = ("low", "middle", "high")
 NO_CLICKS = "no clicks"
 DIGITS = 9
 """Decimals of click entropy that count: smaller differences are rounding."""
+GROUP = "group"
+"""Column of the table of queries that says which are one unit: near-duplicates, or one intent."""
 OURS = (EVERY, "length", "frequency", "click_entropy")
 
 
@@ -30,9 +34,9 @@ def query_splits(
     sample
         Configurations of one market, depth and judge.
     attributes
-        Columns `query` (normalised), perhaps `market`, and any others: each of these becomes a split
-        named after it. Booleans give the classes true and false, other values their text; a null or a
-        query that is not in the frame gives the class unknown, which comes last.
+        Columns `query` (normalised), perhaps `market` and `group` (see `with_units`), and any others: each
+        of these becomes a split named after it. Booleans give the classes true and false, other values their
+        text; a null or a query that is not in the frame gives the class unknown, which comes last.
 
     Returns
     -------
@@ -95,8 +99,35 @@ def _equal_bins(order: Integers, bins: int) -> Integers:
     return labels
 
 
+_NO_SPLITS = ("query", "market", GROUP)
+
+
+def has_groups(attributes: pl.DataFrame | None) -> bool:
+    """Tell whether a table of queries says which of them are one unit."""
+    return attributes is not None and GROUP in attributes.columns and not attributes[GROUP].is_null().all()
+
+
+def with_units(sample: Sample, attributes: pl.DataFrame | None) -> Sample:
+    """Return the sample with the unit of each query: its group, or else the query itself (method 7.1).
+
+    Raises
+    ------
+    InputError
+        If a query of the sample has two groups, or groups have no text form.
+    """
+    if attributes is None or not has_groups(attributes):
+        return sample
+    if attributes[GROUP].dtype.is_nested():
+        raise InputError(f"query attributes: column {GROUP} has no text form; give a name for each group")
+    group_of = _values_of(sample, attributes, GROUP)
+    units = tuple(
+        f"query {query}" if query not in group_of else f"group {group_of[query]}" for query in sample.queries
+    )
+    return replace(sample, units=units)
+
+
 def _attribute_splits(sample: Sample, attributes: pl.DataFrame) -> tuple[list[Split], tuple[str, ...]]:
-    names = [name for name in attributes.columns if name not in ("query", "market")]
+    names = [name for name in attributes.columns if name not in _NO_SPLITS]
     _check(attributes, names)
     fits = {name: _is_class(attributes[name]) for name in names}
     splits = [_attribute(sample, attributes, name) for name in names if fits[name]]
@@ -105,7 +136,7 @@ def _attribute_splits(sample: Sample, attributes: pl.DataFrame) -> tuple[list[Sp
 
 def left_out_columns(attributes: pl.DataFrame) -> tuple[str, ...]:
     """Name the attribute columns that are no split: too many values, or values without a text form."""
-    names = (name for name in attributes.columns if name not in ("query", "market"))
+    names = (name for name in attributes.columns if name not in _NO_SPLITS)
     return tuple(name for name in names if not _is_class(attributes[name]))
 
 
@@ -124,19 +155,31 @@ def _is_class(column: pl.Series) -> bool:
 
 
 def _attribute(sample: Sample, attributes: pl.DataFrame, name: str) -> Split:
+    rows = _rows_of(sample, attributes, name)
+    distinct = rows[name].unique().sort(descending=rows[name].dtype == pl.Boolean)  # true before false
+    classes = (*(text for text in dict.fromkeys(_texts(distinct)) if text != UNKNOWN), UNKNOWN)
+    value_of = _values_of(sample, attributes, name)
+    code_of = {text: code for code, text in enumerate(classes)}
+    labels = [code_of[value_of.get(query, UNKNOWN)] for query in sample.queries]
+    return Split(name, classes, np.array(labels, dtype=np.int64))
+
+
+def _rows_of(sample: Sample, attributes: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the rows of the sample's market that have a value."""
     rows = attributes.filter(pl.col(name).is_not_null(), pl.col("query").is_not_null())
     if "market" in rows.columns and sample.key.market != EVERY:
         rows = rows.filter(pl.col("market") == sample.key.market)
-    distinct = rows[name].unique().sort(descending=rows[name].dtype == pl.Boolean)  # true before false
-    classes = (*(text for text in dict.fromkeys(_texts(distinct)) if text != UNKNOWN), UNKNOWN)
+    return rows
+
+
+def _values_of(sample: Sample, attributes: pl.DataFrame, name: str) -> dict[str, str]:
+    """Return the value of each query of the sample that has one, as text."""
+    rows = _rows_of(sample, attributes, name)
     ours = pl.DataFrame({"query": sample.queries}, schema={"query": pl.String})
     pairs = rows.select("query", pl.Series("value", _texts(rows[name]), dtype=pl.String)).unique()
     pairs = pairs.join(ours, on="query", how="semi")
     _check_single(pairs, name)
-    value_of = dict(pairs.iter_rows())
-    code_of = {text: code for code, text in enumerate(classes)}
-    labels = [code_of[value_of.get(query, UNKNOWN)] for query in sample.queries]
-    return Split(name, classes, np.array(labels, dtype=np.int64))
+    return dict(pairs.iter_rows())
 
 
 def _check_single(pairs: pl.DataFrame, name: str) -> None:

@@ -50,7 +50,7 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     null where one of the two correlations does not exist. The pairs of one sample and click metric are one
     family for Holm's adjustment.
     """
-    moments = sample_moments(sample) if moments is None else moments
+    moments = sample.by_unit(sample_moments(sample) if moments is None else moments)
     a, b = _pairs(sample)
     values = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
     # two metrics that are equal up to rounding have no difference at all
@@ -77,7 +77,8 @@ def difference_comparisons(sample: Sample) -> pl.DataFrame:
     if not len(within.sizes):
         return DIFFERENCE_COMPARISONS.empty()
     a, b = _pairs(sample)
-    covariances = query_covariances(within)
+    queries = sample.query_index[within.rows[within.starts]]
+    covariances = sample.by_unit(query_covariances(within), queries)
     values = exact_correlations(covariances.sum(axis=0), within.n_clicks)
     difference = no_rounding(values[:, a] - values[:, b])
     spread = _spread(covariances, difference, (a, b), lambda sums: exact_correlations(sums, within.n_clicks))
@@ -91,7 +92,7 @@ def within_comparisons(place: QueryGroups) -> pl.DataFrame:
     -------
     Rows of contracts.correlation.WITHIN_COMPARISONS: as the rows of `comparisons`. None without a group.
     """
-    contributions = place.groups.by_query(place.classes[EVERY, EVERY])
+    contributions = place.groups.by_unit(place.classes[EVERY, EVERY])
     if not len(contributions):
         return WITHIN_COMPARISONS.empty()
     a, b = _pairs(place)

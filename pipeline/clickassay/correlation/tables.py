@@ -109,7 +109,7 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
     correlated = correlations_of_deviations(
         deviations(sample.click_values[kept], sessions), editorial, sessions
     )
-    own = contributions if chosen.all() else contributions[chosen]
+    own = sample.by_unit(contributions if chosen.all() else contributions[chosen], np.flatnonzero(chosen))
     nulls = np.zeros(correlated.values.shape)
     if (of_grades := _uses_grades(sample)).any():
         null = null_of_deviations(sample.null_success[kept], editorial, sessions)
@@ -130,7 +130,7 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
     }
     reasons = [reason for row in correlated.reasons for reason in row]
     heavy = is_heavy(own[:, 0], CORRELATION_INDEX)  # the first of the moments is that of sessions
-    caution_texts = cautions(correlated.values, known.low, n_queries, heavy_tail=heavy)
+    caution_texts = cautions(correlated.values, known.low, len(own), heavy_tail=heavy)
     return _Rows(columns, {"reason": reasons, "caution": caution_texts}, constants)
 
 
@@ -223,7 +223,7 @@ def _within_estimates(sample: Sample, exact: Floats, covariances: Floats) -> Est
 
     # what SS would be if clicks ignored the grades is known for all queries together, not within each
     null = np.broadcast_to(np.where(_uses_grades(sample), np.nan, 0.0), exact.shape)
-    contributions = np.concatenate([covariances, within_noise(sample)], axis=1)
+    contributions = sample.by_unit(np.concatenate([covariances, within_noise(sample)], axis=1))
     return estimates(exact, contributions, statistic, null=null)
 
 
@@ -243,7 +243,7 @@ _ALL = (EVERY, EVERY)
 
 
 def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.bool_]) -> pl.DataFrame:
-    contributions = place.groups.by_query(chosen)
+    contributions = place.groups.by_unit(chosen)
     parts = place.split(contributions.sum(axis=0))
     nulls = np.where(_uses_grades(place), parts.nulls, 0.0)
     known = _estimates_within(place, contributions, nulls)

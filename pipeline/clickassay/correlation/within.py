@@ -1,7 +1,8 @@
 """Correlation within queries (method 8.1): whether a metric prefers the list that users prefer.
 
 A group is a query of a market with two judged lists or more. Only differences within groups count, and lists
-of all markets together are the sum over all groups. Intervals leave out a query with all its markets.
+of all markets together are the sum over all groups. Intervals leave out a query, or a group of
+queries with one intent, with all its markets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,28 +29,28 @@ class GroupSums:
 
     Attributes
     ----------
-    queries
-        (G,) the text of the query of each group.
+    units
+        (G,) the unit of each group: the text of its query, or the name of its intent.
     places
-        (G,) the place of that text among all, sorted.
+        (G,) the place of that unit among all, sorted.
     n_lists, n_sessions
         (G,) lists of each group, and their sessions.
     values
         (G, K) sums over the lists of each group: see `WithinSums`.
     """
 
-    queries: tuple[str, ...]
+    units: tuple[str, ...]
     places: Integers
     n_lists: Integers
     n_sessions: Integers
     values: Floats
 
-    def by_query(self, chosen: Masks) -> Floats:
-        """Return the (Q, K) sums of each query over the chosen groups, sorted by its text."""
+    def by_unit(self, chosen: Masks) -> Floats:
+        """Return the (Q, K) sums of each unit over the chosen groups, sorted by its name."""
         rows = np.flatnonzero(chosen)
         rows = rows[np.argsort(self.places[rows], kind="stable")]
         starts = np.flatnonzero(np.diff(self.places[rows], prepend=-1))
-        if len(starts) == len(rows):  # no query is in two markets
+        if len(starts) == len(rows):  # no unit has two groups
             return self.values[rows]
         sums: Floats = np.add.reduceat(self.values[rows], starts, axis=0)
         return sums
@@ -57,11 +58,17 @@ class GroupSums:
 
 def joined(parts: Sequence[GroupSums]) -> GroupSums:
     """Return the groups of several markets together."""
-    queries = tuple(query for part in parts for query in part.queries)
-    order = {query: at for at, query in enumerate(sorted(set(queries)))}
-    places = np.array([order[query] for query in queries], np.int64)
+    units = tuple(unit for part in parts for unit in part.units)
     counts = ("n_lists", "n_sessions", "values")
-    return GroupSums(queries, places, *(np.concatenate([getattr(one, of) for one in parts]) for of in counts))
+    return GroupSums(
+        units, _places(units), *(np.concatenate([getattr(one, of) for one in parts]) for of in counts)
+    )
+
+
+def _places(units: tuple[str, ...]) -> Integers:
+    """Return the place of each unit among all, sorted by name."""
+    order = {unit: at for at, unit in enumerate(sorted(set(units)))}
+    return np.array([order[unit] for unit in units], np.int64)
 
 
 @dataclass(frozen=True)
@@ -127,8 +134,9 @@ def group_sums(sample: Sample) -> tuple[GroupSums, Integers]:
     sessions, starts = sample.sessions[rows], np.cumsum(sizes) - sizes
     n_sessions = np.add.reduceat(sessions, starts) if len(rows) else sizes
     values = _sums(sample, rows, starts) if len(rows) else np.zeros((0, _width(sample)))
-    texts = tuple(sample.queries[query] for query in queries)
-    return GroupSums(texts, np.arange(len(texts)), sizes, n_sessions, values), queries  # texts are sorted
+    names = sample.queries if sample.units is None else sample.units
+    units = tuple(names[query] for query in queries)
+    return GroupSums(units, _places(units), sizes, n_sessions, values), queries
 
 
 def _width(sample: Sample) -> int:
@@ -228,7 +236,7 @@ def all_markets(places: Sequence[QueryGroups]) -> QueryGroups:
     names = dict.fromkeys(name for place in places for name in place.classes)
     classes = {
         name: np.concatenate(
-            [place.classes.get(name, np.zeros(len(place.groups.queries), bool)) for place in places]
+            [place.classes.get(name, np.zeros(len(place.groups.units), bool)) for place in places]
         )
         for name in names
     }

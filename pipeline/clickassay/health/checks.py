@@ -98,6 +98,8 @@ CHECKS = (
           fault="days have twice the usual searches"),
     Check("days_without_clicks", FINDING, "days with searches and no click", 0,
           fault="days have searches and no click"),
+    Check("drifting_clicks", CAUTION, "change of clicks per search from the first day to the last", 0.2,
+          fault="clicks per search drift over the days"),
     Check("times_without_zone", CAUTION, "share of times without a zone among times with one", 0,
           fault="only some times have a zone"),
     Check("no_idle_gaps", CAUTION, "share of pauses beyond the idle limit", 0.001, "below",
@@ -144,6 +146,8 @@ CHECKS = (
           fault="no judgment has the highest grade"),
     Check("bottom_grade_unused", CAUTION, "lowest grade seen, where several are", 0,
           fault="no judgment has the lowest grade"),
+    Check("near_duplicate_queries", CAUTION, "share of judged queries alike to another one", 0.1,
+          fault="queries share most of their judged results with others"),
     Check("reversed_grades", FINDING, "correlation of the first grade with clicks", 0, "below",
           fault="the better the grade of the first result, the fewer clicks"),
 )  # fmt: skip

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from clickassay.core.text.words import listed, number, span, visible
+from clickassay.core.text.words import count, listed, number, percent, plural, span, visible
 from clickassay.health.checks import Measured, too_few
 
 _FEW_JUDGMENTS = 20
 """Fewer do not show which grades there are."""
+_FEW_JUDGED = 20
+"""Of fewer queries, two that are alike are no share of them."""
 
 
 def judgment_checks(grades: pl.Series, max_grade: int) -> Iterator[Measured]:
@@ -50,6 +52,29 @@ def _bottom(seen: Sequence[int], max_grade: int) -> Measured:
         f"The grades seen are {listed(map(str, seen))}; the scale begins at 0, the only grade without gain.",
         f"If {lowest} is the worst grade, set --scale {scale}, or write grades from 0 by `import judgments "
         f"--grade-map {numbers}`.",
+    )  # fmt: skip
+
+
+def alike_check(queries: int, groups: pl.DataFrame) -> Iterator[Measured]:
+    """Yield the number of the check of near-duplicates.
+
+    Parameters
+    ----------
+    queries
+        Queries with a judgment.
+    groups
+        query, group: of `judgments.alike.groups_of_queries`.
+    """
+    if queries < _FEW_JUDGED:
+        yield from too_few(queries, _FEW_JUDGED, "judged queries", "near_duplicate_queries")
+        return
+    number_of = groups["group"].n_unique()
+    yield Measured(
+        "near_duplicate_queries", groups.height / queries,
+        f"{percent(groups.height / queries)} of the judged queries ({count(groups.height)} of "
+        f"{count(queries)}) share most of their judged results with another one: they make "
+        f"{plural(number_of, 'group')}. Intervals take them for independent, and are too short.",
+        "Write a column of groups by `clickassay groups`, and give its table as --queries.",
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_Q
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.core.text.privacy import with_digests
-from clickassay.correlation.classes import query_splits
+from clickassay.correlation.classes import query_splits, with_units
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.influence import influence
 from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons
@@ -160,7 +160,8 @@ def _correlate(
     forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, DIFFERENCE_COMPARISONS, INFLUENCE)
     parts = [{"draws": _no_draws(strata.configurations), **{form.name: form.empty() for form in forms}}]
     groups: list[QueryGroups] = []
-    for number, sample in enumerate(strata.samples):
+    for number, plain in enumerate(strata.samples):
+        sample = with_units(plain, attributes)
         what = f"correlating market {sample.key.market}, depth {sample.key.depth}"
         progress(Event(what, number / len(strata.samples)))
         splits, _ = query_splits(sample, attributes)

@@ -9,14 +9,16 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
+from clickassay.correlation.classes import has_groups
 from clickassay.findings.samples import largest_samples
 from clickassay.health.checks import HealthCheck, Measured, checks_with, compared, too_few
 from clickassay.health.examples import click_examples
 from clickassay.health.join_checks import JudgedLog, attributes_check, folded_queries, join_checks
-from clickassay.health.judgment_checks import judgment_checks, order_check, order_words
+from clickassay.health.judgment_checks import alike_check, judgment_checks, order_check, order_words
 from clickassay.health.list_checks import list_checks
 from clickassay.health.log_checks import log_checks, zone_checks
 from clickassay.inputs.types.canonical import UTC
+from clickassay.judgments.alike import groups_of_queries
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import (
     clicks_by_position,
@@ -98,6 +100,7 @@ def run_health(
         *log,
         *_list_measures(table, lists),
         *_judgment_measures(named, lists, graded, settings),
+        *([] if has_groups(attributes) else _alike_measures(named)),
         *([] if attributes is None else [attributes_check(attributes, pl.concat(table.queries), lists)]),
     ]
     return in_order([*measured, *order], settings)
@@ -124,7 +127,9 @@ def whole_health(
     of_judgments = []
     if judgments is not None:
         named = judged_log(table, lists, *judgments)
-        of_judgments = _judgment_measures(named, lists, judgments[0], settings)
+        of_judgments = [
+            *_judgment_measures(named, lists, judgments[0], settings), *_alike_measures(named)
+        ]  # fmt: skip
     return in_order([*log, *_list_measures(table, lists), *of_judgments], settings)
 
 
@@ -140,6 +145,11 @@ def _judgment_measures(
     named: JudgedLog, lists: LogLists, graded: Judgments, settings: Settings
 ) -> list[Measured]:
     return [*join_checks(named, lists), *judgment_checks(graded.grades["grade"], settings.max_grade)]
+
+
+def _alike_measures(named: JudgedLog) -> Iterator[Measured]:
+    judged = named.judged.select("query", url="text")
+    return alike_check(judged["query"].n_unique(), groups_of_queries(judged))
 
 
 def judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame) -> JudgedLog:

@@ -4,12 +4,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from clickassay.core.errors import SettingsError
+import polars as pl
+
+from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.normalise import normalise_queries
 from clickassay.inputs.tables import Input, WholeInput, read_input
 from clickassay.inputs.types.columns import CANONICAL
+from clickassay.judgments.alike import groups_of_queries
 from clickassay.judgments.prepare import check_labels
 from clickassay.logs.log import LocalHalf, Log, joined_log, local_half
 
@@ -135,6 +138,30 @@ def with_judgments(
         return replace(inputs, judgments=graded)
     attributes = WholeInput.of(opened("queries", queries, settings), progress)
     return replace(inputs, judgments=graded, queries=_normalised(attributes))
+
+
+def grouped_queries(
+    judgments: Place, queries: Place | None, settings: Settings, progress: Progress = silent
+) -> pl.DataFrame:
+    """Return the table of queries with a column `group` for near-duplicates; null for all others.
+
+    Without a table, it has the judged queries; judged queries that the table does not have stand at its end.
+
+    Raises
+    ------
+    InputError
+        If an input cannot be read, or the table has a column `group` already.
+    """
+    inputs = with_judgments(Inputs(), judgments, queries, settings, progress)
+    rows = inputs.graded().rows.select("query", "url").drop_nulls()
+    judged = rows.with_columns(normalise_queries(rows["query"]))
+    names = judged.select("query").unique().sort("query")
+    given = names if inputs.queries is None else inputs.queries.rows
+    if "group" in given.columns:
+        raise InputError(f"{queries} has a column group already; rename it, or give a table without it")
+    rest = names.join(given, on="query", how="anti")
+    table = pl.concat([given, rest], how="diagonal")
+    return table.join(groups_of_queries(judged), on="query", how="left", maintain_order="left")
 
 
 def _normalised(queries: WholeInput) -> WholeInput:

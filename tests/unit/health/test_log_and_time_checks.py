@@ -7,6 +7,7 @@ import pytest
 from clickassay.core.contracts.columns import EVERY
 from clickassay.health.checks import BY_NAME, compared
 from clickassay.health.examples import _offset
+from clickassay.health.judgment_checks import alike_check
 from clickassay.health.list_checks import _flat, _markets
 from clickassay.health.log_checks import log_checks
 from clickassay.health.time_checks import time_checks
@@ -136,3 +137,48 @@ def test_clicks_elsewhere_are_told_by_the_depth(depth, where):
     log = frame.with_columns(source=pl.lit("clicks"), market=pl.lit(EVERY), judge=pl.lit(EVERY))
     (found,) = (one for one in log_checks(log, LogCounts().frame()) if one.name == "clicks_elsewhere")
     assert f"of the clicks are {where} of their search." in found.sentence
+
+
+# ---- clicks that drift, queries that are alike ----------------------------------------------------
+
+
+def counted(rates, searches=2_000):
+    """Counts of a log with these clicks per search on each day."""
+    counts = LogCounts()
+    for day, rate in enumerate(rates):
+        times = np.full(searches, START + day * 24 * HOUR) + np.arange(searches)
+        counts.add_searches(times, np.arange(searches))
+        counts.add_clicks(times[: round(rate * searches)])
+    return counts.frame()
+
+
+@pytest.mark.parametrize(
+    ("rates", "fires"),
+    [
+        (np.linspace(0.4, 0.6, 14), True),  # +40 %
+        (np.linspace(0.6, 0.4, 14), True),
+        (np.linspace(0.48, 0.52, 14), False),  # +8 %
+        ([0.4, 0.6] * 7, False),  # days differ, but do not drift
+        (np.linspace(0.4, 0.6, 6), False),  # of six days, none is told
+    ],
+)
+def test_clicks_per_search_that_drift_by_a_fifth_are_a_caution(rates, fires):
+    found = compared(log_checks(funnel("", 0), counted(rates)), BY_NAME)
+    (own,) = [one for one in found if one.check == "drifting_clicks"]
+    assert own.fires == fires
+    if fires:
+        change = abs(rates[-1] - rates[0]) / np.mean(rates)
+        assert own.value == pytest.approx(change, abs=1e-3)
+        assert ("rise" if rates[-1] > rates[0] else "fall") in own.sentence
+
+
+@pytest.mark.parametrize(("alike", "fires"), [(10, False), (12, True)])
+def test_queries_that_share_their_judged_results_are_a_caution_above_a_tenth(alike, fires):
+    groups = pl.DataFrame(
+        {"query": [f"q{n}" for n in range(alike)], "group": [f"q{n % 2}" for n in range(alike)]}
+    )
+    (own,) = compared(alike_check(100, groups), BY_NAME)
+    assert (own.status, own.value) == ("caution" if fires else "ok", alike / 100)
+    if fires:
+        assert "(12 of 100)" in own.sentence
+        assert "they make 2 groups" in own.sentence

@@ -115,7 +115,7 @@ def test_the_scope_says_which_sample_is_the_headline_and_what_other_judges_decid
         "At market m1, depth 5, judge editor, where most sessions are kept."
     )
     together = replace(run.headline, market="all")
-    assert scope_text(run, together, {}) == "At all markets together, depth 5, judge editor."
+    assert scope_text(run, together, {}) == "All markets together, depth 5, judge editor."
     assert scope_text(small, small.headline, {}) == "At market m, depth 5, judge j."
     assert scope_text(small, small.headline, {"a": "Use AP", "b": "Keep ERR", "c": "Use AP"}) == (
         "At market m, depth 5, judge j. By judges a and c the decision would be: \u201cUse AP\u201d. "

@@ -145,10 +145,8 @@ class Overview:
         if not form.label:
             row["axis"] = None
         domain = common_domain([bar.difference for bar in self.bars], [-self.margin, self.margin])
-        title = [" ".join(self.axis)] if form is _WIDE else list(self.axis)
-        if form is _SMALL:
-            title = ["Difference in correlation"]
-        x = number_axis("value", domain, ticks=6, gridColor=ZERO, titleY=32, **TITLE)
+        title = list(self.axis[: 1 if form is _SMALL else None])
+        x = number_axis("value", domain, ticks=3 if form is _SMALL else 6, gridColor=ZERO, titleY=32, **TITLE)
         x["axis"]["title"] = title
         coloured = [
             {"test": "datum.better || datum.open", "value": ACCENT},

@@ -97,8 +97,8 @@ def overview(run: Run, ranking: Ranking) -> Overview:
         for one in ranking.competitors.values()
     ]
     axis = (
-        f"{capital(ranking.quantity)} minus that of {spoken(reference)}.",
-        "Lines hold for all rows at once (95 %).",
+        f"Difference from {spoken(reference)}",
+        "Lines hold for all rows at once (95 %)",
     )
     return Overview(bars, axis, run.settings.margin, highest_possible(run, ranking))
 

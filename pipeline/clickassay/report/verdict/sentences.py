@@ -403,7 +403,7 @@ def scope_text(run: Run, sample: SampleKey | None, by_other_judges: Mapping[str,
         return ""
     is_sum = sample.market != run.headline.market
     why = ", where most sessions are kept" if run.n_samples > 1 and not is_sum else ""
-    texts = [f"At {'all markets together, ' if is_sum else ''}{sample.label}{why}."]
+    texts = [f"All markets together, {sample.label}." if is_sum else f"At {sample.label}{why}."]
     for text in dict.fromkeys(by_other_judges.values()):
         judges = [visible(judge) for judge, other in by_other_judges.items() if other == text]
         noun = "judge" if len(judges) == 1 else "judges"

@@ -122,7 +122,7 @@ def test_all_markets_together_decide_about_rankings():
     )
     found = advise_run(run, found_in(run))
     assert (found.kind, found.subject) == ("use", "ERR")
-    assert found.scope == "At all markets together, depth 5, judge j."
+    assert found.scope == "All markets together, depth 5, judge j."
 
 
 # ---- several judges -------------------------------------------------------------------------------

@@ -1,24 +1,27 @@
 """Whether a run keeps its rules: a rule about a number is broken only if the whole interval breaks it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS
+from clickassay.core.contracts.findings import VERDICT
 from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
 from clickassay.core.errors import ReportError, SettingsError
 from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
-from clickassay.core.text.words import plural
+from clickassay.core.text.words import plural, visible
 from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
 from clickassay.findings.run import Run, open_run
 from clickassay.findings.samples import largest_samples
 from clickassay.health.checks import OK, fired
-from clickassay.studies.runs_compared.gate.grammar import Health, Limit, NotWorse, Rule
+from clickassay.studies.runs_compared.gate.grammar import HEALTH, Limit, NotWorse, Rule, RunState
 from clickassay.studies.runs_compared.gate.names import parted
 from clickassay.studies.runs_compared.gate.outcome import Outcome, RuleState
-from clickassay.studies.runs_compared.gate.quantities import RunQuantity, read_quantity
+from clickassay.studies.runs_compared.gate.quantities import WITHIN_QUERIES, RunQuantity, read_quantity
 from clickassay.studies.runs_compared.numbers import (
     FEW_FOLDS,
     USERS_LEFT_OUT,
@@ -51,13 +54,15 @@ def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
 
 def judged(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey) -> Outcome:
     """Return the outcome of a rule, given the rows of `compare_numbers`."""
-    worse = numbers.filter(NOTHING_WORSE.finding)
+    is_large = pl.col("change").is_null() | ~(pl.col("ci_high") > -rule.margin).fill_null(False)
+    worse = numbers.filter(NOTHING_WORSE.finding, is_large)
     certain = worse.filter(NOTHING_WORSE.certain)
     compared = plural(numbers.filter(pl.col("a").is_not_null()).height, "number")
     if worse.is_empty():
         return _kept(numbers, rule, key, compared)
     state, shown = (RuleState.BROKEN, certain) if certain.height else (RuleState.UNDECIDED, worse)
-    what = "fell beyond noise or are gone" if certain.height else "fell and could not be tested"
+    by = f" by more than {rule.margin:g}" if rule.margin else ""
+    what = f"fell{by} beyond noise or are gone" if certain.height else "fell and could not be tested"
     first = clearest(shown)
     reason = f"{shown.height:,} of {compared} {what}; the clearest: {_first_words(first)}"
     return Outcome(rule.text, state, reason, key, _found(first), changes=tuple(worse.to_dicts()))
@@ -128,11 +133,16 @@ def check_run(folder: Path, rules: Sequence[Rule], choice: SampleChoice = ANY_SA
 
 
 def _outcome(run: Run, rule: Rule, choice: SampleChoice) -> Outcome:
-    if isinstance(rule, Health):
-        return _health(run, rule)
+    if isinstance(rule, RunState):
+        return _state(run, rule)
     try:
         key = _sample(run, rule, choice)
-        return _limit(run, rule, key) if isinstance(rule, Limit) else not_worse(run, rule, key)
+        if isinstance(rule, NotWorse):
+            return not_worse(run, rule, key)
+        is_anywhere = rule.place.market is None and choice.market is None
+        together = replace(key, market=EVERY)
+        is_sum = is_anywhere and rule.quantity in WITHIN_QUERIES and together in run.places
+        return _limit(run, rule, together if is_sum else key)
     except (SettingsError, ReportError) as error:
         raise type(error)(f"rule {rule.text!r}: {error}") from error
 
@@ -149,10 +159,23 @@ def _sample(run: Run, rule: Limit | NotWorse, choice: SampleChoice) -> SampleKey
     return largest_samples(rows)[0]
 
 
-# ---- health -------------------------------------------------------------------------------------------
+# ---- health and decision ------------------------------------------------------------------------------
 
 
-def _health(run: Run, rule: Health) -> Outcome:
+def _state(run: Run, rule: RunState) -> Outcome:
+    return _health(run, rule) if rule.subject == HEALTH else _decision(run, rule)
+
+
+def _decision(run: Run, rule: RunState) -> Outcome:
+    rows = run.tables[VERDICT.name].sort("place")
+    row = rows.row(0, named=True) if rows.height else {"decision": "cannot_decide", "subject": None}
+    kept = (row["decision"] == rule.status) == rule.is_equal
+    about = "" if row["subject"] is None else f" ({visible(row['subject'])})"
+    state = RuleState.HOLDS if kept else RuleState.BROKEN
+    return Outcome(rule.text, state, f"the decision is {row['decision']}{about}", status=row["decision"])
+
+
+def _health(run: Run, rule: RunState) -> Outcome:
     checks = fired(run.tables[HEALTH_CHECKS.name])
     status = checks[0].status if checks else OK
     kept = (status == rule.status) == rule.is_equal

@@ -2,7 +2,8 @@
 
     quantity comparison number [for place]
     health == "ok"                                 also !=, and "caution" or "finding"
-    not worse than PATH [in names] [for place]
+    decision != "switch"                           also ==, and any other kind of decision
+    not worse than PATH [by number] [in names] [for place]
 
 A place is ``depth 5``, ``market north``, ``judge "Ann B."``, or several of them with commas between.
 """
@@ -12,16 +13,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleChoice
 from clickassay.core.text.words import did_you_mean, listed
+from clickassay.findings.decision import Kind
 from clickassay.health.checks import OK, Severity
 from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
 
-HEALTH = "health"
+HEALTH, DECISION = "health", "decision"
 STATUSES = (OK, str(Severity.CAUTION), str(Severity.FINDING))
 """What the health of a run can be, best first."""
+STATES = {HEALTH: STATUSES, DECISION: get_args(Kind)}
+"""What of a run is compared with a word, and the words."""
 
 COMPARISONS = (">=", ">", "<=", "<")
 EXAMPLES = 'coverage >= 0.8, correlation(ERR, MeanRR) >= 0.3, health == "ok", not worse than reports/last'
@@ -30,7 +35,9 @@ _RULE = re.compile(
     r"(?P<quantity>[A-Za-z_]+)\s*(?:\((?P<names>.*)\))?\s*(?P<comparison>[<>=!]++)\s*(?P<limit>\S.*)",
     re.DOTALL,
 )
-_NOT_WORSE = re.compile(r'not worse than\s+(?P<run>"[^"]+"|[^\s"]+)(?:\s+in\s+(?P<names>\S.*))?')
+_NOT_WORSE = re.compile(
+    r'not worse than\s+(?P<run>"[^"]+"|[^\s"]+)(?:\s+by\s+(?P<margin>\S+))?(?:\s+in\s+(?P<names>\S.*))?'
+)
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _FOR = re.compile(r'"[^"]*"|(?<=\s)for(?=\s)')
 _PLACE = re.compile(r'\s*(?P<name>[a-z]+)\s+(?P<value>"[^"]*"|[^\s",]+)\s*(?:,|$)')
@@ -62,10 +69,11 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Health:
-    """A rule about the worst check of the log's health: `status` is one of `STATUSES`."""
+class RunState:
+    """A rule about the worst check of the log, or about the decision: `status` is one of `STATES`."""
 
     text: str
+    subject: str
     is_equal: bool
     status: str
 
@@ -80,6 +88,8 @@ class NotWorse:
         The rule as it was written.
     run
         The folder of the other run.
+    margin
+        A fall that nobody would act on.
     names
         Metrics and click metrics that are compared, as written; none = all.
     place
@@ -90,9 +100,10 @@ class NotWorse:
     run: Path
     names: tuple[str, ...]
     place: SampleChoice
+    margin: float = 0.0
 
 
-Rule = Limit | Health | NotWorse
+Rule = Limit | RunState | NotWorse
 
 
 def parse_rules(texts: Sequence[str]) -> tuple[Rule, ...]:
@@ -115,8 +126,8 @@ def parse_rule(text: str) -> Rule:
     match = _RULE.fullmatch(body)
     if match is None:
         raise _malformed(spelled, f"expected a rule such as {EXAMPLES}")
-    if match["quantity"] == HEALTH:
-        return _health(spelled, match, place)
+    if match["quantity"] in STATES:
+        return _state(spelled, match, place)
     return _limit(spelled, match, place)
 
 
@@ -128,7 +139,7 @@ def _limit(text: str, match: re.Match[str], place: SampleChoice) -> Limit:
     name, comparison = match["quantity"], match["comparison"]
     quantity = QUANTITIES.get(name)
     if quantity is None:
-        raise _malformed(text, f"unknown quantity {name}; {did_you_mean(name, [*QUANTITIES, HEALTH])}")
+        raise _malformed(text, f"unknown quantity {name}; {did_you_mean(name, [*QUANTITIES, *STATES])}")
     names = _names(match["names"] or "")
     if len(names) != len(quantity.arguments):
         raise _malformed(text, f"expected {quantity.form}")
@@ -147,14 +158,14 @@ def _number(text: str, spelled: str) -> float:
     return float(spelled)
 
 
-def _health(text: str, match: re.Match[str], place: SampleChoice) -> Health:
-    comparison, status = match["comparison"], match["limit"]
-    spelled = [f'"{one}"' for one in STATUSES]
+def _state(text: str, match: re.Match[str], place: SampleChoice) -> RunState:
+    subject, comparison, status = match["quantity"], match["comparison"], match["limit"]
+    spelled = [f'"{one}"' for one in STATES[subject]]
     if match["names"] is not None or comparison not in {"==", "!="} or status not in spelled:
-        raise _malformed(text, f"expected {HEALTH} == or != {listed(spelled, 'or')}")
+        raise _malformed(text, f"expected {subject} == or != {listed(spelled, 'or')}")
     if place != SampleChoice():
-        raise _malformed(text, "health is that of the whole log; leave out what stands after `for`")
-    return Health(text, comparison == "==", status.strip('"'))
+        raise _malformed(text, f"{subject} is one for the whole run; leave out what stands after `for`")
+    return RunState(text, subject, comparison == "==", status.strip('"'))
 
 
 def _not_worse(text: str, body: str, place: SampleChoice) -> NotWorse:
@@ -162,13 +173,16 @@ def _not_worse(text: str, body: str, place: SampleChoice) -> NotWorse:
     if match is None:
         raise _malformed(
             text,
-            "expected not worse than PATH, in quotes where it has blanks, and perhaps `in` with names, e.g. "
-            "not worse than reports/last in ERR, MeanRR",
+            "expected not worse than PATH, in quotes where it has blanks, and perhaps `by` with a number and "
+            "`in` with names, e.g. not worse than reports/last by 0.03 in ERR, MeanRR",
         )
     names = () if match["names"] is None else _names(match["names"])
     if not all(names):
         raise _malformed(text, "expected names with commas between them after `in`, e.g. in ERR, MeanRR")
-    return NotWorse(text, Path(match["run"].strip('"')), names, place)
+    margin = 0.0 if match["margin"] is None else _number(text, match["margin"])
+    if margin < 0:
+        raise _malformed(text, f"a margin is 0 or more, and {margin:g} is not")
+    return NotWorse(text, Path(match["run"].strip('"')), names, place, margin)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -9,7 +9,13 @@ from types import MappingProxyType
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES
+from clickassay.core.contracts.correlation import (
+    COMPARISONS,
+    CORRELATIONS,
+    DIFFERENCES,
+    WITHIN,
+    WITHIN_COMPARISONS,
+)
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleKey
@@ -132,12 +138,19 @@ def _closed_form(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantit
     return _row_of(run, key.rows(rows), "exact", f"closed form of {metric} with {click}", key)
 
 
-def _difference(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
+def _within(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
+    metric, click = _editorial(run, names[0]), required_click_metric(names[1])
+    rows = run.tables[WITHIN.name].filter(split=EVERY, editorial_metric=metric, click_metric=click)
+    what = f"correlation of {metric} with {click} within queries"
+    return _row_of(run, key.rows(rows), "correlation", what, key)
+
+
+def _difference(run: Run, key: SampleKey, names: tuple[str, ...], *, table: str) -> RunQuantity:
     first, second = (_editorial(run, name) for name in names[:2])
     click = required_click_metric(names[2])
     if first == second:
         raise SettingsError(f"a difference is that of two metrics, and {names[0]} and {names[1]} are one")
-    rows = key.rows(run.tables[COMPARISONS.name]).filter(click_metric=click)
+    rows = key.rows(run.tables[table]).filter(click_metric=click)
     turned = rows.filter(metric_a=second, metric_b=first).with_columns(
         difference=-pl.col("difference"), ci_low=-pl.col("ci_high"), ci_high=-pl.col("ci_low")
     )
@@ -172,7 +185,12 @@ _ALL = (
              _correlation),
     Quantity("difference", (_METRIC, _METRIC, _CLICK),
              "correlation of the first metric with the click metric minus that of the second", -2, 2,
-             _difference),
+             partial(_difference, table=COMPARISONS.name)),
+    Quantity("within", (_METRIC, _CLICK),
+             "correlation within queries, of all markets together unless a market is named", -1, 1, _within),
+    Quantity("within_difference", (_METRIC, _METRIC, _CLICK),
+             "correlation within queries of the first metric minus that of the second", -2, 2,
+             partial(_difference, table=WITHIN_COMPARISONS.name)),
     Quantity("closed_form", (_METRIC, _CLICK),
              "correlation of differences between two rankings (closed form of Algorithm 3)", -1, 1,
              _closed_form),
@@ -180,6 +198,9 @@ _ALL = (
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType({one.name: one for one in _ALL})
 """Every quantity by its name."""
+
+WITHIN_QUERIES = ("within", "within_difference")
+"""Quantities that all markets together have."""
 
 SIZES = frozenset(one.name for one in _ALL if not one.arguments)
 """Quantities that a run has even if nothing is judged."""
@@ -196,6 +217,6 @@ def read_quantity(name: str, run: Run, key: SampleKey, names: tuple[str, ...]) -
         If a table of the run is missing or broken.
     """
     rows = key.rows(run.tables[STATISTICS.name])
-    if name not in SIZES and not rows["n_sessions"][0]:
+    if name not in SIZES and rows.height and not rows["n_sessions"][0]:
         return RunQuantity(None, reason=NOTHING_JUDGED)
     return QUANTITIES[name].read(run, key, names)

@@ -6,7 +6,7 @@ import pytest
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleChoice
-from clickassay.studies.runs_compared.gate.grammar import Health, Limit, NotWorse, parse_rule, parse_rules
+from clickassay.studies.runs_compared.gate.grammar import Limit, NotWorse, RunState, parse_rule, parse_rules
 from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
 
 ANY = SampleChoice()
@@ -45,10 +45,12 @@ def test_a_rule_about_a_number(text, quantity, names, comparison, limit, place):
         ('health == "ok"', True, "ok"),
         ('health!="finding"', False, "finding"),
         ('health == "caution"', True, "caution"),
+        ('decision != "switch"', False, "switch"),
+        ('decision == "keep"', True, "keep"),
     ],
 )
-def test_a_rule_about_health(text, is_equal, status):
-    assert parse_rule(text) == Health(text, is_equal, status)
+def test_a_rule_about_health_or_the_decision(text, is_equal, status):
+    assert parse_rule(text) == RunState(text, text.split("=")[0].strip(" !"), is_equal, status)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,9 @@ def test_a_rule_about_health(text, is_equal, status):
 )
 def test_a_rule_about_another_run(text, run, names, place):
     assert parse_rule(text) == NotWorse(text, Path(run), names, place)
+    with_margin = text.replace(" in ERR", " by 0.03 in ERR") if " in ERR" in text else None
+    if with_margin is not None:
+        assert parse_rule(with_margin) == NotWorse(with_margin, Path(run), names, place, 0.03)
 
 
 def test_a_rule_that_is_given_twice_is_checked_once():
@@ -95,7 +100,11 @@ def test_a_rule_that_is_given_twice_is_checked_once():
         ('health >= "ok"', "expected health == or !="),
         ('health == "fine"', "expected health == or !="),
         ('health(busy_user) == "ok"', "expected health == or !="),
-        ('health == "ok" for depth 5', "health is that of the whole log"),
+        ('health == "ok" for depth 5', "health is one for the whole run"),
+        ('decision == "buy"', 'expected decision == or != "log_at_fault", "cannot_decide"'),
+        ('decision == "keep" for depth 5', "decision is one for the whole run"),
+        ("not worse than a by much", "found 'much' where a number was expected"),
+        ("not worse than a by -0.1", "a margin is 0 or more, and -0.1 is not"),
         ("not worse than", "expected not worse than PATH"),
         ("not worse reports/last", "expected not worse than PATH"),
         ("not worse than my reports", "expected not worse than PATH, in quotes where it has blanks"),

@@ -140,6 +140,31 @@ def test_sizes_are_those_of_the_statistics():
         assert kept.as_data()["ci_low"] is None
 
 
+def test_correlations_within_queries_are_of_all_markets_unless_one_is_named():
+    rows = table("within").filter(split="all", depth=5, editorial_metric="ERR", click_metric="MeanRR")
+    by_market = {row["market"]: row for row in rows.to_dicts()}
+    for place, market in (("", "all"), (" for market north", "north"), (" for market south", "south")):
+        found = outcome(sample(), f"within(ERR, MeanRR) >= 0{place}")
+        row = by_market[market]
+        assert (found.found.value, found.found.low) == (row["correlation"], row["ci_low"])
+        assert found.sample.market == market
+    pairs = table("within_comparisons").filter(market="all", depth=5, click_metric="MeanRR")
+    (row,) = pairs.filter(metric_a="NDCG", metric_b="ERR").to_dicts()
+    found = outcome(sample(), "within_difference(ERR, NDCG, MeanRR) <= 1").found
+    assert (found.value, found.high) == (-row["difference"], -row["ci_low"])
+
+
+def test_a_rule_about_the_decision_is_kept_or_broken_by_its_kind(tmp_path):
+    for kind, kept in (("switch", "broken"), ("keep", "holds"), ("cannot_say", "holds")):
+        rows = table("verdict").with_columns(decision=pl.lit(kind), subject=pl.lit("ERR"))
+        run = copied_run(tmp_path / kind, verdict=rows)
+        found = outcome(run, 'decision != "switch"')
+        assert (found.state, found.reason) == (kept, f"the decision is {kind} (ERR)")
+        assert found.as_data()["status"] == kind
+    nothing = copied_run(tmp_path / "nothing", verdict=table("verdict").head(0))
+    assert outcome(nothing, 'decision == "cannot_decide"').state == "holds"
+
+
 def test_a_difference_may_be_asked_either_way_round():
     rows = table("comparisons").filter(click_metric="UCTR", **NORTH)
     (row,) = rows.filter(metric_a="DCG", metric_b="NDCG").to_dicts()
@@ -284,6 +309,16 @@ def test_a_run_whose_metric_fell_beyond_noise_is_worse_and_not_the_other_way_rou
     back = outcome(whole, f"not worse than {worse} in ERR, MeanRR")
     assert (back.state, back.changes) == ("holds", ())
     assert back.reason.startswith("none of 4 numbers fell")
+
+
+def test_a_fall_that_may_lie_within_the_margin_breaks_nothing(whole, worse):
+    sure = outcome(worse, f"not worse than {whole} in ERR, MeanRR")
+    ends = [row["ci_high"] for row in sure.changes]
+    beyond = outcome(worse, f"not worse than {whole} by {-max(ends) / 2:.6f} in ERR, MeanRR")
+    assert (beyond.state, len(beyond.changes)) == ("broken", len(ends))
+    assert " fell by more than 0." in beyond.reason
+    none = outcome(worse, f"not worse than {whole} by {-min(ends) * 1.01:.6f} in ERR, MeanRR")
+    assert (none.state, none.changes) == ("holds", ())
 
 
 def test_what_is_compared_is_narrowed_by_names_and_sample(whole, worse):

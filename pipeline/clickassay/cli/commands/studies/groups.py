@@ -1,0 +1,46 @@
+"""`clickassay groups`: which queries are near-duplicates, as a column of the table of queries."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clickassay.cli.commands.run import JUDGMENTS, QUERIES
+from clickassay.cli.console import say
+from clickassay.cli.options import QUIET
+from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import settings_of
+from clickassay.core.settings import Settings
+from clickassay.core.text.words import count, plural
+
+
+def groups(
+    judgments: JUDGMENTS,
+    out: Annotated[Path, typer.Option(metavar="FILE.parquet", help="Table of queries to write; a new file.")],
+    settings: Annotated[Settings, settings_of("max_markets")],
+    queries: QUERIES = None,
+    quiet: QUIET = False,
+) -> None:
+    """Find queries that share most of their judged results, and write them as groups.
+
+    Two queries are alike if they have 0.6 of all judged results of both in common, of three or more; a group
+    has all that are alike to one of it. Intervals of a run leave out a group at a time, if its table of
+    queries has the column.
+
+    Example:
+
+        clickassay groups --judgments grades.csv --queries queries.csv --out queries-grouped.parquet
+    """
+    from clickassay.core.files.output import published_file
+    from clickassay.core.files.tables import write_table
+    from clickassay.jobs.inputs import grouped_queries
+
+    with shown_progress(quiet=quiet) as progress, published_file(out, ours="clickassay") as file:
+        table = grouped_queries(judgments, queries, settings, progress)
+        write_table(table, file)
+    named = table["group"].drop_nulls()
+    say(
+        f"{count(len(named))} of {plural(table['query'].n_unique(), 'query', 'queries')} make "
+        f"{plural(named.n_unique(), 'group')}: {out}",
+        f"Next: clickassay run … --queries {out}",
+    )

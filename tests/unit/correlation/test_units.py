@@ -1,0 +1,125 @@
+"""Groups of queries are units: intervals leave out one group at a time, and nothing else changes."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+from clickassay.core.errors import InputError
+from clickassay.correlation.classes import has_groups, query_splits, unsplit, with_units
+from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
+from clickassay.correlation.tables import correlations, differences, within
+from clickassay.correlation.within import query_groups
+from support.one_correlation import jackknife
+from support.runs.given_sample import rows_of, sample_of
+
+NOT_COMPARED = ("n_queries", "n_configurations", "n_sessions", "monte_carlo", "monte_carlo_se")
+
+
+def drawn(seed, queries=12, lists=3):
+    """A sample of random values, each query with so many lists."""
+    rng = np.random.default_rng(seed)
+    n = queries * lists
+    sessions = rng.integers(2, 30, n)
+    clicks = rng.binomial(sessions[:, None], rng.random((n, 2))) / sessions[:, None]
+    variances = clicks * (1 - clicks) * (sessions / (sessions - 1))[:, None]
+    index = np.repeat(np.arange(queries), lists)
+    return sample_of(clicks, rng.random((n, 3)), sessions, index, variances)
+
+
+def twice(sample):
+    """Every query twice, each pair of one intent."""
+    order = np.concatenate([np.arange(len(sample.query_index))] * 2)
+    doubled = rows_of(sample, order)
+    size = len(sample.queries)
+    index = np.concatenate([sample.query_index, sample.query_index + size])
+    names = tuple(f"{query} {copy}" for copy in "ab" for query in sample.queries)
+    return replace(
+        doubled,
+        queries=names,
+        query_index=index,
+        click_entropy=np.zeros(2 * size),
+        units=tuple(f"group {query}" for query in sample.queries) * 2,
+    )
+
+
+def tables_of(sample):
+    splits = [unsplit(sample)]
+    place = query_groups(sample, splits)
+    ranked, _ = differences(sample, iterations=2, rng=np.random.default_rng(0))
+    return (
+        correlations(sample, splits), comparisons(sample), ranked, difference_comparisons(sample),
+        within(place), within_comparisons(place),
+    )  # fmt: skip
+
+
+@given(st.integers(0, 10_000))
+def test_near_duplicates_that_are_groups_change_no_interval(seed):
+    sample = drawn(seed)
+    for place, (own, other) in enumerate(zip(tables_of(sample), tables_of(twice(sample)), strict=True)):
+        names = [name for name in own.columns if name not in NOT_COMPARED and own[name].dtype == pl.Float64]
+        if not place:  # centring over all queries leaves more of the noise where there are more sessions
+            names = [name for name in names if not name.startswith("noise_corrected")]
+        for name in names:
+            assert own[name].to_list() == pytest.approx(other[name].to_list(), abs=1e-8, nan_ok=True), name
+
+
+def test_without_groups_near_duplicates_make_intervals_too_short():
+    sample = drawn(1)
+    own, alone = (
+        within(query_groups(one, [unsplit(one)])) for one in (sample, replace(twice(sample), units=None))
+    )
+    widths = [(table["ci_high"] - table["ci_low"]).to_numpy() for table in (own, alone)]
+    assert (widths[1] < 0.8 * widths[0]).all()
+
+
+def test_a_group_is_left_out_whole():
+    """Against leaving out the rows of each unit and computing anew, with Student's t."""
+    sample = replace(drawn(3), units=tuple(f"group {number // 3}" for number in range(12)))
+    table = comparisons(sample).filter(click_metric="C0", metric_a="E0", metric_b="E1")
+    units = np.array(sample.units)[sample.query_index]
+    left = [_difference(rows_of(sample, np.flatnonzero(units != unit))) for unit in sorted(set(sample.units))]
+    error, degrees = jackknife(left)
+    assert table["error"].item() == pytest.approx(error, abs=1e-9)
+    margin = student.ppf(0.975, min(4 * degrees, 3)) * error
+    assert table["ci_high"].item() == pytest.approx(_difference(sample) + margin, abs=1e-8)
+    assert table["n_queries"].item() == 4
+
+
+def _difference(sample):
+    weights = sample.sessions
+    values = [
+        np.cov(sample.click_values[:, 0], sample.editorial_values[:, metric], fweights=weights)
+        for metric in (0, 1)
+    ]
+    first, second = (one[0, 1] / np.sqrt(one[0, 0] * one[1, 1]) for one in values)
+    return first - second
+
+
+def test_the_column_group_names_units_and_is_no_split():
+    sample = drawn(0, queries=3)
+    first, second, third = sample.queries
+    attributes = pl.DataFrame(
+        {"query": [first, second, third], "group": [7, 7, None], "kind": ["a", "b", "a"]}
+    )
+    assert with_units(sample, attributes).units == ("group 7", "group 7", f"query {third}")
+    splits, left_out = query_splits(sample, attributes)
+    assert "kind" in [split.name for split in splits]
+    assert "group" not in [split.name for split in splits]
+    assert left_out == ()
+    assert has_groups(attributes)
+    assert not has_groups(attributes.with_columns(group=pl.lit(None)))
+    assert with_units(sample, attributes.drop("group")) is sample
+
+
+def test_a_query_has_one_group_and_a_group_has_a_name():
+    sample = drawn(0, queries=3)
+    two = pl.DataFrame({"query": [sample.queries[0]] * 2, "group": ["a", "b"]})
+    with pytest.raises(InputError, match="1 queries have more than one group"):
+        with_units(sample, two)
+    with pytest.raises(InputError, match="column group has no text form"):
+        with_units(sample, pl.DataFrame({"query": [sample.queries[0]], "group": [["a"]]}))
