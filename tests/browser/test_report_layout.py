@@ -108,7 +108,8 @@ TITLES = {
     "sample": "The grade of the first result alone does as well for comparing two rankings: nothing is "
     "better by more than 0.045",
     "upside down": "The log has a fault: the better the grade of the first result, the fewer clicks",
-    "null world": "This log cannot decide: no metric can be shown to predict MeanRR",
+    "null world": "This log cannot decide: no metric can be shown to predict which of two rankings users "
+    "prefer, by MeanRR",
     "few judged": "This log cannot decide: no metric can be shown to predict MeanRR",
 }
 IN_EVERY_RUN = ("sample", "upside down")

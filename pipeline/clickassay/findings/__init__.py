@@ -5,5 +5,5 @@
 - ``estimates``: a number with its interval; ``ranking``: who is above whom, and the tests between them.
 - ``claims``: the verdict and the findings; ``depends``: on what choices the best metric depends.
 - ``influence``: whether a correlation depends on a few queries.
-- ``decision``: what to do.
+- ``question``: which question decides, by which lists; ``decision``: what to do.
 """

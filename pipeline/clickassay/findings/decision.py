@@ -303,11 +303,12 @@ def _equal_or_open(ranking: Ranking, by_others: Mapping[str, tuple[str, ...]], m
     """Return whether the metrics among the best are equal, or may differ by more than the margin."""
     best = ranking.among_best
     pairs = [pair for a, b in combinations(best, 2) for pair in ((a, b), (b, a))]
-    a, b = max(pairs, key=lambda pair: _upper(ranking.lead(*pair)))
-    lead = ranking.lead(a, b)
-    bound = _upper(lead)
-    if bound < margin and not by_others:
-        return Decision("use_any", names=best, bound=bound)
+    bounds = {pair: _upper(ranking.lead(*pair)) for pair in pairs}
+    if max(bounds.values()) < margin and not by_others:
+        return Decision("use_any", names=best, bound=max(bounds.values()))
+    of_metrics = [pair for pair in pairs if pair[0] in ranking.metrics] or pairs
+    a, b = max(of_metrics, key=lambda pair: bounds[pair])
+    lead, bound = ranking.lead(a, b), bounds[a, b]
     return Decision(
         "cannot_say", subject=a, other=b, lead=lead, names=best, by_others=by_others,
         bound=None if math.isinf(bound) else bound,

@@ -32,11 +32,6 @@ class Estimate:
         """Whether there are both ends of an interval."""
         return self.low is not None and self.high is not None
 
-    @property
-    def covers_zero(self) -> bool:
-        """Whether the interval contains 0; also true without an interval."""
-        return self.low is None or self.high is None or self.low <= 0 <= self.high
-
 
 def not_computed() -> Estimate:
     """Return the cell of a pair of metrics that a table of the run does not have."""

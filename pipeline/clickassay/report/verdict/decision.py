@@ -10,11 +10,11 @@ from clickassay.findings.claims import Claim, Verdict
 from clickassay.findings.decision import Decision, Kind
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import not_computed
-from clickassay.findings.ranking import REACH, Lead, Question, Ranking
+from clickassay.findings.ranking import REACH, WITHIN_QUERIES, Lead, Question, Ranking
 from clickassay.findings.run import Run
 from clickassay.health.checks import HealthCheck
 from clickassay.report.cells import caution_reason, p_text
-from clickassay.report.verdict.sentences import scope_text
+from clickassay.report.verdict.sentences import PREDICTED, scope_text
 from clickassay.report.verdict.words import (
     all_spoken,
     approximate_count,
@@ -29,6 +29,10 @@ PURPOSE: Mapping[Question, str] = {
 }
 """What a metric is to be good for."""
 
+_DOING: Mapping[Question, str] = {
+    "rankings": "Compare rankings",
+    "queries": "Look for bad queries",
+}
 _NUMBER: Mapping[Question, str] = {
     "rankings": "correlation within queries with {}",
     "queries": "correlation with {} over all queries",
@@ -117,7 +121,10 @@ def _opposed(pair: tuple[str, str] | None, question: Question) -> str:
         return ""
     better, worse = map(spoken, pair if question == "queries" else reversed(pair))
     other = PURPOSE["rankings" if question == "queries" else "queries"]
-    return f"{capital(other)} it is the other way round: there {better} is significantly better than {worse}."
+    return (
+        f"{capital(better)} is significantly better than {worse} {other}, and significantly worse "
+        f"{PURPOSE[question]}."
+    )
 
 
 def advise(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) -> Advice:
@@ -185,6 +192,11 @@ def _no_value(ranking: Ranking) -> Told:
     return f"This log cannot decide: {why}", step
 
 
+def _predicted(ranking: Ranking) -> str:
+    is_within = ranking.quantity == WITHIN_QUERIES
+    return f"{PREDICTED[ranking.quantity]}, by {ranking.click}" if is_within else ranking.click
+
+
 def _nothing_predicts(ranking: Ranking) -> Told:
     metrics = [ranking.competitors[name] for name in ranking.metrics]
     if all(one.is_below_nothing for one in metrics):
@@ -201,9 +213,9 @@ def _nothing_predicts(ranking: Ranking) -> Told:
         else ""
     )
     return (
-        f"This log cannot decide: no metric can be shown to predict {ranking.click}",
+        f"This log cannot decide: no metric can be shown to predict {_predicted(ranking)}",
         ruled_out,
-        "If that is enough to know, judge otherwise rather than more; else judge more queries.",
+        "If smaller correlations are of no use, look at the judgments; else judge more queries.",
     )
 
 
@@ -275,13 +287,20 @@ def _keep(verdict: Verdict, decision: Decision) -> Told:
     nothing = "" if own.is_above_nothing else f"{current} itself cannot be shown to predict {ranking.click}."
     return (
         f"Keep {current}: {PURPOSE[decision.question]} {_no_better(decision.bound)}",
-        ""
-        if decision.other is None
-        else f"That is the bound of {spoken(decision.other)}. {_margin(decision)}",
+        _nearest(decision),
         f"{current} is not significantly better than {all_spoken(level, 'or')} alone." if level else "",
         nothing,
         "Change nothing; run it again when rankings, users or judges change.",
     )
+
+
+def _nearest(decision: Decision) -> str:
+    if decision.other is None or decision.bound is None:
+        return ""
+    if decision.bound <= 0:
+        least = number(math.floor(round(-decision.bound * 1000, 6)) / 1000)
+        return f"The nearest, {spoken(decision.other)}, is lower by {least} at least."
+    return f"That is the bound of {spoken(decision.other)}. {_margin(decision)}"
 
 
 def _no_better(bound: float | None) -> str:
@@ -403,7 +422,7 @@ def _use(verdict: Verdict, decision: Decision) -> Told:
         f"Use {subject}: {PURPOSE[decision.question]} it is significantly better than all others",
         f"{text}{following}.",
         *_by_others(verdict, decision),
-        f"Compare rankings by {subject}, and name it with --current in the next run.",
+        f"{_DOING[decision.question]} by {subject}, and name it with --current in the next run.",
     )
 
 

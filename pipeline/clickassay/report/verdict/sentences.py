@@ -91,7 +91,7 @@ def verdict_sentence(verdict: Verdict) -> str:
         return titles[0]
     if verdict.kind == DEPENDS_ON_CLICK:
         each = (f"{_in_short(claim)} by {claim.ranking.click}" for claim in verdict.claims)
-        return f"What predicts clicks best depends on the click metric: {', '.join(each)}"
+        return f"What is best depends on the click metric: {', '.join(each)}"
     if len(set(titles)) == 1:
         return f"{titles[0]}, by {listed(clicks)} alike"
     each = (f"by {click}, {_title(claim)}" for click, claim in zip(clicks, verdict.claims, strict=True))
@@ -352,9 +352,9 @@ def third_finding(claim: DependsClaim) -> Finding:
     names = [f"the {one.by}" for one in claim.varied]
     if depending:
         on = listed(f"the {one.by}" for one in depending)
-        opening = f"What predicts clicks best depends significantly on {on}."
+        opening = f"What is best depends significantly on {on}."
     else:
-        opening = f"What predicts clicks best does not depend significantly on {listed(names, 'or')}."
+        opening = f"What is best does not depend significantly on {listed(names, 'or')}."
     texts = [opening, *(text for one in claim.varied for text in _dependence_sentences(one)), _counted(claim)]
     return Finding(f"{len(depending)} of {len(claim.varied)}", tuple(filter(None, texts)))
 

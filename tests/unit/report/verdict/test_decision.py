@@ -85,8 +85,8 @@ def test_rankings_are_decided_by_lists_for_the_same_query():
     assert found.sentence == "Use ERR: for comparing two rankings it is significantly better than all others"
     assert found.reason == (
         "Its correlation within queries with MeanRR is 0.400 (95 % interval 0.350 to 0.450); the next, the "
-        "grade of the first result, has 0.380. For telling good queries from bad it is the other way round: "
-        "there DCG is significantly better than ERR."
+        "grade of the first result, has 0.380. DCG is significantly better than ERR for telling good queries "
+        "from bad, and significantly worse for comparing two rankings."
     )
 
 
@@ -99,7 +99,8 @@ def test_with_fewer_than_fifty_such_queries_all_queries_decide_and_it_is_said():
         "test or a changed ranker would have them."
     ) in found.reason
     assert found.reason.endswith(
-        "For comparing two rankings it is the other way round: there ERR is significantly better than DCG."
+        "ERR is significantly better than DCG for comparing two rankings, and significantly worse for "
+        "telling good queries from bad."
     )
 
 
@@ -208,8 +209,10 @@ def test_where_no_correlation_exists_the_reason_is_given():
 def test_a_log_of_noise_is_told_what_it_rules_out(current):
     found = decided(world(p=UNSURE), current)
     assert (found.kind, found.sentence) == (
-        "cannot_decide", "This log cannot decide: no metric can be shown to predict MeanRR",
-    )  # fmt: skip
+        "cannot_decide",
+        "This log cannot decide: no metric can be shown to predict which of two rankings users prefer, by "
+        "MeanRR",
+    )
     # the simultaneous intervals of `correlations` end 0.08 above the value; ERR has the highest
     assert found.reason == "A correlation above 0.48 is ruled out by 60 queries."
 
@@ -303,6 +306,13 @@ def test_metrics_that_may_differ_by_more_leave_it_open():
     )
 
 
+def test_what_is_open_is_said_of_a_metric_and_not_of_two_baselines():
+    values = {"ERR": 0.30, "DCG": 0.29, "MeanGrade": 0.31, "P@1": 0.1}
+    found = decided(world(values, error=0.03))
+    assert (found.kind, found.subject, found.compared_with) == ("cannot_say", "ERR", "P@1")
+    assert found.bound == pytest.approx(0.22)  # 0.2 and 0.02; the two baselines may differ by 0.23
+
+
 def test_where_the_best_by_one_click_metric_is_beaten_by_another_one_is_to_be_chosen():
     values = VALUES, {**VALUES, "DCG": 0.40, "ERR": 0.36}
     found = decided(by_two_clicks(above("ERR", VALUES), above("DCG", VALUES), values))
@@ -345,6 +355,7 @@ def test_a_metric_that_all_others_are_worse_than_is_kept():
     assert (found.kind, found.sentence) == (
         "keep", "Keep ERR: for comparing two rankings every other metric is worse",
     )  # fmt: skip
+    assert found.reason == "The nearest, the grade of the first result, is lower by 0.019 at least."
 
 
 def test_want_of_evidence_is_no_reason_to_keep():

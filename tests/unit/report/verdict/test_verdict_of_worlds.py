@@ -189,9 +189,9 @@ def by_two_clicks(second, significant, clicks=("MeanRR", "UCTR")):
 def test_where_the_winner_depends_on_the_click_metric_the_verdict_says_so():
     kind, title, (_, _, third) = said(by_two_clicks(SWAPPED, all_below("DCG")))
     assert kind == "depends_on_click"
-    assert title == "What predicts clicks best depends on the click metric: ERR by MeanRR, DCG by UCTR"
+    assert title == "What is best depends on the click metric: ERR by MeanRR, DCG by UCTR"
     assert third.startswith(
-        "What predicts clicks best depends significantly on the click metric. ERR by MeanRR; DCG by UCTR."
+        "What is best depends significantly on the click metric. ERR by MeanRR; DCG by UCTR."
     )
 
 
@@ -202,9 +202,7 @@ def test_an_order_that_changes_without_significance_is_no_dependence():
         "By MeanRR, ERR best predicts clicks; by UCTR, no metric is significantly better than the grade of "
         "the first result alone at predicting clicks"
     )
-    assert third.startswith(
-        "What predicts clicks best does not depend significantly on the click metric. ERR is"
-    )
+    assert third.startswith("What is best does not depend significantly on the click metric. ERR is")
 
 
 def test_the_same_verdict_by_every_click_metric_is_said_once():
@@ -242,7 +240,7 @@ def test_the_third_finding_varies_market_depth_and_judge_each_alone(other, words
         comparisons=[pairs(VALUES, all_below("ERR")), pairs(SWAPPED, all_below("DCG"), key=key)],
     )
     found = found_in(run)
-    assert write_findings(found)[2].text.startswith(f"What predicts clicks best {words}")
+    assert write_findings(found)[2].text.startswith(f"What is best {words}")
     assert write_findings(found)[2].key == "1 of 1"
     assert found.depends.kind == "best_depends"
 

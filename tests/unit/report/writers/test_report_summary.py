@@ -30,7 +30,7 @@ def test_it_has_the_decision_the_ranking_and_the_data():
         "correlation with MeanRR over all queries is 0.400 (95 % interval 0.350 to 0.450); the next, DCG, "
         "has 0.360.",
         "",
-        "Next: Compare rankings by ERR, and name it with --current in the next run.",
+        "Next: Look for bad queries by ERR, and name it with --current in the next run.",
         "",
         "Correlation with MeanRR: **ERR 0.400**, DCG 0.360, AP 0.300, the mean grade 0.250.",
         "",
