@@ -111,7 +111,7 @@ def test_what_is_no_option_is_answered_with_the_closest_one():
 
 # ---- --json -------------------------------------------------------------------------------------
 
-SAY_NOTHING = {("sql",), ("explore",), ("simulate",), ("store", "forget")}
+SAY_NOTHING = {("sql",), ("explore",), ("simulate",), ("groups",), ("store", "forget")}
 """Commands that print a script, an address or one line about what they wrote: no results."""
 
 

@@ -18,8 +18,9 @@ NO_TIMES = {"same_minute", "one_search_each", "busy_query"}
 LOGS = {
     # 19 days of January lack searches and hours others, whatever the reason; its days differ much
     "clara": (CLARA, clara, {"double_days", "missing_days", "silent_hours"}),
-    "trec-2012": (TREC, track(2012), {"repeated_results"}),  # 12 of 191 lists
-    "trec-2013": (TREC, track(2013), set()),
+    # 12 of 191 lists; the queries of a topic share its judgments
+    "trec-2012": (TREC, track(2012), {"repeated_results", "near_duplicate_queries"}),
+    "trec-2013": (TREC, track(2013), {"near_duplicate_queries"}),
     "yandex": (YANDEX, lambda out: import_pyclick(YANDEX / "testSample", out=out), NO_TIMES),
     # clicks in a demo shop, by hand: some name no search, come a day later, or lie below the tenth result
     "chorus": (

@@ -102,7 +102,8 @@ SICK_JUDGMENTS = {
         {"urls_alike": "caution"}, ("have a judgment in another form only",),
     ),
     "other results": (
-        unchanged, with_urls("other:" + PLACE.cast(pl.String) + "x"), {"no_judged_results": "finding"},
+        unchanged, with_urls("other:" + PLACE.cast(pl.String) + "x"),
+        {"no_judged_results": "finding", "near_duplicate_queries": "caution"},  # all queries have the same
         ("“other:10x” is judged, and “https://shop.example/0/1” is shown.",),
     ),
     "queries with other signs": (
