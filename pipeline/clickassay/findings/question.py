@@ -61,7 +61,4 @@ def n_units(run: Run, place: SampleKey) -> int:
 
 def _too_few(queries: int) -> str:
     has = {0: "No query has", 1: "Only 1 query has"}.get(queries, f"Only {count(queries)} queries have")
-    return (
-        f"{has} two judged lists, too few to compare rankings: logs of more months, an A/B test or a changed "
-        "ranker would have them."
-    )
+    return f"{has} two judged lists, too few to compare rankings: more months or an A/B test would have them."

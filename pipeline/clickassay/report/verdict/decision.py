@@ -334,8 +334,8 @@ def _open(verdict: Verdict, decision: Decision) -> Told:
     else:
         what, than = "which metric to use", f" than {spoken(decision.other or '')}"
         below = tuple(name for name in ranking.metrics if name not in decision.names)
-        rest = f"Among the best, significantly below none: {few_spoken(decision.names)}."
-        rest = f"{rest} {_too(below, 'significantly worse')}".strip()
+        best = f"Among the best, significantly below none: {few_spoken(decision.names)}."
+        rest = f"{best} {_too(below, 'significantly worse')}" if below else ""
     may = f"{spoken(decision.subject or '')} may be better{than}{by}"
     return (
         f"Cannot say {what}: {PURPOSE[decision.question]} {may}",
@@ -373,8 +373,8 @@ def _settled(decision: Decision) -> str:
     if lead is None or needed is None:
         return f"Judge more {what}, those that the report names first."
     return (
-        f"It takes at least {approximate_count(needed)} {what} to settle it; there are "
-        f"{count(lead.n_queries)}. The report says which to judge first."
+        f"Judge more: it takes at least {approximate_count(needed)} {what} to settle it; there are "
+        f"{count(lead.n_queries)}."
     )
 
 
