@@ -188,7 +188,7 @@ def test_print_loses_no_column_and_no_row_of_what_is_in_view(opened, made, name)
         assert page.evaluate(TOO_WIDE) == []
     assert len(printed) <= 8
     text = squeezed("".join(printed))
-    assert tables
+    assert tables or name == "null world"  # where nothing predicts, all tables are folded
     assert {cell for rows in tables for row in rows for cell in row if squeezed(cell) not in text} == set()
 
 

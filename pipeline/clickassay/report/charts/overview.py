@@ -145,7 +145,7 @@ class Overview:
         if not form.label:
             row["axis"] = None
         domain = common_domain([bar.difference for bar in self.bars], [-self.margin, self.margin])
-        title = list(self.axis[: 1 if form is _SMALL else None])
+        title = ["Difference"] if form is _SMALL else list(self.axis)
         x = number_axis("value", domain, ticks=3 if form is _SMALL else 6, gridColor=ZERO, titleY=32, **TITLE)
         x["axis"]["title"] = title
         coloured = [
