@@ -105,7 +105,7 @@ LOGS = {
     "trec-2013": of_users("trec-2013"),
 }
 TITLES = {
-    "sample": "The grade of the first result alone does as well for comparing two rankings: nothing is "
+    "sample": "The grade of the first result alone does as well for comparing two rankings: no metric is "
     "better by more than 0.045",
     "upside down": "The log has a fault: the better the grade of the first result, the fewer clicks",
     "null world": "This log cannot decide: no metric can be shown to predict which of two rankings users "

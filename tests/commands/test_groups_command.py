@@ -46,7 +46,10 @@ def test_a_table_with_groups_and_a_file_that_exists_are_refused_in_one_line(judg
     common = ("groups", "--judgments", str(judged / "grades.csv"), "--queries", str(given))
     assert "has a column group already" in refusal(*common, "--out", str(judged / "new.parquet"))
     assert not (judged / "new.parquet").exists()
-    assert "exists already" in refusal(*common, "--out", str(given))
+    assert "give a name that ends in .parquet" in refusal(*common, "--out", str(given))
+    (judged / "there.parquet").touch()
+    said = refusal(*common[:3], "--out", str(judged / "there.parquet"))
+    assert said.rstrip().endswith("there.parquet exists already; choose another --out")  # nothing replaces it
 
 
 def test_a_run_takes_its_groups_for_units_and_says_nothing_of_near_duplicates(tmp_path):

@@ -104,7 +104,15 @@ _NO_SPLITS = ("query", "market", GROUP)
 
 def has_groups(attributes: pl.DataFrame | None) -> bool:
     """Tell whether a table of queries says which of them are one unit."""
-    return attributes is not None and GROUP in attributes.columns and not attributes[GROUP].is_null().all()
+    return attributes is not None and GROUP in attributes.columns and not _named(attributes).is_empty()
+
+
+def _named(attributes: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows whose group has a name, as text: neither NaN nor empty text is one."""
+    if attributes[GROUP].dtype.is_nested():
+        raise InputError(f"query attributes: column {GROUP} has no text form; give a name for each group")
+    name = pl.col(GROUP).cast(pl.String).str.strip_chars()
+    return attributes.with_columns(name).filter(~pl.col(GROUP).is_in(["", "NaN"]))
 
 
 def with_units(sample: Sample, attributes: pl.DataFrame | None) -> Sample:
@@ -117,9 +125,7 @@ def with_units(sample: Sample, attributes: pl.DataFrame | None) -> Sample:
     """
     if attributes is None or not has_groups(attributes):
         return sample
-    if attributes[GROUP].dtype.is_nested():
-        raise InputError(f"query attributes: column {GROUP} has no text form; give a name for each group")
-    group_of = _values_of(sample, attributes, GROUP)
+    group_of = _values_of(sample, _named(attributes), GROUP)
     units = tuple(
         f"query {query}" if query not in group_of else f"group {group_of[query]}" for query in sample.queries
     )

@@ -57,7 +57,7 @@ class Decision:
     bound
         The largest difference that may be there, of all that the advice is about; None without one.
     by_others
-        By other click metric, the metrics that are significantly better by it and not by the first.
+        By other click metric, the metrics that are significantly better by it, where the first shows none.
     is_compared
         Whether the metric in use has a correlation, and the decision is by the metrics above it.
     is_heavy_tailed
@@ -185,15 +185,17 @@ class _Challenge:
 
 def _about(verdict: Verdict, current: str, margin: float) -> Decision:
     rankings = [claim.ranking for claim in verdict.claims if current in claim.ranking.competitors]
-    first, *rest = (_Challenge(ranking, current, margin) for ranking in rankings)
-    every = (first, *rest)
-    if any(worse.worse & set(better.better(better.leads)) for better in every for worse in every):
+    every = first, *rest = [_Challenge(ranking, current, margin) for ranking in rankings]
+    worse = set().union(*(one.worse for one in every))
+    if any(worse & set(one.better(one.ranking.metrics)) for one in every):
         return Decision("choose_click_metric")
     better = first.better(first.ranking.metrics)
     if better:
         best = _not_below(first.ranking, better)
         return _compared("switch", best, first, names=tuple(name for name in better if name != best))
     baselines = first.better(first.ranking.baselines)
+    if baselines and baselines[0] in worse:
+        return Decision("choose_click_metric")
     if baselines:
         return _compared("baseline_better", baselines[0], first)
     others = {one.ranking.click: one.better(one.ranking.metrics) for one in rest}

@@ -8,6 +8,7 @@ import polars as pl
 
 from clickassay.core.text.words import count, plural, visible
 from clickassay.correlation.estimates import Level, levels
+from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
 from clickassay.correlation.within import NO_GROUP
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
 from clickassay.findings.decision import Decision, decide, decide_with_judges
@@ -74,11 +75,9 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
     share = influential_share(influence_rows(run, first.best)) if first.competitors else None
     headline = Claim(first, influential_share=share, depends_on_few=depends_mostly(share, chance))
     ranked, within = rank_differences(run, run.headline), _within(run)
-    verdict, *by_others = (
-        verdict_of(run, deciding(run, sample)) for sample in varied(run, run.headline, "judge")
-    )
-    judges = [sample.judge for sample in varied(run, run.headline, "judge")[1:]]
-    others = dict(zip(judges, by_others, strict=True))
+    verdict = verdict_of(run, deciding(run, run.headline))
+    judges = varied(run, run.headline, "judge")[1:]
+    others = {sample.judge: verdict_of(run, deciding(run, sample)) for sample in judges}
     decision = decide_with_judges(verdict, others, wrong, run.current, run.settings.margin)
     return Findings(
         verdict, headline, Claim(ranked, _sign_agreement(run, ranked)), within, _depends(run, first), wrong,
@@ -89,6 +88,8 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
 
 def _opposed(within: Ranking, over: Ranking, decision: Decision) -> tuple[str, str] | None:
     """Return a metric above another within queries and below it over all: one of the advice, if possible."""
+    if min(within.n_queries, over.n_queries) < MIN_QUERIES:
+        return None
     known = [name for name in within.competitors if name in over.competitors]
     first = [name for name in (decision.subject, decision.other, decision.current) if name in known]
     ordered = [name for name in dict.fromkeys((*first, *known)) if name is not None]

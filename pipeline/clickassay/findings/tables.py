@@ -9,6 +9,7 @@ import polars as pl
 
 from clickassay.core.contracts.findings import CLAIMS, RANKING, VERDICT
 from clickassay.core.contracts.form import Table
+from clickassay.core.records import SampleKey
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
 from clickassay.findings.claims import Claim
 from clickassay.findings.decision import decide
@@ -73,8 +74,10 @@ def _decided(run: Run) -> Iterable[Deciding]:
     """Return what decides about all markets together and about each market, the headline first."""
     together = [deciding(run, sample) for sample in run.samples]
     own = [deciding_in(run, sample, sample) for sample in run.samples]
-    by_sample = {decided.sample: decided for decided in reversed((*together, *own))}
-    return [by_sample[key] for key in dict.fromkeys(one.sample for one in (*together[:1], *own, *together))]
+    by_sample: dict[SampleKey, Deciding] = {}
+    for decided in (*together[:1], *own, *together):
+        by_sample.setdefault(decided.sample, decided)
+    return by_sample.values()
 
 
 def _verdict_row(run: Run, findings: Findings, place: int, decided: Deciding) -> Record:

@@ -39,6 +39,7 @@ from clickassay.report.sections.overview import (
     overview_legend,
     scale_sentences,
     second_figure,
+    second_overview,
 )
 from clickassay.report.sections.users.cascade_effects import cascade_effects_section
 from clickassay.report.sections.users.examination import examination_section
@@ -64,6 +65,8 @@ class Report:
         The decision, which part of the log it is about, why, and what to do now.
     overview, second
         The picture of the first screen, and a small one of the other question; none without a value.
+    legend
+        Marks of both pictures and their meanings: (style class, text).
     scale
         What its values are to be compared with.
     facts
@@ -95,6 +98,7 @@ class Report:
     next_step: str
     overview: tuple[Figure, ...]
     second: tuple[Figure, ...]
+    legend: tuple[tuple[str, str], ...]
     scale: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     findings: tuple[Finding, ...]
@@ -126,9 +130,11 @@ def build_report(run: Run, claims: Findings) -> Report:
     ranking, is_well = claims.verdict.claims[0].ranking, not claims.health
     decision = advise_run(run, claims)
     picture = overview(run, ranking) if ranking.competitors else None
+    second = second_overview(run, claims)
     return Report(
         about(run), decision.sentence, decision.scope, decision.lead, decision.next_step,
-        overview_figure(ranking, picture), second_figure(run, claims),
+        overview_figure(ranking, picture), second_figure(claims, second),
+        overview_legend([one for one in (picture, second) if one is not None]),
         tuple(scale_sentences(run, ranking)), facts(run),
         write_findings(claims), caveats(run),
         _main_sections(run, claims, is_well=is_well), _record_sections(run, claims, is_well=is_well),
@@ -251,7 +257,6 @@ def html_report(report: Report) -> str:
         "report.html.j2",
         mark=linked,
         report=report,
-        overview_legend=overview_legend(report.picture),
         terms=terms(),
         files=downloads(report.tables, report.shown, full=report.full),
     )

@@ -112,6 +112,10 @@ def test_the_column_group_names_units_and_is_no_split():
     assert "group" not in [split.name for split in splits]
     assert left_out == ()
     assert has_groups(attributes)
+    for nothing in (float("nan"), "", "  "):  # no names: these queries stand alone
+        assert not has_groups(attributes.with_columns(group=pl.lit(nothing)))
+        one = pl.DataFrame({"query": [first, second], "group": [nothing, nothing]})
+        assert with_units(sample, one).units is None
     assert not has_groups(attributes.with_columns(group=pl.lit(None)))
     assert with_units(sample, attributes.drop("group")) is sample
 

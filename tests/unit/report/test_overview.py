@@ -23,6 +23,7 @@ from clickassay.report.sections.overview import (
     overview_figure,
     overview_legend,
     scale_sentences,
+    second_overview,
 )
 from support.one_correlation import jackknife
 from support.reports.report_runs import RUNS, checks, report_of, settings_with
@@ -30,7 +31,7 @@ from support.reports.report_runs import run_of as run_with
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_info, run_tables
 from support.reports.report_world import BASELINES, HEADLINE, HOSTILE
-from support.reports.verdict_world import correlations, found_in, pairs, run_of
+from support.reports.verdict_world import correlations, found_in, pairs, run_of, within
 
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "RR": -0.2, "MeanGrade": 0.02, "MeanGrade@1": 0.38}
 LETTER = 6
@@ -129,11 +130,18 @@ def test_the_figure_says_in_words_what_it_shows(small):
     assert figure.alt == (
         "Correlation with MeanRR, highest first: ERR 0.400 (significantly better, difference +0.040), grade "
         "of the first result alone 0.380 (may be better by more than the margin, difference +0.020), DCG (in "
-        "use) 0.360 (compared with), AP 0.300 (not better by more than the margin, "
+        "use) 0.360 (what the others are compared with), AP 0.300 (not better by more than the margin, "
         f"difference {MINUS}0.060), mean grade alone 0.020 (not better by more than the margin, difference "
         f"{MINUS}0.340), RR {MINUS}0.200 (significantly worse, difference {MINUS}0.560)."
     )
     assert figure.narrow is not None
+
+
+def test_too_few_queries_for_the_other_question_have_no_picture():
+    tests = {"correlations": correlations(VALUES, queries=60), "comparisons": pairs(VALUES)}
+    for queries, is_drawn in ((49, False), (50, True)):
+        run = run_of(**tests, **within(VALUES, queries=queries))
+        assert (second_overview(run, found_in(run)) is not None) == is_drawn
 
 
 def test_the_second_picture_is_about_the_question_that_does_not_decide(tables):
@@ -148,21 +156,24 @@ def test_the_second_picture_is_about_the_question_that_does_not_decide(tables):
 
 def test_the_legend_explains_the_marks_that_are_there(small):
     drawn = overview(small, ranking_of(small))
-    assert overview_legend(drawn) == (
+    assert overview_legend([drawn]) == (
         ("dot", "significantly better"),
         ("ring", "may be better by more than the margin"),
         ("dot-quiet", "not better by more than the margin"),
         ("dot-warm", "significantly worse"),
-        ("dot-ink", "DCG (in use): what the others are compared with"),
+        ("dot-ink", "what the others are compared with"),
         ("band", "a difference below 0.05 counts as none"),
     )
-    assert [mark for mark, _ in overview_legend(replace(drawn, bars=drawn.bars[:3]))] == [
+    assert [mark for mark, _ in overview_legend([replace(drawn, bars=drawn.bars[:3])])] == [
         "dot",
         "ring",
         "dot-ink",
         "band",
     ]
-    assert overview_legend(None) == ()
+    assert overview_legend([]) == ()
+    few, rest = (replace(drawn, bars=bars) for bars in (drawn.bars[:1], drawn.bars[1:]))
+    assert overview_legend([few, rest]) == overview_legend([drawn])  # of both pictures
+    assert "band" not in [mark for mark, _ in overview_legend([replace(drawn, margin=0.0)])]
 
 
 # ---- the highest that can be reached -----------------------------------------------------------------

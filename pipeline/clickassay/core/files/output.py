@@ -259,7 +259,7 @@ def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
 
 
 @contextmanager
-def published_file(place: Path, *, force: bool = False, ours: str) -> Iterator[Path]:
+def published_file(place: Path, *, force: bool = False, ours: str | None = None) -> Iterator[Path]:
     """Yield a temporary path for a file that becomes `place` when the block ends well.
 
     Parameters
@@ -269,7 +269,7 @@ def published_file(place: Path, *, force: bool = False, ours: str) -> Iterator[P
     force
         Replace a file of ours that is there already.
     ours
-        Text at the beginning of a file by which it is known as one of ours.
+        Text at the beginning of a file by which it is known as one of ours; None: no file is ever replaced.
 
     Raises
     ------
@@ -283,11 +283,13 @@ def published_file(place: Path, *, force: bool = False, ours: str) -> Iterator[P
         (work / place.name).replace(place)
 
 
-def check_free_file(place: Path, *, force: bool, ours: str) -> None:
+def check_free_file(place: Path, *, force: bool, ours: str | None) -> None:
     """Refuse to write over a file or folder; with `force`, over anything but a file of ours."""
     _check_is_text(place)
     if not os.path.lexists(place):
         return
+    if ours is None:
+        raise OutputError(f"{place} exists already; choose another --out")
     if not force:
         raise OutputError(f"{place} exists already; choose another --out, or replace it with --force")
     if place.is_symlink() or not place.is_file() or not _begins_with(place, ours):

@@ -61,11 +61,11 @@ class Status(StrEnum):
     OPEN = "may be better by more than the margin"
     SAME = "not better by more than the margin"
     WORSE = "significantly worse"
-    REFERENCE = "compared with"
+    REFERENCE = "what the others are compared with"
 
 
 _COLOURS = (
-    "Blue: significantly better. Hollow: may be better by more than the margin. Grey: not so. Red: worse."
+    "Blue: significantly better. Hollow: may be better by more than the margin. Grey: not so. Orange: worse."
 )
 
 

@@ -1,7 +1,7 @@
 """The first screen's pictures: how much better each metric is than the metric in use, or than a baseline."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 import polars as pl
@@ -9,6 +9,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text.words import capital, number, percent, sentence, signed, visible
 from clickassay.correlation.estimates import Level
+from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
 from clickassay.findings.decision import leads_over_reference
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
@@ -103,15 +104,25 @@ def overview(run: Run, ranking: Ranking) -> Overview:
     return Overview(bars, axis, run.settings.margin, highest_possible(run, ranking))
 
 
-def overview_legend(drawn: Overview | None) -> tuple[tuple[str, str], ...]:
-    """Return the marks that the picture has."""
-    if drawn is None:
+def second_overview(run: Run, findings: Findings) -> Overview | None:
+    """Return the picture of the question that does not decide; None where too few queries answer it."""
+    ranking = _second(findings)
+    return overview(run, ranking) if ranking.competitors and ranking.n_queries >= MIN_QUERIES else None
+
+
+def _second(findings: Findings) -> Ranking:
+    by_question = {"rankings": findings.correlation, "queries": findings.within}
+    return by_question[findings.verdict.question].ranking
+
+
+def overview_legend(drawn: Sequence[Overview]) -> tuple[tuple[str, str], ...]:
+    """Return the marks that the pictures have."""
+    if not drawn:
         return ()
-    there = {bar.status for bar in drawn.bars}
-    (reference,) = (bar.label for bar in drawn.bars if bar.status is Status.REFERENCE)
-    names = {Status.REFERENCE: f"{reference}: what the others are compared with"}
-    band = ("band", f"a difference below {number(drawn.margin, 2)} counts as none")
-    return (*((_MARKS[one], names.get(one, one.value)) for one in Status if one in there), band)
+    there = {bar.status for one in drawn for bar in one.bars}
+    band = ("band", f"a difference below {drawn[0].margin:g} counts as none")
+    marks = ((_MARKS[one], one.value) for one in Status if one in there)
+    return (*marks, band) if drawn[0].margin else tuple(marks)
 
 
 def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, ...]:
@@ -119,14 +130,9 @@ def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, .
     return () if drawn is None else (_figure("overview", ranking, drawn, drawn.draw()),)
 
 
-def second_figure(run: Run, findings: Findings) -> tuple[Figure, ...]:
-    """Return the picture of the question that does not decide; none without a value."""
-    by_question = {"rankings": findings.correlation, "queries": findings.within}
-    ranking = by_question[findings.verdict.question].ranking
-    if not ranking.competitors or ranking.sample is None:
-        return ()
-    drawn = overview(run, ranking)
-    return (_figure("second", ranking, drawn, drawn.draw_small()),)
+def second_figure(findings: Findings, drawn: Overview | None) -> tuple[Figure, ...]:
+    """Return the small picture with its text; none where it is not drawn."""
+    return () if drawn is None else (_figure("second", _second(findings), drawn, drawn.draw_small()),)
 
 
 _TITLES: Mapping[Quantity, str] = {

@@ -6,20 +6,22 @@ from dataclasses import dataclass, field, replace
 
 from clickassay.core.text.words import capital, count, listed, number, signed, span
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
-from clickassay.findings.claims import Claim, Verdict
-from clickassay.findings.decision import Decision, Kind
+from clickassay.findings.claims import Verdict
+from clickassay.findings.decision import Decision, Kind, leads_over_reference
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import not_computed
-from clickassay.findings.ranking import REACH, WITHIN_QUERIES, Lead, Question, Ranking
+from clickassay.findings.ranking import REACH, Lead, Question, Ranking
 from clickassay.findings.run import Run
 from clickassay.health.checks import HealthCheck
-from clickassay.report.cells import caution_reason, p_text
-from clickassay.report.verdict.sentences import PREDICTED, scope_text
+from clickassay.report.cells import p_text
+from clickassay.report.verdict.sentences import scope_text
+from clickassay.report.verdict.undecided import Told, predicted, undecided
 from clickassay.report.verdict.words import (
     all_spoken,
     approximate_count,
     few_spoken,
     interval_text,
+    rounded_up,
     spoken,
 )
 
@@ -151,72 +153,14 @@ def advise(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) 
     )  # fmt: skip
 
 
-Told = tuple[str, ...]
-"""A sentence without its full stop, reasons as sentences, and the next step."""
-
-
 def _told(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) -> Told:
     claim = verdict.claims[0]
     if decision.kind == "log_at_fault":
         wrong = health[0]
         return f"The log has a fault: {wrong.fault}", wrong.sentence, wrong.remedy
     if decision.kind == "cannot_decide":
-        return _undecided(claim)
+        return undecided(claim)
     return _TOLD[decision.kind](verdict, decision)
-
-
-# ---- nothing can be decided -----------------------------------------------------------------------
-
-
-def _undecided(claim: Claim) -> Told:
-    """Say why the tests of the headline click metric decide nothing, and what would help."""
-    ranking = claim.ranking
-    if claim.kind == "no_correlation":
-        return _no_value(ranking)
-    more = "Judge more queries: intervals get narrower."
-    if claim.kind == "not_tested":
-        return "This log cannot decide: no correlation could be tested", more
-    if claim.kind == "nothing_predicts":
-        return _nothing_predicts(ranking)
-    caution = ranking.competitors[ranking.highest].estimate.caution
-    return f"This log cannot decide: its intervals are not reliable ({caution_reason(caution)})", more
-
-
-def _no_value(ranking: Ranking) -> Told:
-    if ranking.sample is None:
-        why = ranking.reason or "no value"
-        step = "Judge lists whole: the report counts the sessions that are left out, and why."
-    else:
-        why = f"there is no correlation ({ranking.reason})"
-        step = "Judge several lists that differ in grades and in clicks."
-    return f"This log cannot decide: {why}", step
-
-
-def _predicted(ranking: Ranking) -> str:
-    is_within = ranking.quantity == WITHIN_QUERIES
-    return f"{PREDICTED[ranking.quantity]}, by {ranking.click}" if is_within else ranking.click
-
-
-def _nothing_predicts(ranking: Ranking) -> Told:
-    metrics = [ranking.competitors[name] for name in ranking.metrics]
-    if all(one.is_below_nothing for one in metrics):
-        return (
-            f"This log cannot decide: users prefer what all metrics put last, by {ranking.click}",
-            f"All correlations are significantly below noise; the highest is {number(metrics[0].value)}.",
-            "Check that the highest grade is the best: else judges and users disagree.",
-        )
-    ends = [one.together[1] for one in metrics if one.together[1] is not None]
-    queries = count(ranking.n_queries)
-    ruled_out = (
-        f"A correlation above {number(max(*ends, 0.0), 2)} is ruled out by {queries} queries."
-        if len(ends) == len(metrics)
-        else ""
-    )
-    return (
-        f"This log cannot decide: no metric can be shown to predict {_predicted(ranking)}",
-        ruled_out,
-        "If smaller correlations are of no use, look at the judgments; else judge more queries.",
-    )
 
 
 # ---- a metric in use ------------------------------------------------------------------------------
@@ -231,9 +175,16 @@ def _switch(verdict: Verdict, decision: Decision) -> Told:
         _higher(ranking, decision),
         _too(decision.names, f"significantly better than {current}, too"),
         f"{subject} is not significantly better than {all_spoken(level, 'or')} alone." if level else "",
+        _may_be_noise(ranking, subject),
         *_by_others(verdict, decision),
         f"Use {subject} next to {current} until both have seen the next change of the ranker, then alone.",
     )
+
+
+def _may_be_noise(ranking: Ranking, name: str) -> str:
+    if ranking.competitors[name].is_above_nothing:
+        return ""
+    return f"{name} itself cannot be shown to predict {predicted(ranking)}."
 
 
 def _too(names: tuple[str, ...], what: str) -> str:
@@ -252,7 +203,7 @@ def _bounds(lead: Lead) -> str:
     if low is None or high is None:
         return "no interval"
     p = f", p {p_text(lead.p_adjusted)} by Holm" if lead.is_significant and low <= 0 <= high else ""
-    return f"interval {span(low, high)}{p}"
+    return f"interval for all at once {span(low, high)}{p}"
 
 
 def _by_others(verdict: Verdict, decision: Decision) -> tuple[str, ...]:
@@ -275,75 +226,84 @@ def _baseline_better(verdict: Verdict, decision: Decision) -> Told:
     return (
         f"{capital(baseline)} alone is significantly better than {current} {PURPOSE[decision.question]}",
         _higher(verdict.claims[0].ranking, decision),
-        f"No metric is; what {current} adds to it does not show in these clicks.",
-        f"Look at {baseline} next to {current} whenever two rankings are compared.",
+        f"What {current} adds to it does not show in these clicks.",
+        f"Look at {baseline} next to {current} {PURPOSE[decision.question]}.",
     )
 
 
 def _keep(verdict: Verdict, decision: Decision) -> Told:
     ranking, current = verdict.claims[0].ranking, decision.current or ""
     level = ranking.not_above(current, ranking.baselines)
-    own = ranking.competitors[current]
-    nothing = "" if own.is_above_nothing else f"{current} itself cannot be shown to predict {ranking.click}."
     return (
         f"Keep {current}: {PURPOSE[decision.question]} {_no_better(decision.bound)}",
-        _nearest(decision),
+        _nearest(ranking, decision),
         f"{current} is not significantly better than {all_spoken(level, 'or')} alone." if level else "",
-        nothing,
+        _may_be_noise(ranking, current),
         "Change nothing; run it again when rankings, users or judges change.",
     )
 
 
-def _nearest(decision: Decision) -> str:
+def _nearest(ranking: Ranking, decision: Decision) -> str:
     if decision.other is None or decision.bound is None:
         return ""
-    if decision.bound <= 0:
+    other = spoken(decision.other)
+    if decision.bound < 0:
         least = number(math.floor(round(-decision.bound * 1000, 6)) / 1000)
-        return f"The nearest, {spoken(decision.other)}, is lower by {least} at least."
-    return f"That is the bound of {spoken(decision.other)}. {_margin(decision)}"
+        return f"The nearest, {other}, is lower by {least} at least."
+    return f"That is the bound of {other}. {_margin(ranking, decision)}".strip()
 
 
 def _no_better(bound: float | None) -> str:
     if bound is None:
-        return "there is no other metric"
-    if bound <= 0:
-        return "every other metric is worse"
-    return f"nothing is better by more than {_up(bound)}"
+        return "there is nothing else"
+    if bound < 0:
+        return "all others are worse"
+    return f"nothing is better by more than {rounded_up(bound)}" if bound else "nothing is better"
 
 
-def _up(bound: float) -> str:
-    """Return a bound with three decimals, rounded up so that it stays one."""
-    return number(math.ceil(round(bound * 1000, 6)) / 1000)  # no digit more for rounding
-
-
-def _margin(decision: Decision) -> str:
-    """Say which differences count as none, and what that means."""
-    text = f"Differences in correlation below {number(decision.margin, 2)} count as none"
+def _margin(ranking: Ranking, decision: Decision) -> str:
+    """Say which differences count as none, and what that means at the correlations that there are."""
+    if not decision.margin:
+        return ""
+    text = f"Differences in correlation below {decision.margin:g} count as none"
     if decision.question == "queries":
         return f"{text}."
-    share = 100 * math.asin(decision.margin) / math.pi
-    return f"{text}: {number(share, 1)} of 100 pairs of lists in another order."
+    reference = (decision.is_compared and decision.current) or ranking.highest
+    value = ranking.competitors[reference].value
+    ends = (math.asin(min(1.0, end)) for end in (value + decision.margin, value))
+    share = 100 * (next(ends) - next(ends)) / math.pi
+    return f"{text}: about {number(share, 1)} of 100 pairs of lists in another order."
 
 
 def _open(verdict: Verdict, decision: Decision) -> Told:
     """Say what may be better, and what would settle it."""
     ranking = verdict.claims[0].ranking
-    by = "" if decision.bound is None else f" by up to {_up(decision.bound)}"
-    if decision.current is not None and decision.is_compared:
-        what, than, rest = f"whether to leave {decision.current}", "", ""
-    else:
-        what, than = "which metric to use", f" than {spoken(decision.other or '')}"
-        below = tuple(name for name in ranking.metrics if name not in decision.names)
-        best = f"Among the best, significantly below none: {few_spoken(decision.names)}."
-        rest = f"{best} {_too(below, 'significantly worse')}" if below else ""
-    may = f"{spoken(decision.subject or '')} may be better{than}{by}"
+    what = f"whether to leave {decision.current}" if decision.is_compared else "which metric to use"
+    if decision.bound is not None and decision.bound < decision.margin:
+        show = "shows" if len(decision.by_others) == 1 else "show"
+        why = f"{listed(decision.by_others)} {show} a difference, {ranking.click} shows none"
+        return f"Cannot say {what} {PURPOSE[decision.question]}: {why}", _alone(decision), _AGREE
     return (
-        f"Cannot say {what}: {PURPOSE[decision.question]} {may}",
+        f"Cannot say {what}: {PURPOSE[decision.question]} {_may(decision)}",
         _seen(ranking, decision),
-        rest,
+        _best_and_worse(ranking, decision),
         _alone(decision),
         _settled(decision),
     )
+
+
+def _may(decision: Decision) -> str:
+    than = "" if decision.is_compared else f" than {spoken(decision.other or '')}"
+    by = "" if decision.bound is None else f" by up to {rounded_up(decision.bound)}"
+    return f"{spoken(decision.subject or '')} may be better{than}{by}"
+
+
+def _best_and_worse(ranking: Ranking, decision: Decision) -> str:
+    below = tuple(name for name in ranking.metrics if name not in decision.names)
+    if decision.is_compared or not below:
+        return ""
+    best = f"Among the best, significantly below none: {few_spoken(decision.names)}."
+    return f"{best} {_too(below, 'significantly worse')}"
 
 
 def _seen(ranking: Ranking, decision: Decision) -> str:
@@ -356,13 +316,13 @@ def _seen(ranking: Ranking, decision: Decision) -> str:
 
 
 def _alone(decision: Decision) -> str:
-    """Say what is significant by other click metrics alone."""
+    """Say what is significant by other click metrics."""
     than = decision.other if decision.is_compared else "others among the best"
     texts = [
-        f"by {click}, {few_spoken(names)} {'is' if len(names) == 1 else 'are'} better than {than}"
+        f"by {click}, {few_spoken(names)} {'is' if len(names) == 1 else 'are'} significantly better"
         for click, names in decision.by_others.items()
     ]
-    return f"Significantly so only {listed(texts)}." if texts else ""
+    return f"{capital(listed(texts))} than {than}." if texts else ""
 
 
 def _settled(decision: Decision) -> str:
@@ -371,7 +331,7 @@ def _settled(decision: Decision) -> str:
     lead = decision.lead
     needed = None if lead is None else _queries_to_settle(lead, decision.margin)
     if lead is None or needed is None:
-        return f"Judge more {what}, those that the report names first."
+        return f"More {what} would settle it: judge what the report names first, or take a longer log."
     return (
         f"Judge more: it takes at least {approximate_count(needed)} {what} to settle it; there are "
         f"{count(lead.n_queries)}."
@@ -388,24 +348,31 @@ def _queries_to_settle(lead: Lead, margin: float) -> float | None:
     return needed if lead.n_queries < needed <= REACH * lead.n_queries else None
 
 
+_AGREE = "Agree on the click metric that means success here, and name it first."
+
+
 def _depends(verdict: Verdict, decision: Decision) -> Told:
     current = decision.current if decision.is_compared else None
     about = "What to use" if current is None else f"Whether to leave {current}"
     each = (
-        f"{claim.ranking.click} has {few_spoken(_ahead(claim.ranking, current)) or 'nothing'} ahead"
+        f"{few_spoken(_ahead(claim.ranking, current)) or 'nothing'} by {claim.ranking.click}"
         for claim in verdict.claims
     )
-    of = "" if current is None else f" of {current}"
+    which = "Among the best" if current is None else f"Significantly better than {current}"
     return (
         f"{about} depends on the click metric {PURPOSE[decision.question]}",
-        f"Significantly{of}, {'; '.join(each)}.",
-        "Agree on the click metric that means success here, and name it first.",
+        f"{which}: {'; '.join(each)}.",
+        _AGREE,
     )
 
 
 def _ahead(ranking: Ranking, current: str | None) -> tuple[str, ...]:
-    names = tuple(ranking.competitors)
-    return ranking.among_best if current is None else ranking.above(current, names)
+    """Return the best; or all that are above the metric in use, by the tests of the decision."""
+    if current is None:
+        return ranking.among_best
+    if current not in ranking.competitors:
+        return ()
+    return tuple(name for name, lead in leads_over_reference(ranking, current)[1].items() if lead.is_ahead)
 
 
 # ---- no metric in use -----------------------------------------------------------------------------
@@ -419,26 +386,44 @@ def _use(verdict: Verdict, decision: Decision) -> Told:
     after = None if decision.other is None else ranking.competitors[decision.other]
     following = "" if after is None else f"; the next, {spoken(after.name)}, has {number(after.value)}"
     return (
-        f"Use {subject}: {PURPOSE[decision.question]} it is significantly better than all others",
+        f"Use {subject}: {PURPOSE[decision.question]} {_ahead_of_all(ranking, subject)}",
         f"{text}{following}.",
         *_by_others(verdict, decision),
         f"{_DOING[decision.question]} by {subject}, and name it with --current in the next run.",
     )
 
 
-def _baseline_as_good(_: Verdict, decision: Decision) -> Told:
+def _ahead_of_all(ranking: Ranking, subject: str) -> str:
+    """Say why a metric is to be used: it is above all others, or they are all below something."""
+    others = tuple(name for name in ranking.competitors if name != subject)
+    if not others:
+        return "there is nothing else"
+    if ranking.not_above(subject, others):
+        return "each other one is significantly worse than it or than another"
+    return "it is significantly better than all others"
+
+
+def _baseline_as_good(verdict: Verdict, decision: Decision) -> Told:
+    ranking = verdict.claims[0].ranking
     baseline = spoken(decision.subject or "")
-    at_least = "no metric is better" if decision.bound is None else _no_better(decision.bound)
     adds = (
         "The order of results adds"
         if decision.subject == "MeanGrade"
         else "What metrics count below the first place adds"
     )
     return (
-        f"{capital(baseline)} alone does as well {PURPOSE[decision.question]}: {at_least}",
-        f"{adds} nothing that these clicks show. {_margin(decision)}",
-        "Keep a metric that also looks further down only if you have another reason to.",
+        f"{capital(baseline)} alone {_as_good(decision)}",
+        f"{adds} nothing that these clicks show. {_margin(ranking, decision)}".strip(),
+        "Keep another metric only if you have another reason to.",
     )
+
+
+def _as_good(decision: Decision) -> str:
+    purpose = PURPOSE[decision.question]
+    if decision.bound is None or decision.bound < 0:
+        return f"is better than every metric {purpose}"
+    by = f" by more than {rounded_up(decision.bound)}" if decision.bound else ""
+    return f"does as well {purpose}: no metric is better{by}"
 
 
 def _use_any(verdict: Verdict, decision: Decision) -> Told:
@@ -446,9 +431,9 @@ def _use_any(verdict: Verdict, decision: Decision) -> Told:
     below = tuple(name for name in ranking.metrics if name not in decision.names)
     return (
         f"Use any of {all_spoken(decision.names)}: {PURPOSE[decision.question]} they are equal within "
-        f"{_up(decision.bound or 0.0)}",
+        f"{rounded_up(decision.bound or 0.0)}",
         _too(below, "significantly worse"),
-        _margin(decision),
+        _margin(ranking, decision),
         "Take the metric that your team knows.",
     )
 

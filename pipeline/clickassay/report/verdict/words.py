@@ -1,6 +1,8 @@
 """Parts of sentences about intervals, tests and metrics, which findings and sections share."""
 
-from clickassay.core.text.words import count, listed, span
+import math
+
+from clickassay.core.text.words import count, listed, number, span
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Lead
@@ -79,3 +81,8 @@ def interval_text(cell: Estimate) -> str:
     if cell.low is None or cell.high is None:
         return "no interval"
     return f"95 % interval {span(cell.low, cell.high)}"
+
+
+def rounded_up(bound: float) -> str:
+    """Return a bound with three decimals, rounded up so that it stays one."""
+    return number(math.ceil(round(bound * 1000, 6)) / 1000)  # no digit more for rounding

@@ -10,6 +10,7 @@ from clickassay.cli.console import say
 from clickassay.cli.options import QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of
+from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 from clickassay.core.text.words import count, plural
 
@@ -31,11 +32,15 @@ def groups(
 
         clickassay groups --judgments grades.csv --queries queries.csv --out queries-grouped.parquet
     """
+    if out.suffix != ".parquet":
+        raise SettingsError(
+            f"--out {out}: the table is written as Parquet; give a name that ends in .parquet"
+        )
     from clickassay.core.files.output import published_file
     from clickassay.core.files.tables import write_table
     from clickassay.jobs.inputs import grouped_queries
 
-    with shown_progress(quiet=quiet) as progress, published_file(out, ours="clickassay") as file:
+    with shown_progress(quiet=quiet) as progress, published_file(out) as file:
         table = grouped_queries(judgments, queries, settings, progress)
         write_table(table, file)
     named = table["group"].drop_nulls()

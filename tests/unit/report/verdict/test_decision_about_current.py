@@ -1,0 +1,189 @@
+"""What is advised where a metric is in use: worked out by hand in worlds of a few numbers."""
+
+import math
+
+import polars as pl
+import pytest
+
+from clickassay.core.text.words import MINUS
+from support.reports.decided_worlds import NARROW, VALUES, above, bound, by_two_clicks, decided, world
+from support.reports.verdict_world import UNSURE, run_of, within
+
+
+def test_a_metric_is_kept_where_nothing_can_be_better_by_the_margin():
+    found = decided(world(VALUES, error=NARROW), "DCG")
+    assert (found.kind, found.subject, found.current) == ("keep", "DCG", "DCG")
+    assert found.bound == pytest.approx(bound(0.04, NARROW, 5), abs=1e-6)
+    assert found.sentence == "Keep DCG: for comparing two rankings nothing is better by more than 0.041"
+    assert found.reason == (
+        "That is the bound of ERR. Differences in correlation below 0.05 count as none: about 1.7 of 100 "
+        "pairs of lists in another order. DCG is not significantly better than the grade of the first "
+        "result, the relevance of the first result or the mean grade alone."
+    )
+
+
+def test_a_metric_that_all_others_are_worse_than_is_kept():
+    found = decided(world(VALUES, above("ERR", VALUES), error=NARROW), "ERR")
+    assert (found.kind, found.sentence) == (
+        "keep", "Keep ERR: for comparing two rankings all others are worse",
+    )  # fmt: skip
+    assert found.reason == "The nearest, the grade of the first result, is lower by 0.019 at least."
+
+
+def test_a_metric_that_another_one_equals_in_every_list_is_not_called_better():
+    values = {"ERR": 0.4, "RR": 0.4, "AP": 0.3}
+    tests = within(values, [{"ERR", "AP"}, {"RR", "AP"}])
+    same = (pl.col("metric_a") != "AP") & (pl.col("metric_b") != "AP")
+    rows = tests["within_comparisons"].with_columns(
+        error=pl.when(same).then(0.0).otherwise("error"), p_value=pl.when(same).then(1.0).otherwise("p_value")
+    )
+    found = decided(run_of(**{**tests, "within_comparisons": rows}, settings={"question": "rankings"}), "ERR")
+    assert (found.kind, found.bound) == ("keep", 0.0)
+    assert found.sentence == "Keep ERR: for comparing two rankings nothing is better"
+    assert found.reason.startswith("That is the bound of RR.")
+
+
+@pytest.mark.parametrize(("level", "share"), [(0.1, "1.6"), (0.85, "3.3"), (0.97, "7.8")])
+def test_what_the_margin_means_depends_on_the_correlations_that_there_are(level, share):
+    found = decided(world({"ERR": level, "DCG": level}, error=NARROW), "ERR")
+    low, high = (math.asin(min(1.0, end)) for end in (level, level + 0.05))
+    assert f"{100 * (high - low) / math.pi:.1f}" == share
+    assert f"below 0.05 count as none: about {share} of 100 pairs" in found.reason
+
+
+def test_a_margin_is_said_with_its_digits():
+    found = decided(world({"ERR": 0.3, "DCG": 0.3}, error=NARROW), "ERR", margin=0.0125)
+    assert "below 0.0125 count as none" in found.reason
+
+
+def test_a_switch_to_what_may_be_noise_says_so():
+    values = {"ERR": 0.01, "AP": -0.3, "DCG": -0.2, "P@1": -0.25, "MeanGrade": 0.2}
+    p = {**dict.fromkeys(values, 0.001), "ERR": UNSURE}
+    found = decided(world(values, [{"ERR", "AP"}], p=p), "AP")
+    assert (found.kind, found.subject) == ("switch", "ERR")
+    assert "ERR itself cannot be shown to predict which of two rankings users prefer" in found.reason
+
+
+def test_want_of_evidence_is_no_reason_to_keep():
+    found = decided(world(VALUES), "DCG")
+    assert (found.kind, found.subject, found.compared_with) == ("cannot_say", "ERR", "DCG")
+    assert found.bound == pytest.approx(bound(0.04, 0.02, 5), abs=1e-6)
+    assert found.sentence == (
+        "Cannot say whether to leave DCG: for comparing two rankings ERR may be better by up to 0.092"
+    )
+    assert found.reason == (
+        "In correlation within queries with MeanRR, ERR minus DCG is +0.040 (interval for all at once "
+        f"{MINUS}0.012 to 0.092)."
+    )
+
+
+def test_it_is_said_how_many_queries_would_settle_it():
+    tests = within(VALUES)
+    pairs_of_60 = tests["within_comparisons"].with_columns(n_queries=pl.lit(60, pl.Int64))
+    found = decided(
+        run_of(**{**tests, "within_comparisons": pairs_of_60}, settings={"question": "rankings"}), "DCG"
+    )
+    # the interval is 0.0515 wide on each side; from 0.04 up to the margin there is room for 0.01
+    assert pytest.approx(1600, rel=0.01) == 60 * (0.0515 / 0.01) ** 2
+    assert found.next_step == (
+        "Judge more: it takes at least 1,600 queries with two judged lists to settle it; there are 60."
+    )
+
+
+def test_a_metric_that_is_kept_though_it_may_be_noise_is_said_to():
+    p = {**dict.fromkeys(VALUES, 0.001), "ERR": UNSURE}
+    found = decided(world(VALUES, p=p, error=NARROW), "ERR")
+    assert found.kind == "keep"
+    assert found.reason.endswith(
+        "ERR itself cannot be shown to predict which of two rankings users prefer, by MeanRR."
+    )
+
+
+def test_a_metric_is_left_for_the_highest_that_is_significantly_better():
+    found = decided(world(VALUES, [{"ERR", "AP"}, {"DCG", "AP"}, {"AP", "MeanGrade@1"}]), "AP")
+    assert (found.kind, found.subject, found.current, found.compared_with) == ("switch", "ERR", "AP", "AP")
+    assert (found.difference, found.p_adjusted) == (pytest.approx(0.1), pytest.approx(0.005))
+    assert found.high == pytest.approx(bound(0.1, 0.004, 5), abs=1e-6)
+    assert found.sentence == "Switch to ERR: for comparing two rankings it is significantly better than AP"
+    assert found.reason == (
+        "Its correlation within queries with MeanRR is higher by 0.100 (interval for all at once 0.090 to "
+        "0.110). DCG is significantly better than AP, too. ERR is not significantly better than the grade of "
+        "the first result, the relevance of the first result or the mean grade alone."
+    )
+
+
+def test_of_those_better_the_highest_that_none_of_them_beats_is_taken():
+    # ERR is the highest, but significantly below DCG in the tables: tests differ in their errors
+    values = {**VALUES, "DCG": 0.41}
+    found = decided(world(values, [{"ERR", "AP"}, {"DCG", "AP"}, {"DCG", "ERR"}]), "AP")
+    assert found.subject == "DCG"
+
+
+def test_a_significant_difference_that_nobody_would_act_on_is_no_reason_to_switch():
+    values = {**VALUES, "DCG": 0.391}
+    found = decided(world(values, [{"ERR", "DCG"}], error=NARROW), "DCG")
+    assert found.kind == "keep"
+    assert decided(world(values, [{"ERR", "DCG"}], error=NARROW), "DCG", margin=0.0).kind == "switch"
+
+
+def test_an_interval_that_contains_zero_beside_a_significant_difference_shows_its_p_value():
+    found = decided(world(VALUES, [{"ERR", "DCG"}], error=0.03), "DCG")
+    assert found.kind == "switch"
+    assert (
+        f"higher by 0.040 (interval for all at once {MINUS}0.037 to 0.117, p 0.005 by Holm)." in found.reason
+    )
+
+
+def test_a_metric_that_is_significantly_worse_is_no_reason_to_switch():
+    found = decided(world(VALUES, [{"ERR", "AP"}, {"ERR", "DCG"}]), "ERR")
+    assert found.kind in {"keep", "cannot_say"}
+
+
+def test_a_switch_is_taken_back_only_by_a_click_metric_that_contradicts_it():
+    first = above("ERR", VALUES)
+    assert decided(by_two_clicks(first, first), "AP").kind == "switch"
+    found = decided(by_two_clicks(first, []), "AP")
+    assert (found.kind, found.subject) == ("switch", "ERR")
+    assert "UCTR does not contradict (+0.100, 95 % interval 0.090 to 0.110)." in found.reason
+    other = {**VALUES, "ERR": 0.1}
+    found = decided(by_two_clicks(first, above("ERR", VALUES), (VALUES, other)), "AP")
+    assert (found.kind, found.subject) == ("choose_click_metric", None)
+    assert found.sentence == "Whether to leave AP depends on the click metric for comparing two rankings"
+    assert found.reason == "Significantly better than AP: ERR by MeanRR; nothing by UCTR."
+
+
+def test_what_only_another_click_metric_shows_leaves_it_open_whether_to_keep():
+    assert decided(by_two_clicks([], [], error=NARROW), "DCG").kind == "keep"
+    other = {**VALUES, "ERR": 0.5}
+    found = decided(by_two_clicks([], [{"ERR", "DCG"}], (VALUES, other), error=NARROW), "DCG")
+    assert (found.kind, found.subject) == ("cannot_say", "ERR")
+    assert found.sentence == (
+        "Cannot say whether to leave DCG for comparing two rankings: UCTR shows a difference, "
+        "MeanRR shows none"
+    )
+    assert found.reason == "By UCTR, ERR is significantly better than DCG."
+    assert found.next_step.startswith("Agree on the click metric")
+
+
+def test_a_baseline_may_be_better_than_the_metric_in_use():
+    found = decided(world(VALUES, [{"MeanGrade@1", "AP"}]), "AP")
+    assert (found.kind, found.subject) == ("baseline_better", "MeanGrade@1")
+    assert found.sentence == (
+        "The grade of the first result alone is significantly better than AP for comparing two rankings"
+    )
+    assert found.reason == (
+        "Its correlation within queries with MeanRR is higher by 0.080 (interval for all at once 0.070 to "
+        "0.090). What AP adds to it does not show in these clicks."
+    )
+
+
+def test_pairs_that_were_not_tested_are_no_reason_to_switch_or_to_keep():
+    found = decided(world(VALUES, untested=above("ERR", VALUES), error=NARROW), "DCG")
+    assert (found.kind, found.bound) == ("cannot_say", None)
+    assert found.sentence.endswith("ERR may be better")
+
+
+def test_a_metric_in_use_without_a_value_is_said_to_have_none():
+    found = decided(world(VALUES, above("ERR", VALUES)), "RR")
+    assert (found.kind, found.subject, found.current) == ("use", "ERR", "RR")
+    assert found.reason.endswith("has 0.380. RR, which is in use, has no correlation here.")
