@@ -52,10 +52,10 @@ def lowered(by, *, metric="ERR", click="MeanRR"):
 def test_a_run_and_itself_pass_the_strictest_watch():
     ended = compared(sample(), sample(), "--splits", "--fail-above", "1e-9")
     rows = pl.read_parquet(sample() / "correlations.parquet").height
-    rows += pl.read_parquet(sample() / "differences.parquet").height
+    rows += sum(pl.read_parquet(sample() / f"{name}.parquet").height for name in ("differences", "within"))
     assert (ended.code, ended.err) == (0, "")
     first, second, *_ = ended.out.splitlines()
-    assert first == "The decision is the same: MeanGrade@1 alone does as well."
+    assert first == "The decision is the same: the grade of the first result alone does as well."
     assert second.startswith("Nothing changed; ")
     assert f"No finding: none of {rows:,} correlations is gone or changed by more than 1e-09." in ended.out
 
@@ -63,11 +63,12 @@ def test_a_run_and_itself_pass_the_strictest_watch():
 def test_without_a_threshold_nothing_fails(whole, turned):
     ended = compared(whole, turned)
     assert ended.code == 0
-    decision, first = ended.out.splitlines()[:2]
-    change = "MeanGrade@1 alone does as well in A, fix the log in B"
+    decision, first, *others = ended.out.splitlines()
+    names = [f"{run.parent.name}/{run.name}" for run in (whole, turned)]
+    change = f"the grade of the first result alone does as well in {names[0]}; fix the log in {names[1]}"
     assert decision == f"The decision has changed: {change}."
     assert first.startswith("Of 22 means of editorial metrics, ")
-    assert "fell beyond noise; the clearest: the correlation of " in first
+    assert any("fell beyond noise; the clearest: the correlation within queries of " in one for one in others)
     assert "FINDING" not in ended.out
 
 
@@ -121,16 +122,16 @@ def test_a_depth_that_is_gone_is_one_line_and_a_finding(whole):
     options = ("--metric", "ERR", "--click-metric", "MeanRR", "--fail-above", "1")
     ended = compared(sample(), whole, *options)
     assert ended.code == 1
-    assert "FINDING 4 numbers only in A: depth 10" in ended.out
+    assert "FINDING 7 numbers only in A: depth 10" in ended.out
     back = compared(whole, sample(), *options)
     assert back.code == 0
-    assert "8 numbers only in B: depth 10" in back.out
+    assert "11 numbers only in run: depth 10" in back.out or "11 numbers only in sample" in back.out
 
 
 # ---- what is shown ----------------------------------------------------------------------------
 
 
-def test_the_tables_show_values_change_and_verdict_of_what_changed_and_nothing_else(whole, tmp_path):
+def test_the_table_shows_values_change_and_verdict_of_what_changed_and_nothing_else(whole, tmp_path):
     other = changed_table(whole, tmp_path / "other", "correlations", lowered(0.25))
     ended = compared(whole, other)
     before = pl.read_parquet(whole / "correlations.parquet").filter(
@@ -138,16 +139,31 @@ def test_the_tables_show_values_change_and_verdict_of_what_changed_and_nothing_e
     )["correlation"][0]
     (line,) = [line for line in ended.out.splitlines() if "MeanRR" in line and "-0.250 " in line]
     words = line.split()
-    assert words[:6] == ["north", "5", "MeanRR", "ERR", f"{before:.4f}", f"{before - 0.25:.4f}"]
-    assert "beyond noise   from intervals" in line
-    assert "Weighted correlations: 1 of 154 changed" in ended.out
-    assert "1 judged from the intervals of both runs alone" in ended.out
-    assert "Closed form of the virtual rankers: none of 154 in both runs changed" in ended.out
+    where = ["over", "all", "queries", "north", "5", "MeanRR", "ERR"]
+    assert words[:9] == [*where, f"{before:.4f}", f"{before - 0.25:.4f}"]
+    assert "beyond noise (from intervals)" in line
+    assert "Of 154 weighted correlations, 1 fell beyond noise; the clearest: " in ended.out
+    assert "1 change judged from the intervals of both runs alone" in ended.out
+    assert "No change in 154 closed-form correlations." in ended.out
+    assert "closed form" not in ended.out  # no row of a kind without a change
 
 
-def test_a_long_table_is_cut_and_says_so(whole, turned):
-    ended = compared(whole, turned, "--market", "north")
-    assert "first 40 of 77 shown; --csv gives all" in ended.out
+def test_all_of_it_is_at_most_60_lines_and_says_a_caution_once(whole, turned):
+    ended = compared(whole, turned, "--fail-above", "0.01")
+    assert len(ended.out.splitlines()) <= 60
+    assert ended.out.count("heavy-tailed") == 1
+    table = ended.out[ended.out.index("The clearest changes") :]
+    kinds = ("mean", "within queries", "over all queries", "closed form")
+    assert [sum(f"  {kind} " in line for line in table.splitlines()) for kind in kinds] == [4, 2, 2, 2]
+    assert "of two metrics are significant in one of the runs only, which alone shows no change." in ended.out
+
+
+def test_runs_are_called_by_what_differs_in_their_paths(whole, tmp_path):
+    other = changed_table(whole, tmp_path / "july", "correlations", lowered(0.25))
+    out = compared(whole, other).out
+    assert f"run: {whole}\njuly: {other}\n" in out
+    assert re.search(r"editorial +run +july +change", out)
+    assert f"A: {whole}\nB: {whole}\n" in compared(whole, whole).out
 
 
 def test_csv_and_json_have_every_row_in_full_precision_and_findings_go_to_stderr(whole, turned):
@@ -155,10 +171,11 @@ def test_csv_and_json_have_every_row_in_full_precision_and_findings_go_to_stderr
     as_csv, as_json = (compared(*options, form) for form in ("--csv", "--json"))
     assert as_csv.code == as_json.code == 1
     assert as_csv.err == as_json.err
-    assert as_csv.err.count("FINDING the ") == min(20, sum(row["finding"] for row in json.loads(as_json.out)))
+    assert as_csv.err.count("FINDING the ") == min(5, sum(row["finding"] for row in json.loads(as_json.out)))
     rows = list(csv.DictReader(io.StringIO(as_csv.out)))
     parsed = json.loads(as_json.out)
-    assert len(rows) == len(parsed) == 2 * (1 + 7) + 2 * 2 * 7  # means first, then correlations
+    # means first, then correlations: of two markets, and within queries of both together
+    assert len(rows) == len(parsed) == 2 * (1 + 7) + 3 * 7 + 2 * 2 * 7
     assert [row["table"] for row in parsed][: 2 * 8] == ["means"] * 16
     for text, row in zip(rows, parsed, strict=True):
         for name in NUMBERS:
@@ -210,7 +227,7 @@ def test_texts_of_a_run_cannot_act_on_the_terminal_or_the_layout(whole, tmp_path
         (["--metric", "XYZ"], "--metric XYZ is in neither run; they have: AP, AP(rel=2), DCG"),
         (["--click-metric", "dwell"], "--click-metric dwell is in neither run; they have: MaxRR"),
         (["--depth", "7"], "--depth 7 is in neither run; they have: 5"),
-        (["--market", HOSTILE], "is in neither run; they have: north, south"),
+        (["--market", HOSTILE], "is in neither run; they have: all, north, south"),
         (["--judge", "me"], "--judge me is in neither run; they have: all"),
     ],
 )
@@ -222,7 +239,8 @@ def test_things_that_are_never_together_are_refused(whole, tmp_path):
     def only_north(rows):
         return rows.filter(market="north")
 
-    other = changed_table(sample(), tmp_path / "other", "correlations", only_north)
+    less = changed_table(sample(), tmp_path / "less", "correlations", only_north)
+    other = changed_table(less, tmp_path / "other", "within", only_north)
     small = changed_table(whole, tmp_path / "small", "correlations", lambda rows: rows.filter(market="south"))
     line = tiny.refusal("diff", other, small, "--market", "south", "--depth", "10")
     assert "neither run has a correlation of --depth 10 --market south" in line
@@ -230,7 +248,7 @@ def test_things_that_are_never_together_are_refused(whole, tmp_path):
 
 def test_a_watch_over_nothing_is_refused(whole, tmp_path):
     none = shutil.copytree(whole, tmp_path / "none")
-    for name in ("correlations", "differences", "comparisons"):
+    for name in ("correlations", "differences", "comparisons", "within"):
         file = none / f"{name}.parquet"
         pl.read_parquet(file).clear().write_parquet(file)
     assert compared(none, none).code == 0
@@ -253,7 +271,7 @@ def test_a_watch_over_what_only_b_has_is_refused_since_it_could_never_fire(
     whole, tmp_path, column, value, option
 ):
     less = shutil.copytree(whole, tmp_path / "less")
-    for name in ("correlations", "differences"):
+    for name in ("correlations", "differences", "within"):
         file = less / f"{name}.parquet"
         pl.read_parquet(file).filter(pl.col(column) != value).write_parquet(file)
     watch = (option, value, "--fail-above", "0.1")

@@ -97,6 +97,23 @@ class NamedMetrics(Protocol):
         """The editorial metrics."""
 
 
+def sums_by_unit(contributions: Floats, units: Sequence[str]) -> Floats:
+    """Return the sums of (q, K) contributions with the same unit, sorted by its name."""
+    return _sums_of(contributions, _codes(units))
+
+
+def _codes(names: Sequence[str]) -> Integers:
+    codes: Integers = np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
+    return codes
+
+
+def _sums_of(contributions: Floats, codes: Integers) -> Floats:
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    sums: Floats = np.add.reduceat(contributions[order], starts, axis=0) if len(starts) else contributions
+    return sums
+
+
 @dataclass(frozen=True)
 class Sample:
     """Arrays over the N judged configurations and Q queries of one market, depth and judge.
@@ -147,16 +164,16 @@ class Sample:
         """Return the sums of (q, K) contributions of queries over their units; None = of all queries."""
         if self.units is None:
             return contributions
-        codes = self._unit_codes if queries is None else self._unit_codes[queries]
-        order = np.argsort(codes, kind="stable")
-        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-        sums: Floats = np.add.reduceat(contributions[order], starts, axis=0) if len(starts) else contributions
-        return sums
+        return _sums_of(contributions, self._unit_codes if queries is None else self._unit_codes[queries])
+
+    @property
+    def unit_names(self) -> tuple[str, ...]:
+        """Names of the units of `by_unit`, in its order."""
+        return self.queries if self.units is None else tuple(sorted(set(self.units)))
 
     @cached_property
     def _unit_codes(self) -> Integers:
-        codes: Integers = np.unique(np.array(self.units), return_inverse=True)[1].astype(np.int64)
-        return codes
+        return _codes(self.units or ())
 
     @property
     def starts(self) -> Integers:

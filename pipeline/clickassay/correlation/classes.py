@@ -1,5 +1,6 @@
 """Query classes (method 9): ways to split the queries of a sample."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -115,21 +116,50 @@ def _named(attributes: pl.DataFrame) -> pl.DataFrame:
     return attributes.with_columns(name).filter(~pl.col(GROUP).is_in(["", "NaN"]))
 
 
-def with_units(sample: Sample, attributes: pl.DataFrame | None) -> Sample:
-    """Return the sample with the unit of each query: its group, or else the query itself (method 7.1).
+def groups_of(queries: pl.DataFrame, attributes: pl.DataFrame | None) -> pl.DataFrame:
+    """Return the queries (market, query) that have a group, with its name in the column `query_group`.
 
     Raises
     ------
     InputError
-        If a query of the sample has two groups, or groups have no text form.
+        If a query has two groups, or groups have no text form.
     """
+    columns = {"market": pl.String, "query": pl.String, "query_group": pl.String}
     if attributes is None or not has_groups(attributes):
+        return pl.DataFrame(schema=columns)
+    named = _named(attributes)
+    rows = [
+        (market, query, group)
+        for (market,), own in queries.group_by("market")
+        for query, group in _values_of(str(market), own["query"], named, GROUP).items()
+    ]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def with_unit(rows: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    """Return rows (market, query, ...) with the column `unit`: the group of the query, or else the query.
+
+    Names of groups and of queries never meet. `groups` has market, query and query_group, which may be null.
+    """
+    named = groups.select("market", "query", "query_group")
+    joined = rows.join(named, on=["market", "query"], how="left", maintain_order="left")
+    texts = pl.format("group {}", "query_group"), pl.format("query {}", "query")
+    return joined.with_columns(unit=pl.coalesce(texts)).drop("query_group")
+
+
+def unit_column(rows: pl.DataFrame) -> str:
+    """Name the column of the units of rows: `unit` (see `with_unit`), or without it each query is one."""
+    return "unit" if "unit" in rows.columns else "query"
+
+
+def with_units(sample: Sample, groups: pl.DataFrame) -> Sample:
+    """Return the sample with the unit of each query (method 7.1); unchanged where none has a group."""
+    own = pl.DataFrame({"query": sample.queries}, schema={"query": pl.String})
+    own = own.with_columns(market=pl.lit(sample.key.market))
+    known = groups.filter(pl.col("query_group").is_not_null())
+    if own.join(known, on=["market", "query"], how="semi").is_empty():
         return sample
-    group_of = _values_of(sample, _named(attributes), GROUP)
-    units = tuple(
-        f"query {query}" if query not in group_of else f"group {group_of[query]}" for query in sample.queries
-    )
-    return replace(sample, units=units)
+    return replace(sample, units=tuple(with_unit(own, known)["unit"]))
 
 
 def _attribute_splits(sample: Sample, attributes: pl.DataFrame) -> tuple[list[Split], tuple[str, ...]]:
@@ -161,27 +191,29 @@ def _is_class(column: pl.Series) -> bool:
 
 
 def _attribute(sample: Sample, attributes: pl.DataFrame, name: str) -> Split:
-    rows = _rows_of(sample, attributes, name)
+    rows = _rows_of(sample.key.market, attributes, name)
     distinct = rows[name].unique().sort(descending=rows[name].dtype == pl.Boolean)  # true before false
     classes = (*(text for text in dict.fromkeys(_texts(distinct)) if text != UNKNOWN), UNKNOWN)
-    value_of = _values_of(sample, attributes, name)
+    value_of = _values_of(sample.key.market, sample.queries, attributes, name)
     code_of = {text: code for code, text in enumerate(classes)}
     labels = [code_of[value_of.get(query, UNKNOWN)] for query in sample.queries]
     return Split(name, classes, np.array(labels, dtype=np.int64))
 
 
-def _rows_of(sample: Sample, attributes: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the rows of the sample's market that have a value."""
+def _rows_of(market: str, attributes: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the rows of a market that have a value."""
     rows = attributes.filter(pl.col(name).is_not_null(), pl.col("query").is_not_null())
-    if "market" in rows.columns and sample.key.market != EVERY:
-        rows = rows.filter(pl.col("market") == sample.key.market)
+    if "market" in rows.columns and market != EVERY:
+        rows = rows.filter(pl.col("market") == market)
     return rows
 
 
-def _values_of(sample: Sample, attributes: pl.DataFrame, name: str) -> dict[str, str]:
-    """Return the value of each query of the sample that has one, as text."""
-    rows = _rows_of(sample, attributes, name)
-    ours = pl.DataFrame({"query": sample.queries}, schema={"query": pl.String})
+def _values_of(
+    market: str, queries: Sequence[str] | pl.Series, attributes: pl.DataFrame, name: str
+) -> dict[str, str]:
+    """Return the value of each of the queries that has one, as text."""
+    rows = _rows_of(market, attributes, name)
+    ours = pl.DataFrame({"query": queries}, schema={"query": pl.String})
     pairs = rows.select("query", pl.Series("value", _texts(rows[name]), dtype=pl.String)).unique()
     pairs = pairs.join(ours, on="query", how="semi")
     _check_single(pairs, name)

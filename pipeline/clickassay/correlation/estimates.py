@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.records import Floats
 from clickassay.core.special import stdtr, stdtrit
+from clickassay.correlation.classes import unit_column
 from clickassay.correlation.uncertainty.jackknife import (
     CONFIDENCE,
     BlockSums,
@@ -152,7 +153,8 @@ def levels(configurations: pl.DataFrame, names: Sequence[str]) -> dict[str, Leve
     Parameters
     ----------
     configurations
-        Rows of `contracts.run.CONFIGURATIONS` of one sample: query, n_sessions, and a column for each metric.
+        Rows of `contracts.run.CONFIGURATIONS` of one sample: query, n_sessions, and a column for each metric;
+        perhaps with `unit` (see `classes.with_unit`).
     names
         The metrics.
     """
@@ -173,10 +175,11 @@ def levels(configurations: pl.DataFrame, names: Sequence[str]) -> dict[str, Leve
 
 
 def _contributions(configurations: pl.DataFrame, names: Sequence[str]) -> Floats:
-    """Return (Q, 1 + K) sessions of each query, and the sums of values over them."""
+    """Return (Q, 1 + K) sessions of each unit, and the sums of values over them."""
     weighted = [(pl.col(name) * pl.col("n_sessions")).sum().alias(name) for name in names]
-    by_query = configurations.group_by("query").agg(pl.col("n_sessions").sum(), *weighted).sort("query")
-    return by_query.select("n_sessions", *names).to_numpy().astype(np.float64)
+    unit = unit_column(configurations)
+    by_unit = configurations.group_by(unit).agg(pl.col("n_sessions").sum(), *weighted).sort(unit)
+    return by_unit.select("n_sessions", *names).to_numpy().astype(np.float64)
 
 
 def _means(sums: Floats) -> Floats:

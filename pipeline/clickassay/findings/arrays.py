@@ -7,6 +7,7 @@ import polars as pl
 
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.records import Floats, Integers, Sample, SampleKey
+from clickassay.correlation.classes import with_units
 from clickassay.findings.run import Run, broken
 from clickassay.metrics.clicks import CLICK_METRICS, click_values, good_masks, null_success
 
@@ -38,7 +39,7 @@ def graded_sample(run: Run, key: SampleKey) -> GradedSample:
     rows, patterns = configurations_of(run, key), run.tables["patterns"]
     _check_whole(run, rows, patterns, depth=key.depth)
     grades = _grades(rows, key)
-    return GradedSample(_sample(key, rows, patterns, good_masks(grades, run.settings)), grades)
+    return GradedSample(_sample(run, key, rows, patterns, grades), grades)
 
 
 def folds_of(run: Run) -> tuple[int, ...]:
@@ -55,7 +56,7 @@ def sample_without(run: Run, key: SampleKey, fold: int, of: int | None = None) -
     patterns = run.tables["patterns"].filter(own != fold)
     configurations = configurations_of(run, key)
     rows = configurations.join(patterns, on="configuration_id", how="semi", maintain_order="left")
-    return _sample(key, rows, patterns, good_masks(_grades(rows, key), run.settings))
+    return _sample(run, key, rows, patterns, _grades(rows, key))
 
 
 def _grades(rows: pl.DataFrame, key: SampleKey) -> Integers:
@@ -79,14 +80,15 @@ def editorial_names(columns: list[str]) -> tuple[str, ...]:
     return tuple(name for name in columns if name not in fixed and name not in CLICK_METRICS)
 
 
-def _sample(key: SampleKey, rows: pl.DataFrame, patterns: pl.DataFrame, good: Integers) -> Sample:
+def _sample(run: Run, key: SampleKey, rows: pl.DataFrame, patterns: pl.DataFrame, grades: Integers) -> Sample:
+    good = good_masks(grades, run.settings)
     numbered = rows.select("configuration_id").with_row_index("n")
     own = patterns.join(numbered, on="configuration_id").sort("n", "click_mask")
     mask, sessions = (own[name].to_numpy() for name in ("click_mask", "sessions"))
     clicks = click_values(own["n"].to_numpy(), mask, sessions, good, depth=key.depth)
     names = editorial_names(rows.columns)
     queries = rows["query"].unique().sort()
-    return Sample(
+    sample = Sample(
         key=key,
         queries=tuple(queries),
         query_index=_index(rows["query"]),
@@ -100,6 +102,7 @@ def _sample(key: SampleKey, rows: pl.DataFrame, patterns: pl.DataFrame, good: In
         configuration_ids=rows["configuration_id"],
         click_entropy=np.full(len(queries), np.nan),  # not in the run's tables
     )
+    return with_units(sample, run.tables["queries"])
 
 
 def _index(queries: pl.Series) -> Integers:

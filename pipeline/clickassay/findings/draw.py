@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.text.words import count, plural, visible
+from clickassay.correlation.classes import with_unit
 from clickassay.correlation.estimates import Level, levels
 from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
 from clickassay.correlation.within import NO_GROUP
@@ -99,7 +100,7 @@ def _opposed(within: Ranking, over: Ranking, decision: Decision) -> tuple[str, s
 
 def mean_levels(run: Run) -> dict[str, Level]:
     """Return the mean of each metric and each click metric over the sessions of the headline sample."""
-    frame = run.headline_rows("configurations")
+    frame = with_unit(run.headline_rows("configurations"), run.tables["queries"])
     return levels(frame, [name for name in (*run.editorial, *run.clicks) if name in frame.columns])
 
 

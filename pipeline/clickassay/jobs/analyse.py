@@ -19,9 +19,10 @@ from clickassay.core.contracts.correlation import (
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_QUERIES
 from clickassay.core.progress import Event, Progress, silent
+from clickassay.core.records import Sample
 from clickassay.core.settings import Settings
 from clickassay.core.text.privacy import with_digests
-from clickassay.correlation.classes import query_splits, with_units
+from clickassay.correlation.classes import groups_of, query_splits, with_unit, with_units
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.influence import influence
 from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons
@@ -35,7 +36,6 @@ from clickassay.jobs.health import in_order, judged_log, log_measures, run_healt
 from clickassay.jobs.inputs import Inputs, with_judgments
 from clickassay.jobs.strata import (
     DROP,
-    Strata,
     judgments_by_rule,
     main_rule,
     measure_strata,
@@ -114,19 +114,23 @@ def analyse_tables(
     main, in_full = strata_by_rule[main_rule(settings)], strata_by_rule[DROP]
     named = judged_log(table, split.evaluation, graded, judged)
     proposed = next_judgments_table(split, formed, graded, named.in_other_form, settings, progress)
+    groups = groups_of(queries, attributes)
+    samples = [with_units(sample, groups) for sample in main.samples]
     frames = {
         "statistics": _with_days(pl.concat([one.statistics for one in main.measurements]), table.health),
         "funnel": _funnel(table, graded.funnel, main.measurements, settings),
         "configurations": main.configurations,
         "patterns": main.patterns,
-        "queries": _queries(queries, main.configurations, proposed),
-        **_correlate(main, attributes, settings, progress),
+        "queries": _queries(queries, groups, main.configurations, proposed),
+        **_correlate(samples, main.configurations, attributes, settings, progress),
         "cascade_effects": pl.concat(in_full.cascade_effects),
-        "agreement": agreement(graded.grades, max_grade=settings.max_grade),
+        "agreement": agreement(with_unit(graded.grades, groups), max_grade=settings.max_grade),
         "confusion": confusion(graded.grades),
-        "judge_comparisons": judge_comparisons(main.samples),
+        "judge_comparisons": judge_comparisons(samples),
         # on lists that were judged in full: none of their grades is made from clicks
-        "judge_disagreements": judge_disagreements(in_full.configurations, in_full.patterns),
+        "judge_disagreements": judge_disagreements(
+            with_unit(in_full.configurations, groups), in_full.patterns
+        ),
         **click_tables(in_full.configurations, in_full.patterns, settings, progress),
         "next_judgments": proposed,
         "conventions": pl.concat(main.conventions),
@@ -138,13 +142,13 @@ def analyse_tables(
     return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}, graded
 
 
-def _queries(log: pl.DataFrame, *tables: pl.DataFrame) -> pl.DataFrame:
-    """Return the table `queries`: a lower bound of the users of each query that other tables have."""
+def _queries(log: pl.DataFrame, groups: pl.DataFrame, *tables: pl.DataFrame) -> pl.DataFrame:
+    """Return the table `queries`: the users, at least, and the group of each query that other tables have."""
     named = pl.concat(frame.select("market", "query") for frame in tables).unique()
     judged = log.join(named, on=["market", "query"], how="semi")
     users = pl.col("user_buckets").bitwise_count_ones().cast(pl.Int32)
     known = judged.select("market", "query", users.alias("users_at_least"))
-    return RUN_QUERIES.canonical(with_digests(known))
+    return RUN_QUERIES.canonical(with_digests(known).join(groups, on=["market", "query"], how="left"))
 
 
 def _no_draws(configurations: pl.DataFrame) -> pl.DataFrame:
@@ -154,16 +158,19 @@ def _no_draws(configurations: pl.DataFrame) -> pl.DataFrame:
 
 
 def _correlate(
-    strata: Strata, attributes: pl.DataFrame | None, settings: Settings, progress: Progress
+    samples: Sequence[Sample],
+    configurations: pl.DataFrame,
+    attributes: pl.DataFrame | None,
+    settings: Settings,
+    progress: Progress,
 ) -> Frames:
     rng = np.random.default_rng(settings.seed)
     forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, DIFFERENCE_COMPARISONS, INFLUENCE)
-    parts = [{"draws": _no_draws(strata.configurations), **{form.name: form.empty() for form in forms}}]
+    parts = [{"draws": _no_draws(configurations), **{form.name: form.empty() for form in forms}}]
     groups: list[QueryGroups] = []
-    for number, plain in enumerate(strata.samples):
-        sample = with_units(plain, attributes)
+    for number, sample in enumerate(samples):
         what = f"correlating market {sample.key.market}, depth {sample.key.depth}"
-        progress(Event(what, number / len(strata.samples)))
+        progress(Event(what, number / len(samples)))
         splits, _ = query_splits(sample, attributes)
         groups.append(query_groups(sample, splits))
         moments = sample_moments(sample)

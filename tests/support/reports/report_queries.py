@@ -44,6 +44,7 @@ def query_rows(markets, n_queries):
             "market": market,
             "query": query_of(market, q),
             "users_at_least": users_of(q),
+            "query_group": None,
             "digest": digest_of(market, query_of(market, q)).removeprefix("query "),
         }
         for market in markets

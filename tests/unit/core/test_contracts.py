@@ -26,7 +26,7 @@ PROMISED = {
     "differences": "market depth judge click_metric editorial_metric "
     "monte_carlo monte_carlo_se exact ci_low ci_high noise_corrected sign_agreement n_queries",
     "comparisons": "market depth judge click_metric metric_a metric_b difference ci_low ci_high p_value",
-    "queries": "market query users_at_least digest",
+    "queries": "market query users_at_least query_group digest",
     "draws": "market depth judge iteration",
     "cascade_effects": "market depth judge rank query url better_url min_excess_ctr_ratio",
 }

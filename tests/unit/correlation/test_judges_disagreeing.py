@@ -33,7 +33,7 @@ def test_pairs_that_judges_order_oppositely_are_counted_with_sessions_that_click
     # b and c: ann sees a tie, so nobody contradicts bob
     (pair,) = contested_pairs(both, patterns_of(masks)).to_dicts()
     assert pair == {
-        **{"query": "q", "position": 1, "upper": "a", "lower": "b", "order": 1},
+        **{"query": "q", "unit": "q", "position": 1, "upper": "a", "lower": "b", "order": 1},
         **{"clicks": 5 + 2 + 4, "upper_clicks": 5 + 2},
     }
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from clickassay.core.errors import InputError
-from clickassay.correlation.classes import has_groups, query_splits, unsplit, with_units
+from clickassay.correlation.classes import groups_of, has_groups, query_splits, unsplit, with_units
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.tables import correlations, differences, within
 from clickassay.correlation.within import query_groups
@@ -68,6 +68,11 @@ def test_near_duplicates_that_are_groups_change_no_interval(seed):
             assert own[name].to_list() == pytest.approx(other[name].to_list(), abs=1e-8, nan_ok=True), name
 
 
+def in_units(sample, attributes):
+    queries = pl.DataFrame({"market": sample.key.market, "query": sample.queries})
+    return with_units(sample, groups_of(queries, attributes))
+
+
 def test_without_groups_near_duplicates_make_intervals_too_short():
     sample = drawn(1)
     own, alone = (
@@ -106,7 +111,7 @@ def test_the_column_group_names_units_and_is_no_split():
     attributes = pl.DataFrame(
         {"query": [first, second, third], "group": [7, 7, None], "kind": ["a", "b", "a"]}
     )
-    assert with_units(sample, attributes).units == ("group 7", "group 7", f"query {third}")
+    assert in_units(sample, attributes).units == ("group 7", "group 7", f"query {third}")
     splits, left_out = query_splits(sample, attributes)
     assert "kind" in [split.name for split in splits]
     assert "group" not in [split.name for split in splits]
@@ -115,15 +120,15 @@ def test_the_column_group_names_units_and_is_no_split():
     for nothing in (float("nan"), "", "  "):  # no names: these queries stand alone
         assert not has_groups(attributes.with_columns(group=pl.lit(nothing)))
         one = pl.DataFrame({"query": [first, second], "group": [nothing, nothing]})
-        assert with_units(sample, one).units is None
+        assert in_units(sample, one).units is None
     assert not has_groups(attributes.with_columns(group=pl.lit(None)))
-    assert with_units(sample, attributes.drop("group")) is sample
+    assert in_units(sample, attributes.drop("group")) is sample
 
 
 def test_a_query_has_one_group_and_a_group_has_a_name():
     sample = drawn(0, queries=3)
     two = pl.DataFrame({"query": [sample.queries[0]] * 2, "group": ["a", "b"]})
     with pytest.raises(InputError, match="1 queries have more than one group"):
-        with_units(sample, two)
+        in_units(sample, two)
     with pytest.raises(InputError, match="column group has no text form"):
-        with_units(sample, pl.DataFrame({"query": [sample.queries[0]], "group": [["a"]]}))
+        in_units(sample, pl.DataFrame({"query": [sample.queries[0]], "group": [["a"]]}))

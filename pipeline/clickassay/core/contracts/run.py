@@ -80,6 +80,7 @@ RUN_QUERIES = Table(
             pl.Int32,
             "set bits of user_buckets: a lower bound of the distinct users who issued it; 0..64",
         ),
+        Column("query_group", pl.String, "its group by the table of queries; null if it has none"),
         Column("digest", pl.String, "what stands for it in a report that may not name it; 6 hex digits"),
     ),
     ("market", "query"),
@@ -118,11 +119,12 @@ ANALYSED_TABLES = (
 RUN_TABLES = (*ANALYSED_TABLES, RANKING, CLAIMS, VERDICT)
 """The tables of a run folder: each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-LAYOUT = 8
+LAYOUT = 9
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
 comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
 no number; 2 had no table `health`, 3 no `judge_disagreements`, 4 no
-simultaneous intervals, 5 no findings, 6 no correlations within queries, 7 no errors of differences."""
+simultaneous intervals, 5 no findings, 6 no correlations within queries, 7 no errors of differences,
+8 no groups of queries."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

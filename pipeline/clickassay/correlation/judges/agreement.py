@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
-from clickassay.core.records import Floats, Integers, Sample, pairs_of
+from clickassay.core.records import Floats, Integers, Sample, pairs_of, sums_by_unit
+from clickassay.correlation.classes import unit_column
 from clickassay.correlation.comparisons import comparison_columns, difference_spread
 from clickassay.correlation.uncertainty.jackknife import (
     Deviations,
@@ -47,7 +48,12 @@ def _judge_pairs(grades: pl.DataFrame) -> pl.DataFrame:
         grades = grades.head(0)
     pairs = grades.join(grades, on=on, suffix="_b").filter(pl.col("judge") < pl.col("judge_b"))
     return pairs.select(
-        *on, pl.col("judge").alias("judge_a"), "judge_b", pl.col("grade").alias("grade_a"), "grade_b"
+        *on,
+        pl.col(unit_column(grades)).alias("unit"),
+        pl.col("judge").alias("judge_a"),
+        "judge_b",
+        pl.col("grade").alias("grade_a"),
+        "grade_b",
     )
 
 
@@ -57,14 +63,14 @@ def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
     Parameters
     ----------
     grades
-        As in `confusion`.
+        As in `confusion`; perhaps with `unit` (see `classes.with_unit`).
     max_grade
         Top of the scale 0..max_grade.
 
     Returns
     -------
     Rows of contracts.judges.AGREEMENT. Cohen's kappa (1960) and its weighted forms (1968) are null where both
-    judges give one and the same grade throughout; the interval leaves out one query at a time.
+    judges give one and the same grade throughout; the interval leaves out one unit at a time.
     """
     both = _judge_pairs(grades)
     names = ["market", "judge_a", "judge_b"]
@@ -78,10 +84,10 @@ def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
 
 def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
     size = max_grade + 1
-    query = pair["query"].rank("dense").to_numpy().astype(np.int64) - 1
-    index = query * size**2 + pair["grade_a"].to_numpy().astype(np.int64) * size + pair["grade_b"].to_numpy()
-    n_queries = int(query.max()) + 1
-    tables = np.bincount(index, minlength=n_queries * size**2).reshape(n_queries, -1).astype(np.float64)
+    unit = pair["unit"].rank("dense").to_numpy().astype(np.int64) - 1
+    index = unit * size**2 + pair["grade_a"].to_numpy().astype(np.int64) * size + pair["grade_b"].to_numpy()
+    n_units = int(unit.max()) + 1
+    tables = np.bincount(index, minlength=n_units * size**2).reshape(n_units, -1).astype(np.float64)
     kappas = kappa(tables.sum(axis=0), size)
     known = Deviations()
     for left in left_out(tables, lambda sums: kappa(sums, size)):
@@ -89,9 +95,9 @@ def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
     spread = known.spread()
     always = (kappas == 1) & (spread.error == 0)  # they agree on all results, whatever query is left out
     low, high = (np.where(always, kappas, end) for end in difference_interval(kappas, spread))
-    caution_texts = cautions(kappas, low, n_queries)
+    caution_texts = cautions(kappas, low, n_units)
     return {
-        "n_queries": n_queries,
+        "n_queries": pair["query"].n_unique(),
         "n_results": pair.height,
         "equal": pair.select((pl.col("grade_a") == pl.col("grade_b")).mean()).item(),
         "mean_difference": pair.select((pl.col("grade_a") - pl.col("grade_b").cast(pl.Int64)).mean()).item(),
@@ -164,12 +170,15 @@ class _Shared:
         (N, 2 E) editorial metrics with the grades of the first judge, then of the second.
     sessions, query_index
         (N,) weights, and index 0, 1, ... of the query.
+    units
+        The unit of each query (see `Sample.units`).
     """
 
     clicks: Floats
     editorial: Floats
     sessions: Integers
     query_index: Integers
+    units: tuple[str, ...]
 
 
 def _compare(a: Sample, b: Sample) -> pl.DataFrame:
@@ -213,11 +222,14 @@ def _shared_columns(a: Sample, b: Sample, shared: _Shared) -> list[pl.Expr]:
 
 def _shared(a: Sample, b: Sample) -> _Shared:
     rows_a, rows_b = _common(a, b)
+    queries, index = np.unique(a.query_index[rows_a], return_inverse=True)
+    names = a.queries if a.units is None else a.units
     return _Shared(
         a.click_values[rows_a],
         np.concatenate([a.editorial_values[rows_a], b.editorial_values[rows_b]], axis=1),
         a.sessions[rows_a],
-        np.unique(a.query_index[rows_a], return_inverse=True)[1],
+        index,
+        tuple(names[query] for query in queries),
     )
 
 
@@ -233,7 +245,8 @@ def _common(a: Sample, b: Sample) -> tuple[Integers, Integers]:
 
 def _moments(shared: _Shared) -> Floats:
     starts = np.flatnonzero(np.diff(shared.query_index, prepend=-1))
-    return query_moments(shared.clicks, shared.editorial, shared.sessions, starts)
+    moments = query_moments(shared.clicks, shared.editorial, shared.sessions, starts)
+    return sums_by_unit(moments, shared.units)
 
 
 def _spread(moments: Floats, difference: Floats) -> Spread:

@@ -18,12 +18,13 @@ import polars as pl
 
 from clickassay.core.contracts.judges import JUDGE_DISAGREEMENTS
 from clickassay.core.records import Floats
+from clickassay.correlation.classes import unit_column
 from clickassay.correlation.comparisons import queries_needed
 from clickassay.correlation.uncertainty.jackknife import Spread, cautions, p_value, ratio_interval
 from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
 from clickassay.correlation.weighted import precision_weights
 
-_PAIR = ("query", "position", "upper", "lower", "order")
+_PAIR = ("query", "unit", "position", "upper", "lower", "order")
 
 
 def judge_disagreements(configurations: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
@@ -32,7 +33,8 @@ def judge_disagreements(configurations: pl.DataFrame, patterns: pl.DataFrame) ->
     Parameters
     ----------
     configurations
-        Rows of contracts.run.CONFIGURATIONS whose grades are all judgments.
+        Rows of contracts.run.CONFIGURATIONS whose grades are all judgments, perhaps with `unit` (see
+        `classes.with_unit`).
     patterns
         Rows of contracts.patterns.PATTERNS of these configurations.
 
@@ -81,11 +83,12 @@ def contested_pairs(both: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
 
     Returns
     -------
-    One row per query, position and pair of results: `order` is 1 where the first judge grades the upper
-    result higher, and -1 where the second does; `clicks` are the sessions that clicked exactly one of them,
-    `upper_clicks` those that clicked the upper one. Pairs without such a session are left out.
+    One row per query (with its unit), position and pair of results: `order` is 1 where the first judge grades
+    the upper result higher, and -1 where the second does; `clicks` are the sessions that clicked exactly one
+    of them, `upper_clicks` those that clicked the upper one. Pairs without such a session are left out.
     """
     ids, queries, results = (both[name] for name in ("configuration_id", "query", "results"))
+    units = both[unit_column(both)]
     a, b = (np.array(both[name].to_list(), dtype=np.int64) for name in ("grades", "grades_b"))
     order_a, order_b = (np.sign(grades[:, :-1] - grades[:, 1:]) for grades in (a, b))
     row, place = (order_a * order_b < 0).nonzero()
@@ -93,6 +96,7 @@ def contested_pairs(both: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
         {
             "configuration_id": ids.gather(row),
             "query": queries.gather(row),
+            "unit": units.gather(row),
             "position": place + 1,
             "upper": results.gather(row).list.get(pl.Series(place)),
             "lower": results.gather(row).list.get(pl.Series(place + 1)),
@@ -181,18 +185,18 @@ def _untested(pairs: pl.DataFrame) -> _Tested:
 
 
 def _contributions(pairs: pl.DataFrame) -> tuple[Floats, Floats, tuple[float, float]]:
-    """Return the (Q,) scores and scales of queries, and both shares of clicks on the upper result."""
+    """Return the (Q,) scores and scales of units, and both shares of clicks on the upper result."""
     clicks, order = (pairs[name].to_numpy().astype(np.float64) for name in ("clicks", "order"))
     share, weight = pairs["upper_clicks"].to_numpy() / clicks, precision_weights(clicks)
-    position, query = (
-        pairs[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in ("position", "query")
+    position, unit = (
+        pairs[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in ("position", "unit")
     )
     total = np.bincount(position, weight)
     mean_share, mean_order = (
         (np.bincount(position, weight * values) / total)[position] for values in (share, order)
     )
-    scores = np.bincount(query, weight * order * (share - mean_share)).astype(np.float64)
-    scales = np.bincount(query, weight * order * (order - mean_order) / 2).astype(np.float64)
+    scores = np.bincount(unit, weight * order * (share - mean_share)).astype(np.float64)
+    scales = np.bincount(unit, weight * order * (order - mean_order) / 2).astype(np.float64)
     of_a, of_b = (np.bincount(position, weight * (order == side)) for side in (1, -1))
     common = of_a * of_b / total
     upper_a, upper_b = (
@@ -219,14 +223,14 @@ def _row(judges: tuple[str, str], tested: _Tested, p_adjusted: float, *, tests: 
         **{"ci_low": tested.low, "ci_high": tested.high, "p_adjusted": p_adjusted},
         "queries_needed": _needed(tested, tests),
     }
-    difference, queries = np.array([tested.difference]), tested.spread.queries
-    (caution,) = cautions(difference, np.array([tested.low]), queries)
+    low = np.array([tested.low])
+    (caution,) = cautions(np.array([tested.difference]), low, tested.spread.queries)
     return {
         **dict(zip(("judge_a", "judge_b"), judges, strict=True)),
         **{name: None if np.isnan(value) else value for name, value in values.items()},
         "n_pairs": tested.pairs.height,
         "n_clicks": int(tested.pairs["clicks"].sum()),
-        "n_queries": queries,
+        "n_queries": tested.pairs["query"].n_unique(),
         "caution": caution,
         "supported": judges[int(tested.difference < 0)] if p_adjusted < ALPHA else None,
     }

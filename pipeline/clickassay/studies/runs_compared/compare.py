@@ -9,6 +9,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS
+from clickassay.core.text.words import visible
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.run import Run
 from clickassay.studies.runs_compared.numbers import DiffOptions, compare_numbers
@@ -19,6 +20,9 @@ REVERSED, GAINED, LOST = "reversed", "newly significant", "no longer significant
 
 UNEVEN = 1.1
 """Factor above which sessions per configuration count as different: the noise of clicks differs then."""
+
+MOST_OF_NAME = 40
+"""Characters of a folder's name that stand for a run."""
 
 Row = Mapping[str, Any]
 
@@ -58,6 +62,17 @@ class RunComparison:
     numbers: pl.DataFrame
     flips: pl.DataFrame
     highest: pl.DataFrame
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the runs are called: the ends of their paths that differ; of one and the same run A and B."""
+        a, b = (folder.resolve().parts for folder in (self.a, self.b))
+        least = next((n for n in range(1, max(len(a), len(b)) + 1) if a[-n:] != b[-n:]), None)
+        if least is None:
+            return "A", "B"
+        return visible("/".join(a[-least:]), limit=MOST_OF_NAME), visible(
+            "/".join(b[-least:]), limit=MOST_OF_NAME
+        )
 
 
 def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunComparison:

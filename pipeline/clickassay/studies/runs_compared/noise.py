@@ -1,7 +1,8 @@
 """Intervals and p-values of the change of a number from one run to another (*ours*).
 
-Each query of either run is left out of both at once. So one calculation serves two logs of different queries,
-where the variances of both add up, and two runs over the same queries, where the shared errors cancel.
+Each query of either run, or each group of queries, is left out of both at once. So one calculation serves
+two logs of different queries, where the variances of both add up, and two runs over the same queries, where
+the shared errors cancel.
 
 Queries share users, whose habits move all their clicks at once. The variance that this adds is estimated by
 leaving out each fold of users too (two-way clustering: Cameron, Gelbach and Miller 2011).
@@ -10,6 +11,7 @@ leaving out each fold of users too (two-way clustering: Cameron, Gelbach and Mil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +32,18 @@ from clickassay.correlation.uncertainty.jackknife import (
 )
 from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, moments_of, without_rounding
+from clickassay.correlation.within import group_sums, joined, split_within
 
 Statistic = Callable[[Floats], Floats]
 """Turns (..., K) sums over queries into (..., P) values."""
 
-WithoutUsers = Sequence[tuple[Sample, Sample]]
+Markets = Sequence[Sample]
+"""Samples of one depth and judge: of a market, or of all markets together."""
+
+Part = TypeVar("Part")
+"""What a kind of numbers is computed from: a sample, or those of several markets."""
+
+WithoutUsers = Sequence[tuple[Part, Part]]
 """For each fold of users: the samples of both runs without it; empty where users are not known."""
 
 
@@ -64,23 +73,23 @@ class Changes:
 
 @dataclass(frozen=True)
 class _Contributions:
-    """The contributions of a sample's queries to sums: (Q, K)."""
+    """The contributions of a sample's units to sums: (Q, K)."""
 
-    queries: tuple[str, ...]
+    units: tuple[str, ...]
     values: Floats
     heavy_tail: bool = False  # whether its sessions are spread too unevenly for intervals
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _Kind(Generic[Part]):
     """A kind of numbers of one run: what any part of its sessions contributes, and the P values of sums."""
 
-    contributions: Callable[[Sample], _Contributions]
+    contributions: Callable[[Part], _Contributions]
     statistic: Statistic
 
 
-def weighted_changes(a: Sample, b: Sample, folds: WithoutUsers = ()) -> Changes:
-    """Test the changes of all weighted correlations between two samples by leaving out queries, and users.
+def weighted_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Changes:
+    """Test the changes of all weighted correlations between two samples by leaving out units, and users.
 
     Parameters
     ----------
@@ -96,12 +105,17 @@ def weighted_changes(a: Sample, b: Sample, folds: WithoutUsers = ()) -> Changes:
     return _changes((a, b), (_weighted(a), _weighted(b)), folds)
 
 
-def within_changes(a: Sample, b: Sample, folds: WithoutUsers = ()) -> Changes:
-    """Test the changes of all closed forms of Algorithm 3; otherwise as `weighted_changes`."""
+def within_changes(a: Markets, b: Markets, folds: WithoutUsers[Markets] = ()) -> Changes:
+    """Test the changes of all correlations within queries, of a market or of all; as `weighted_changes`."""
     return _changes((a, b), (_within(a), _within(b)), folds)
 
 
-def mean_changes(a: Sample, b: Sample, folds: WithoutUsers = ()) -> Changes:
+def closed_form_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Changes:
+    """Test the changes of all closed forms of Algorithm 3; otherwise as `weighted_changes`."""
+    return _changes((a, b), (_closed_form(a), _closed_form(b)), folds)
+
+
+def mean_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Changes:
     """Test the changes of the means over sessions: of the C click metrics, then of the E editorial ones."""
     return _changes((a, b), (_means(a), _means(b)), folds)
 
@@ -123,7 +137,7 @@ def mean_intervals(sample: Sample, without_users: Sequence[Sample] = ()) -> Chan
     return _changes((sample, sample), (_NOTHING, _means(sample)), pairs, degrees=1 / DIFFERENCE_DEGREES)
 
 
-def _weighted(sample: Sample) -> _Kind:
+def _weighted(sample: Sample) -> _Kind[Sample]:
     contributions = partial(_moments, centre=_centre(sample))
     total, shape = (
         contributions(sample).values.sum(axis=0),
@@ -137,9 +151,23 @@ def _weighted(sample: Sample) -> _Kind:
     return _Kind(contributions, statistic)
 
 
-def _within(sample: Sample) -> _Kind:
+def _within(samples: Markets) -> _Kind[Markets]:
+    def contributions(part: Markets) -> _Contributions:
+        groups = joined([group_sums(sample)[0] for sample in part])
+        every = np.ones(len(groups.units), np.bool_)
+        return _Contributions(tuple(sorted(set(groups.units))), groups.by_unit(every))
+
+    def statistic(sums: Floats) -> Floats:
+        names = samples[0].click_names, samples[0].editorial_names
+        return split_within(sums, *map(len, names)).correlations.reshape(*sums.shape[:-1], -1)
+
+    return _Kind(contributions, statistic)
+
+
+def _closed_form(sample: Sample) -> _Kind[Sample]:
     def contributions(part: Sample) -> _Contributions:
-        return _Contributions(part.queries, covariance_contributions(part, within_queries(part)))
+        values = covariance_contributions(part, within_queries(part))
+        return _Contributions(part.unit_names, part.by_unit(values))
 
     def statistic(sums: Floats) -> Floats:
         return exact_correlations(sums, len(sample.click_names)).reshape(*sums.shape[:-1], -1)
@@ -147,13 +175,13 @@ def _within(sample: Sample) -> _Kind:
     return _Kind(contributions, statistic)
 
 
-def _means(sample: Sample) -> _Kind:
+def _means(sample: Sample) -> _Kind[Sample]:
     centre = _centre(sample)
     metrics = len(sample.click_names) + len(sample.editorial_names)
 
     def contributions(part: Sample) -> _Contributions:
         moments = _moments(part, centre)
-        return _Contributions(moments.queries, moments.values[:, : 1 + metrics], moments.heavy_tail)
+        return _Contributions(moments.units, moments.values[:, : 1 + metrics], moments.heavy_tail)
 
     def statistic(sums: Floats) -> Floats:
         sessions = np.where(sums[..., :1] > 0, sums[..., :1], np.nan)
@@ -164,14 +192,14 @@ def _means(sample: Sample) -> _Kind:
 
 
 def _no_contributions(part: Sample) -> _Contributions:
-    return _Contributions(part.queries, np.zeros((len(part.queries), 1)))
+    return _Contributions(part.unit_names, np.zeros((len(part.unit_names), 1)))
 
 
 def _zero(sums: Floats) -> Floats:
     return np.zeros((*sums.shape[:-1], 1))
 
 
-_NOTHING = _Kind(_no_contributions, _zero)
+_NOTHING: _Kind[Sample] = _Kind(_no_contributions, _zero)
 """Stands for a run whose numbers are all 0, also without any of the queries."""
 
 
@@ -190,22 +218,26 @@ def _moments(sample: Sample, centre: tuple[Floats, Floats]) -> _Contributions:
         without_rounding(np.ascontiguousarray((values - mean).T), np.abs(values).max(axis=0)[:, None])
         for values, mean in zip((sample.click_values, sample.editorial_values), centre, strict=True)
     )
-    moments = moments_of(y, x, sample.sessions, sample.starts)
-    return _Contributions(sample.queries, moments, is_heavy(moments[:, 0], DIFFERENCE_INDEX))
+    moments = sample.by_unit(moments_of(y, x, sample.sessions, sample.starts))
+    return _Contributions(sample.unit_names, moments, is_heavy(moments[:, 0], DIFFERENCE_INDEX))
 
 
 def _changes(
-    samples: tuple[Sample, Sample], kinds: tuple[_Kind, _Kind], folds: WithoutUsers, *, degrees: float = 1.0
+    samples: tuple[Part, Part],
+    kinds: tuple[_Kind[Part], _Kind[Part]],
+    folds: WithoutUsers[Part],
+    *,
+    degrees: float = 1.0,
 ) -> Changes:
-    """Test b - a by leaving each query of either run out of both; `degrees` multiplies its degrees.
+    """Test b - a by leaving each unit of either run out of both; `degrees` multiplies its degrees.
 
     With u_q = (b without q - b) - (a without q - a), 0 for a run that lacks q:
-    error² = (Q - 1)/Q Σ(u - mean u)² over the Q queries of both runs together, and what users add.
+    error² = (Q - 1)/Q Σ(u - mean u)² over the Q units of both runs together, and what users add.
     """
-    queries = sorted({*samples[0].queries, *samples[1].queries})
     parts_of = [kind.contributions(sample) for kind, sample in zip(kinds, samples, strict=True)]
+    units = sorted({unit for part in parts_of for unit in part.units})
     halves = [
-        _Half(kind.statistic, _spread_out(part, queries)) for kind, part in zip(kinds, parts_of, strict=True)
+        _Half(kind.statistic, _spread_out(part, units)) for kind, part in zip(kinds, parts_of, strict=True)
     ]
     value_a, value_b = (half.statistic(half.total) for half in halves)
     change = no_rounding(value_b - value_a)
@@ -220,7 +252,7 @@ def _changes(
     if folds:
         parts = [
             tuple(
-                _spread_out(kind.contributions(sample), queries)
+                _spread_out(kind.contributions(sample), units)
                 for kind, sample in zip(kinds, pair, strict=True)
             )
             for pair in folds
@@ -297,11 +329,11 @@ def _by_query_and_fold(halves: Sequence[_Half], parts: Sequence[tuple[Floats, ..
         )
 
 
-def _spread_out(half: _Contributions, queries: Sequence[str]) -> Floats:
-    """Return contributions of all `queries`; 0 for queries that a sample lacks."""
-    place = {query: number for number, query in enumerate(queries)}
-    whole = np.zeros((len(queries), half.values.shape[1]))
-    whole[[place[query] for query in half.queries]] = half.values
+def _spread_out(half: _Contributions, units: Sequence[str]) -> Floats:
+    """Return contributions of all `units`; 0 for units that a sample lacks."""
+    place = {unit: number for number, unit in enumerate(units)}
+    whole = np.zeros((len(units), half.values.shape[1]))
+    whole[[place[unit] for unit in half.units]] = half.values
     return whole
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from clickassay.findings.run import Run
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.studies.runs_compared.noise import (
     Changes,
+    closed_form_changes,
     from_intervals,
     mean_changes,
     weighted_changes,
@@ -27,7 +28,7 @@ from clickassay.studies.runs_compared.noise import (
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
 
 PLACE = ("table", *SAMPLE_COLUMNS, "split", "class", "click_metric", "editorial_metric")
-"""The columns that identify a number; `table` is ``means``, ``correlations`` or ``differences``.
+"""The columns that identify a number; `table` is ``means``, ``within``, ``correlations`` or ``differences``.
 
 A mean has a click metric or an editorial one, and null for the other.
 """
@@ -36,9 +37,11 @@ MEANS = "means"
 """The table of the means over sessions, which are computed from the configurations of a run."""
 
 MEANS_OF_METRICS, MEANS_OF_CLICKS = "means of editorial metrics", "means of click metrics"
-WEIGHTED, CLOSED_FORMS, BY_CLASS = "weighted correlations", "closed forms", "correlations by class"
-FAMILIES = (MEANS_OF_METRICS, MEANS_OF_CLICKS, WEIGHTED, CLOSED_FORMS, BY_CLASS)
-"""Families of tests: in each, the chance of any false alarm is at most `ALPHA`."""
+WITHIN_QUERIES, WEIGHTED = "correlations within queries", "weighted correlations"
+CLOSED_FORMS, BY_CLASS = "closed forms", "correlations by class"
+FAMILIES = (MEANS_OF_METRICS, MEANS_OF_CLICKS, WITHIN_QUERIES, WEIGHTED, CLOSED_FORMS, BY_CLASS)
+"""Families of tests. All but the last, which is tested only where it is asked for, have equal parts of
+`ALPHA`: the chance of any false alarm over all tables."""
 
 FEW_FOLDS = "users in fewer than 8 folds"
 MIN_FOLDS = 8
@@ -54,7 +57,7 @@ LEFT_OUT, USERS_LEFT_OUT, INTERVALS = "queries left out", "queries and users lef
 NO_ROW = "not computed"
 
 
-_VALUES = {"correlations": "correlation", "differences": "exact"}
+_VALUES = {"within": "correlation", "correlations": "correlation", "differences": "exact"}
 _AGREE = 1e-9  # a correlation computed again from the configurations is the one that the run states
 _KEY_TYPES = {"market": pl.String, "depth": pl.Int32, "judge": pl.String}
 _OVERLAP = pl.Schema(
@@ -127,7 +130,9 @@ class DiffOptions:
         SettingsError
             If neither run has a value of an option, or a row with all of them.
         """
-        frame = pl.concat([run.tables["correlations"] for run in runs])
+        names = ["split", *SAMPLE_COLUMNS, "click_metric", "editorial_metric"]
+        tables = ("correlations", "within")  # of all markets together there is `within` alone
+        frame = pl.concat([run.tables[table].select(names) for run in runs for table in tables])
         for option, (column, values) in self.by_option().items():
             known = frame[column].unique().sort().to_list()
             for value in values:
@@ -155,7 +160,7 @@ def compare_numbers(runs: tuple[Run, Run], options: DiffOptions) -> tuple[pl.Dat
 
 
 def _numbers_of(run: Run, options: DiffOptions) -> pl.DataFrame:
-    """Return the numbers of one run that the options select, from both tables."""
+    """Return the numbers of one run that the options select, from all tables."""
     found = []
     for table, value in _VALUES.items():
         frame = run.tables[table].with_columns(pl.lit(table).alias("table"))
@@ -204,13 +209,40 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
     rows = joined.filter(both, pl.col("split") == EVERY)
     overlaps, tested = [_OVERLAP.to_frame()], [_AGAIN.to_frame()]
     keys = [SampleKey(*row) for row in rows.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS).iter_rows()]
+    number, common = common_folds(runs)
+    parts = [_Parts(run, number, common) for run in runs]
     for key in keys:
-        pair = tuple(graded_sample(one, key).sample for one in runs)
-        overlaps.append(_overlap(*pair))
-        number, common = common_folds(runs)
-        folds = [tuple(sample_without(one, key, fold, of=number) for one in runs) for fold in common]
-        tested.extend(_again((pair, *folds), key.rows(rows)))
+        own = key.rows(rows)
+        if own["table"].is_in(["means", "correlations", "differences"]).any():
+            pairs = tuple(zip(*(of_run.of(key) for of_run in parts), strict=True))
+            overlaps.append(_overlap(*pairs[0]))
+            tested.extend(_again(pairs, own))
+        markets = tuple(zip(*(of_run.of_markets(key) for of_run in parts), strict=True))
+        tested.extend(_within_again(key, markets, own))
     return pl.concat(overlaps), pl.concat(tested)
+
+
+class _Parts:
+    """The samples of a run: each whole, and then without each fold of users that both runs have."""
+
+    def __init__(self, run: Run, number: int, folds: tuple[int, ...]) -> None:
+        self._run, self._number, self._folds = run, number, folds
+        self._known: dict[SampleKey, list[Sample]] = {}
+
+    def of(self, key: SampleKey) -> list[Sample]:
+        """Return the parts of a sample."""
+        if key not in self._known:
+            whole = graded_sample(self._run, key).sample
+            without = [sample_without(self._run, key, fold, of=self._number) for fold in self._folds]
+            self._known[key] = [whole, *without]
+        return self._known[key]
+
+    def of_markets(self, key: SampleKey) -> list[tuple[Sample, ...]]:
+        """Return the parts of a sample, or of all markets together: each the samples of its markets."""
+        kept = self._run.tables["statistics"].filter(depth=key.depth, judge=key.judge)
+        markets = kept.filter(pl.col("n_configurations") > 0)["market"]
+        named = [key.market] if key.market in markets else markets
+        return list(zip(*(self.of(replace(key, market=market)) for market in named), strict=True))
 
 
 def common_folds(runs: Sequence[Run]) -> tuple[int, tuple[int, ...]]:
@@ -230,19 +262,40 @@ def _overlap(a: Sample, b: Sample) -> pl.DataFrame:
     return pl.DataFrame([row], schema=_OVERLAP, orient="row")
 
 
+def _shared_names(a: Sample, b: Sample, rows: pl.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the click and editorial metrics that both have, and that are compared."""
+    of_clicks, of_editorial = rows["click_metric"], rows["editorial_metric"]
+    return (
+        [name for name in a.click_names if name in b.click_names and name in of_clicks],
+        [name for name in a.editorial_names if name in b.editorial_names and name in of_editorial],
+    )
+
+
+def _within_again(
+    key: SampleKey, pairs: Sequence[tuple[tuple[Sample, ...], ...]], rows: pl.DataFrame
+) -> Iterator[pl.DataFrame]:
+    """Yield the changes of correlations within queries; each part is the samples of one market or of all."""
+    rows = rows.filter(table="within")
+    if rows.is_empty() or not pairs:
+        return
+    clicks, editorial = _shared_names(pairs[0][0][0], pairs[0][1][0], rows)
+    if not clicks or not editorial:
+        return
+    whole, *without = [
+        tuple([sample.narrowed(clicks, editorial) for sample in part] for part in pair) for pair in pairs
+    ]
+    changes = within_changes(whole[0], whole[1], [(a, b) for a, b in without])
+    place = {"table": "within", **key.columns, "split": EVERY, "class": EVERY}
+    yield _tested_again(place, pairs_of(clicks, editorial), changes, len(without))
+
+
 def _again(pairs: Sequence[tuple[Sample, ...]], rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yield the changes of one market, depth and judge, computed from configurations, for all tables.
+    """Yield the changes of one market, depth and judge, computed from configurations, for its own tables.
 
     `pairs` are the samples of both runs, first whole, then without each fold of users.
     """
     a, b = pairs[0]
-    clicks, editorial = (
-        [name for name in of_a if name in of_b and name in rows[column]]
-        for column, of_a, of_b in (
-            ("click_metric", a.click_names, b.click_names),
-            ("editorial_metric", a.editorial_names, b.editorial_names),
-        )
-    )
+    clicks, editorial = _shared_names(a, b, rows)
     folds = [tuple(sample.narrowed(clicks, editorial) for sample in pair) for pair in pairs]
     whole, *without = [(one, other) for one, other in folds]
     key = {**a.key.columns, "split": EVERY, "class": EVERY}
@@ -253,7 +306,7 @@ def _again(pairs: Sequence[tuple[Sample, ...]], rows: pl.DataFrame) -> Iterator[
     }
     yield _tested_again({"table": MEANS, **key}, one_of_both, mean_changes(*whole, without), len(without))
     if clicks and editorial:
-        for table, test in (("correlations", weighted_changes), ("differences", within_changes)):
+        for table, test in (("correlations", weighted_changes), ("differences", closed_form_changes)):
             yield _tested_again({"table": table, **key}, names, test(*whole, without), len(without))
 
 
@@ -309,9 +362,10 @@ def _floats(rows: pl.DataFrame, name: str) -> Floats:
 
 
 def _adjusted(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the family of each number, and Holm's p-values within it."""
+    """Add the family of each number, and p-values: Holm's within it, times the number of families."""
     named = rows.with_columns(
         family=pl.when(pl.col("split") != EVERY).then(pl.lit(BY_CLASS))
+        .when(pl.col("table") == "within").then(pl.lit(WITHIN_QUERIES))
         .when(pl.col("table") == "correlations").then(pl.lit(WEIGHTED))
         .when(pl.col("table") == "differences").then(pl.lit(CLOSED_FORMS))
         .when(pl.col("click_metric").is_null()).then(pl.lit(MEANS_OF_METRICS))
@@ -319,8 +373,9 @@ def _adjusted(rows: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
     p, adjusted = _floats(rows, "p_value"), np.full(rows.height, np.nan)
     family = named["family"].to_numpy()
+    parts = sum(np.isfinite(p[family == name]).any() for name in FAMILIES if name != BY_CLASS)
     for name in FAMILIES:
-        adjusted[family == name] = holm(p[family == name])
+        adjusted[family == name] = np.minimum(1, max(1, parts) * holm(p[family == name]))
     return named.with_columns(pl.Series("p_adjusted", adjusted).fill_nan(None))
 
 

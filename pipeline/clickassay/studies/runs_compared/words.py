@@ -9,6 +9,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.words import capital, count, listed, plural, visible
+from clickassay.report.verdict.words import spoken
 from clickassay.studies.runs_compared.compare import UNEVEN, RunComparison
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,
@@ -24,6 +25,7 @@ from clickassay.studies.runs_compared.numbers import (
     NO_VALUE,
     PLACE,
     WEIGHTED,
+    WITHIN_QUERIES,
 )
 from clickassay.studies.runs_compared.read import (
     INPUT,
@@ -70,13 +72,14 @@ def decision_sentence(diff: RunComparison) -> str:
     before, after = (_decision_words(decision) for decision in diff.decisions)
     if before == after:
         return f"The decision is the same: {after}."
-    return f"The decision has changed: {before} in A, {after} in B."
+    a, b = diff.names
+    return f"The decision has changed: {before} in {a}; {after} in {b}."
 
 
 def _decision_words(decision: Mapping[str, Any] | None) -> str:
     if decision is None:
         return _DECISIONS["cannot_decide"]
-    return _DECISIONS[decision["decision"]].format(subject=visible(decision["subject"] or ""))
+    return _DECISIONS[decision["decision"]].format(subject=spoken(visible(decision["subject"] or "")))
 
 
 def beyond_noise(diff: RunComparison) -> tuple[str, str]:
@@ -100,7 +103,7 @@ def beyond_noise(diff: RunComparison) -> tuple[str, str]:
 _SUBJECTS = {
     "metrics": [MEANS_OF_METRICS],
     "clicks": [MEANS_OF_CLICKS],
-    "correlations": [WEIGHTED, CLOSED_FORMS, BY_CLASS],
+    "correlations": [WITHIN_QUERIES, WEIGHTED, CLOSED_FORMS, BY_CLASS],
 }
 """Families of numbers by what they are about."""
 
@@ -127,7 +130,7 @@ def sentences(diff: RunComparison) -> Iterator[str]:
     """Yield what changed: a sentence for each family of numbers, and one on inputs and settings."""
     numbers = diff.numbers.filter(pl.col("status") != NO_VALUE)
     entries = [entry for entry in diff.entries if entry.status != SAME]
-    alone = _alone(numbers)
+    alone = _alone(numbers, diff.names)
     changed = capital(things(entries)) if entries else "No input, setting or version"
     moved = numbers.filter(pl.col("change").is_not_null() & (pl.col("change") != 0))
     if moved.is_empty() and alone:
@@ -169,6 +172,7 @@ def clearest(rows: pl.DataFrame) -> pl.DataFrame:
 _NOUNS = {
     MEANS_OF_METRICS: ("mean of editorial metrics", MEANS_OF_METRICS),
     MEANS_OF_CLICKS: ("mean of click metrics", MEANS_OF_CLICKS),
+    WITHIN_QUERIES: ("correlation within queries", WITHIN_QUERIES),
     WEIGHTED: ("weighted correlation", WEIGHTED),
     CLOSED_FORMS: ("closed-form correlation", "closed-form correlations"),
     BY_CLASS: ("correlation by class", BY_CLASS),
@@ -176,7 +180,15 @@ _NOUNS = {
 """What a number of a family is called, alone and in the plural."""
 
 
-def uneven_words(sizes: pl.DataFrame) -> str | None:
+def cautions_words(numbers: pl.DataFrame) -> Iterator[str]:
+    """Yield each caution of the numbers once, with how many have it, the most frequent first."""
+    known = numbers.filter(pl.col("caution").is_not_null())
+    counts = known["caution"].str.split("; ").explode().value_counts(sort=True)
+    for row in counts.sort("count", "caution", descending=[True, False]).iter_rows(named=True):
+        yield f"Caution for {plural(row['count'], 'number')}: {row['caution']}."
+
+
+def uneven_words(sizes: pl.DataFrame, names: tuple[str, str] = ("A", "B")) -> str | None:
     """Return a sentence where the runs differ in sessions per configuration; None where they do not.
 
     This difference alone changes correlations: with fewer sessions, chance clicks lower them.
@@ -185,6 +197,8 @@ def uneven_words(sizes: pl.DataFrame) -> str | None:
     ----------
     sizes
         As in `RunComparison`.
+    names
+        What the runs are called.
     """
     wide = sizes.pivot("quantity", index=SAMPLE_COLUMNS, values=["a", "b"])
     if not {"a_n_sessions", "b_n_sessions"} <= {*wide.columns}:
@@ -195,10 +209,10 @@ def uneven_words(sizes: pl.DataFrame) -> str | None:
     far = per.filter((pl.col("b") / pl.col("a")).log().abs() > np.log(UNEVEN)).sort("b", nulls_last=True)
     if far.is_empty():
         return None
-    a, b = far.row(0)
+    e_g = listed(f"{size:.3g} in {name}" for size, name in zip(far.row(0), names, strict=True))
     return (
-        f"Sessions per configuration differ, e.g. {a:.3g} in A and {b:.3g} in B. With fewer sessions, chance "
-        "clicks lower all correlations: such a change can be beyond noise though no metric changed."
+        f"Sessions per configuration differ, e.g. {e_g}. With fewer sessions, chance clicks lower all "
+        "correlations: such a change can be beyond noise though no metric changed."
     )
 
 
@@ -210,9 +224,10 @@ def _of_same(numbers: pl.DataFrame) -> str:
     return f"{every}{plural(same, 'number')} {'is' if same == 1 else 'are'} the same"
 
 
-def _alone(numbers: pl.DataFrame) -> str:
+def _alone(numbers: pl.DataFrame, names: tuple[str, str]) -> str:
     """Count the numbers that one run has alone."""
-    counts = {run: numbers.filter(status=status).height for run, status in (("A", ONLY_A), ("B", ONLY_B))}
+    of_status = zip(names, (ONLY_A, ONLY_B), strict=True)
+    counts = {run: numbers.filter(status=status).height for run, status in of_status}
     return "".join(f"; {plural(rows, 'number')} only in {run}" for run, rows in counts.items() if rows)
 
 
@@ -261,11 +276,18 @@ def place_words(row: Mapping[str, Any]) -> str:
     where = ", ".join([SampleKey.of(row).label, *of_class])
     if row["table"] == MEANS:
         return f"mean {row['editorial_metric'] or row['click_metric']} ({where})"
-    closed = "closed-form " if row["table"] == "differences" else ""
-    return f"the {closed}correlation of {row['editorial_metric']} with {row['click_metric']} ({where})"
+    what = _KINDS_OF_CORRELATION[row["table"]]
+    return f"the {what} of {row['editorial_metric']} with {row['click_metric']} ({where})"
 
 
-def alone_words(numbers: pl.DataFrame, status: str) -> str | None:
+_KINDS_OF_CORRELATION = {
+    "within": "correlation within queries",
+    "correlations": "correlation",
+    "differences": "closed-form correlation",
+}
+
+
+def alone_words(numbers: pl.DataFrame, status: str, names: tuple[str, str] = ("A", "B")) -> str | None:
     """Describe the numbers that only one run computed, e.g. ``6 numbers only in A: depth 10``; None if none.
 
     Parameters
@@ -274,6 +296,8 @@ def alone_words(numbers: pl.DataFrame, status: str) -> str | None:
         Rows of `RunComparison.numbers`.
     status
         `ONLY_A` or `ONLY_B`.
+    names
+        What the runs are called.
     """
     rows = numbers.filter(not_computed(status))
     others = numbers.filter(~not_computed(status))
@@ -286,7 +310,7 @@ def alone_words(numbers: pl.DataFrame, status: str) -> str | None:
             parts.append(f"{name.replace('_', ' ')} {listed(str(value) for value in values)}")
     parts = [part for part in parts if not part.endswith(f" {EVERY}")]
     what = f": {'; '.join(parts)}" if parts else ""
-    return f"{plural(rows.height, 'number')} {status}{what}"
+    return f"{plural(rows.height, 'number')} only in {names[status == ONLY_B]}{what}"
 
 
 def not_computed(status: str) -> pl.Expr:

@@ -29,12 +29,12 @@ def section_of(examples, named, **settings):
             "market": "m1",
             "query": query,
             "users_at_least": 9 if query in named else 0,
+            "query_group": None,
             "digest": digest_of("m1", query).removeprefix("query "),
         }
         for query in every
     ]
-    schema = {"market": pl.String, "query": pl.String, "users_at_least": pl.Int32, "digest": pl.String}
-    tables["queries"] = pl.DataFrame(rows, schema=schema)
+    tables["queries"] = contracts.RUN_QUERIES.canonical(pl.DataFrame(rows))
     tables["cascade_effects"] = contracts.CASCADE_EFFECTS.canonical(pl.DataFrame(examples))
     return cascade_effects_section(run_of(tables, **settings))
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from clickassay.core.contracts.run import RUN_QUERIES
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
 from clickassay.core.text.escape import terminal
@@ -207,6 +208,7 @@ def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path
     counts = [("north", query, 5 if query in enough else 4) for query in names.values() if users == "some"]
     schema = {"market": pl.String, "query": pl.String, "users_at_least": pl.Int32}
     queries = with_digests(pl.DataFrame(counts, schema=schema, orient="row"))
+    queries = RUN_QUERIES.canonical(queries.with_columns(query_group=None))
     only = {"market": "north", "depth": 5}
     folder = copied_run(
         tmp_path / "run",

@@ -9,12 +9,13 @@ from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
 from clickassay.studies.runs_compared.noise import (
+    closed_form_changes,
     from_intervals,
     mean_changes,
     mean_intervals,
     weighted_changes,
-    within_changes,
 )
+from clickassay.studies.runs_compared.noise import within_changes as changes_within
 from support.runs.given_sample import sample_of
 
 # ---- noise ------------------------------------------------------------------------------------
@@ -56,6 +57,33 @@ def closed_form(sample, kept, click, editorial):
     return total[0, 1] / math.sqrt(total[0, 0] * total[1, 1])
 
 
+def within_changes(a, b, folds=()):
+    """As the others take it: one market."""
+    return changes_within([a], [b], [([one], [other]) for one, other in folds])
+
+
+def within(sample, kept, click, editorial):
+    """Sums of n/(n + 4) times deviations from the means of a query, in plain loops (method 8.1)."""
+    sums = np.zeros((2, 2))
+    for query in range(len(sample.queries)):
+        rows = np.flatnonzero(kept & (sample.query_index == query))
+        weights = [sample.sessions[row] / (sample.sessions[row] + 4) for row in rows]
+        values = [(sample.click_values[row, click], sample.editorial_values[row, editorial]) for row in rows]
+        for weight, pair in zip(weights, values, strict=True):
+            means = [
+                math.fsum(w * value[k] for w, value in zip(weights, values, strict=True)) / math.fsum(weights)
+                for k in (0, 1)
+            ]
+            left = np.array(pair) - means
+            sums += weight * np.outer(left, left)
+    return sums[0, 1] / math.sqrt(sums[0, 0] * sums[1, 1])
+
+
+def in_two_lists(sample):
+    """The queries with two lists or more: others say nothing within queries."""
+    return {name for place, name in enumerate(sample.queries) if (sample.query_index == place).sum() >= 2}
+
+
 def kept_without(sample, query):
     """The rows of a sample without a query that it may have."""
     place = sample.queries.index(query) if query in sample.queries else -1
@@ -69,7 +97,8 @@ def looped(a, b, statistic, click, editorial):
         in_a, in_b = (statistic(sample, kept_without(sample, query), click, editorial) for sample in (a, b))
         return in_b - in_a
 
-    queries = sorted(set(a.queries) | set(b.queries))
+    units = in_two_lists if statistic is within else (lambda sample: set(sample.queries))
+    queries = sorted(units(a) | units(b))
     values = [change_without(query) for query in queries]
     mean = math.fsum(values) / len(values)
     squares = [(value - mean) ** 2 for value in values]
@@ -83,7 +112,10 @@ def looped(a, b, statistic, click, editorial):
     [((0, 40), (0, 40)), ((0, 40), (100, 130)), ((0, 40), (20, 70))],
     ids=["the same queries", "other queries", "some queries in both"],
 )
-@pytest.mark.parametrize(("test", "statistic"), [(weighted_changes, weighted), (within_changes, closed_form)])
+@pytest.mark.parametrize(
+    ("test", "statistic"),
+    [(weighted_changes, weighted), (closed_form_changes, closed_form), (within_changes, within)],
+)
 def test_a_change_is_tested_as_by_a_loop_over_the_queries_of_both_runs(test, statistic, of_a, of_b):
     a, b = random_sample(1, names(*of_a)), random_sample(2, names(*of_b))
     found = test(a, b)
@@ -112,6 +144,22 @@ def test_errors_of_runs_without_a_common_query_add_up_and_cancel_for_clicks_that
     assert paired < 0.01 * apart
     widths = [found.high[0] - found.low[0] for found in (weighted_changes(a, b), weighted_changes(a, near))]
     assert widths[1] < 0.01 * widths[0]
+
+
+def test_all_markets_together_are_the_sum_over_their_queries_and_a_group_of_queries_is_one_unit():
+    a, b = random_sample(7, names(0, 40)), random_sample(8, names(10, 50))
+    other = random_sample(9, names(60, 90))  # no query in both: markets together are as if it were one
+    together = changes_within([a, other], [b, other])
+    np.testing.assert_allclose(together.b, changes_within([other, b], [other, b]).b)
+    apart = changes_within([a], [b])
+    assert (together.high - together.low < apart.high - apart.low).all()  # the other market has not changed
+    grouped = [
+        dataclasses.replace(one, units=tuple(f"group {int(name[1:]) // 4}" for name in one.queries))
+        for one in (a, b)
+    ]
+    of_groups = changes_within(grouped[:1], grouped[1:])
+    np.testing.assert_allclose(of_groups.b, apart.b, rtol=1e-12)
+    assert (of_groups.low != apart.low).all()
 
 
 # ---- users ------------------------------------------------------------------------------------
@@ -168,6 +216,8 @@ def variance_with_users(a, b, statistic, place, folds, *, times=4):
         return values[-1] - (values[0] if a else 0)
 
     whole, queries = change(), sorted({row[0] for row in (*a, *b)})
+    if statistic is within:
+        queries = sorted(in_two_lists(sample_from(a)) | in_two_lists(sample_from(b)))
     by_query = np.array([change(lambda row, q=query: row[0] == q) for query in queries])
     by_fold = np.array([change(lambda row, f=fold: row[2] == f) for fold in range(folds)])
     cells = np.array(
@@ -194,7 +244,8 @@ def variance_with_users(a, b, statistic, place, folds, *, times=4):
     ("test", "statistic", "places"),
     [
         (weighted_changes, weighted, [(0, 0), (0, 1)]),
-        (within_changes, closed_form, [(0, 0), (0, 1)]),
+        (closed_form_changes, closed_form, [(0, 0), (0, 1)]),
+        (within_changes, within, [(0, 0), (0, 1)]),
         (mean_changes, mean_of, [(0, None), (0, 0), (0, 1)]),
     ],
 )
@@ -233,7 +284,7 @@ def test_a_mean_of_one_run_has_the_interval_of_a_loop_over_queries_folds_and_bot
 
 def test_a_sample_has_not_changed_from_itself():
     sample = random_sample(6, names(0, 30))
-    for test in (weighted_changes, within_changes, mean_changes):
+    for test in (weighted_changes, closed_form_changes, within_changes, mean_changes):
         found = test(sample, sample)
         for values, expected in ((found.low, 0), (found.high, 0), (found.p, 1)):
             np.testing.assert_array_equal(values, np.full(4, expected))

@@ -48,7 +48,7 @@ def page(report):
     return Page(comparison_html(report))
 
 
-SAME_DECISION = "The decision is the same: MeanGrade@1 alone does as well."
+SAME_DECISION = "The decision is the same: the grade of the first result alone does as well."
 
 
 def sections(report):
@@ -67,7 +67,7 @@ def test_the_title_says_what_changed_beyond_noise_and_the_lead_what_did_not(foun
     said = " and ".join(word for word, height in sides.items() if height)
     assert said
     assert f"metrics {said}" in report.title
-    assert ", SS fell, correlations rose and fell" in report.title  # SS uses the grades
+    assert ", SS fell, correlations fell" in report.title  # SS uses the grades
     assert report.lead == decision_sentence(found)
     assert report.lead.startswith("The decision has changed: ")
     assert " ".join(report.sentences) == headline(found)
@@ -140,11 +140,12 @@ def test_tables_have_every_number_of_the_comparison(found, report):
 
 def test_pictures_show_the_headline_sample_on_one_scale_each(found, report):
     figures = {figure.name: figure for section in report.sections for figure in section.figures}
-    assert set(figures) == {"means", "click-means", "correlations"}
+    assert set(figures) == {"means", "click-means", "within", "correlations"}
     north = found.numbers.filter(market="north", family="means of editorial metrics")
     names = {row["name"] for row in figures["means"].drawing.rows}
     assert names == {name for name in north["editorial_metric"] if is_share(name)}
     assert names.isdisjoint({"DCG", "MeanGrade", "MeanGrade@1"})
+    assert figures["within"].title == "Within queries, with MeanRR, depth 5"
     assert figures["correlations"].title == "Correlation with MeanRR, market north, depth 5"
     for figure in figures.values():
         assert re.search(r", in run A and in run B: .*\.$", figure.alt)
@@ -168,7 +169,7 @@ def test_the_page_is_well_formed_self_contained_and_links_to_its_own_parts(page,
     assert addresses == []
     assert [page.tags.count(tag) for tag in ("img", "link", "script")] == [0, 0, 2]
     charts = [found for found in page.attributes if found == ("div", "role", "img")]
-    assert len(charts) == 3
+    assert len(charts) == 4
     assert ("meta", "content", "clickassay diff") in page.attributes
     for text in (report.title, *report.sentences):
         assert text in "".join(page.seen).replace("\xa0", " ")

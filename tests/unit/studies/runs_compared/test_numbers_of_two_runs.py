@@ -33,7 +33,8 @@ from support.runs.sample_run import sample
 def test_the_committed_run_does_not_differ_from_itself():
     diff = compare_runs(sample(), sample(), DiffOptions(splits=True))
     rows = sum(
-        pl.read_parquet(sample() / f"{name}.parquet").height for name in ("correlations", "differences")
+        pl.read_parquet(sample() / f"{name}.parquet").height
+        for name in ("correlations", "differences", "within")
     )
     assert diff.numbers.filter(pl.col("table") != "means").height == rows
     assert set(diff.numbers["status"]) <= {"same", "no value"}
@@ -44,11 +45,12 @@ def test_the_committed_run_does_not_differ_from_itself():
 
 def test_every_number_of_both_runs_stands_beside_the_other_with_its_change(halves):
     diff = compare_runs(*halves)
-    for table, value in (("correlations", "correlation"), ("differences", "exact")):
+    values = {"correlations": "correlation", "differences": "exact", "within": "correlation"}
+    for table, value in values.items():
         stated = []
         for run in halves:
             rows = pl.read_parquet(run / f"{table}.parquet")
-            rows = rows.filter(pl.col("split") == "all") if table == "correlations" else rows
+            rows = rows.filter(pl.col("split") == "all") if table != "differences" else rows
             stated.append({row[:5]: row[5] for row in rows.select(*COLUMNS, value).iter_rows()})
         found = diff.numbers.filter(table=table)
         assert found.height == len(stated[0])
@@ -101,10 +103,14 @@ def test_runs_of_16_and_of_2_folds_are_compared_by_the_2_that_both_have(halves, 
     assert set(alone["tested_by"]) == {"queries left out"}
 
 
-@pytest.mark.parametrize("table", ["correlations", "differences"])
-def test_p_values_are_adjusted_over_all_rows_of_their_table(halves, table):
+FAMILIES = 5
+"""Means of metrics and of clicks, correlations within queries and over all, closed forms."""
+
+
+@pytest.mark.parametrize("table", ["within", "correlations", "differences"])
+def test_p_values_are_adjusted_over_all_rows_of_their_table_and_for_all_tables(halves, table):
     rows = compare_runs(*halves).numbers.filter(table=table)
-    expected = multipletests(rows["p_value"].to_numpy(), method="holm")[1]
+    expected = np.minimum(1, FAMILIES * multipletests(rows["p_value"].to_numpy(), method="holm")[1])
     np.testing.assert_allclose(rows["p_adjusted"].to_numpy(), expected, rtol=1e-12)
     assert (rows["status"] == "beyond noise").to_list() == [p < 0.05 for p in expected]
 
@@ -190,7 +196,7 @@ def test_means_are_those_over_sessions_and_families_are_adjusted_each_by_itself(
     assert means.height == 7 + 11
     for family in ("means of editorial metrics", "means of click metrics"):
         own = diff.numbers.filter(family=family)
-        expected = multipletests(own["p_value"].to_numpy(), method="holm")[1]
+        expected = np.minimum(1, FAMILIES * multipletests(own["p_value"].to_numpy(), method="holm")[1])
         np.testing.assert_allclose(own["p_adjusted"].to_numpy(), expected, rtol=1e-12)
 
 
@@ -253,8 +259,11 @@ def test_another_depth_has_nothing_to_compare_with(whole, tmp_path):
     other = made(tmp_path / "three", depth=(3,))
     diff = compare_runs(whole, other, DiffOptions(metrics=("ERR",), click_metrics=("UCTR",)))
     assert set(diff.numbers["status"]) == {"only in A", "only in B"}
-    # in two markets: the means of ERR and UCTR, their correlation and its closed form
-    assert alone_words(diff.numbers, "only in A") == "8 numbers only in A: depth 5"
+    # in two markets: the means of ERR and UCTR, their correlation, its closed form, and within queries, as
+    # for both together
+    assert alone_words(diff.numbers, "only in A") == "11 numbers only in A: depth 5"
+    a, b = diff.names
     assert headline(diff) == (
-        "The setting depth changed; no number is in both runs; 8 numbers only in A; 8 numbers only in B."
+        f"The setting depth changed; no number is in both runs; 11 numbers only in {a}; 11 numbers only in "
+        f"{b}."
     )

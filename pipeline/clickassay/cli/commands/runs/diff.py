@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clickassay.studies.runs_compared.numbers import DiffOptions
     from clickassay.studies.runs_compared.watch import Watch
 
-MOST_FINDINGS = 20
+MOST_FINDINGS = 5
 """Findings that are spelled out."""
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN_A", help="The run before, or to compare with.")]

@@ -34,6 +34,7 @@ from clickassay.studies.runs_compared.report.sections import (
     correlations_section,
     means_section,
     order_section,
+    within_section,
 )
 from clickassay.studies.runs_compared.words import beyond_noise, decision_sentence, sentences
 
@@ -86,11 +87,14 @@ def build_comparison(comparison: RunComparison, command: str) -> ComparisonRepor
     sections = (
         asked_section(comparison),
         means_section(numbers, key),
+        within_section(numbers, key, click),
         correlations_section(numbers, key, click),
         order_section(comparison),
         closed_forms_section(numbers),
     )
-    runs = (("Run A", visible(comparison.a, limit=400)), ("Run B", visible(comparison.b, limit=400)))
+    folders = (visible(folder, limit=400) for folder in (comparison.a, comparison.b))
+    named = (f"Run {letter}: {name}" for letter, name in zip("AB", comparison.names, strict=True))
+    runs = tuple(zip(named, folders, strict=True))
     title, rest = beyond_noise(comparison)
     return ComparisonReport(
         title,

@@ -26,6 +26,7 @@ from clickassay.studies.runs_compared.numbers import (
     MEANS_OF_CLICKS,
     MEANS_OF_METRICS,
     WEIGHTED,
+    WITHIN_QUERIES,
 )
 from clickassay.studies.runs_compared.read import SAME, RecordedPair
 from clickassay.studies.runs_compared.words import clearest, things, uneven_words
@@ -106,7 +107,7 @@ def asked_section(comparison: RunComparison) -> Section:
         f"{capital(things(differ))} changed." if differ else "Inputs, settings and versions are the same.",
         *([f"Inputs that are the same: {listed(same)}."] if same and differ else []),
         *(["Queries, configurations, sessions and coverage are the same."] if resized.is_empty() else []),
-        *filter(None, [uneven_words(comparison.sizes)]),
+        *filter(None, [uneven_words(comparison.sizes, comparison.names)]),
         *_overlap(comparison),
     )
     tables = (_entries_table(differ), _sizes_table(comparison.sizes, resized))
@@ -178,6 +179,22 @@ def means_section(numbers: pl.DataFrame, key: SampleKey) -> Section:
         numbers_table("click-means", "Means of click metrics", clicks),
     ]
     return _section("means", "Means of metrics and clicks", reading, tables, tuple(means_figures(both, key)))
+
+
+def within_section(numbers: pl.DataFrame, key: SampleKey, click: str) -> Section:
+    """Return the correlations within queries, with a picture of all markets together."""
+    rows = numbers.filter(family=WITHIN_QUERIES)
+    together = replace(key, market=EVERY)
+    shown = together if together.rows(rows).height else key
+    reading = (
+        "Of two lists for a query, does a metric prefer the list that users prefer?",
+        f"The picture shows those with {visible(click)}; the table has all.",
+    )
+    drawn = _changes(shown.rows(rows).filter(click_metric=click), "editorial_metric")
+    title, axis = f"Within queries, with {visible(click)}, {shown.label}", "Correlation within queries"
+    figures = tuple(_figure("within", title, f"{axis} with {visible(click)}", drawn, "within"))
+    tables = [numbers_table("within", "Correlations within queries", rows)]
+    return _section("within", "Comparing two rankings", reading, tables, figures)
 
 
 def correlations_section(numbers: pl.DataFrame, key: SampleKey, click: str) -> Section:

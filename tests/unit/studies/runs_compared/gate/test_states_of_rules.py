@@ -305,10 +305,10 @@ def test_a_run_whose_metric_fell_beyond_noise_is_worse_and_not_the_other_way_rou
     assert ("correlations", "ERR", "MeanRR") in names
     assert all(row["change"] < 0 and row["p_adjusted"] < 0.05 for row in found.changes)
     assert found.found.high < 0
-    assert " of 4 numbers fell beyond noise or are gone; the clearest: " in found.reason
+    assert " of 5 numbers fell beyond noise or are gone; the clearest: " in found.reason
     back = outcome(whole, f"not worse than {worse} in ERR, MeanRR")
     assert (back.state, back.changes) == ("holds", ())
-    assert back.reason.startswith("none of 4 numbers fell")
+    assert back.reason.startswith("none of 5 numbers fell")
 
 
 def test_a_fall_that_may_lie_within_the_margin_breaks_nothing(whole, worse):
@@ -322,12 +322,12 @@ def test_a_fall_that_may_lie_within_the_margin_breaks_nothing(whole, worse):
 
 
 def test_what_is_compared_is_narrowed_by_names_and_sample(whole, worse):
-    # 11 means of metrics, 7 of click metrics, 77 correlations, 77 closed forms
-    assert " of 172 numbers " in outcome(whole, f"not worse than {worse}").reason
-    # 3 means, 2 correlations, 2 closed forms
+    # 11 means of metrics, 7 of click metrics, 77 correlations within queries, 77 over all, 77 closed forms
+    assert " of 249 numbers " in outcome(whole, f"not worse than {worse}").reason
+    # 3 means, 2 correlations within queries and 2 over all, 2 closed forms
     narrowed = outcome(whole, f"not worse than {worse} in ERR, AP, UCTR for market south")
     assert (narrowed.sample, narrowed.state) == (SampleKey("south", 5, "all"), "holds")
-    assert narrowed.reason.startswith("none of 7 numbers fell")
+    assert narrowed.reason.startswith("none of 9 numbers fell")
 
 
 def test_what_is_gone_breaks_the_rule(whole, tmp_path):
@@ -352,7 +352,7 @@ def test_a_fall_that_cannot_be_tested_leaves_it_undecided(whole, tmp_path):
         changed_table(whole, tmp_path / "low", "correlations", lowered), f"not worse than {whole}"
     )
     assert found.state == "undecided"
-    assert "1 of 172 numbers fell and could not be tested" in found.reason
+    assert "1 of 249 numbers fell and could not be tested" in found.reason
 
 
 @pytest.mark.parametrize(
