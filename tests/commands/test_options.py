@@ -40,6 +40,7 @@ NARROWER = {
     "click_metric": {"audit", "diff", "learn", "power"},
     "click_models": {"clicks compare"},
     "max_grade": {"import judgments"},
+    "question": {"power"},
     "conflicts": {"import judgments"},
 }
 """Options with the name and meaning of a setting that choose from a run, or have another default."""

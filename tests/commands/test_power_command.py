@@ -39,10 +39,12 @@ def test_it_tells_queries_and_sessions_for_four_lengths_of_the_log(run):
     for numbers in (queries, fewest, most):
         assert list(numbers) == sorted(numbers, reverse=True)
     assert all(low <= number <= high for number, low, high in zip(queries, fewest, most, strict=True))
-    statistics = pl.read_parquet(run / "statistics.parquet").sort("n_sessions").row(-1, named=True)
-    ratio = statistics["n_configurations"] / statistics["n_queries"]
+    lists = pl.read_parquet(run / "configurations.parquet")
+    several = lists.filter(pl.len().over("market", "query") >= 2)
+    judged = several["query"].n_unique()  # in any market
+    ratio = several.height / judged
     assert rows[1][3] == pytest.approx(ratio * queries[1], abs=ratio + 1)
-    assert f"{statistics['n_queries']:,} queries" in said
+    assert f"depth 5: {judged:,} queries with two judged lists, {several.height:,} configurations" in said
     assert "The difference of the pilot is uncertain" not in said
 
 
@@ -69,25 +71,44 @@ def test_a_small_pilot_and_a_small_plan_have_cautions(tmp_path):
     assert "Judge at least 50 queries: with fewer, intervals have a caution." in said
 
 
-def test_the_report_and_power_give_one_number_of_queries_for_one_difference(run):
-    found = json.loads(tiny.inside("power", run, "--pair", "AP,ERR", "--json").out)
-    row = (
-        pl.read_parquet(run / "comparisons.parquet")
-        .filter(click_metric="MeanRR", metric_a="AP", metric_b="ERR", market=found["market"])
-        .filter(depth=found["depth"])
-        .row(0, named=True)
-    )
+def difference_in(run, table, market):
+    rows = pl.read_parquet(run / f"{table}.parquet")
+    own = rows.filter(click_metric="MeanRR", metric_a="AP", metric_b="ERR", market=market, depth=5)
+    return own.row(0, named=True)
+
+
+ASKED = [
+    ((), "within_comparisons", "all"),
+    (("--market", "south"), "within_comparisons", "south"),
+    (("--question", "queries"), "comparisons", "north"),
+]
+"""Options, and the table and market whose difference they are about."""
+
+
+@pytest.mark.parametrize(("options", "table", "market"), ASKED)
+def test_power_says_somewhat_more_than_the_number_that_the_report_calls_the_least(
+    run, options, table, market
+):
+    found = json.loads(tiny.inside("power", run, "--pair", "AP,ERR", *options, "--json").out)
+    row = difference_in(run, table, market)
+    assert (found["market"], found["pilot"]["difference"]) == (market, pytest.approx(row["difference"]))
+    assert found["question"] == ("queries" if options[:1] == ("--question",) else "rankings")
     (same,) = (need for need in found["required"] if need["factor"] == 1)
-    assert same["queries"] == row["queries_needed"]
+    assert row["queries_needed"] <= same["queries"] <= 2 * row["queries_needed"]
+    assert same["fewest"] < row["queries_needed"] < same["most"]
+    assert found["pilot"]["queries"] == row["n_queries"]
 
 
-def test_without_a_difference_that_of_the_run_is_taken(run):
-    row = (
-        pl.read_parquet(run / "comparisons.parquet")
-        .filter(click_metric="MeanRR", metric_a="AP", metric_b="ERR", market="north")
-        .row(0, named=True)
-    )
-    said = tiny.inside("power", run, "--pair", "AP,ERR").out
+def test_uneven_sessions_are_said_where_they_matter(run):
+    told = "Other queries can need far more: sessions are spread unevenly over the pilot's queries."
+    assert told in tiny.inside("power", run, "--pair", "AP,ERR", "--question", "queries").out
+    assert told not in tiny.inside("power", run, "--pair", "AP,ERR").out  # weights are bounded
+
+
+@pytest.mark.parametrize(("options", "table", "market"), ASKED)
+def test_without_a_difference_that_of_the_run_is_taken(run, options, table, market):
+    row = difference_in(run, table, market)
+    said = tiny.inside("power", run, "--pair", "AP,ERR", *options).out
     assert row["difference"] < 0
     assert f"is {-row['difference']:.3f} below that of ERR" in said
     assert f"To detect a difference of {-row['difference']:.3g} " in said

@@ -43,6 +43,25 @@ def test_the_method_states_the_figures_of_the_committed_result(table):
     assert stated[12] == f"{100 * with_a_best(table)['best_among'].min():.1f}"
 
 
+def test_the_method_states_the_power_that_other_queries_have():
+    table = pl.read_csv(ROOT / "reports" / "calibration" / "promised_power.csv")
+    text = " ".join((ROOT / "docs/explanation/method.md").read_text(encoding="utf-8").split())
+    (stated,) = re.findall(
+        r"In six kinds of logs.*? pilots of 60 to 1,000 queries, .*? 80 % gave other queries .*?"
+        r"([\d.]+) to ([\d.]+) % within queries; over all queries ([\d.]+) to ([\d.]+) % where sessions per "
+        r"query are lognormal, ([\d.]+) to ([\d.]+) % where they follow a Pareto law, which",
+        text,
+    )
+    is_within, is_heavy = pl.col("correlation") == "within queries", pl.col("log").str.starts_with("Pareto")
+    parts = [table.filter(kept) for kept in (is_within, ~is_within & ~is_heavy, ~is_within & is_heavy)]
+    ends = [100 * end for part in parts for end in (part["power"].min(), part["power"].max())]
+    assert list(stated) == [f"{end:.1f}" for end in ends]
+    assert table.height == 6 * 2 * 3
+    assert parts[0]["power"].is_between(0.7, 0.9).all()
+    assert (parts[2]["said"] > 0.65).all()
+    assert (table["power"] >= table["power_by_estimate"]).all()
+
+
 def with_a_best(table):
     """Logs in which a metric truly predicts clicks."""
     return table.filter(~pl.col("log").is_in(["null", "reversed"]))

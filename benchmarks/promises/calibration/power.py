@@ -14,6 +14,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Floats, Integers, Sample, SampleKey
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings, load_settings
+from clickassay.correlation.comparisons import queries_needed
 from clickassay.correlation.uncertainty.power import Pilot, pilot_of, required_sizes
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.analyse import analyse
@@ -147,12 +148,17 @@ def measures(sample: Sample) -> Measured:
 def promises(thin: Measured, whole: Measured, factor: int) -> Iterator[dict[str, object]]:
     """Yield what a thin log promises of one that is `factor` times as long, as parts of its own need."""
     for key, (pilot, variance) in thin.items():
-        now, longer = required_sizes(pilot, SMALL, (1.0, float(factor)), alpha=0.05, power=0.8)
+        wanted, one = np.array([[SMALL]]), np.array([1])
+        now = queries_needed(wanted, pilot.spread, pilot.queries, tests=one, power=0.8).item()
+        (longer,) = required_sizes(pilot, SMALL, (float(factor),), alpha=0.05, power=0.8)
+        noise = min(1.0, pilot.noise)
         yield {
             "key": "|".join(key),
             "sessions": pilot.sessions / pilot.queries,
-            "noise": min(1.0, pilot.noise),
-            **{name: getattr(longer, name) / now.queries for name in ("queries", "fewest", "most")},
+            "noise": noise,
+            "queries": 1 - noise * (1 - 1 / factor),  # were the error of the pilot the true one
+            "fewest": longer.fewest / now,
+            "most": longer.most / now,
             "pilot": variance,
             "needed": whole[key][1],
         }

@@ -98,7 +98,7 @@ def within_comparisons(place: QueryGroups) -> pl.DataFrame:
     a, b = _pairs(place)
     values = place.correlations(contributions.sum(axis=0))
     difference = no_rounding(values[:, a] - values[:, b])
-    spread = _spread(contributions, difference, (a, b), place.correlations)
+    spread = within_spread(place, difference, (a, b))
     return WITHIN_COMPARISONS.canonical(_rows(place, difference, spread))
 
 
@@ -221,6 +221,11 @@ def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_ed
         pairs,
         lambda sums: centred_sums(sums, len(difference), n_editorial, scale).correlations,
     )
+
+
+def within_spread(place: QueryGroups, difference: Floats, pairs: Pairs) -> Spread:
+    """Return the spread of differences of two correlations within queries; see `difference_spread`."""
+    return _spread(place.groups.by_unit(place.classes[EVERY, EVERY]), difference, pairs, place.correlations)
 
 
 def _spread(

@@ -1,22 +1,49 @@
-"""The queries that move a correlation most: rows of contracts.correlation.INFLUENCE (method 7.4)."""
+"""The queries that move a correlation most (method 7.4).
 
-from collections.abc import Callable
+Rows of contracts.correlation.INFLUENCE and WITHIN_INFLUENCE. Where queries have groups, a group is left out
+at once, and its query with most sessions stands for it.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from clickassay.core.contracts.correlation import INFLUENCE
-from clickassay.core.records import Floats, Integers, Sample, pairs_of
+from clickassay.core.contracts.correlation import INFLUENCE, WITHIN_INFLUENCE
+from clickassay.core.records import Floats, Integers, NamedMetrics, Sample, pairs_of
 from clickassay.correlation.tables import with_sample_columns
 from clickassay.correlation.uncertainty.jackknife import left_out, no_rounding
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, sample_moments
+from clickassay.correlation.within import QueryGroups
 
 MAX_QUERIES = 5
 """Queries of each side that are named."""
 
 SIDES = {"raises": 1.0, "lowers": -1.0}
 """What a query does to a correlation, and the sign that sorts the largest such changes first."""
+
+
+@dataclass(frozen=True)
+class _Units:
+    """The U units that are left out.
+
+    Attributes
+    ----------
+    queries
+        The query that stands for each unit, and its market.
+    sessions
+        (U,) sessions.
+    sums
+        (U, K) additive sums of each.
+    statistic
+        Turns (..., K) sums into (..., P) correlations of all pairs of metrics.
+    """
+
+    queries: Sequence[tuple[str, str]]
+    sessions: Integers
+    sums: Floats
+    statistic: Callable[[Floats], Floats]
 
 
 def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
@@ -39,9 +66,53 @@ def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
         return INFLUENCE.empty()
     moments = sample_moments(sample) if moments is None else moments
     sessions = np.add.reduceat(sample.sessions, sample.starts)
-    sides, squares = _influential(sample, moments)
-    rows = pl.concat(_side_rows(sample, moments, sessions, side, squares) for side in sides)
-    return INFLUENCE.canonical(with_sample_columns(sample, rows))
+    names = sample.queries if sample.units is None else sample.units
+    queries = [(sample.key.market, query) for query in sample.queries]
+    sums = sample.by_unit(moments)
+    units = _units(names, queries, sessions, sums, _correlations_of(sample, sums))
+    return INFLUENCE.canonical(_rows(sample, units).drop("query_market"))
+
+
+def within_influence(place: QueryGroups) -> pl.DataFrame:
+    """Find the queries whose removal moves each correlation within queries most.
+
+    Returns
+    -------
+    Rows of contracts.correlation.WITHIN_INFLUENCE; otherwise as `influence`.
+    """
+    groups = place.groups
+    sums = groups.by_unit(np.ones(len(groups.units), np.bool_))
+    if len(sums) < 2:
+        return WITHIN_INFLUENCE.empty()
+
+    def statistic(part: Floats) -> Floats:
+        return place.correlations(part).reshape(*part.shape[:-1], -1)
+
+    units = _units(groups.units, groups.queries, groups.n_sessions, sums, statistic)
+    return WITHIN_INFLUENCE.canonical(_rows(place, units))
+
+
+def _units(
+    names: Sequence[str],
+    queries: Sequence[tuple[str, str]],
+    sessions: Integers,
+    sums: Floats,
+    statistic: Callable[[Floats], Floats],
+) -> _Units:
+    """Return the units, sorted by name, of (market, query) with their units' names and sessions."""
+    rows = pl.DataFrame({"unit": names, "sessions": sessions}).with_row_index("row")
+    by_unit = rows.group_by("unit").agg(
+        pl.col("sessions").sum(),
+        pl.col("row").sort_by("sessions", descending=True, maintain_order=True).first(),
+    )
+    ordered = by_unit.sort("unit")
+    return _Units([queries[row] for row in ordered["row"]], ordered["sessions"].to_numpy(), sums, statistic)
+
+
+def _rows(named: NamedMetrics, units: _Units) -> pl.DataFrame:
+    sides, squares = _influential(units)
+    rows = pl.concat(_side_rows(named, units, side, squares) for side in sides)
+    return with_sample_columns(named, rows)
 
 
 @dataclass
@@ -72,15 +143,14 @@ class _Side:
         self.shifts = np.take_along_axis(self.shifts, order, axis=0)
 
 
-def _influential(sample: Sample, moments: Floats) -> tuple[tuple[_Side, ...], Floats]:
-    """Return the queries that change correlations most, by side, and (P,) sums of all squared changes."""
-    statistic = _correlations_of(sample, moments)
-    values = statistic(moments.sum(axis=0))
+def _influential(units: _Units) -> tuple[tuple[_Side, ...], Floats]:
+    """Return the units that change correlations most, by side, and (P,) sums of all squared changes."""
+    values = units.statistic(units.sums.sum(axis=0))
     none = np.empty((0, len(values)))
     sides = tuple(_Side(name, none.astype(np.int64), none) for name in SIDES)
     squares = np.zeros(len(values))
     first = 0
-    for removed in left_out(moments, statistic, at_once=QUERIES_AT_ONCE):
+    for removed in left_out(units.sums, units.statistic, at_once=QUERIES_AT_ONCE):
         changes = no_rounding(removed - values)
         squares += (changes**2).sum(axis=0)
         for side in sides:
@@ -89,27 +159,25 @@ def _influential(sample: Sample, moments: Floats) -> tuple[tuple[_Side, ...], Fl
     return sides, squares
 
 
-def _side_rows(
-    sample: Sample, moments: Floats, sessions: Integers, side: _Side, squares: Floats
-) -> pl.DataFrame:
+def _side_rows(named: NamedMetrics, units: _Units, side: _Side, squares: Floats) -> pl.DataFrame:
     """Return the rows of one side, pair of metrics by pair of metrics."""
-    statistic = _correlations_of(sample, moments)
     queries, shifts = side.queries.T, side.shifts.T
-    without = _removed(moments, moments[queries], statistic)
-    together = _removed(moments, np.cumsum(moments[queries], axis=1), statistic)
-    named = np.array(sample.queries, dtype=object)[queries]
-    pairs, each = pairs_of(sample.click_names, sample.editorial_names), queries.shape[1]
+    without = _removed(units, units.sums[queries])
+    together = _removed(units, np.cumsum(units.sums[queries], axis=1))
+    texts = [units.queries[int(place)] for place in queries.ravel()]
+    pairs, each = pairs_of(named.click_names, named.editorial_names), queries.shape[1]
     columns = {
         **{name: [metric for metric in metrics for _ in range(each)] for name, metrics in pairs.items()},
         "rank": np.tile(np.arange(1, each + 1, dtype=np.int32), len(queries)),
-        "query": named.ravel().tolist(),
-        "n_sessions": sessions[queries].ravel(),
+        "query": [query for _, query in texts],
+        "query_market": [market for market, _ in texts],
+        "n_sessions": units.sessions[queries].ravel(),
         "without": without.ravel(),
         "without_these": together.ravel(),
         "error_share": _shares(shifts, squares).ravel(),
     }
-    texts = dict.fromkeys(("click_metric", "editorial_metric", "query"), pl.String)
-    frame = pl.DataFrame(columns, schema_overrides=texts).with_columns(side=pl.lit(side.name))
+    forms = dict.fromkeys(("click_metric", "editorial_metric", "query", "query_market"), pl.String)
+    frame = pl.DataFrame(columns, schema_overrides=forms).with_columns(side=pl.lit(side.name))
     return frame.filter(pl.Series(shifts.ravel() < 0, dtype=pl.Boolean))
 
 
@@ -132,8 +200,8 @@ def _shares(shifts: Floats, squares: Floats) -> Floats:
     return shares
 
 
-def _removed(moments: Floats, removed: Floats, statistic: Callable[[Floats], Floats]) -> Floats:
+def _removed(units: _Units, removed: Floats) -> Floats:
     """Return (P, R) correlations of each pair without the (P, R, K) sums removed for it."""
-    values = statistic(moments.sum(axis=0) - removed)
+    values = units.statistic(units.sums.sum(axis=0) - removed)
     own: Floats = np.moveaxis(np.diagonal(values, axis1=0, axis2=2), -1, 0)
     return own

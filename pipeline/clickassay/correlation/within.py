@@ -31,8 +31,10 @@ class GroupSums:
     ----------
     units
         (G,) the unit of each group: the text of its query, or the name of its intent.
+    queries
+        (G,) the market and the text of the query of each.
     places
-        (G,) the place of that unit among all, sorted.
+        (G,) the place of its unit among all, sorted.
     n_lists, n_sessions
         (G,) lists of each group, and their sessions.
     values
@@ -40,6 +42,7 @@ class GroupSums:
     """
 
     units: tuple[str, ...]
+    queries: tuple[tuple[str, str], ...]
     places: Integers
     n_lists: Integers
     n_sessions: Integers
@@ -60,8 +63,12 @@ def joined(parts: Sequence[GroupSums]) -> GroupSums:
     """Return the groups of several markets together."""
     units = tuple(unit for part in parts for unit in part.units)
     counts = ("n_lists", "n_sessions", "values")
+    queries = tuple(query for part in parts for query in part.queries)
     return GroupSums(
-        units, _places(units), *(np.concatenate([getattr(one, of) for one in parts]) for of in counts)
+        units,
+        queries,
+        _places(units),
+        *(np.concatenate([getattr(one, of) for one in parts]) for of in counts),
     )
 
 
@@ -136,13 +143,27 @@ def group_sums(sample: Sample) -> tuple[GroupSums, Integers]:
     values = _sums(sample, rows, starts) if len(rows) else np.zeros((0, _width(sample)))
     names = sample.queries if sample.units is None else sample.units
     units = tuple(names[query] for query in queries)
-    return GroupSums(units, _places(units), sizes, n_sessions, values), queries
+    texts = tuple((sample.key.market, sample.queries[query]) for query in queries)
+    return GroupSums(units, texts, _places(units), sizes, n_sessions, values), queries
 
 
 def _width(sample: Sample) -> int:
     """Return K, the number of sums of a group."""
     n_clicks, n_editorial = len(sample.click_names), len(sample.editorial_names)
     return 3 * n_clicks + 2 * n_editorial + n_clicks * n_editorial + 3
+
+
+def group_deviations(sample: Sample) -> tuple[Integers, Floats, Floats, Floats]:
+    """Return sessions (n,), deviations (C, n) and (E, n) from the means of groups, and variances (C, n).
+
+    Of the n lists that are in a group.
+    """
+    counts = np.bincount(sample.query_index, minlength=len(sample.queries))
+    rows = np.flatnonzero(counts[sample.query_index] >= 2)
+    sizes = counts[counts >= 2]
+    starts, weights = np.cumsum(sizes) - sizes, precision_weights(sample.sessions[rows])
+    y, x = (_centred(one[rows].T, weights, starts) for one in (sample.click_values, sample.editorial_values))
+    return sample.sessions[rows], y, x, np.ascontiguousarray(sample.click_variances[rows].T)
 
 
 def _sums(sample: Sample, rows: Integers, starts: Integers) -> Floats:

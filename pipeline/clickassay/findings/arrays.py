@@ -1,10 +1,11 @@
 """The judged configurations of a sample of a run as arrays."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.records import Floats, Integers, Sample, SampleKey
 from clickassay.correlation.classes import with_units
@@ -40,6 +41,16 @@ def graded_sample(run: Run, key: SampleKey) -> GradedSample:
     _check_whole(run, rows, patterns, depth=key.depth)
     grades = _grades(rows, key)
     return GradedSample(_sample(run, key, rows, patterns, grades), grades)
+
+
+def market_samples(run: Run, key: SampleKey, *, together: bool) -> tuple[SampleKey, list[Sample]]:
+    """Return the sample of a key, or of all markets at its depth and judge, and the key of the whole."""
+    kept = run.tables["statistics"].filter(pl.col("n_configurations") > 0)
+    markets = kept.filter(depth=key.depth, judge=key.judge)["market"].sort()
+    if not together or len(markets) < 2:
+        return key, [graded_sample(run, key).sample]
+    samples = [graded_sample(run, replace(key, market=market)).sample for market in markets]
+    return replace(key, market=EVERY), samples
 
 
 def folds_of(run: Run) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from clickassay.core.contracts.correlation import (
     INFLUENCE,
     WITHIN,
     WITHIN_COMPARISONS,
+    WITHIN_INFLUENCE,
 )
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_QUERIES
@@ -24,7 +25,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.text.privacy import with_digests
 from clickassay.correlation.classes import groups_of, query_splits, with_unit, with_units
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
-from clickassay.correlation.influence import influence
+from clickassay.correlation.influence import influence, within_influence
 from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons
 from clickassay.correlation.judges.disagreements import judge_disagreements
 from clickassay.correlation.tables import correlations, differences, within
@@ -204,7 +205,8 @@ def _within(groups: Sequence[QueryGroups]) -> Frames:
     places = [
         place for own in by_judge.values() for place in (*own, *((all_markets(own),) if len(own) > 1 else ()))
     ]
-    tables = {WITHIN: map(within, places), WITHIN_COMPARISONS: map(within_comparisons, places)}
+    makers = {WITHIN: within, WITHIN_COMPARISONS: within_comparisons, WITHIN_INFLUENCE: within_influence}
+    tables = {form: map(maker, places) for form, maker in makers.items()}
     return {form.name: form.canonical(pl.concat([form.empty(), *rows])) for form, rows in tables.items()}
 
 

@@ -155,6 +155,7 @@ def run_tables(
     alike = {"ceiling": 0.9, "sign_agreement": 0.6}  # within queries nothing is else
     rows["within"] = [row | alike for row in rows.get("correlations", [])]
     rows["within_comparisons"] = rows.get("comparisons", [])
+    rows["within_influence"] = [row | {"query_market": row["market"]} for row in rows.get("influence", [])]
     return {
         table.name: table.canonical(framed(table, rows.get(table.name))) for table in contracts.ANALYSED_TABLES
     }

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from clickassay.core.contracts.correlation import INFLUENCE
-from clickassay.correlation.influence import MAX_QUERIES, influence
+from clickassay.correlation.classes import unsplit
+from clickassay.correlation.influence import MAX_QUERIES, influence, within_influence
+from clickassay.correlation.within import all_markets, query_groups
 from support.one_correlation import weighted_correlation
 
 
@@ -77,6 +79,77 @@ def test_a_query_without_which_there_is_no_correlation_ranks_first(make_sample):
     first = influence(replace(sample, editorial_values=editorial)).filter(side="raises", rank=1)
     assert first["query"].to_list() == [sample.queries[10]]
     assert first.select("without", "without_these", "error_share").row(0) == (None, None, None)
+
+
+# ---- groups of queries, and correlations within queries -----------------------------------------
+
+
+def grouped(sample, size):
+    """The sample whose queries are in groups of so many."""
+    return replace(sample, units=tuple(f"group {place // size:03}" for place in range(len(sample.queries))))
+
+
+def test_a_group_is_left_out_at_once_and_its_query_with_most_sessions_stands_for_it(make_sample):
+    sample = grouped(make_sample(4, queries=40, configurations=90), 4)
+    totals = np.bincount(sample.query_index, weights=sample.sessions)
+    groups = [sample.queries[first : first + 4] for first in range(0, 40, 4)]
+    whole = without(sample, [])
+    changes = {}
+    for place, group in enumerate(groups):
+        most = group[int(np.argmax(totals[4 * place : 4 * place + 4]))]
+        changes[most] = without(sample, group) - whole
+    rows = influence(sample).filter(click_metric="C0", editorial_metric="E0")
+    for side, sign in (("raises", 1), ("lowers", -1)):
+        expected = sorted(changes, key=lambda one: sign * changes[one])
+        expected = [query for query in expected if sign * changes[query] < 0][:MAX_QUERIES]
+        found = rows.filter(side=side).sort("rank")
+        assert found["query"].to_list() == expected
+        for query, value in found.select("query", "without").iter_rows():
+            assert value == pytest.approx(whole + changes[query], abs=1e-10)
+    assert rows["n_sessions"].max() > totals.max()  # of the whole group
+
+
+def correlation_within(samples, left_out):
+    """By plain loops over (market, query), without some of them (method 8.1); the first metrics."""
+    sums = np.zeros((2, 2))
+    for sample in samples:
+        for place, query in enumerate(sample.queries):
+            rows = sample.query_index == place
+            if (sample.key.market, query) in left_out or rows.sum() < 2:
+                continue
+            values = np.stack([sample.click_values[rows, 0], sample.editorial_values[rows, 0]])
+            weights = sample.sessions[rows] / (sample.sessions[rows] + 4)
+            left = values - np.average(values, axis=1, weights=weights)[:, None]
+            sums += (weights * left) @ left.T
+    return sums[0, 1] / np.sqrt(sums[0, 0] * sums[1, 1])
+
+
+def test_queries_that_move_a_correlation_within_queries_are_left_out_with_all_their_markets(make_sample):
+    here, there = (make_sample(seed, queries=30, configurations=90) for seed in (8, 9))
+    there = replace(there, key=replace(there.key, market="there"))
+    samples = (here, there)
+    places = [query_groups(sample, [unsplit(sample)]) for sample in samples]
+    together = all_markets(places)
+    names = {query for _, query in together.groups.queries}
+    whole = correlation_within(samples, ())
+    markets = [sample.key.market for sample in samples]
+    changes = {
+        query: correlation_within(samples, [(market, query) for market in markets]) - whole for query in names
+    }
+    rows = within_influence(together).filter(click_metric="C0", editorial_metric="E0")
+    assert set(rows["market"]) == {"all"}
+    for side, sign in (("raises", 1), ("lowers", -1)):
+        found = rows.filter(side=side).sort("rank")
+        assert found["query"].to_list() == sorted(changes, key=lambda one: sign * changes[one])[:MAX_QUERIES]
+        for query, value in found.select("query", "without").iter_rows():
+            assert value == pytest.approx(whole + changes[query], abs=1e-10)
+    assert set(rows["query_market"]) <= set(markets)
+    of_one = within_influence(places[0]).filter(
+        click_metric="C0", editorial_metric="E0", side="raises", rank=1
+    )
+    query = of_one["query"][0]
+    expected = correlation_within([here], [(here.key.market, query)])
+    assert of_one["without"][0] == pytest.approx(expected, abs=1e-10)
 
 
 def test_one_query_alone_gives_an_empty_table(make_sample):

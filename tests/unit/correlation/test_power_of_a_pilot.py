@@ -8,14 +8,18 @@ import pytest
 from scipy.stats import chi2, norm, t
 
 from clickassay.core.errors import SettingsError
-from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.classes import unsplit
+from clickassay.correlation.comparisons import comparisons, within_comparisons
 from clickassay.correlation.uncertainty.power import (
     Pilot,
     pilot_of,
     required_sizes,
     session_noise,
     smallest_difference,
+    within_pilot,
+    within_session_noise,
 )
+from clickassay.correlation.within import query_groups
 
 SIZE = {"queries": 400, "configurations": 1000, "sessions": 30_000}
 PLAIN = Pilot(0.05, 0.02, 1e9, **SIZE, ci_low=0.01, ci_high=0.09, noise=0.5, noise_low=0.5, noise_high=0.5)
@@ -44,11 +48,26 @@ def test_the_range_follows_from_the_uncertainty_of_the_squared_error():
     ten = replace(PLAIN, degrees=10.0, noise=0.9)
     same, longer = required_sizes(ten, 1e-3, (1, 4), alpha=0.05, power=0.8)
     low, high = 10 / chi2.ppf(0.975, 10), 10 / chi2.ppf(0.025, 10)  # 0.49 and 3.08
-    assert [same.fewest / same.queries, same.most / same.queries] == pytest.approx([low, high], rel=1e-4)
-    assert longer.queries / same.queries == pytest.approx(1 - 0.9 * 3 / 4, rel=1e-4)
+    estimate = 400 * ((t.ppf(0.975, 40) + norm.ppf(0.8)) * 0.02 / 1e-3) ** 2
+    assert [same.fewest / estimate, same.most / estimate] == pytest.approx([low, high], rel=1e-4)
     # at the lower end all of it is due to sessions: a log four times as long needs a quarter
     expected = [low / 4, high - 0.9 * 3 / 4]
-    assert [longer.fewest / same.queries, longer.most / same.queries] == pytest.approx(expected, rel=1e-4)
+    assert [longer.fewest / estimate, longer.most / estimate] == pytest.approx(expected, rel=1e-4)
+    surely = same.queries / estimate
+    assert longer.queries / estimate == pytest.approx(surely - 0.9 * 3 / 4, rel=1e-4)
+
+
+@pytest.mark.parametrize(("degrees", "power"), [(6.0, 0.8), (25.0, 0.9), (200.0, 0.5)])
+def test_the_power_is_the_mean_over_the_errors_that_there_may_be(degrees, power):
+    pilot = replace(PLAIN, degrees=degrees)
+    (need,) = required_sizes(pilot, 1e-3, (1.0,), alpha=0.05, power=power)
+    squared_errors = 0.02**2 * degrees / chi2.rvs(degrees, size=200_000, random_state=1)
+    threshold = t.ppf(0.975, min(4 * degrees, 399))
+    found = norm.cdf(1e-3 * np.sqrt(need.queries / 400 / squared_errors) - threshold)
+    assert found.mean() == pytest.approx(power, abs=0.003)
+    smallest = smallest_difference(pilot, alpha=0.05, power=power)
+    (again,) = required_sizes(pilot, smallest, (1.0,), alpha=0.05, power=power)
+    assert again.queries == pytest.approx(400, abs=2)
 
 
 def test_the_smallest_difference_is_that_which_needs_just_the_pilots_queries():
@@ -155,6 +174,98 @@ def test_what_sessions_add_is_the_sum_of_squares_of_what_each_changes(make_sampl
                 ends.append(difference_of(sample, clicks, moved))
             changes.append((ends[0] - ends[1]) / 2e-5)
     assert session_noise(sample) == pytest.approx(np.sum(np.square(changes)), rel=1e-6)
+
+
+def difference_within(sample):
+    """The difference of two correlations within queries, by plain loops."""
+    sums = np.zeros((3, 3))
+    for query in np.unique(sample.query_index):
+        rows = sample.query_index == query
+        if rows.sum() < 2:
+            continue
+        values = np.vstack([sample.click_values[rows].T, sample.editorial_values[rows].T])
+        weights = sample.sessions[rows] / (sample.sessions[rows] + 4)
+        left = values - np.average(values, axis=1, weights=weights)[:, None]
+        sums += (weights * left) @ left.T
+    of_first, of_second = (sums[0, k] / math.sqrt(sums[0, 0] * sums[k, k]) for k in (1, 2))
+    return of_first - of_second
+
+
+def redrawn(sample, chances, means, rng):
+    """The lists of a sample with sessions and clicks drawn anew."""
+    sessions = np.maximum(2, rng.poisson(means))
+    clicked = rng.binomial(sessions, chances) / sessions
+    variance = clicked * (1 - clicked) * sessions / (sessions - 1)
+    return replace(
+        sample, sessions=sessions, click_values=clicked[:, None], click_variances=variance[:, None]
+    )
+
+
+def test_what_sessions_add_within_queries_is_the_variance_over_logs_with_other_sessions(make_sample):
+    rng = np.random.default_rng(8)
+    lists = drawn(make_sample, rng, 40, 5)
+    chances, means = rng.uniform(0.1, 0.9, 80), rng.uniform(8, 40, 80)
+    logs = [redrawn(lists, chances, means, rng) for _ in range(3000)]
+    variance = np.var([difference_within(log) for log in logs])
+    noise = [within_session_noise([log]) for log in logs[:200]]
+    assert np.mean(noise) == pytest.approx(variance, rel=0.1)
+    other = replace(lists, key=replace(lists.key, market="other"))
+    # the same lists in two markets: each session counts for half
+    assert within_session_noise([lists, other]) == pytest.approx(within_session_noise([lists]) / 2)
+
+
+def test_lists_with_one_session_have_the_variance_of_lists_with_few(make_sample):
+    rng = np.random.default_rng(9)
+    sample = thinned(drawn(make_sample, rng, 200, 4), 0.5, rng)
+    assert (sample.sessions == 1).sum() > 50
+    noise = within_session_noise([sample])
+    alone = replace(
+        sample, click_variances=np.where(sample.sessions[:, None] == 1, 0.0, sample.click_variances)
+    )
+    assert noise == within_session_noise([alone])  # what a list with one session says of it is not read
+    assert 0 < noise < within_pilot([sample], "C0", "E0", "E1").error ** 2 * 1.5
+
+
+def test_a_pilot_within_queries_has_the_difference_of_its_table_and_only_queries_with_two_lists(make_sample):
+    rng = np.random.default_rng(3)
+    sample = thinned(drawn(make_sample, rng, 150, 2), 0.4, rng)
+    pilot = within_pilot([sample], "C0", "E0", "E1")
+    row = within_comparisons(query_groups(sample, [unsplit(sample)])).row(0, named=True)
+    assert pilot.difference == pytest.approx(row["difference"], abs=1e-12)
+    assert [pilot.error, pilot.degrees] == pytest.approx([row["error"], row["degrees"]], rel=1e-12)
+    assert [pilot.ci_low, pilot.ci_high] == pytest.approx([row["ci_low"], row["ci_high"]], abs=1e-12)
+    counts = np.bincount(sample.query_index)
+    in_groups = counts[sample.query_index] >= 2
+    assert 50 < pilot.queries == (counts >= 2).sum() < len(sample.queries)
+    assert (pilot.configurations, pilot.sessions) == (in_groups.sum(), sample.sessions[in_groups].sum())
+    alone = replace(
+        sample, query_index=np.arange(len(sample.sessions)), queries=tuple(sample.configuration_ids)
+    )
+    with pytest.raises(SettingsError, match="no query has two judged lists"):
+        within_pilot([alone], "C0", "E0", "E1")
+
+
+def test_thin_logs_tell_within_queries_what_longer_ones_need(make_sample):
+    rng = np.random.default_rng(5)
+    needs, shares = [], []
+    for sessions in (8, 32):
+        samples = [drawn(make_sample, rng, 600, sessions) for _ in range(12)]
+        pilots = [within_pilot([sample], "C0", "E0", "E1") for sample in samples]
+        squares = [(sample.sessions / (sample.sessions + 4)) for sample in samples]
+        scales = [spread_within(sample, weights) for sample, weights in zip(samples, squares, strict=True)]
+        needs.append(np.mean([p.error**2 * scale for p, scale in zip(pilots, scales, strict=True)]))
+        for pilot in pilots:
+            now, longer = required_sizes(pilot, 1e-3, (1, 4), alpha=0.05, power=0.8)
+            shares.append((sessions, longer.queries / now.queries))
+    promised = np.mean([share for sessions, share in shares if sessions == 8])
+    assert promised == pytest.approx(needs[1] / needs[0], rel=0.2)
+
+
+def spread_within(sample, weights):
+    """The weighted variance of the click metric within queries; two lists each."""
+    values, own = sample.click_values[:, 0].reshape(-1, 2), weights.reshape(-1, 2)
+    left = values - np.average(values, axis=1, weights=own)[:, None]
+    return (own * left**2).sum() / (own.prod(axis=1) / own.sum(axis=1)).sum() / 2
 
 
 def variance_of(pilot, sample):

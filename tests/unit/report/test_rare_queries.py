@@ -42,11 +42,12 @@ def test_no_rare_query_and_no_result_of_one_appears_anywhere(reports, name):
 def test_a_query_of_enough_users_is_named_in_the_two_sections_that_name_any(reports, name):
     texts = texts_of(reports[name][0])
     places = {where for where, text in texts.items() if NAMED_TEXT in text}
-    files = {"influence", "influence_queries", "figure2_cascade_effects"}
+    files = {"influence", "influence_queries", "within_influence_queries", "figure2_cascade_effects"}
     packed = {f"packed {file}" for file in files} & set(texts)  # large files are not in the page
     assert packed
     assert places == {
-        *("report.html", "report.md", "figure2_cascade_effects.tex", "influence_queries.tex"),
+        *("report.html", "report.md", "figure2_cascade_effects.tex"),
+        *("influence_queries.tex", "within_influence_queries.tex"),
         *(f"{file}.csv" for file in files),
         *packed,
     }

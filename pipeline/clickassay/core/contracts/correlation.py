@@ -144,22 +144,32 @@ WITHIN_COMPARISONS = Table(
     _PAIR_KEY,
 )
 
+_INFLUENTIAL = (
+    *SAMPLE,
+    *METRICS,
+    Column("side", pl.String, "'raises' or 'lowers': what the query does to the correlation"),
+    Column("rank", pl.Int32, "1 = the query that does so most; at most 5 of each side"),
+    QUERY,
+    N_SESSIONS,
+    Column("without", pl.Float64, "the correlation without this query; null if there is none"),
+    Column("without_these", pl.Float64, "the same without this and all of lower rank of its side"),
+    Column("error_share", pl.Float64, "part of the correlation's squared error due to it; 0..1"),
+)
+_INFLUENCE_KEY = ("market", "depth", "judge", "click_metric", "editorial_metric", "side", "rank")
+
 INFLUENCE = Table(
     "influence",
     "one row per market, depth, judge, click metric, editorial metric, side and rank: the queries that "
-    "move a correlation most",
-    (
-        *SAMPLE,
-        *METRICS,
-        Column("side", pl.String, "'raises' or 'lowers': what the query does to the correlation"),
-        Column("rank", pl.Int32, "1 = the query that does so most; at most 5 of each side"),
-        QUERY,
-        N_SESSIONS,
-        Column("without", pl.Float64, "the correlation without this query; null if there is none"),
-        Column("without_these", pl.Float64, "the same without this and all of lower rank of its side"),
-        Column("error_share", pl.Float64, "part of the correlation's squared error due to it; 0..1"),
-    ),
-    ("market", "depth", "judge", "click_metric", "editorial_metric", "side", "rank"),
+    "move a correlation most; for a group stands its query with most sessions",
+    _INFLUENTIAL,
+    _INFLUENCE_KEY,
+)
+
+WITHIN_INFLUENCE = Table(
+    "within_influence",
+    "the same of correlations within queries, of each market and of all together",
+    (*_INFLUENTIAL, Column("query_market", pl.String, "the market of the query")),
+    _INFLUENCE_KEY,
 )
 
 

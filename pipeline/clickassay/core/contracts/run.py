@@ -14,6 +14,7 @@ from clickassay.core.contracts.correlation import (
     INFLUENCE,
     WITHIN,
     WITHIN_COMPARISONS,
+    WITHIN_INFLUENCE,
 )
 from clickassay.core.contracts.findings import CLAIMS, RANKING, VERDICT
 from clickassay.core.contracts.form import Column, Table
@@ -102,6 +103,7 @@ ANALYSED_TABLES = (
     WITHIN,
     WITHIN_COMPARISONS,
     INFLUENCE,
+    WITHIN_INFLUENCE,
     CASCADE_EFFECTS,
     AGREEMENT,
     CONFUSION,

@@ -1,26 +1,45 @@
 """How much has to be judged and clicked to detect a difference between two metrics (method 7.6).
 
-The squared error of a difference d of two weighted correlations is (A + B/f)/Q for Q queries and a log f
-times as long: A because queries differ, B because a log has some of all sessions that there could be. A
-longer log shows the lists of a query in other proportions, and further lists, and clicks on them; so what
-is drawn is the session. B follows from what each session adds to d, its influence. The error of a pilot is
-A + B together, so A + B/f is what is left without B (1 - 1/f). That error is uncertain itself, as its degrees
-of freedom tell, and what is left is so still more: hence ranges.
+The squared error of a difference d of two correlations is (A + B/f)/Q for Q queries and a log f times as
+long: A because queries differ, B because a log has some of all sessions that there could be. A longer log
+shows the lists of a query in other proportions, and further lists, and clicks on them; so what is drawn is
+the session. B follows from what each session adds to d, its influence. The error of a pilot is A + B
+together, so A + B/f is what is left without B (1 - 1/f). That error is uncertain itself, as its degrees of
+freedom tell: so the power that is promised is the mean over the errors that there may be, and the number of
+queries has a range.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
-from clickassay.core.records import Sample, SampleKey
-from clickassay.core.special import chdtri
-from clickassay.correlation.comparisons import detectable_errors, difference_spread, queries_needed
+from clickassay.core.records import Floats, Integers, Sample, SampleKey
+from clickassay.core.special import chdtri, ndtr
+from clickassay.correlation.classes import unsplit
+from clickassay.correlation.comparisons import (
+    detectable_errors,
+    difference_spread,
+    within_spread,
+)
 from clickassay.correlation.uncertainty.jackknife import CONFIDENCE, Spread, difference_interval, no_rounding
-from clickassay.correlation.weighted import correlation_matrix, deviations, sample_moments
+from clickassay.correlation.uncertainty.noise import list_variances
+from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
+from clickassay.correlation.weighted import (
+    HALF_KNOWN,
+    correlation_matrix,
+    deviations,
+    precision_weights,
+    sample_moments,
+)
+from clickassay.correlation.within import NO_GROUP, all_markets, group_deviations, query_groups
+
+ERRORS, FACTORS, BISECTIONS = 400, (0.25, 1e6), 50
+"""Errors over which power is averaged, factors of queries that are tried, and how often these are halved."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +57,8 @@ class Pilot:
     noise, noise_low, noise_high
         Part of the error's square that would vanish with ever more sessions, and its 95 % interval; the
         interval is within 0..1, the estimate can be above 1 by chance.
+    heavy_tail
+        Whether its sessions are spread so unevenly over queries that other queries can need far more.
     """
 
     difference: float
@@ -51,6 +72,7 @@ class Pilot:
     noise: float
     noise_low: float
     noise_high: float
+    heavy_tail: bool = False
 
     @property
     def spread(self) -> Spread:
@@ -67,7 +89,8 @@ class RequiredSize:
     factor
         Sessions per query as multiples of the pilot's.
     queries, fewest, most
-        Judged queries, and their 95 % range, as the standard error of the pilot is uncertain.
+        Judged queries that have the power on average over the errors that there may be; and the 95 % range of
+        what would do if the error were known.
     configurations
         Judged lists of these queries at factor 1; None at others, where a log shows more or fewer.
     sessions
@@ -83,7 +106,7 @@ class RequiredSize:
 
 
 def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str) -> Pilot:
-    """Measure a pilot.
+    """Measure a pilot of the difference of two weighted correlations.
 
     Parameters
     ----------
@@ -97,6 +120,45 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str) -> Pilot:
     SettingsError
         If a metric is not of the sample, or the difference has no standard error.
     """
+    small = _narrowed(sample, click, metric_a, metric_b)
+    values = correlation_matrix(small.click_values, small.editorial_values, small.sessions).values
+    difference = no_rounding(values[:, :1] - values[:, 1:])
+    moments = small.by_unit(sample_moments(small))
+    spread = difference_spread(moments, difference, _PAIR, n_editorial=2)
+    size = (len(small.sessions), int(small.sessions.sum()))
+    pilot = _pilot(difference, spread, size, session_noise(small), (metric_a, metric_b, click))
+    return replace(pilot, heavy_tail=is_heavy(moments[:, 0], DIFFERENCE_INDEX))
+
+
+def within_pilot(samples: Sequence[Sample], click: str, metric_a: str, metric_b: str) -> Pilot:
+    """Measure a pilot of the difference of two correlations within queries (method 8.1).
+
+    Parameters
+    ----------
+    samples
+        Configurations of one depth and judge: of one market, or of all markets together.
+
+    Otherwise as `pilot_of`. Its queries are units with two judged lists, its configurations these lists.
+    """
+    small = [_narrowed(sample, click, metric_a, metric_b) for sample in samples]
+    groups = all_markets([query_groups(sample, [unsplit(sample)]) for sample in small])
+    sums = groups.groups.by_unit(groups.classes[EVERY, EVERY])
+    names = (metric_a, metric_b, click)
+    if not len(sums):
+        raise SettingsError(
+            f"{NO_GROUP}: there is no difference within queries to detect; --question queries"
+        )
+    values = groups.correlations(sums.sum(axis=0))
+    difference = no_rounding(values[:, :1] - values[:, 1:])
+    spread = within_spread(groups, difference, _PAIR)
+    size = (int(groups.groups.n_lists.sum()), int(groups.groups.n_sessions.sum()))
+    return _pilot(difference, spread, size, within_session_noise(small), names)
+
+
+_PAIR = (np.array([0]), np.array([1]))
+
+
+def _narrowed(sample: Sample, click: str, metric_a: str, metric_b: str) -> Sample:
     for name, names, what in (
         (click, sample.click_names, "click metric"),
         (metric_a, sample.editorial_names, "editorial metric"),
@@ -104,56 +166,86 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str) -> Pilot:
     ):
         if name not in names:
             raise SettingsError(f"{what} {name} is not in this run; it has {', '.join(names)}")
-    small = sample.narrowed([click], [metric_a, metric_b])
-    difference, spread = _difference(small)
+    return sample.narrowed([click], [metric_a, metric_b])
+
+
+def _pilot(
+    difference: Floats, spread: Spread, size: tuple[int, int], noise: float, names: tuple[str, str, str]
+) -> Pilot:
+    """Return a pilot; `size` is its lists and sessions, `noise` what these add to its squared error."""
     if not spread.error.item() > 0:
         raise SettingsError(
-            f"the difference of {metric_a} and {metric_b} with {click} has no standard error in this run: "
+            f"the difference of {names[0]} and {names[1]} with {names[2]} has no standard error in this run: "
             "too few queries vary; choose another pair or a larger run"
         )
-    low, high = (end.item() for end in difference_interval(np.array([[difference]]), spread))
-    noise = session_noise(small) / spread.error.item() ** 2
+    low, high = (end.item() for end in difference_interval(difference, spread))
+    part = noise / spread.error.item() ** 2
     low_error, high_error = _error_range(spread.degrees.item())
     return Pilot(
-        difference=difference,
+        difference=difference.item(),
         error=spread.error.item(),
         degrees=spread.degrees.item(),
-        queries=len(small.queries),
-        configurations=len(small.sessions),
-        sessions=int(small.sessions.sum()),
+        queries=spread.queries,
+        configurations=size[0],
+        sessions=size[1],
         ci_low=low,
         ci_high=high,
-        noise=noise,
-        noise_low=min(1.0, noise / high_error),
-        noise_high=min(1.0, noise / low_error),
+        noise=part,
+        noise_low=min(1.0, part / high_error),
+        noise_high=min(1.0, part / low_error),
     )
 
 
 def session_noise(sample: Sample) -> float:
     """Return what sessions, drawn one by one, add to the squared error of a difference of two correlations.
 
-    A session in configuration i whose click metric is y changes r_a - r_b by c/N (its influence), with
-    standardised z of the click metric, a and b of the editorial ones, s the scale of the click metric:
-
-        c = shift_i + slope_i (y - mean_i)
-        shift = z (a - b) - (r_a - r_b) z^2/2 - (r_a a^2 - r_b b^2)/2,   slope = (a - b - (r_a - r_b) z)/s
-
-    The answer is sum c^2 / N^2, over all N sessions.
-
     Parameters
     ----------
     sample
         With one click metric and two editorial metrics, none of them constant.
     """
-    n, sessions = sample.sessions, sample.sessions.sum()
+    n = sample.sessions
     y, x = deviations(sample.click_values, n), deviations(sample.editorial_values, n)
-    scale_y, scale_x = (np.sqrt((part * part * n).sum(axis=1, keepdims=True) / sessions) for part in (y, x))
-    z, (a, b) = (y / scale_y)[0], x / scale_x
-    r_a, r_b = ((z * part * n).sum() / sessions for part in (a, b))
+    variances = np.where(n > 1, sample.click_variances[:, 0], 0.0)
+    return _session_noise(y[0], x, n, n.astype(np.float64), np.ones(len(n)), variances)
+
+
+def within_session_noise(samples: Sequence[Sample]) -> float:
+    """Return the same of a difference of two correlations within queries.
+
+    A list of n sessions has the weight n/(n + 4), which another session raises by 4/(n + 4)^2. Lists with one
+    session have the mean variance of lists with few.
+    """
+    parts = [group_deviations(sample) for sample in samples]
+    n, y, x, variances = (np.concatenate(some, axis=-1) for some in zip(*parts, strict=True))
+    (own,), single, few = list_variances(variances.T, n)
+    known = np.where(single, own[few].mean() if few.any() else 0.0, own)
+    growth = HALF_KNOWN / (n + HALF_KNOWN) ** 2
+    return _session_noise(y[0], x, n, precision_weights(n), growth, known)
+
+
+def _session_noise(
+    y: Floats, x: Floats, n: Integers, weights: Floats, growth: Floats, variances: Floats
+) -> float:
+    """Return sum c^2 over all sessions, c what a session adds to r_a - r_b (its influence).
+
+    A session in configuration i whose click metric is y has, with z of the click metric and a, b of the
+    editorial ones scaled so that their weighted squares add up to 1, s the scale of the click metric, w the
+    weight of its list and w' what one more session adds to it:
+
+        c = w' shift_i + (w/n) slope_i (y - true mean_i)
+        shift = z (a - b) - (r_a - r_b) z^2/2 - (r_a a^2 - r_b b^2)/2,   slope = (a - b - (r_a - r_b) z)/s
+
+    The sum of the squares of y - true mean_i is n s_i^2 on average. Of it shift_i, whose z is taken from the
+    clicks too, has (w' n/w)^2 s_i^2 already, which leaves (n - 1) s_i^2 where w = n.
+    """
+    scale_y, scale_x = np.sqrt((y * y * weights).sum()), np.sqrt((x * x * weights).sum(axis=1, keepdims=True))
+    z, (a, b) = y / scale_y, x / scale_x
+    r_a, r_b = ((z * part * weights).sum() for part in (a, b))
     shift = z * (a - b) - (r_a - r_b) / 2 * z**2 - (r_a * a**2 - r_b * b**2) / 2
-    slope = (a - b - (r_a - r_b) * z) / scale_y[0]
-    between = np.where(n > 1, (n - 1) * sample.click_variances[:, 0], 0.0)
-    return float((n * shift**2 + slope**2 * between).sum() / sessions**2)
+    slope = (a - b - (r_a - r_b) * z) / scale_y
+    between = (n - (growth * n / weights) ** 2) * variances
+    return float((n * (growth * shift) ** 2 + (weights / n * slope) ** 2 * between).sum())
 
 
 def family_size(comparisons: pl.DataFrame, key: SampleKey, click: str) -> int:
@@ -179,17 +271,38 @@ def required_sizes(
         Significance level of the two-sided test, and the chance to detect the difference.
     """
     queries = _queries(pilot, difference, alpha, power)
-    return tuple(_required_size(pilot, queries, factor) for factor in factors)
+    surely = _mean_over_errors(pilot, alpha, power)
+    return tuple(_required_size(pilot, queries, surely, factor) for factor in factors)
 
 
 def smallest_difference(pilot: Pilot, *, alpha: float, power: float) -> float:
     """Return the difference that a sample as large as the pilot detects with this power."""
-    return float(detectable_errors(pilot.spread, np.array(alpha), power).item()) * pilot.error
+    errors = float(detectable_errors(pilot.spread, np.array(alpha), power).item())
+    return errors * pilot.error * math.sqrt(_mean_over_errors(pilot, alpha, power))
 
 
-def _required_size(pilot: Pilot, queries: float, factor: float) -> RequiredSize:
+def _mean_over_errors(pilot: Pilot, alpha: float, power: float) -> float:
+    """Return how many times as many queries have this power on average, as the squared error is not known.
+
+    It is the estimate times degrees / chi-square. With k times as many queries the power is
+    Φ(√k (t + z) / e - t) where the true error is e times the estimate, t + z as in `detectable_errors`.
+    """
+    ranks = (np.arange(ERRORS) + 0.5) / ERRORS
+    ratios = np.sqrt(chdtri(pilot.degrees, ranks) / pilot.degrees)  # of the estimated error to the true one
+    wide, threshold = (
+        float(detectable_errors(pilot.spread, np.array(alpha), chance).item()) for chance in (power, 0.5)
+    )
+    low, high = (math.log(end) for end in FACTORS)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        has_power = ndtr(math.exp(middle / 2) * wide * ratios - threshold).mean() >= power
+        low, high = (low, middle) if has_power else (middle, high)
+    return math.exp(high)
+
+
+def _required_size(pilot: Pilot, queries: float, surely: float, factor: float) -> RequiredSize:
     """Return the size at a factor: queries (V - B (1 - 1/f)), V = A + B as estimated, and at its ends."""
-    errors = (1.0, *_error_range(pilot.degrees))
+    errors = (surely, *_error_range(pilot.degrees))
     parts = (v - min(v, pilot.noise) * (1 - 1 / factor) for v in errors)
     needed, fewest, most = (max(2, math.ceil(queries * part)) for part in parts)
     share = needed / pilot.queries
@@ -206,15 +319,6 @@ def _error_range(degrees: float) -> tuple[float, float]:
 
 
 def _queries(pilot: Pilot, difference: float, alpha: float, power: float) -> float:
-    wanted, one = np.array([[difference]]), np.array([1])
-    needed = queries_needed(wanted, pilot.spread, pilot.queries, tests=one, alpha=alpha, power=power)
-    return float(needed.item())
-
-
-def _difference(sample: Sample) -> tuple[float, Spread]:
-    """Return the difference of the two correlations, and its spread."""
-    values = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
-    difference = no_rounding(values[:, :1] - values[:, 1:])
-    pair = np.array([0]), np.array([1])
-    spread = difference_spread(sample_moments(sample), difference, pair, n_editorial=2)
-    return difference.item(), spread
+    """Return how many queries it takes, were the error of the pilot the true one."""
+    wide = float(detectable_errors(pilot.spread, np.array(alpha), power).item())
+    return pilot.queries * (wide * pilot.error / difference) ** 2

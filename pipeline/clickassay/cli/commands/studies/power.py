@@ -2,17 +2,19 @@
 
 import re
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from clickassay.cli.console import say, show_table, write_json
 from clickassay.cli.options import CLICK_METRIC, JSON, RUN, SampleOptions
 from clickassay.core.errors import SettingsError
+from clickassay.core.records import SampleKey
 
 if TYPE_CHECKING:
-    from clickassay.core.records import Sample
     from clickassay.correlation.uncertainty.power import Pilot, RequiredSize
+    from clickassay.findings.ranking import Question
+    from clickassay.findings.run import Run
 
 FACTORS = (0.5, 1.0, 2.0, 4.0)
 """Sessions per query that are shown, as multiples of the pilot's."""
@@ -69,6 +71,13 @@ def power(
     sample: SampleOptions,
     pair: Annotated[str, typer.Option(help="Two editorial metrics with a comma.")] = "ERR,DCG",
     click_metric: CLICK_METRIC = "MeanRR",
+    question: Annotated[
+        Literal["rankings", "queries"] | None,
+        typer.Option(
+            help="rankings: correlations within queries, of all markets together unless --market names one; "
+            "queries: over all queries. [default: the question of the run's decision]"
+        ),
+    ] = None,
     json: JSON = False,
 ) -> None:
     """Compute how many judged queries and sessions it takes to detect a difference.
@@ -81,25 +90,55 @@ def power(
 
         clickassay power reports/june --pair ERR,NDCG --click-metric UCTR --power 0.9 --comparisons 15
     """
-    from clickassay.core.contracts.correlation import COMPARISONS
     from clickassay.correlation.uncertainty.power import family_size
-    from clickassay.findings.arrays import graded_sample
     from clickassay.findings.run import open_run
 
     run = open_run(run_folder)
-    chosen = graded_sample(run, run.key(sample.choice)).sample
-    tests = test.comparisons or family_size(run.tables[COMPARISONS.name], chosen.key, click_metric)
-    analysis = _analyse(chosen, (click_metric, *_pair(pair)), test, tests)
+    asked = question or _question(run)
+    key, pilot, table = _PILOTS[asked](run, sample, (click_metric, *_pair(pair)))
+    tests = test.comparisons or family_size(run.tables[table], key, click_metric)
+    analysis = _analyse(asked, pilot, (click_metric, *_pair(pair)), test, tests)
     if json:
-        write_json({"run": str(run_folder), **chosen.key.columns, **asdict(analysis)})
+        write_json({"run": str(run_folder), **key.columns, **asdict(analysis)})
     else:
-        _show(f"{run_folder}, {chosen.key.label}", analysis)
+        _show(f"{run_folder}, {key.label}", analysis)
+
+
+Names = tuple[str, str, str]
+"""A click metric and two editorial metrics."""
+
+
+def _question(run: "Run") -> "Question":
+    """Return what the decision of the run is about."""
+    decision = next(run.tables["verdict"].filter(place=1).iter_rows(named=True), None)
+    return "rankings" if decision is None else decision["question"]
+
+
+def _over_queries(run: "Run", sample: SampleOptions, names: Names) -> "tuple[SampleKey, Pilot, str]":
+    from clickassay.correlation.uncertainty.power import pilot_of
+    from clickassay.findings.arrays import graded_sample
+
+    chosen = graded_sample(run, run.key(sample.choice)).sample
+    return chosen.key, pilot_of(chosen, *names), "comparisons"
+
+
+def _within_queries(run: "Run", sample: SampleOptions, names: Names) -> "tuple[SampleKey, Pilot, str]":
+    from clickassay.correlation.uncertainty.power import within_pilot
+    from clickassay.findings.arrays import market_samples
+
+    key = run.key(sample.choice)
+    key, samples = market_samples(run, key, together=sample.choice.market is None)
+    return key, within_pilot(samples, *names), "within_comparisons"
+
+
+_PILOTS = {"rankings": _within_queries, "queries": _over_queries}
 
 
 @dataclass(frozen=True)
 class PowerAnalysis:
     """What it takes to detect a difference, and what the pilot would detect."""
 
+    question: "Question"
     click_metric: str
     pair: tuple[str, str]
     pilot: "Pilot"
@@ -111,15 +150,17 @@ class PowerAnalysis:
     required: "tuple[RequiredSize, ...]"
 
 
-def _analyse(sample: "Sample", names: tuple[str, str, str], test: TestOptions, tests: int) -> PowerAnalysis:
-    from clickassay.correlation.uncertainty.power import pilot_of, required_sizes, smallest_difference
+def _analyse(
+    question: "Question", pilot: "Pilot", names: Names, test: TestOptions, tests: int
+) -> PowerAnalysis:
+    from clickassay.correlation.uncertainty.power import required_sizes, smallest_difference
 
     click_metric, first, second = names
-    pilot = pilot_of(sample, click_metric, first, second)
     wanted = abs(pilot.difference if test.difference is None else test.difference)
     if wanted < SMALLEST:
         raise SettingsError(f"{first} and {second} do not differ in this run: give --difference")
     return PowerAnalysis(
+        question,
         click_metric,
         (first, second),
         pilot,
@@ -136,15 +177,16 @@ def _show(source: str, analysis: PowerAnalysis) -> None:
     pilot = analysis.pilot
     say(
         f"Pilot: {source}: "
-        f"{pilot.queries:,} queries, {pilot.configurations:,} configurations, {pilot.sessions:,} sessions",
-        _describe(pilot, *analysis.pair, analysis.click_metric),
+        f"{pilot.queries:,} queries{_TWO_LISTS[analysis.question]}, {pilot.configurations:,} configurations, "
+        f"{pilot.sessions:,} sessions",
+        _describe(pilot, analysis),
         f"To detect a difference of {analysis.difference:.3g} with power {analysis.power:g}, "
         f"{_test_text(analysis)}:",
     )
     _show_sizes(analysis.required, pilot.sessions / pilot.queries)
     say(
-        "Ranges are for the pilot's own queries, as its standard error is uncertain; other queries can need "
-        "more. A longer log also shows further lists, which are to be judged too. "
+        "Judged queries have this power on average over the errors that there may be; their range is what "
+        "would do were the error known. A longer log also shows further lists, which are to be judged too. "
         f"A sample like the pilot detects a difference of {analysis.smallest_difference:.3g}.",
         *_cautions(analysis),
     )
@@ -160,6 +202,8 @@ def _cautions(analysis: PowerAnalysis) -> list[str]:
             f"The difference of the pilot is uncertain itself, {pilot.ci_low:.3g} to {pilot.ci_high:.3g}: "
             "--difference sets the one that would matter."
         )
+    if pilot.heavy_tail:
+        said.append("Other queries can need far more: sessions are spread unevenly over the pilot's queries.")
     if pilot.queries < MIN_QUERIES:
         said.append(f"Do not rely on this: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}.")
     if min(need.queries for need in analysis.required) < MIN_QUERIES:
@@ -177,12 +221,18 @@ def _test_text(analysis: PowerAnalysis) -> str:
     )
 
 
-def _describe(pilot: "Pilot", first: str, second: str, click: str) -> str:
+_TWO_LISTS = {"rankings": " with two judged lists", "queries": ""}
+_CORRELATION = {"rankings": "correlation within queries", "queries": "correlation"}
+
+
+def _describe(pilot: "Pilot", analysis: PowerAnalysis) -> str:
     side = "below" if pilot.difference < 0 else "above"
+    first, second = analysis.pair
+    what = f"{_CORRELATION[analysis.question]} of {first} with {analysis.click_metric}"
+    due = f"{pilot.noise_low:.0%} to {pilot.noise_high:.0%}"
     return (
-        f"There the correlation of {first} with {click} is {abs(pilot.difference):.3f} {side} that of "
-        f"{second} (standard error {pilot.error:.3f}; of its square, {pilot.noise_low:.0%} to "
-        f"{pilot.noise_high:.0%} is due to the number of sessions)"
+        f"There the {what} is {abs(pilot.difference):.3f} {side} that of {second} (standard error "
+        f"{pilot.error:.3f}; of its square, {due} is due to the number of sessions)"
     )
 
 

@@ -47,7 +47,7 @@ def influence_section(run: Run, claims: Findings) -> Section:
         _rows(run, claims.chance),
         data=run.labels.relabel(run.frames["influence"]),
     )
-    which = _queries_table(run, ranking.best if ranking.values else None)
+    which = (*_queries_table(run, ranking), *_within_table(run, claims.within.ranking))
     return Section(
         "influence",
         "Does the correlation depend on a few queries?",
@@ -56,28 +56,32 @@ def influence_section(run: Run, claims: Findings) -> Section:
     )
 
 
-def _queries_table(run: Run, metric: str | None) -> tuple[ReportTable, ...]:
-    if metric is None:
+def _queries_table(run: Run, ranking: Ranking) -> tuple[ReportTable, ...]:
+    if not ranking.values:
         return ()
-    rows = run.labels.relabel(influence_rows(run, metric)).sort("side", "rank", descending=[True, False])
+    sample = title_suffix(run, *run.headline_samples)
+    title = f"Most influential queries in the correlation of {ranking.best} with {run.click}{sample}"
+    return (_table(run, "influence_queries", title, influence_rows(run, ranking.best)),)
+
+
+def _within_table(run: Run, ranking: Ranking) -> tuple[ReportTable, ...]:
+    if not ranking.values or ranking.sample is None:
+        return ()
+    own = ranking.sample.rows(run.frames["within_influence"])
+    own = own.filter(click_metric=ranking.click, editorial_metric=ranking.best)
+    title = f"The same in the correlation of {ranking.best} within queries"
+    rows = own.with_columns(market="query_market")  # users are counted by market
+    return (_table(run, "within_influence_queries", title, rows),)
+
+
+def _table(run: Run, name: str, title: str, rows: pl.DataFrame) -> ReportTable:
+    ordered = run.labels.relabel(rows).sort("side", "rank", descending=[True, False])
     table_rows = tuple(
         Row(f"{row['side']} it", visible(row["query"]), _query_cells(row))
-        for row in rows.iter_rows(named=True)
+        for row in ordered.iter_rows(named=True)
     )
-    sample = title_suffix(run, *run.headline_samples)
-    title = f"Most influential queries in the correlation of {metric} with {run.click}{sample}"
     notes = (run.labels.rule,) if table_rows else ()
-    return (
-        ReportTable(
-            "influence_queries",
-            title,
-            "Query",
-            QUERY_HEADS,
-            table_rows,
-            notes=notes,
-            group_head="Effect",
-        ),
-    )
+    return ReportTable(name, title, "Query", QUERY_HEADS, table_rows, notes=notes, group_head="Effect")
 
 
 def _query_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
