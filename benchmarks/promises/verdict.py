@@ -20,6 +20,7 @@ metric is among the best, where any is (`best_among`).
 import argparse
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -59,7 +60,8 @@ class Kind:
 
     ``thin``: lists have three sessions at most; ``null``: clicks ignore grades; ``reversed``: users prefer
     what metrics put last; ``markets``: queries are of five markets; ``alike``: five near-duplicates of each
-    query, named as groups.
+    query, named as groups; ``cascade`` and ``first result``: users read a list from the top until they click,
+    or its first result alone (see `read_pool`).
     """
 
     name: str
@@ -71,6 +73,8 @@ class Kind:
         pool, rng = make_pool(self.nature, seed), child(np.random.default_rng(seed), self.special)
         if self.special == "thin":
             return replace(pool, sessions=rng.integers(1, SESSIONS_OF_FEW + 1, len(pool.sessions)))
+        if self.special in {"cascade", "first result"}:
+            return read_pool(pool, rng, only_first=self.special == "first result")
         if self.special == "null":
             return replace(pool, chances=rng.permutation(pool.chances))
         return replace(pool, metrics=-pool.metrics) if self.special == "reversed" else pool
@@ -97,6 +101,44 @@ class Kind:
         if self.special != "markets":
             return query_groups(sample, [unsplit(sample)])
         return all_markets([_market(sample, number) for number in range(MARKETS)])
+
+
+DOCUMENTS, DEPTH, TOP_GRADE = 8, 5, 4
+
+
+def read_pool(pool: Pool, rng: np.random.Generator, *, only_first: bool) -> Pool:
+    """Return the pool with lists of five of eight documents, which users read from the top.
+
+    Documents have a relevance of 0..4; judges and each list's ranker see it with errors. A document that is
+    read is clicked with a chance of 0.05 + 0.6 (2^relevance - 1)/16; the chance of a list is that of a click.
+    """
+    query = np.repeat(np.arange(len(pool.sizes)), pool.sizes)
+    relevance = np.clip(np.round(rng.normal(1.3, 1.3, (len(pool.sizes), DOCUMENTS))), 0, TOP_GRADE)
+    judged = np.clip(np.round(relevance + rng.normal(0, 0.8, relevance.shape)), 0, TOP_GRADE)
+    order = np.argsort(-(relevance[query] + rng.normal(0, 1.5, (len(query), DOCUMENTS))), axis=1)[:, :DEPTH]
+    seen, grades = (np.take_along_axis(of[query], order, axis=1) for of in (relevance, judged))
+    clicked = 0.05 + 0.6 * (2**seen - 1) / 2**TOP_GRADE
+    chances = clicked[:, 0] if only_first else 1 - np.prod(1 - clicked, axis=1)
+    return replace(pool, chances=chances, **_metrics_of(grades, judged[query]))
+
+
+def _metrics_of(grades: Floats, judged: Floats) -> dict[str, Any]:
+    """Return names and values of metrics of (n, 5) grades, with (n, 8) grades of all documents."""
+    ranks = np.arange(1, DEPTH + 1)
+    discounts = 1 / np.log2(ranks + 1)
+    stops = (2**grades - 1) / 2**TOP_GRADE
+    reached = np.cumprod(np.hstack([np.ones((len(grades), 1)), 1 - stops[:, :-1]]), axis=1)
+    dcg = (2**grades - 1) @ discounts
+    best = (2 ** (-np.sort(-judged, axis=1)[:, :DEPTH]) - 1) @ discounts
+    good = grades >= TOP_GRADE - 1
+    metrics = {
+        "ERR": (reached * stops) @ (1 / ranks),
+        "DCG": dcg,
+        "NDCG": np.divide(dcg, best, out=np.zeros(len(dcg)), where=best > 0),
+        "RBP": stops @ (0.2 * 0.8 ** (ranks - 1)),
+        "RR": np.where(good.any(axis=1), 1 / (good.argmax(axis=1) + 1), 0.0),
+    }
+    return {"names": tuple(metrics), "metrics": np.stack(list(metrics.values()), axis=1)}
 
 
 def _market(sample: Sample, number: int) -> QueryGroups:
@@ -126,6 +168,8 @@ KINDS = (
     Kind("reversed", Nature("lognormal", 1.15, many=True), "reversed"),
     Kind("five markets", Nature("lognormal", 1.15, many=True), "markets"),
     Kind("five near-duplicates", Nature("lognormal", 1.15, many=True), "alike"),
+    Kind("read until a click", Nature("lognormal", 1.15, many=True), "cascade"),
+    Kind("only the first result read", Nature("lognormal", 1.15, many=True), "first result"),
 )
 
 

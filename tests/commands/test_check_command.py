@@ -48,7 +48,7 @@ def with_rules(*texts):
     [
         ("correlation(ERR, MeanRR) >= 0.2", 0, 0),  # 0.366, interval 0.304 to 0.424
         ("correlation(ERR, MeanRR) >= 0.35", 0, 1),
-        ("correlation(ERR, MeanRR) >= 0.5", 1, 1),
+        ("correlation(ERR, MeanRR) >= 0.6", 1, 1),
         ("coverage >= 0.9", 0, 0),
         ("coverage >= 0.95", 1, 1),
         ('health == "ok"', 0, 0),
@@ -118,7 +118,7 @@ def test_rules_of_a_file_come_before_those_of_options_and_take_the_place_of_the_
 # ---- what is shown ----------------------------------------------------------------------------
 
 RULES = with_rules(
-    "correlation(ERR, MeanRR) >= 0.5", "correlation(ERR, MeanRR) >= 0.35", "coverage >= 0.8", 'health == "ok"'
+    "correlation(ERR, MeanRR) >= 0.6", "correlation(ERR, MeanRR) >= 0.35", "coverage >= 0.8", 'health == "ok"'
 )
 
 
@@ -126,12 +126,12 @@ def test_a_table_shows_values_and_states_and_lines_say_why():
     lines = checked(sample(), *RULES).out.splitlines()
     rows = [re.split(r"\s{2,}", line.strip()) for line in lines]
     place = "market north, depth 5"
-    assert ["correlation(ERR, MeanRR) >= 0.5", "broken", place, "0.3656", "0.304 to 0.424"] in rows
+    assert ["correlation(ERR, MeanRR) >= 0.6", "broken", place, "0.3656", "0.304 to 0.424"] in rows
     assert ["coverage >= 0.8", "holds", place, "0.91583"] in rows
     assert ['health == "ok"', "holds", "ok"] in rows
     broken, open_, caution, summary, verdict = lines[-5:]
     assert broken == (
-        "BROKEN correlation(ERR, MeanRR) >= 0.5: the interval 0.304 to 0.424 breaks it as a whole"
+        "BROKEN correlation(ERR, MeanRR) >= 0.6: the interval 0.304 to 0.424 breaks it as a whole"
     )
     assert open_.startswith("OPEN correlation(ERR, MeanRR) >= 0.35: the interval 0.304 to 0.424 has values")
     assert caution.startswith("Caution, 2 intervals: sessions per query are heavy-tailed")
@@ -155,7 +155,7 @@ def test_json_has_every_rule_with_its_value_interval_limit_and_reason():
     assert (broken["value"], broken["ci_low"], broken["ci_high"]) == (
         *(row["correlation"], row["ci_low"], row["ci_high"]),
     )
-    assert (broken["comparison"], broken["limit"], broken["caution"]) == (">=", 0.5, row["caution"])
+    assert (broken["comparison"], broken["limit"], broken["caution"]) == (">=", 0.6, row["caution"])
     assert [one["state"] for one in told["rules"]] == ["broken", "open", "holds", "holds"]
     assert (open_["market"], open_["depth"], open_["judge"]) == ("north", 5, "all")
     assert size["ci_low"] is None

@@ -1,5 +1,6 @@
 """Whether a run keeps its rules: a rule about a number is broken only if the whole interval breaks it."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,14 +15,19 @@ from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
 from clickassay.core.errors import ReportError, SettingsError
 from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
 from clickassay.core.text.words import plural, visible
-from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
+from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL, MIN_QUERIES
 from clickassay.findings.run import Run, open_run
 from clickassay.findings.samples import largest_samples
 from clickassay.health.checks import OK, fired
 from clickassay.studies.runs_compared.gate.grammar import HEALTH, Limit, NotWorse, Rule, RunState
 from clickassay.studies.runs_compared.gate.names import parted
 from clickassay.studies.runs_compared.gate.outcome import Outcome, RuleState
-from clickassay.studies.runs_compared.gate.quantities import WITHIN_QUERIES, RunQuantity, read_quantity
+from clickassay.studies.runs_compared.gate.quantities import (
+    CORRELATION,
+    WITHIN_QUERIES,
+    RunQuantity,
+    read_quantity,
+)
 from clickassay.studies.runs_compared.numbers import (
     FEW_FOLDS,
     USERS_LEFT_OUT,
@@ -189,10 +195,31 @@ def _health(run: Run, rule: RunState) -> Outcome:
 
 def _limit(run: Run, rule: Limit, key: SampleKey) -> Outcome:
     quantity = read_quantity(rule.quantity, run, key, rule.names)
-    state = state_of(quantity, rule.comparison, rule.limit)
-    return Outcome(
-        rule.text, state, _reason(quantity, state, rule), key, quantity, rule.comparison, rule.limit
-    )  # fmt: skip
+    state, reason = state_of(quantity, rule.comparison, rule.limit), None
+    is_uncertain = rule.quantity == CORRELATION and HEAVY_TAIL in (quantity.caution or "")
+    if state == RuleState.BROKEN and is_uncertain:
+        state = state_of(stretched(quantity), rule.comparison, rule.limit)
+        reason = _UNCERTAIN if state == RuleState.OPEN else None
+    reason = reason or _reason(quantity, state, rule)
+    return Outcome(rule.text, state, reason, key, quantity, rule.comparison, rule.limit)
+
+
+STRETCH = 3.0
+"""Where sessions per query are heavy-tailed, the truth may lie so many times as far out as the interval goes:
+measured in worlds whose sessions follow a Pareto law."""
+
+_UNCERTAIN = (
+    f"the interval breaks it, but the truth may lie {STRETCH:g} times as far out: {HEAVY_TAIL}; "
+    "this does not concern a rule on within(METRIC, CLICK METRIC)"
+)
+
+
+def stretched(quantity: RunQuantity) -> RunQuantity:
+    """Return the number with an interval that goes `STRETCH` times as far out."""
+    value, low, high = (
+        math.nan if end is None else end for end in (quantity.value, quantity.low, quantity.high)
+    )
+    return replace(quantity, low=value + STRETCH * (low - value), high=value + STRETCH * (high - value))
 
 
 def state_of(quantity: RunQuantity, comparison: str, limit: float) -> RuleState:

@@ -199,6 +199,9 @@ _ALL = (
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType({one.name: one for one in _ALL})
 """Every quantity by its name."""
 
+CORRELATION = "correlation"
+"""The quantity whose intervals err where sessions per query are heavy-tailed."""
+
 WITHIN_QUERIES = ("within", "within_difference")
 """Quantities that all markets together have."""
 

@@ -8,6 +8,7 @@ import pytest
 from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
 from clickassay.core.errors import ReportError, SettingsError
 from clickassay.core.records import SampleChoice, SampleKey
+from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
 from clickassay.findings.run import open_run
 from clickassay.findings.run import run_of as read_run
 from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run, state_of
@@ -110,6 +111,27 @@ def test_a_correlation_is_that_of_the_headline_with_its_interval_and_caution(tmp
         "few queries",
     )
     assert {name: data[name] for name in NORTH} == NORTH
+
+
+def test_a_correlation_of_heavy_tailed_sessions_breaks_a_rule_only_far_beyond_its_interval(tmp_path):
+    run = copied_run(tmp_path / "run", correlations=with_correlation(0.35, 0.28, 0.42, HEAVY_TAIL))
+    rules = {
+        ">= 0.43": "open",  # 0.35 + 3 * 0.07 = 0.56
+        ">= 0.55": "open",
+        ">= 0.57": "broken",
+        "<= 0.27": "open",
+        "<= 0.13": "broken",
+        ">= 0.27": "holds",
+    }
+    for rule, state in rules.items():
+        found = outcome(run, f"correlation(ERR, MeanRR) {rule}")
+        assert (found.state, found.found.high) == (state, 0.42), rule
+    assert (
+        "the truth may lie 3 times as far out: sessions per query"
+        in outcome(run, "correlation(ERR, MeanRR) >= 0.43").reason
+    )
+    few = copied_run(tmp_path / "few", correlations=with_correlation(0.35, 0.28, 0.42, "few queries"))
+    assert outcome(few, "correlation(ERR, MeanRR) >= 0.43").state == "broken"
 
 
 @pytest.mark.parametrize(
