@@ -20,7 +20,8 @@ def test_the_method_states_the_figures_of_the_committed_result(table):
     text = " ".join((ROOT / "docs/explanation/method.md").read_text(encoding="utf-8").split())
     (stated,) = re.findall(
         r"In (\d+) simulated samples each of twelve kinds of logs and 60, 200 and 1,000 queries, intervals "
-        r"held the true value in ([\d.]+) to ([\d.]+) %, and all ten simultaneous intervals of differences in "
+        r"held the true value in ([\d.]+) to ([\d.]+) %, and all ten simultaneous intervals of differences "
+        r"in "
         r"([\d.]+) to ([\d.]+) %. It found ([\d.]+) times as many significant differences as the closed "
         r"form; any was found in ([\d.]+) % where there was none .of one kind and size in up to ([\d.]+) %.. "
         r".*? at most ([\d.]+) % were .switch. to a worse metric, ([\d.]+) % .keep. where .*? "

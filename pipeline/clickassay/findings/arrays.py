@@ -75,12 +75,11 @@ def _grades(rows: pl.DataFrame, key: SampleKey) -> Integers:
 
 
 def _check_whole(run: Run, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> None:
-    file = run.file("configurations")
     nulls = [name for name in rows.columns if rows[name].has_nulls()]
     if nulls:
-        raise broken(file, f"null in {', '.join(nulls)}")
+        raise broken(run.file("configurations"), f"null in {', '.join(nulls)}")
     if not (rows["grades"].list.drop_nulls().list.len() == depth).all():
-        raise broken(file, f"not {depth} grades in every row")
+        raise broken(run.file("configurations"), f"not {depth} grades in every row")
     if rows.join(patterns, on="configuration_id", how="anti").height:
         raise broken(run.file("patterns"), "configurations without a click pattern")
 

@@ -61,7 +61,10 @@ class Decision:
     is_compared
         Whether the metric in use has a correlation, and the decision is by the metrics above it.
     is_heavy_tailed
-        Whether sessions are spread too unevenly for the tests behind it.
+        Whether sessions are spread too unevenly for the tests behind it, and it would be another with capped
+        weights of queries.
+    capped
+        What it would be with capped weights then.
     other_judges
         The decision of each other judge, where it is another.
     """
@@ -78,6 +81,7 @@ class Decision:
     by_others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     is_compared: bool = False
     is_heavy_tailed: bool = False
+    capped: "Decision | None" = None
     other_judges: Mapping[str, "Decision"] = field(default_factory=dict)
 
 
@@ -91,10 +95,19 @@ def decide_with_judges(
     """Return the decision of a run by its headline sample, and what it would be by another judge."""
     own = decide(verdict, health, current, margin)
     others = {judge: decide(other, health, current, margin) for judge, other in other_judges.items()}
-    differ = {
-        judge: one for judge, one in others.items() if (one.kind, one.subject) != (own.kind, own.subject)
-    }
-    return replace(own, other_judges=differ)
+    return replace(own, other_judges={judge: one for judge, one in others.items() if not same(one, own)})
+
+
+def same(one: Decision, other: Decision) -> bool:
+    """Tell whether two decisions advise the same."""
+    return (one.kind, one.subject) == (other.kind, other.subject)
+
+
+def with_capped(decision: Decision, capped: Decision) -> Decision:
+    """Return the decision that is made with capped weights of queries too, or with what it would be then."""
+    if same(decision, capped):
+        return replace(decision, is_heavy_tailed=False)
+    return replace(decision, capped=capped)
 
 
 def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None, margin: float) -> Decision:

@@ -12,9 +12,15 @@ from clickassay.correlation.estimates import Level, levels
 from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
 from clickassay.correlation.within import NO_GROUP
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
-from clickassay.findings.decision import Decision, decide, decide_with_judges
+from clickassay.findings.decision import Decision, decide, decide_with_judges, with_capped
 from clickassay.findings.depends import by_click, dependences, varied
-from clickassay.findings.influence import chance_shares, depends_mostly, influence_rows, influential_share
+from clickassay.findings.influence import (
+    capped_run,
+    chance_shares,
+    depends_mostly,
+    influence_rows,
+    influential_share,
+)
 from clickassay.findings.question import Deciding, deciding
 from clickassay.findings.ranking import Quantity, Ranking, rank, rank_differences, rank_within, values_of
 from clickassay.findings.run import Run
@@ -45,6 +51,8 @@ class Findings:
     opposed
         A metric that is significantly better than another at comparing rankings and significantly worse at
         telling queries apart, and that other one; None without such a pair.
+    capped
+        The verdict with capped weights of queries, where sessions are heavy-tailed and all queries decide.
     means
         The mean of each metric and each click metric over the sessions of the headline sample, by name.
     chance
@@ -60,6 +68,7 @@ class Findings:
     decision: Decision
     opposed: tuple[str, str] | None = None
     other_judges: Mapping[str, Verdict] = field(default_factory=dict)
+    capped: Verdict | None = None
     means: Mapping[str, Level] = field(default_factory=dict)
     chance: tuple[float, float] | None = None
 
@@ -80,11 +89,21 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
     judges = varied(run, run.headline, "judge")[1:]
     others = {sample.judge: verdict_of(run, deciding(run, sample)) for sample in judges}
     decision = decide_with_judges(verdict, others, wrong, run.current, run.settings.margin)
+    capped = _capped(run, decision)
+    if capped is not None:
+        decision = with_capped(decision, decide(capped, wrong, run.current, run.settings.margin))
     return Findings(
         verdict, headline, Claim(ranked, _sign_agreement(run, ranked)), within, _depends(run, first), wrong,
-        decision, _opposed(within.ranking, first, decision), others,
+        decision, _opposed(within.ranking, first, decision), others, capped,
         mean_levels(run) if first.competitors else {}, chance,
     )  # fmt: skip
+
+
+def _capped(run: Run, decision: Decision) -> Verdict | None:
+    """Return the verdict with capped weights of queries where a decision over all queries needs it."""
+    if run.headline is None or decision.question != "queries" or not decision.is_heavy_tailed:
+        return None
+    return verdict_of(capped_run(run, run.headline), Deciding("queries", run.headline))
 
 
 def _opposed(within: Ranking, over: Ranking, decision: Decision) -> tuple[str, str] | None:

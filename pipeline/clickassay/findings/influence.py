@@ -1,8 +1,15 @@
-"""Whether a correlation depends mostly on its most influential queries."""
+"""Whether a correlation depends mostly on its most influential queries; what it is if they count for less."""
+
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
+from clickassay.core.records import Sample, SampleKey
+from clickassay.correlation.classes import unsplit
+from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.tables import correlations
+from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import Run
 
 N_INFLUENTIAL = 5
@@ -48,3 +55,28 @@ def influential_share(rows: pl.DataFrame) -> float | None:
     """Return the share of a correlation's squared error due to its most influential queries; 0..1."""
     shares = rows["error_share"].drop_nulls().sort(descending=True).head(N_INFLUENTIAL)
     return float(shares.sum()) if len(shares) else None
+
+
+# ---- with capped weights ------------------------------------------------------------------------------
+
+MOST_WEIGHT = 0.01
+"""The largest part of all sessions that a query weighs."""
+
+
+def with_capped_weights(sample: Sample) -> Sample:
+    """Return the sample in which no query has more than `MOST_WEIGHT` of all its sessions, but for rounding.
+
+    The sessions of each list of a query are lowered by one factor; a list keeps one at least.
+    """
+    of_query = np.add.reduceat(sample.sessions, sample.starts)
+    factors = np.minimum(1, MOST_WEIGHT * sample.sessions.sum() / of_query)[sample.query_index]
+    return replace(sample, sessions=np.maximum(1, np.rint(sample.sessions * factors)).astype(np.int64))
+
+
+def capped_run(run: Run, key: SampleKey) -> Run:
+    """Return the run with the weighted correlations of one sample alone, made with capped weights."""
+    tables = dict(run.tables)
+    sample = with_capped_weights(graded_sample(run, key).sample)
+    tables["correlations"] = correlations(sample, [unsplit(sample)])
+    tables["comparisons"] = comparisons(sample)
+    return replace(run, tables=tables)

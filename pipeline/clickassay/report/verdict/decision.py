@@ -10,6 +10,7 @@ from clickassay.findings.claims import Verdict
 from clickassay.findings.decision import Decision, Kind, leads_over_reference
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import not_computed
+from clickassay.findings.influence import MOST_WEIGHT
 from clickassay.findings.ranking import REACH, Lead, Question, Ranking
 from clickassay.findings.run import Run
 from clickassay.health.checks import HealthCheck
@@ -106,6 +107,9 @@ class Advice:
 def advise_run(run: Run, findings: Findings) -> Advice:
     """Return the decision of a run in words, and what it would be by other judges."""
     own = advise(findings.verdict, findings.decision, findings.health)
+    if findings.capped is not None and findings.decision.capped is not None and own.caution is not None:
+        told = advise(findings.capped, findings.decision.capped, findings.health).sentence
+        own = replace(own, caution=f"{own.caution} {_CAPPED} \u201c{told}.\u201d")
     others = {
         judge: advise(findings.other_judges[judge], other, findings.health).sentence
         for judge, other in findings.decision.other_judges.items()
@@ -115,6 +119,9 @@ def advise_run(run: Run, findings: Findings) -> Advice:
     sample = findings.verdict.claims[0].ranking.sample
     scope = scope_text(run, sample, others)
     return replace(own, reason=" ".join(filter(None, reasons)), scope=scope, other_judges=others)
+
+
+_CAPPED = f"If no query counted for more than {100 * MOST_WEIGHT:g} %, it would be:"
 
 
 def _opposed(pair: tuple[str, str] | None, question: Question) -> str:
