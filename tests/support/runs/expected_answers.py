@@ -34,6 +34,13 @@ EXPECTED = {
         (*UK, "MeanRR", "ERR", 0.5, 0.4, 0.6, "DCG", 0.05, 0.01, 0.09, 0.02),
         (*UK, "UCTR", "DCG", 0.2, 0.1, 0.3, "ERR", 0.05, -0.02, 0.12, 0.2),
     ],
+    "better_of_two_lists": [
+        # AP and DCG are equal: by name
+        ("all", 3, "editor", "MeanRR", "ERR", 0.25, 0.15, 0.35, 0.5, 0.58, 2),
+        ("all", 3, "editor", "MeanRR", "AP", 0.2, 0.0, 0.4, 0.5, 0.564, 2),
+        ("all", 3, "editor", "MeanRR", "DCG", 0.2, 0.1, 0.3, 0.5, 0.564, 2),
+        (*UK, "MeanRR", "ERR", 0.3, 0.1, 0.5, None, 0.597, 2),
+    ],
     "cascade_effects": [
         # www in second place: 20 of 40 below fan (0), 10 of 100 below uk (4)
         (

@@ -84,6 +84,17 @@ CORRELATIONS = [
     ("all", "all", "MeanRR", "MeanGrade@1", 0.99, 0.9, 1.0, 8, 5, 300, None),
 ]
 
+# market, split, class, click metric, editorial metric, correlation, low, high, ceiling, sign agreement,
+# configurations, queries, sessions, reason
+WITHIN = [
+    ("all", "all", "all", "MeanRR", "DCG", 0.2, 0.1, 0.3, 0.5, 0.564, 5, 2, 200, None),
+    ("all", "all", "all", "MeanRR", "ERR", 0.25, 0.15, 0.35, 0.5, 0.58, 5, 2, 200, None),
+    ("all", "all", "all", "MeanRR", "AP", 0.2, 0.0, 0.4, 0.5, 0.564, 5, 2, 200, None),
+    ("all", "length", "1", "MeanRR", "ERR", 0.9, 0.8, 1.0, 0.5, 0.856, 5, 2, 200, None),
+    ("uk", "all", "all", "MeanRR", "ERR", 0.3, 0.1, 0.5, None, 0.597, 4, 2, 190, None),
+    ("uk", "all", "all", "UCTR", "ERR", None, None, None, None, None, 4, 2, 190, "no variance of UCTR"),
+]
+
 # click metric, editorial metric, Monte Carlo, its standard error, exact, low, high, noise corrected,
 # sign agreement, queries, configurations, reason
 DIFFERENCES = [
@@ -147,6 +158,7 @@ def tables() -> dict[str, pl.DataFrame]:
         "funnel": FUNNEL,
         "patterns": PATTERNS,
         "correlations": [(*uk, *row[:7], *NOTHING, *row[7:], None) for row in CORRELATIONS],
+        "within": [(row[0], *uk[1:], *row[1:8], *NOTHING, *row[8:], None) for row in WITHIN],
         "differences": [(*uk, *row[:8], *NOTHING[:6], *row[8:], None) for row in DIFFERENCES],
         "judge_comparisons": JUDGE_COMPARISONS,
         "judge_disagreements": JUDGE_DISAGREEMENTS,
