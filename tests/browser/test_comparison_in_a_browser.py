@@ -47,5 +47,5 @@ def test_a_comparison_shows_its_title_and_pictures_without_any_script(opened, fo
         assert page.locator("h1").inner_text() == "Beyond noise: correlations fell"
         pictures = page.locator(".chart svg")
         boxes = [pictures.nth(place).bounding_box() for place in range(pictures.count())]
-        assert len(boxes) == 3
+        assert len(boxes) == 4
         assert all(box["width"] > 100 and box["height"] > 20 for box in boxes)

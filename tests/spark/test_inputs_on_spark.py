@@ -57,6 +57,40 @@ def test_whole_floats_and_decimals_behind_a_uri_are_ids(spark, tmp_path):
         assert [row["search_id"] for row in found] == ids
 
 
+NAMES = {
+    "search_id": "request", "user_id": "user.id", "query": "q.text", "timestamp": "ts",
+    "results": "items.product.id",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["{}", "file://{}"], ids=["here", "behind a URI"])
+def test_columns_and_fields_of_records_are_read_under_our_names(spark, tmp_path, place):
+    plain, renamed = tmp_path / "plain.parquet", tmp_path / "renamed.parquet"
+    rows = tiny.searches()
+    rows.write_parquet(plain)
+    product = pl.struct(product=pl.struct(pl.element().alias("id")))
+    rows.select(
+        pl.col("search_id").alias("request"), user=pl.struct(pl.col("user_id").alias("id")),
+        ts=pl.col("timestamp"), items=pl.col("results").list.eval(product), timestamp=pl.lit(0),
+    ).with_columns(pl.Series("q.text", rows["query"])).write_parquet(renamed)  # fmt: skip
+    folders = iter(range(100))
+    ours, other = (
+        read_for_spark(
+            spark, "searches", place.format(file), SEARCHES,
+            lambda _: f"file://{tmp_path}/{next(folders)}", names=names,
+        ).frame.select(*NAMES).orderBy("search_id").collect()
+        for file, names in ((plain, {}), (renamed, NAMES))
+    )  # fmt: skip
+    assert [row.asDict() for row in other] == [row.asDict() for row in ours]
+    with pytest.raises(
+        InputError, match=r"no column nothing in .*, which --column searches\.query=nothing names"
+    ):
+        read_for_spark(
+            spark, "searches", place.format(renamed), SEARCHES, lambda _: "unused",
+            names={**NAMES, "query": "nothing"},
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize("value", [1.5, 2.0**53, float("nan")])
 def test_other_floats_behind_a_uri_are_refused(spark, tmp_path, value):
     odd = tiny.searches().with_columns(pl.lit(value).alias("user_id"))

@@ -4,7 +4,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from clickassay.inputs.sources.fingerprint import (
     input_fingerprint,
     refusing_changes,
 )
+from clickassay.inputs.sources.mapping import NONE_RENAMED, Names, advice
 from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.unread import first_unread
 from clickassay.inputs.sources.values import check_values, times_by_zone
@@ -55,6 +56,8 @@ class Input:
         What lies behind the path, and what was left out of it.
     time_zone
         Zone of the times that have none.
+    names
+        The columns that the files call otherwise.
     """
 
     what: str
@@ -65,6 +68,7 @@ class Input:
     parts: tuple[Part, ...]
     found: Found
     time_zone: str = UTC
+    names: Names = field(default_factory=dict)
 
     def file_fingerprint(self, file: Path) -> FileFingerprint:
         """Return the fingerprint of a file, which is read whole."""
@@ -81,6 +85,7 @@ def read_input(
     *,
     keep_others: bool = False,
     time_zone: str = UTC,
+    names: Names = NONE_RENAMED,
 ) -> Input:
     """Find the files of an input and put them into canonical types, lazily.
 
@@ -96,6 +101,8 @@ def read_input(
         Keep all other columns too, as they are (attribute columns of `queries`).
     time_zone
         Zone of the times that have none.
+    names
+        The columns that the files call otherwise.
 
     Raises
     ------
@@ -105,9 +112,9 @@ def read_input(
     walked = find_files(what, path)
     if not Path(path).is_file():
         logging.getLogger(__name__).info("%s: %s", what, walked)
-    names = {want.name for want in wanted}
-    parts = list(parts_of(what, walked, None if keep_others else names))
-    _check_same_columns(what, parts, names)
+    ours = {want.name for want in wanted}
+    parts = list(parts_of(what, walked, None if keep_others else ours, names))
+    _check_same_columns(what, parts, ours)
     wide = frozenset[str]().union(*(part.wide for part in parts))
 
     selected = [
@@ -128,7 +135,7 @@ def read_input(
 
     columns = frozenset(parts[0].schema.names())
     frame = _stacked(what, frames, walked.files)
-    return Input(what, walked.files, columns, frame, opened, tuple(parts), walked, time_zone)
+    return Input(what, walked.files, columns, frame, opened, tuple(parts), walked, time_zone, names)
 
 
 def mixed_times(*tables: Input) -> dict[str, tuple[int, int]]:
@@ -171,8 +178,10 @@ def _check_columns(what: str, part: Part, wanted: Sequence[Wanted]) -> None:
         return
     names = f"column {missing[0]} is" if len(missing) == 1 else f"columns {', '.join(missing)} are"
     other = next((mark for mark in ";|\t" if len(part.schema) == 1 and mark in next(iter(part.schema))), None)
-    advice = "" if other is None else f"; separated by {other!r}? Write it with commas, or as .tsv with tabs"
-    raise InputError(f"{what}: {names} missing in {part.files[0]}; it has: {', '.join(part.schema)}{advice}")
+    hint = advice(what, missing, part.schema)
+    if other is not None:
+        hint = f"; separated by {other!r}? Write it with commas, or as .tsv with tabs"
+    raise InputError(f"{what}: {names} missing in {part.files[0]}; it has: {', '.join(part.schema)}{hint}")
 
 
 def _column(what: str, part: Part, want: Wanted, wide: frozenset[str], time_zone: str) -> pl.Expr:

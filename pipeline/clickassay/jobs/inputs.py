@@ -10,6 +10,7 @@ from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.normalise import normalise_queries
+from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.tables import Input, WholeInput, read_input
 from clickassay.inputs.types.columns import CANONICAL
 from clickassay.judgments.alike import groups_of_queries
@@ -80,8 +81,8 @@ def opened(what: str, path: Place, settings: Settings) -> Input:
     InputError
         If a file is missing, cannot be read or lacks a column.
     """
-    zone = settings.time_zone
-    return read_input(what, path, CANONICAL[what], keep_others=what == "queries", time_zone=zone)
+    names, zone = names_of(what, settings.column), settings.time_zone
+    return read_input(what, path, CANONICAL[what], keep_others=what == "queries", time_zone=zone, names=names)
 
 
 def open_log(

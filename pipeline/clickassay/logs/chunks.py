@@ -66,10 +66,11 @@ def row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None,
     if footer is None:
         yield 0, int(table.opened([file]).select(pl.len()).collect().item()), None, None
         return
-    per_ms = _units_per_ms(footer, table.time_zone)
+    time = table.names.get("timestamp", "timestamp")
+    per_ms = _units_per_ms(footer, time, table.time_zone)
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
-        yield (offset, group.num_rows, *_footer_range(group, per_ms))
+        yield (offset, group.num_rows, *_footer_range(group, time, per_ms))
         offset += group.num_rows
 
 
@@ -83,10 +84,10 @@ def footer_of(file: Path) -> pq.FileMetaData | None:
         return None
 
 
-def _units_per_ms(footer: pq.FileMetaData, time_zone: str) -> float:
-    """Return how many units of the column timestamp make a millisecond of UTC; 0 if it is no such time."""
+def _units_per_ms(footer: pq.FileMetaData, time: str, time_zone: str) -> float:
+    """Return how many units of the column `time` make a millisecond of UTC; 0 if it is no such time."""
     schema = footer.schema.to_arrow_schema()
-    kind = schema.field("timestamp").type if "timestamp" in schema.names else None
+    kind = schema.field(time).type if time in schema.names else None
     if kind is not None and pa.types.is_timestamp(kind):
         if kind.tz is None and time_zone != UTC:
             return 0.0
@@ -94,10 +95,10 @@ def _units_per_ms(footer: pq.FileMetaData, time_zone: str) -> float:
     return 1.0 if kind == pa.int64() else 0.0
 
 
-def _footer_range(group: pq.RowGroupMetaData, per_ms: float) -> tuple[int | None, int | None]:
+def _footer_range(group: pq.RowGroupMetaData, time: str, per_ms: float) -> tuple[int | None, int | None]:
     for number in range(group.num_columns if per_ms else 0):
         column = group.column(number)
-        if column.path_in_schema == "timestamp":
+        if column.path_in_schema == time:
             known = column.statistics
             if known is None or not known.has_min_max or not isinstance(known.min_raw, int):
                 return None, None

@@ -9,6 +9,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.sources.fingerprint import FileFingerprint
+from clickassay.inputs.sources.mapping import advice
 from clickassay.inputs.tables import Input
 from clickassay.inputs.types.columns import CLICKED
 from clickassay.logs.chunks import FileChunk, chunks_of, scan_rows
@@ -90,8 +91,12 @@ def joined_log(searches: H, clicks: H) -> Log[H]:
         If clicks name neither URL nor position.
     """
     if not CLICKED & clicks.columns:
-        has = ", ".join(sorted(clicks.columns))
-        raise InputError(f"clicks: neither column url nor column position in {clicks.source}; it has: {has}")
+        has = sorted(clicks.columns)
+        hint = advice("clicks", sorted(CLICKED, reverse=True), pl.Schema(dict.fromkeys(has, pl.String())))
+        raise InputError(
+            f"clicks: neither column url nor column position in {clicks.source}; it has: "
+            f"{', '.join(has)}{hint}"
+        )
     if searches.has_numbers("search_id") == clicks.has_numbers("search_id"):
         return Log(searches, clicks)
     return Log(searches.with_text_ids(), clicks.with_text_ids())

@@ -41,7 +41,15 @@ def inspect(
     settings: Annotated[
         Settings,
         settings_of(
-            *("depth", "normalise_urls", "max_rejected", "max_markets", "time_zone", "health_limit"),
+            *(
+                "depth",
+                "normalise_urls",
+                "column",
+                "max_rejected",
+                "max_markets",
+                "time_zone",
+                "health_limit",
+            ),
             *(*GRADE_SETTINGS, *MACHINE_SETTINGS),
         ),
     ],

@@ -91,7 +91,7 @@ def report(
     out: OUT,
     settings: Annotated[
         Settings,
-        settings_of("depth", "max_rejected", *GRADE_SETTINGS, *METRIC_SETTINGS, *REPORT_SETTINGS),
+        settings_of("depth", "column", "max_rejected", *GRADE_SETTINGS, *METRIC_SETTINGS, *REPORT_SETTINGS),
     ],
     queries: QUERIES = None,
     force: FORCE = False,

@@ -17,6 +17,9 @@ from clickassay.core.settings.declared import SETTINGS
 from clickassay.core.settings.model import Settings
 from clickassay.core.text.words import did_you_mean
 
+COLUMNS = "columns"
+"""Section of a settings file that says which columns the files of a table call otherwise."""
+
 PREFIX = "CLICKASSAY_"
 """What the name of an environment variable begins with: the name of the setting in capitals follows."""
 
@@ -55,14 +58,28 @@ def _from_toml(file: Path) -> dict[str, Any]:
         values = read_toml(file)
     except (OSError, DocumentError) as error:
         raise SettingsError(f"settings file {file}: {error}") from error
+    columns = _columns(values.pop(COLUMNS, {}), file)
     section = next((name for name, value in values.items() if isinstance(value, dict)), None)
     if section is not None:
-        raise SettingsError(f"settings file {file}: section [{section}]; settings stand without sections")
+        raise SettingsError(
+            f"settings file {file}: section [{section}]; settings stand without sections, but for "
+            f"[{COLUMNS}.searches] and those of the other tables"
+        )
     named = {name.replace("-", "_"): value for name, value in values.items()}
     if len(named) < len(values):
         twice = next(name for name in values if "-" in name and name.replace("-", "_") in values)
         raise SettingsError(f"settings file {file}: {twice} is there twice, with - and with _; give it once")
-    return named
+    return named | {"column": [*named.get("column", []), *columns]} if columns else named
+
+
+def _columns(sections: object, file: Path) -> list[str]:
+    """Return the columns of sections such as ``[columns.searches]`` as the setting `column` has them."""
+    if not isinstance(sections, dict) or not all(isinstance(one, dict) for one in sections.values()):
+        raise SettingsError(
+            f"settings file {file}: {COLUMNS} has a section for each table, as [{COLUMNS}.searches] with "
+            'search_id = "request_id"'
+        )
+    return [f"{table}.{name}={path}" for table, own in sections.items() for name, path in own.items()]
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:

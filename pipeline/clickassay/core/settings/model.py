@@ -12,6 +12,8 @@ from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from clickassay.core.settings.texts import bytes_of, items_of, utc_of
+
 MAX_DEPTH = 62
 """A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
 
@@ -26,7 +28,6 @@ LISTS = {
 }
 """Settings that take several values, and what stands between them; the name of a metric may hold commas and
 blanks of its own, in parentheses."""
-_BYTES = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT])(I?))?B\s*")
 _OF_SPARK = ("spark_master", "spark_remote", "spark_conf", "spark_staging")
 
 
@@ -41,15 +42,6 @@ def _setting(group: str, default: Any, meaning: str, **more: Any) -> Any:  # noq
     told = ("unset", "metavar", "each", "also", "of_log", "details")
     shown = {"group": group, **{name: more.pop(name) for name in told if name in more}}
     return Field(default=default, description=meaning, json_schema_extra=shown, **more)
-
-
-def _bytes(text: str) -> int:
-    """Return a size in bytes: GB are thousands of MB, GiB are 1024 MiB."""
-    match = _BYTES.fullmatch(text.upper())
-    if match is None:
-        raise ValueError("must be a number with its unit, as 4GB or 512MiB")
-    number, unit, binary = match.groups()
-    return int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
 
 
 class Settings(BaseModel):
@@ -103,6 +95,15 @@ class Settings(BaseModel):
         ge=1,
         metavar="N",
         details="Each is measured by itself: a column of sessions, named so by mistake, would take hours.",
+    )
+    column: tuple[str, ...] = _setting(
+        "Log",
+        (),
+        "A column that your files call otherwise, such as searches.search_id=request_id.",
+        metavar="TABLE.COLUMN=NAME",
+        unset="all have our names",
+        details="Of searches, clicks, judgments or queries; a dot goes into records: `item.id`. In TOML "
+        'also sections: `[columns.clicks]` with `url = "item.id"`. In the environment: one a line.',
     )
     health_limit: tuple[str, ...] = _setting(
         "Log",
@@ -367,7 +368,7 @@ class Settings(BaseModel):
     @property
     def memory_limit_bytes(self) -> int | None:
         """Memory limit in bytes, the same number for every engine; None if there is none."""
-        return None if self.memory_limit is None else _bytes(self.memory_limit)
+        return None if self.memory_limit is None else bytes_of(self.memory_limit)
 
     @property
     def stored_depth(self) -> int:
@@ -380,15 +381,26 @@ class Settings(BaseModel):
         if clock is None:
             return None
         try:
-            return _utc(datetime.fromisoformat(clock))
+            return utc_of(datetime.fromisoformat(clock))
         except (ValueError, OverflowError) as error:
             raise ValueError("must be a time such as 2026-06-30 or 2026-06-30T04:00:00+02:00") from error
 
     @model_validator(mode="after")
     def _clock_is_now(self) -> Self:
         if self.clock is None:  # not as if it were given: messages repeat what a user gave
-            self.__dict__["clock"] = _utc(datetime.now(UTC))
+            self.__dict__["clock"] = utc_of(datetime.now(UTC))
         return self
+
+    @field_validator("column")
+    @classmethod
+    def _columns_have_a_table(cls, columns: tuple[str, ...]) -> tuple[str, ...]:
+        for text in columns:
+            if not re.fullmatch(r"(searches|clicks|judgments|queries)\.\w+=.+", text):
+                raise ValueError(
+                    "must be TABLE.COLUMN=NAME, such as searches.search_id=request_id; tables are searches, "
+                    "clicks, judgments and queries"
+                )
+        return columns
 
     @field_validator("time_zone")
     @classmethod
@@ -425,7 +437,7 @@ class Settings(BaseModel):
     @classmethod
     def _memory_has_a_unit(cls, limit: str | None) -> str | None:
         if limit is not None:
-            _bytes(limit)
+            bytes_of(limit)
         return limit
 
     @field_validator("spark_conf")
@@ -457,10 +469,11 @@ class Settings(BaseModel):
     @classmethod
     def _a_list_may_be_one_text(cls, values: dict[str, Any]) -> dict[str, Any]:
         given: dict[str, Any] = {
-            name: _items(values[name], by) for name, by in LISTS.items() if values.get(name) is not None
+            name: items_of(values[name], by) for name, by in LISTS.items() if values.get(name) is not None
         }
-        if isinstance(conf := values.get("spark_conf"), str):
-            given["spark_conf"] = conf.splitlines()
+        for name in ("spark_conf", "column"):
+            if isinstance(lines := values.get(name), str):
+                given[name] = lines.splitlines()
         if len(given.get("scale", ())) > 1 and values.get("max_grade") is None:
             given["max_grade"] = len(given["scale"]) - 1
         return {**values, **given}
@@ -484,16 +497,3 @@ class Settings(BaseModel):
                     f"{name} {getattr(self, name)} is above max_grade {self.max_grade}; choose one up to it"
                 )
         return self
-
-
-def _utc(time: datetime) -> str:
-    """Return a time as text in UTC, to the second; without a zone it is UTC."""
-    zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return zoned.astimezone(UTC).isoformat(timespec="seconds")
-
-
-def _items(given: object, between: str) -> list[object]:
-    """Return a list that may be written as one text, or hold texts of several items each."""
-    items = given if isinstance(given, list | tuple) else [given]
-    split = [re.split(between, item.strip()) if isinstance(item, str) else [item] for item in items]
-    return [part.strip() if isinstance(part, str) else part for parts in split for part in parts]

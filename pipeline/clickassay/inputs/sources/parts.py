@@ -17,6 +17,7 @@ from clickassay.inputs.files import (
     refuse_encrypted,
     unreadable_file,
 )
+from clickassay.inputs.sources.mapping import NONE_RENAMED, Names, Renamed
 from clickassay.inputs.sources.partitions import Partition, partition_of
 from clickassay.inputs.sources.walk import Found
 from clickassay.inputs.text.lines import check_table
@@ -91,6 +92,10 @@ class Part:
         What the folders spell out, of the columns that are read; it stands in place of a column of the files.
     folders
         All columns that the folders spell out.
+    source
+        Columns and types under the names that the files have.
+    renamed
+        What selects the columns of `written` from them; empty where their names are ours.
     """
 
     files: tuple[Path, ...]
@@ -99,6 +104,8 @@ class Part:
     wide: frozenset[str]
     partition: Partition
     folders: frozenset[str]
+    source: pl.Schema
+    renamed: tuple[pl.Expr, ...] = ()
 
     @property
     def schema(self) -> pl.Schema:
@@ -119,10 +126,13 @@ class Part:
 
     def written_in(self, files: Sequence[Path]) -> pl.LazyFrame:
         """Return the rows of some files as they were written, without the partition."""
-        return scan(files, self.format, self.written)
+        rows = scan(files, self.format, self.source)
+        return rows.select(self.renamed) if self.renamed else rows
 
 
-def parts_of(what: str, found: Found, read: Collection[str] | None) -> Iterator[Part]:
+def parts_of(
+    what: str, found: Found, read: Collection[str] | None, names: Names = NONE_RENAMED
+) -> Iterator[Part]:
     """Yield the parts of an input.
 
     Parameters
@@ -130,6 +140,8 @@ def parts_of(what: str, found: Found, read: Collection[str] | None) -> Iterator[
     read
         The columns that are read: files that differ in other partitions, as a log of years in its days, are
         one part. None = all.
+    names
+        The columns that files or folders call otherwise.
 
     Raises
     ------
@@ -140,12 +152,24 @@ def parts_of(what: str, found: Found, read: Collection[str] | None) -> Iterator[
     for file in found.files:
         format_ = format_of(file) or format_by_content(what, file)
         schema = tuple(schema_of(what, file, format_).items())
-        spelled = partition_of(file, found.root)
+        spelled = _under_our_names(partition_of(file, found.root), names)
         partition = tuple(one for one in spelled if read is None or one[0] in read)
         groups[format_, schema, partition, frozenset(name for name, _ in spelled)].append(file)
     for (format_, schema, partition, folders), members in groups.items():
-        wide = frozenset(name for name, dtype in schema if is_wide(dtype))
         # Polars reads 128 signed bits of JSON lines as a number, all others as a text
-        as_text = wide if format_ == "json" else frozenset()
-        written = {name: pl.String() if name in as_text else dtype for name, dtype in schema}
-        yield Part(tuple(members), format_, pl.Schema(written), wide, partition, folders)
+        as_text = {name for name, dtype in schema if is_wide(dtype)} if format_ == "json" else set()
+        source = pl.Schema({name: pl.String() if name in as_text else dtype for name, dtype in schema})
+        of_files = {name: path for name, path in names.items() if name not in folders}
+        typed = Renamed(what, members[0], pl.Schema(schema), of_files).schema
+        wide = frozenset(name for name, dtype in typed.items() if is_wide(dtype))
+        ours = Renamed(what, members[0], source, of_files)
+        columns = tuple(ours.columns) if of_files else ()
+        yield Part(tuple(members), format_, ours.schema, wide, partition, folders, source, columns)
+
+
+def _under_our_names(spelled: Partition, names: Names) -> Partition:
+    """Return what folders spell out, the columns under our names where these are given."""
+    ours = {path: name for name, path in names.items()}
+    return tuple(
+        (ours.get(name, name), value) for name, value in spelled if ours.get(name) or name not in names
+    )

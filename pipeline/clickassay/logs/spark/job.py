@@ -15,6 +15,7 @@ from clickassay.core.files.output import SETTINGS_FILE
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.paths import is_uri, without_patterns
+from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.tables import mixed_times, watched
 from clickassay.inputs.types.columns import CLICKS, SEARCHES
 from clickassay.logs.log import LocalHalf, Log, joined_log
@@ -219,4 +220,8 @@ def read_spark_log(
     """
     zone = settings.time_zone
     read = partial(read_for_spark, engine.session, staging=engine.place, time_zone=zone)
-    return joined_log(read("searches", searches, SEARCHES), read("clicks", clicks, CLICKS))
+    names = {what: names_of(what, settings.column) for what in ("searches", "clicks")}
+    return joined_log(
+        read("searches", searches, SEARCHES, names=names["searches"]),
+        read("clicks", clicks, CLICKS, names=names["clicks"]),
+    )

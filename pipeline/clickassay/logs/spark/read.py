@@ -7,7 +7,7 @@ lines) is small and hard to type: it is written as Parquet first, by the same co
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote, urlparse
@@ -18,6 +18,7 @@ from clickassay.core.errors import InputError
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.sources.fingerprint import FileFingerprint
+from clickassay.inputs.sources.mapping import NONE_RENAMED, Names
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.sources.values import no_whole_number
 from clickassay.inputs.tables import Input, read_input
@@ -113,6 +114,7 @@ def read_for_spark(
     wanted: Sequence[Wanted],
     staging: Callable[[str], str],
     time_zone: str = UTC,
+    names: Names = NONE_RENAMED,
 ) -> SparkHalf:
     """Give Spark one half of a log, which is opened unless it is open.
 
@@ -124,6 +126,8 @@ def read_for_spark(
         Gives a new folder that Spark reads, for what must be written as Parquet first.
     time_zone
         Zone of the times that have none.
+    names
+        The columns that it calls otherwise.
 
     Raises
     ------
@@ -134,11 +138,30 @@ def read_for_spark(
         return _read_local(session, source, source.source, wanted, staging)
     text = str(source)
     if is_uri(text):
-        return _read_whole(what, text, wanted, lambda: parquet_at(session, what, text, wanted), time_zone)
+        at = partial(parquet_at, session, what, text, wanted)
+        return _read_whole(what, text, wanted, lambda: _renamed(what, text, at(), names), time_zone)
     if not lies_here(text):
-        return _read_whole(what, text, wanted, lambda: session.table(text), time_zone)
-    local = local_half(read_input(what, source, wanted, time_zone=time_zone))
+        at = partial(session.table, text)
+        return _read_whole(what, text, wanted, lambda: _renamed(what, text, at(), names), time_zone)
+    local = local_half(read_input(what, source, wanted, time_zone=time_zone, names=names))
     return _read_local(session, local, text, wanted, staging)
+
+
+def _renamed(what: str, source: str, rows: "DataFrame", names: Names) -> "DataFrame":
+    """Return rows with further columns under our names; fields of records are meant by a name with dots."""
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    for name, path in names.items():
+        column = F.col(f"`{path}`" if path in rows.columns else path)
+        try:
+            rows = rows.withColumn(name, column)
+            rows.schema  # noqa: B018 - Spark Connect resolves names when it is asked
+        except Exception as error:
+            raise InputError(
+                f"{what}: no column {path} in {source}, which --column {what}.{name}={path} names; it has: "
+                f"{', '.join(rows.columns)}"
+            ) from text_error(error)
+    return rows
 
 
 def lies_here(source: str | Path) -> bool:
@@ -226,7 +249,7 @@ def _read_part(
     rows: tuple[int, int] | None,
 ) -> "DataFrame":
     is_foreign = any(_is_foreign(part.schema.get(want.name)) for want in wanted)
-    if part.format != "parquet" or is_foreign or _has_local_times(local, part):
+    if part.format != "parquet" or part.renamed or is_foreign or _has_local_times(local, part):
         return _written_first(session, local, part, staging, rows)
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 

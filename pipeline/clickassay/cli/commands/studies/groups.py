@@ -18,7 +18,7 @@ from clickassay.core.text.words import count, plural
 def groups(
     judgments: JUDGMENTS,
     out: Annotated[Path, typer.Option(metavar="FILE.parquet", help="Table of queries to write; a new file.")],
-    settings: Annotated[Settings, settings_of("max_markets")],
+    settings: Annotated[Settings, settings_of("column", "max_markets")],
     queries: QUERIES = None,
     quiet: QUIET = False,
 ) -> None:

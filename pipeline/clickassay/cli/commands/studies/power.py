@@ -9,9 +9,9 @@ import typer
 from clickassay.cli.console import say, show_table, write_json
 from clickassay.cli.options import CLICK_METRIC, JSON, RUN, SampleOptions
 from clickassay.core.errors import SettingsError
-from clickassay.core.records import SampleKey
 
 if TYPE_CHECKING:
+    from clickassay.core.records import SampleKey
     from clickassay.correlation.uncertainty.power import Pilot, RequiredSize
     from clickassay.findings.ranking import Question
     from clickassay.findings.run import Run

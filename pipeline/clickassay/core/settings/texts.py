@@ -1,0 +1,28 @@
+"""Texts that values of settings are written as."""
+
+import re
+from datetime import UTC, datetime
+
+_BYTES = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT])(I?))?B\s*")
+
+
+def bytes_of(text: str) -> int:
+    """Return a size in bytes: GB are thousands of MB, GiB are 1024 MiB."""
+    match = _BYTES.fullmatch(text.upper())
+    if match is None:
+        raise ValueError("must be a number with its unit, as 4GB or 512MiB")
+    number, unit, binary = match.groups()
+    return int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
+
+
+def utc_of(time: datetime) -> str:
+    """Return a time as text in UTC, to the second; without a zone it is UTC."""
+    zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return zoned.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def items_of(given: object, between: str) -> list[object]:
+    """Return a list that may be written as one text, or hold texts of several items each."""
+    items = given if isinstance(given, list | tuple) else [given]
+    split = [re.split(between, item.strip()) if isinstance(item, str) else [item] for item in items]
+    return [part.strip() if isinstance(part, str) else part for parts in split for part in parts]

@@ -1,0 +1,188 @@
+"""Columns of an input under names of its own: which column of the files is which of ours.
+
+A name with dots goes into records: ``user.id`` is the field `id` of the column `user`, and
+``items.product.id`` of a column of lists the fields of its items. A column whose whole name has dots is meant
+before such a path.
+"""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from types import MappingProxyType
+
+import polars as pl
+
+from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.text.words import did_you_mean
+from clickassay.inputs.types.columns import CANONICAL
+
+Names = Mapping[str, str]
+"""The path in the files of each of our columns that has another name there."""
+
+NONE_RENAMED: Names = MappingProxyType({})
+"""Names of files whose columns are called as ours."""
+
+LIKELY: Mapping[str, tuple[str, ...]] = {
+    "search_id": ("request_id", "query_id", "impression_id", "serp_id", "event_id", "id"),
+    "user_id": ("uid", "user", "visitor_id", "client_id", "customer_id", "cookie_id", "session_id"),
+    "query": ("q", "query_text", "search_query", "search_term", "keyword", "keywords", "term", "text"),
+    "timestamp": ("ts", "time", "event_time", "created_at", "datetime", "occurred_at", "t"),
+    "results": (
+        "result_ids",
+        "product_ids",
+        "item_ids",
+        "doc_ids",
+        "documents",
+        "docs",
+        "items",
+        "hits",
+        "urls",
+    ),
+    "url": (
+        "product_id",
+        "item_id",
+        "doc_id",
+        "document_id",
+        "docid",
+        "document",
+        "doc",
+        "result",
+        "sku",
+        "asin",
+    ),
+    "position": ("rank", "pos", "slot", "place"),
+    "grade": ("label", "rating", "relevance", "judgment", "judgement", "score"),
+    "judge": ("assessor", "annotator", "rater"),
+    "market": ("country", "locale", "site", "region"),
+    "page": ("page_number", "page_no"),
+}
+"""What a column is called elsewhere, the likeliest first; for messages, never for reading."""
+
+
+_NAMING = ("id", "url", "uri", "text", "value", "name")
+"""Fields that name what a record is about, the likeliest first."""
+
+
+def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
+    """Return the names of a table among texts such as ``searches.search_id=request_id``.
+
+    Raises
+    ------
+    SettingsError
+        If one is of a column that the table cannot have, or a column is named twice.
+    """
+    known = [want.name for want in CANONICAL[what]]
+    found: dict[str, str] = {}
+    for text in columns:
+        name, _, source = text.partition("=")
+        table, _, column = name.partition(".")
+        if table != what:
+            continue
+        if column not in known:
+            hint = did_you_mean(column, known, str)
+            raise SettingsError(f"--column {text}: {what} have no column {column}; {hint}")
+        if found.get(column, source) != source:
+            raise SettingsError(f"--column {text}: {column} of {what} is named twice; give it once")
+        found[column] = source
+    return found
+
+
+class Renamed:
+    """The columns of files of one schema under our names.
+
+    Parameters
+    ----------
+    what, file
+        Name of the input and the first of its files, for messages.
+    schema
+        Columns and types of the files, and of what their folders spell out.
+    names
+        The columns that have another name there.
+
+    Raises
+    ------
+    InputError
+        If the files lack one.
+
+    Attributes
+    ----------
+    columns, schema
+        What selects the columns under our names from the rows as they were written, and their types.
+    """
+
+    def __init__(self, what: str, file: object, schema: pl.Schema, names: Names) -> None:
+        used = {*names, *names.values()}
+        found = {name: (pl.col(name), dtype) for name, dtype in schema.items() if name not in used}
+        for name, path in names.items():
+            at = _at(schema, path)
+            if at is None:
+                raise InputError(
+                    f"{what}: no column {path} in {file}, which --column {what}.{name}={path} names; it has: "
+                    f"{', '.join(schema)}"
+                )
+            found[name] = at
+        self.columns = [column.alias(name) for name, (column, _) in found.items()]
+        self.schema = pl.Schema({name: dtype for name, (_, dtype) in found.items()})
+
+
+def _at(schema: pl.Schema, path: str) -> tuple[pl.Expr, pl.DataType] | None:
+    """Return a column, or a field of records in it, and its type; None if there is no such thing."""
+    if path in schema:
+        return pl.col(path), schema[path]
+    fields = path.split(".")
+    for size in range(len(fields) - 1, 0, -1):
+        first = ".".join(fields[:size])
+        if first in schema:
+            return _field(pl.col(first), schema[first], fields[size:])
+    return None
+
+
+def _dtype(dtype: object) -> pl.DataType:
+    """Return a type that a record or a list declares as one of its own kind."""
+    return dtype() if isinstance(dtype, type) else dtype  # type: ignore[return-value]
+
+
+def _field(column: pl.Expr, dtype: pl.DataType, fields: list[str]) -> tuple[pl.Expr, pl.DataType] | None:
+    if not fields:
+        return column, dtype
+    if isinstance(dtype, pl.List | pl.Array):
+        inner = _field(pl.element(), _dtype(dtype.inner), fields)
+        items = column.arr.to_list() if isinstance(dtype, pl.Array) else column
+        return None if inner is None else (items.list.eval(inner[0]), pl.List(inner[1]))
+    if not isinstance(dtype, pl.Struct):
+        return None
+    types = {field.name: field.dtype for field in dtype.fields}
+    for size in range(len(fields), 0, -1):
+        name = ".".join(fields[:size])
+        if name in types:
+            return _field(column.struct.field(name), _dtype(types[name]), fields[size:])
+    return None
+
+
+def likely_columns(what: str, missing: Sequence[str], schema: pl.Schema) -> dict[str, str]:
+    """Return the columns that missing ones may be, each at most once; of records a field."""
+    ours = {want.name for want in CANONICAL.get(what, ())}
+    lower = {name.lower(): name for name in reversed(schema.names()) if name not in ours}
+    found: dict[str, str] = {}
+    for name in missing:
+        names = (name, *LIKELY.get(name, ()), *get_close_matches(name, lower, n=1, cutoff=0.75))
+        match = next((lower.pop(one) for one in names if one in lower), None)
+        if match is not None:
+            found[name] = _leaf(match, schema[match])
+    return found
+
+
+def _leaf(path: str, dtype: pl.DataType) -> str:
+    """Return the path of what a column of records is likely to be read for; of any other column its own."""
+    inner = _dtype(dtype.inner) if isinstance(dtype, pl.List | pl.Array) else dtype
+    if not isinstance(inner, pl.Struct):
+        return path
+    types = {field.name: _dtype(field.dtype) for field in inner.fields}
+    name = next((name for name in _NAMING if name in types), next(iter(types)))
+    return _leaf(f"{path}.{name}", types[name])
+
+
+def advice(what: str, missing: Sequence[str], schema: pl.Schema) -> str:
+    """Return what to add to a command so that missing columns are found; '' where nothing is likely."""
+    found = likely_columns(what, missing, schema)
+    options = " ".join(f"--column {what}.{name}={path}" for name, path in found.items())
+    return f"; are these meant? Then add {options}" if found else ""

@@ -1,0 +1,119 @@
+"""A log whose columns have other names gives the bytes of one with ours, in every format, on every engine."""
+
+import json
+
+import polars as pl
+import pytest
+
+from clickassay.core.settings import load_settings
+from clickassay.jobs.analyse import analyse
+from clickassay.jobs.patterns import log_to_patterns
+from support.places import SAMPLE
+
+COLUMNS = (
+    *(
+        "searches.search_id=request_id",
+        "searches.timestamp=ts",
+        "searches.query=q",
+        "searches.user_id=user.id",
+    ),
+    "searches.results=items.product.id",
+    *("clicks.search_id=request_id", "clicks.timestamp=ts", "clicks.url=product"),
+    *("judgments.query=q", "judgments.url=product", "judgments.grade=label"),
+)
+FIRST = 3000
+"""Searches of the sample that are taken."""
+
+
+def tables(*, records):
+    """A part of the sample under names of its own; with records, or flat for formats that have none."""
+    searches = pl.read_parquet(SAMPLE["searches"]).head(FIRST)
+    clicks = pl.read_parquet(SAMPLE["clicks"]).join(searches, on="search_id", how="semi")
+    named = searches.rename({"search_id": "request_id", "timestamp": "ts", "query": "q"})
+    if records:
+        product = pl.struct(product=pl.struct(pl.element().alias("id"), pl.lit(1).alias("price")))
+        named = named.with_columns(
+            user=pl.struct(pl.col("user_id").alias("id"), name=pl.lit("x")),
+            items=pl.col("results").list.eval(product),
+        ).drop("user_id", "results")
+    # columns of our names that mean something else: times of loading
+    named = named.with_columns(timestamp=pl.lit(0))
+    return {
+        "searches": named,
+        "clicks": clicks.rename({"search_id": "request_id", "timestamp": "ts", "url": "product"}),
+        "judgments": pl.read_parquet(SAMPLE["judgments"]).rename(
+            {"query": "q", "url": "product", "grade": "label"}
+        ),
+    }
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """The same part of the sample under our names."""
+    folder = tmp_path_factory.mktemp("plain")
+    searches = pl.read_parquet(SAMPLE["searches"]).head(FIRST)
+    searches.write_parquet(folder / "searches.parquet", row_group_size=500)
+    clicks = pl.read_parquet(SAMPLE["clicks"]).join(searches, on="search_id", how="semi")
+    clicks.write_parquet(folder / "clicks.parquet", row_group_size=500)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def renamed(tmp_path_factory):
+    """The tables under names of their own, as Parquet."""
+    folder = tmp_path_factory.mktemp("renamed")
+    for name, frame in tables(records=True).items():
+        frame.write_parquet(folder / f"{name}.parquet", row_group_size=500)
+    return folder
+
+
+def pattern_table(folder, ending="parquet", **settings):
+    given = load_settings(**settings)
+    return log_to_patterns(str(folder / f"searches.{ending}"), str(folder / f"clicks.{ending}"), given)
+
+
+def same(one, other):
+    counts = (table.funnel.sort(table.funnel.columns) for table in (one, other))
+    names = ("configurations", "patterns", "queries")
+    return next(counts).equals(next(counts)) and all(
+        getattr(one, name).equals(getattr(other, name)) for name in names
+    )
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+@pytest.mark.parametrize("batch", ["auto", "500"])
+def test_a_log_of_records_under_other_names_gives_the_same_table(plain, renamed, engine, batch):
+    expected = pattern_table(plain)
+    assert same(pattern_table(renamed, engine=engine, batch=batch, column=COLUMNS), expected)
+
+
+def test_json_lines_of_records_give_the_same_table(plain, tmp_path):
+    for name, frame in tables(records=True).items():
+        times = frame.with_columns(pl.col("ts").dt.timestamp("ms")) if "ts" in frame.columns else frame
+        times.write_ndjson(tmp_path / f"{name}.ndjson")
+    assert same(pattern_table(tmp_path, "ndjson", column=COLUMNS), pattern_table(plain))
+
+
+def test_csv_under_other_names_gives_the_same_table(plain, tmp_path):
+    flat = tables(records=False)
+    lists = flat["searches"].with_columns(
+        pl.col("results").map_elements(lambda urls: json.dumps(list(urls)), return_dtype=pl.String)
+    )
+    for name, frame in {**flat, "searches": lists}.items():
+        times = frame.with_columns(pl.col("ts").dt.timestamp("ms")) if "ts" in frame.columns else frame
+        times.write_csv(tmp_path / f"{name}.csv")
+    columns = [one for one in COLUMNS if "user.id" not in one and "items" not in one]
+    assert same(pattern_table(tmp_path, "csv", column=columns), pattern_table(plain))
+
+
+def test_a_whole_run_reads_judgments_under_other_names_too(plain, renamed):
+    settings = {"click_models": ["NONE"], "iterations": 2, "depth": [5], "clock": "2026-06-01"}
+    graded = {plain: SAMPLE["judgments"], renamed: str(renamed / "judgments.parquet")}
+    found = []
+    for folder, columns in ((plain, ()), (renamed, COLUMNS)):
+        given = load_settings(**settings, column=columns)
+        table = log_to_patterns(str(folder / "searches.parquet"), str(folder / "clicks.parquet"), given)
+        found.append(analyse(table, graded[folder], None, given))
+    ours, other = found
+    for name in ("correlations", "within", "configurations", "health", "next_judgments"):
+        assert other[name].equals(ours[name]), name

@@ -1,0 +1,179 @@
+"""Columns that the files of an input call otherwise: renamed, taken out of records, or named in a message."""
+
+import json
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.settings import load_settings
+from clickassay.inputs.sources.mapping import likely_columns, names_of
+from clickassay.inputs.tables import collected, read_input
+from clickassay.inputs.types.columns import CANONICAL, JUDGMENTS, SEARCHES
+
+TIME = datetime(2026, 1, 5, tzinfo=UTC)
+ROWS = [
+    {"request": 1, "user": {"id": "u", "age": 3}, "q": "a b", "ts": TIME, "site": "uk",
+     "items": [{"product": {"id": "x"}}, {"product": {"id": "y"}}]},
+    {"request": 2, "user": {"id": "v", "age": 4}, "q": "c", "ts": TIME, "site": "de", "items": []},
+]  # fmt: skip
+NAMES = {
+    "search_id": "request", "user_id": "user.id", "query": "q", "timestamp": "ts", "market": "site",
+    "results": "items.product.id",
+}  # fmt: skip
+
+
+@pytest.fixture(params=["parquet", "ndjson"])
+def file(request, tmp_path):
+    """The rows, once as Parquet and once as JSON lines."""
+    place = tmp_path / f"log.{request.param}"
+    if request.param == "parquet":
+        pl.DataFrame(ROWS).write_parquet(place)
+    else:
+        lines = (json.dumps({**row, "ts": row["ts"].isoformat()}) for row in ROWS)
+        place.write_text("\n".join(lines), encoding="utf-8")
+    return place
+
+
+def test_columns_and_fields_of_records_are_read_under_our_names(file):
+    rows = collected(read_input("searches", file, SEARCHES, names=NAMES))
+    milliseconds = int(TIME.timestamp() * 1000)
+    assert rows.columns == [want.name for want in SEARCHES]
+    assert rows.select("search_id", "user_id", "query", "timestamp", "results", "market", "page").rows() == [
+        (1, "u", "a b", milliseconds, ["x", "y"], "uk", 1),
+        (2, "v", "c", milliseconds, [], "de", 1),
+    ]
+
+
+def test_a_column_whose_own_name_has_dots_is_meant_before_a_field(tmp_path):
+    frame = pl.DataFrame({"user": [{"id": "field"}], "user.id": ["column"], "a.b": [{"c.d": "deep"}]})
+    frame.write_parquet(tmp_path / "j.parquet")
+    for path, value in {"user.id": "column", "a.b.c.d": "deep"}.items():
+        names = {"query": path, "url": "user.id", "grade": "user.id"}
+        rows = collected(read_input("judgments", tmp_path / "j.parquet", JUDGMENTS, names=names))
+        assert rows["query"].to_list() == [value]
+
+
+def test_a_column_of_our_name_is_not_read_where_another_is_meant(tmp_path):
+    pl.DataFrame({"query": ["q"], "url": ["wrong"], "doc": ["right"], "grade": [1]}).write_csv(
+        tmp_path / "j.csv"
+    )
+    rows = collected(read_input("judgments", tmp_path / "j.csv", JUDGMENTS, names={"url": "doc"}))
+    assert rows["url"].to_list() == ["right"]
+
+
+def test_attributes_of_queries_keep_their_names_but_for_the_one_that_is_meant(tmp_path):
+    pl.DataFrame({"term": ["a"], "kind": ["b"]}).write_csv(tmp_path / "q.csv")
+    wanted = CANONICAL["queries"]
+    table = read_input("queries", tmp_path / "q.csv", wanted, keep_others=True, names={"query": "term"})
+    assert collected(table).drop("market").to_dicts() == [{"query": "a", "kind": "b"}]
+
+
+def test_a_folder_can_spell_out_a_column_under_another_name(tmp_path):
+    for site in ("uk", "de"):
+        folder = tmp_path / "log" / f"site={site}"
+        folder.mkdir(parents=True)
+        pl.DataFrame([{"query": site, "url": "x", "grade": 1}]).write_parquet(folder / "part.parquet")
+    rows = collected(read_input("judgments", tmp_path / "log", JUDGMENTS, names={"market": "site"}))
+    assert sorted(rows.select("query", "market").rows()) == [("de", "de"), ("uk", "uk")]
+
+
+def test_ids_beyond_64_bits_are_text_under_any_name(tmp_path):
+    high = 2**63 + 5
+    pl.DataFrame({"id": pl.Series([high], dtype=pl.UInt64), "query": ["q"], "url": ["u"]}).write_parquet(
+        tmp_path / "p.parquet"
+    )
+    table = read_input("judgments", tmp_path / "p.parquet", JUDGMENTS, names={"grade": "id"})
+    assert table.parts[0].wide == {"grade"}
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (
+            {"grade": "lable"},
+            "no column lable in {file}, which --column judgments.grade=lable names; it has: q, ",
+        ),
+        ({"grade": "doc.label"}, "no column doc.label in {file}"),  # doc is no record
+        ({"grade": "record.none"}, "no column record.none in {file}"),
+    ],
+)
+def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path, names, said):
+    file = tmp_path / "j.parquet"
+    pl.DataFrame({"q": ["a"], "doc": ["b"], "record": [{"label": 1}]}).write_parquet(file)
+    with pytest.raises(InputError, match="judgments: ") as error:
+        read_input("judgments", file, JUDGMENTS, names=names)
+    assert said.format(file=file) in str(error.value)
+
+
+def test_a_missing_column_names_the_likely_one_and_what_to_add(tmp_path):
+    file = tmp_path / "log.parquet"
+    pl.DataFrame(ROWS).write_parquet(file)
+    with pytest.raises(InputError) as error:
+        read_input("searches", file, SEARCHES)
+    options = [
+        "--column searches.user_id=user.id", "--column searches.query=q", "--column searches.timestamp=ts",
+        "--column searches.results=items.product.id",
+    ]  # fmt: skip
+    assert str(error.value).endswith(f"are these meant? Then add {' '.join(options)}")
+    given = names_of("searches", [option.split()[1] for option in options])
+    assert {**given, "search_id": "request", "market": "site"} == NAMES
+
+
+def test_a_column_is_proposed_once_and_never_in_place_of_ours():
+    schema = pl.Schema(dict.fromkeys(("Product_ID", "label", "grade", "querry"), pl.String()))
+    assert likely_columns("judgments", ["query", "url"], schema) == {"query": "querry", "url": "Product_ID"}
+    assert likely_columns("judgments", ["grade"], schema) == {"grade": "label"}
+    assert likely_columns("searches", ["results"], pl.Schema({"nothing": pl.String()})) == {}
+
+
+# ---- the setting ------------------------------------------------------------------------------
+
+
+def test_names_are_given_as_options_or_as_sections_of_a_settings_file(tmp_path):
+    file = tmp_path / "settings.toml"
+    file.write_text(
+        'depth = [3]\n[columns.searches]\nsearch_id = "request"\n[columns.judgments]\nurl = "product.id"\n',
+        encoding="utf-8",
+    )
+    settings = load_settings(file)
+    assert settings.column == ("searches.search_id=request", "judgments.url=product.id")
+    assert names_of("searches", settings.column) == {"search_id": "request"}
+    assert names_of("judgments", settings.column) == {"url": "product.id"}
+    assert names_of("clicks", settings.column) == {}
+    assert load_settings(file, column=["clicks.url=a=b"]).column == ("clicks.url=a=b",)  # options win
+    assert names_of("clicks", ["clicks.url=a=b"]) == {"url": "a=b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[columns]\nsearch_id = 'x'", "columns has a section for each table, as [columns.searches] with"),
+        ("columns = 3", "columns has a section for each table"),
+        ("[columns.orders]\nid = 'x'", "found 'orders.id=x', must be TABLE.COLUMN=NAME"),
+        (
+            "[colums.searches]\nid = 'x'",
+            "section [colums]; settings stand without sections, but for [columns.",
+        ),
+    ],
+)
+def test_a_section_that_is_none_is_refused(tmp_path, text, said):
+    file = tmp_path / "settings.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError) as error:
+        load_settings(file)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (["searches.serch_id=x"], "searches have no column serch_id; did you mean search_id"),
+        (["searches.query=x", "searches.query=y"], "query of searches is named twice; give it once"),
+    ],
+)
+def test_a_name_of_no_column_is_refused(columns, said):
+    with pytest.raises(SettingsError) as error:
+        names_of("searches", columns)
+    assert said in str(error.value)
