@@ -1,6 +1,7 @@
 """`clickassay inspect`: what it says of a log is what a run makes of it, and plain loops count the same."""
 
 import json
+import re
 import shlex
 import shutil
 from collections import Counter
@@ -291,3 +292,48 @@ def test_a_question_about_nothing_is_refused(arguments, says, tmp_path):
 
 def test_an_empty_folder_is_refused(tmp_path):
     assert "has no file" in tiny.inside("inspect", tmp_path).err
+
+
+# ---- tables under names of their own ------------------------------------------------------------
+
+
+def shop(folder):
+    """The tables of a shop's log, each in a file of its own."""
+    named = {
+        "searches": tiny.searches().rename({"search_id": "request_id", "timestamp": "ts", "query": "q"}),
+        "clicks": tiny.clicks().rename({"search_id": "request_id", "timestamp": "ts", "url": "product_id"}),
+        "judgments": tiny.judgments().rename({"query": "q", "url": "product_id", "grade": "label"}),
+    }
+    for number, frame in enumerate(named.values()):
+        frame.write_parquet(folder / f"{number}.parquet")
+    return dict(zip(named, sorted(folder.iterdir()), strict=True))
+
+
+def test_a_table_of_other_names_is_guessed_with_a_command_that_works(tmp_path):
+    options = []
+    for name, file in shop(tmp_path).items():
+        ended = tiny.inside("inspect", file)
+        assert ended.code == 1
+        assert "Columns: " in ended.out
+        assert f"It may be a table of {name}. Try:" in ended.out
+        command = ended.out.splitlines()[-1].split()
+        assert command[:2] == ["clickassay", "inspect"]
+        options += command[2:]
+    together = tiny.inside("inspect", *options, "--depth", "3")
+    assert (together.code, "Problem" in together.out) == (0, False)
+    assert re.search(r"\d+ sessions of \d+ distinct queries", together.out)
+
+
+def test_a_guess_is_no_table_of_clicks_where_a_column_says_whether_a_result_was_clicked(tmp_path):
+    file = tmp_path / "shown.csv"
+    file.write_text("request_id,ts,uid,q,rank,product_id,clicked\n1,2026-01-01,u,a,0,p,1\n")
+    ended = tiny.inside("inspect", file)
+    assert "It seems to have one row for each result shown" in ended.out
+    assert "It may be" not in ended.out
+
+
+def test_an_unknown_table_shows_its_columns_for_programs_too(tmp_path):
+    pl.DataFrame({"a": [1], "b": ["x"]}).write_parquet(tmp_path / "t.parquet")
+    (told,) = json.loads(tiny.inside("inspect", tmp_path / "t.parquet", "--json").out)
+    assert (told["layout"], told["columns"]) == ("unknown", {"a": "Int64", "b": "String"})
+    assert "searches: search_id" in tiny.inside("inspect", tmp_path / "t.parquet").out

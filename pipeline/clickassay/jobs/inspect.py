@@ -15,7 +15,8 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings, options_of
 from clickassay.health.checks import HealthCheck, fired, health_table
 from clickassay.health.time_checks import time_checks
-from clickassay.inputs.files import FORMATS
+from clickassay.inputs.files import FORMATS, format_of, is_parquet
+from clickassay.inputs.sources.parts import schema_of
 from clickassay.inputs.sources.walk import files_below
 from clickassay.inputs.tables import Input, collected, files_named, mixed_times
 from clickassay.inputs.types.columns import CANONICAL
@@ -242,6 +243,15 @@ def files_of(folder: Path) -> list[Path]:
     if not files:
         raise InputError(f"{folder} has no file; give the folder of a log, or a file")
     return sorted(files, key=lambda file: (len(file.parts), file))[:MOST_FILES]
+
+
+def columns_of(file: Path) -> pl.Schema | None:
+    """Return columns and types of a file that is a table; None for any other."""
+    try:
+        format_ = "parquet" if is_parquet(file) else format_of(file)
+        return None if format_ is None else schema_of("inspect", file, format_)
+    except ClickassayError:
+        return None
 
 
 def _table_facts(table: Input, path: str) -> TableFacts:

@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,8 @@ from clickassay.core.settings import Settings
 from clickassay.core.text.words import capital, utc_text
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from clickassay.inputs.importers.base import Imported
     from clickassay.inputs.text.detect import Recognised
     from clickassay.jobs.inspect import Inspection, TableFacts
@@ -157,6 +160,13 @@ class _Seen:
     imported: "Imported | None" = None
     problem: str = ""
 
+    @cached_property
+    def columns(self) -> "pl.Schema | None":
+        """Columns and types of a table of no known layout; None for any other file."""
+        from clickassay.jobs.inspect import columns_of
+
+        return columns_of(self.file) if self.found.layout.name == "unknown" else None
+
     def plain(self) -> dict[str, object]:
         """Return what a script reads."""
         told: dict[str, object] = {
@@ -166,6 +176,8 @@ class _Seen:
             "command": self.found.command or None,
             "head": self.found.head,
         }
+        if self.columns is not None:
+            told["columns"] = {name: str(dtype) for name, dtype in self.columns.items()}
         tried = {} if self.imported is None else {"imported": self.imported.counts}
         return told | tried | ({"problem": self.problem} if self.problem else {})
 
@@ -176,8 +188,9 @@ class _Seen:
             say(f"  Problem: {self.problem}")
         elif self.found.command:
             say(f"  {self.found.command}")
-        elif self.found.head:
-            say("  It begins:", *(f"  {line}" for line in self.found.head), *_needed_columns())
+        elif self.found.layout.name == "unknown":
+            head = ("  It begins:", *(f"  {line}" for line in self.found.head)) if self.found.head else ()
+            say(*head, *_likely(self.file, self.columns))
         if self.imported is not None:
             say(", ".join(f"{name} {rows:,}" for name, rows in self.imported.counts.items() if rows))
             say(*(f"Note: {note}" for note in self.imported.notes))
@@ -217,6 +230,31 @@ def _tried(file: Path, recognised: "Recognised", *, quiet: bool) -> _Seen:
             return _Seen(file, recognised, foreign_judgments(file, recognised.layout.name, progress))
     except InputError as error:
         return _Seen(file, replace(recognised, command=""), problem=str(error))
+
+
+def _likely(file: Path, columns: "pl.Schema | None") -> list[str]:
+    """Return what a file of no known layout may be, and what reads it."""
+    from clickassay.inputs.sources.mapping import likely_table, shows_results
+
+    if columns is None:
+        return _needed_columns()
+    shown = ", ".join(f"{name} {dtype}" for name, dtype in list(columns.items())[:_MOST_COLUMNS])
+    has = [f"  Columns: {shown}"]
+    found = likely_table(columns)
+    if found is not None:
+        command = f"clickassay inspect --{found.name} {shlex.quote(str(file))} {found.options}".rstrip()
+        return [*has, f"  It may be a table of {found.name}. Try:", f"  {command}"]
+    if shows_results(columns):
+        return [
+            *has,
+            "  It seems to have one row for each result shown: collect the results of a search in a list",
+            "  (docs/how-to/own-log-format.md)",
+        ]
+    return [*has, *_needed_columns()]
+
+
+_MOST_COLUMNS = 40
+"""Columns of an unknown table that are shown."""
 
 
 def _needed_columns() -> list[str]:

@@ -6,6 +6,7 @@ before such a path.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 
@@ -13,7 +14,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.text.words import did_you_mean
-from clickassay.inputs.types.columns import CANONICAL
+from clickassay.inputs.types.columns import CANONICAL, CLICKED, required
 
 Names = Mapping[str, str]
 """The path in the files of each of our columns that has another name there."""
@@ -186,3 +187,51 @@ def advice(what: str, missing: Sequence[str], schema: pl.Schema) -> str:
     found = likely_columns(what, missing, schema)
     options = " ".join(f"--column {what}.{name}={path}" for name, path in found.items())
     return f"; are these meant? Then add {options}" if found else ""
+
+
+@dataclass(frozen=True)
+class LikelyTable:
+    """What a file of no known layout may be.
+
+    Attributes
+    ----------
+    name
+        A table of `CANONICAL`.
+    names
+        The columns that it calls otherwise.
+    """
+
+    name: str
+    names: Names
+
+    @property
+    def options(self) -> str:
+        """The options that say so, but for the file."""
+        return " ".join(f"--column {self.name}.{name}={path}" for name, path in self.names.items())
+
+
+def likely_table(schema: pl.Schema) -> LikelyTable | None:
+    """Return the table that has all it needs among these columns, under names that are likely; None if none.
+
+    A table of queries needs one column only, which says too little. A column that says whether a result was
+    clicked makes it no table of clicks: it has one row for each result shown.
+    """
+    for name in ("searches", "clicks", "judgments"):
+        needed = [*required(CANONICAL[name]), *(CLICKED if name == "clicks" else ())]
+        missing = sorted(set(needed) - set(schema), key=[want.name for want in CANONICAL[name]].index)
+        found = likely_columns(name, missing, schema)
+        lacks = set(missing) - set(found) - (CLICKED if name == "clicks" else set())
+        is_clicked = name != "clicks" or CLICKED & (set(schema) | set(found))
+        if not lacks and is_clicked and not (name == "clicks" and shows_results(schema)):
+            return LikelyTable(name, found)
+    return None
+
+
+def shows_results(schema: pl.Schema) -> bool:
+    """Tell whether a file seems to have one row for each result that was shown."""
+    names = {name.lower() for name in schema}
+    places = {"position", *LIKELY["position"]}
+    return bool(names & _IS_CLICKED) and bool(names & places)
+
+
+_IS_CLICKED = frozenset({"clicked", "is_clicked", "is_click", "click", "was_clicked"})
