@@ -186,6 +186,7 @@ def test_signs_that_spark_reads_as_patterns_are_no_part_of_a_folder_to_write():
     [
         ("only_judged = true", "only_judged = True"),
         ("time_zone = 'Europe/Berlin'", "time_zone = Europe/Berlin"),
+        ("[columns.clicks]\nurl = 'item'", "column = clicks.url=item"),
     ],
 )
 def test_a_setting_of_the_log_that_the_sql_does_not_have_is_refused_in_one_line(

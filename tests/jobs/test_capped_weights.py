@@ -68,9 +68,9 @@ def test_where_capped_weights_advise_something_else_it_is_said(run):
     _, leads = leads_over_reference(findings.capped.claims[0].ranking, "NDCG")
     assert leads["ERR"].is_ahead
     advice = advise_run(own, findings)
-    assert advice.caution.endswith(
-        "If no query counted for more than 1 %, it would be: \u201cSwitch to ERR: for telling good queries "
-        "from bad it is significantly better than NDCG.\u201d"
+    assert advice.caution == (
+        "Sessions per query are heavy-tailed: if no query counted for more than 1 %, it would be: "
+        "\u201cSwitch to ERR: for telling good queries from bad it is significantly better than NDCG.\u201d"
     )
 
 

@@ -182,16 +182,18 @@ def write_script(name: str, log: ScriptLog, settings: Settings) -> str:
 
 
 _INSTEAD = {
+    "column": "and name the columns in the two views of the script",
     "time_zone": "times without a zone are UTC: convert timestamp in the two views of the script",
 }
 
 
 def _refuse_unwritten(settings: Settings) -> None:
-    for name in sorted(set(LOG_SETTINGS) - set(SQL_SETTINGS)):
+    for name in (*sorted(set(LOG_SETTINGS) - set(SQL_SETTINGS)), "column"):
         value = getattr(settings, name)
         if name in settings.model_fields_set and value != Settings.model_fields[name].default:
             advice = _INSTEAD.get(name, "make the table with `clickassay patterns`")
-            raise SettingsError(f"{name} = {value} cannot be written as SQL; leave it out, {advice}")
+            shown = ", ".join(value) if isinstance(value, tuple) else value
+            raise SettingsError(f"{name} = {shown} cannot be written as SQL; leave it out, {advice}")
 
 
 def _checks(context: "_Context", recorder: ScriptRecorder) -> list[ScriptStep]:

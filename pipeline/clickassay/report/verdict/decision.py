@@ -109,7 +109,7 @@ def advise_run(run: Run, findings: Findings) -> Advice:
     own = advise(findings.verdict, findings.decision, findings.health)
     if findings.capped is not None and findings.decision.capped is not None and own.caution is not None:
         told = advise(findings.capped, findings.decision.capped, findings.health).sentence
-        own = replace(own, caution=f"{own.caution} {_CAPPED} \u201c{told}.\u201d")
+        own = replace(own, caution=f"{_CAPPED} \u201c{told}.\u201d")
     others = {
         judge: advise(findings.other_judges[judge], other, findings.health).sentence
         for judge, other in findings.decision.other_judges.items()
@@ -121,7 +121,10 @@ def advise_run(run: Run, findings: Findings) -> Advice:
     return replace(own, reason=" ".join(filter(None, reasons)), scope=scope, other_judges=others)
 
 
-_CAPPED = f"If no query counted for more than {100 * MOST_WEIGHT:g} %, it would be:"
+_CAPPED = (
+    "Sessions per query are heavy-tailed: if no query counted for more than "
+    f"{100 * MOST_WEIGHT:g} %, it would be:"
+)
 
 
 def _opposed(pair: tuple[str, str] | None, question: Question) -> str:
