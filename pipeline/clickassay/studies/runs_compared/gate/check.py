@@ -29,8 +29,10 @@ from clickassay.studies.runs_compared.gate.quantities import (
     read_quantity,
 )
 from clickassay.studies.runs_compared.numbers import (
+    BEYOND,
     FEW_FOLDS,
     USERS_LEFT_OUT,
+    WITHIN,
     DiffOptions,
     compare_numbers,
 )
@@ -60,6 +62,7 @@ def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
 
 def judged(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey) -> Outcome:
     """Return the outcome of a rule, given the rows of `compare_numbers`."""
+    numbers = _tested_at(numbers, rule.alpha)
     is_large = pl.col("change").is_null() | ~(pl.col("ci_high") > -rule.margin).fill_null(False)
     worse = numbers.filter(NOTHING_WORSE.finding, is_large)
     certain = worse.filter(NOTHING_WORSE.certain)
@@ -72,6 +75,13 @@ def judged(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey) -> Outcome:
     first = clearest(shown)
     reason = f"{shown.height:,} of {compared} {what}; the clearest: {_first_words(first)}"
     return Outcome(rule.text, state, reason, key, _found(first), changes=tuple(worse.to_dicts()))
+
+
+def _tested_at(numbers: pl.DataFrame, alpha: float) -> pl.DataFrame:
+    """Return the rows with the verdicts of another alpha."""
+    told = pl.when(pl.col("p_adjusted") < alpha).then(pl.lit(BEYOND)).otherwise(pl.lit(WITHIN))
+    is_tested = pl.col("status").is_in([BEYOND, WITHIN])
+    return numbers.with_columns(status=pl.when(is_tested).then(told).otherwise("status"))
 
 
 def _kept(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey, compared: str) -> Outcome:

@@ -3,7 +3,7 @@
     quantity comparison number [for place]
     health == "ok"                                 also !=, and "caution" or "finding"
     decision != "switch"                           also ==, and any other kind of decision
-    not worse than PATH [by number] [in names] [for place]
+    not worse than PATH [by number] [at alpha] [in names] [for place]
 
 A place is ``depth 5``, ``market north``, ``judge "Ann B."``, or several of them with commas between.
 """
@@ -18,6 +18,7 @@ from typing import get_args
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleChoice
 from clickassay.core.text.words import did_you_mean, listed
+from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.decision import Kind
 from clickassay.health.checks import OK, Severity
 from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
@@ -36,7 +37,8 @@ _RULE = re.compile(
     re.DOTALL,
 )
 _NOT_WORSE = re.compile(
-    r'not worse than\s+(?P<run>"[^"]+"|[^\s"]+)(?:\s+by\s+(?P<margin>\S+))?(?:\s+in\s+(?P<names>\S.*))?'
+    r'not worse than\s+(?P<run>"[^"]+"|[^\s"]+)(?:\s+by\s+(?P<margin>\S+))?'
+    r"(?:\s+at\s+(?P<alpha>\S+))?(?:\s+in\s+(?P<names>\S.*))?"
 )
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _FOR = re.compile(r'"[^"]*"|(?<=\s)for(?=\s)')
@@ -90,6 +92,8 @@ class NotWorse:
         The folder of the other run.
     margin
         A fall that nobody would act on.
+    alpha
+        The chance of calling any change beyond noise where there is none.
     names
         Metrics and click metrics that are compared, as written; none = all.
     place
@@ -101,6 +105,7 @@ class NotWorse:
     names: tuple[str, ...]
     place: SampleChoice
     margin: float = 0.0
+    alpha: float = ALPHA
 
 
 Rule = Limit | RunState | NotWorse
@@ -173,8 +178,8 @@ def _not_worse(text: str, body: str, place: SampleChoice) -> NotWorse:
     if match is None:
         raise _malformed(
             text,
-            "expected not worse than PATH, in quotes where it has blanks, and perhaps `by` with a number and "
-            "`in` with names, e.g. not worse than reports/last by 0.03 in ERR, MeanRR",
+            "expected not worse than PATH, in quotes where it has blanks, and perhaps `by` with a number, "
+            "`at` with an alpha and `in` with names, e.g. not worse than reports/last by 0.03 at 0.01 in ERR",
         )
     names = () if match["names"] is None else _names(match["names"])
     if not all(names):
@@ -182,7 +187,10 @@ def _not_worse(text: str, body: str, place: SampleChoice) -> NotWorse:
     margin = 0.0 if match["margin"] is None else _number(text, match["margin"])
     if margin < 0:
         raise _malformed(text, f"a margin is 0 or more, and {margin:g} is not")
-    return NotWorse(text, Path(match["run"].strip('"')), names, place, margin)
+    alpha = ALPHA if match["alpha"] is None else _number(text, match["alpha"])
+    if not 0 < alpha < 0.5:
+        raise _malformed(text, f"alpha is above 0 and below 0.5, and {alpha:g} is not")
+    return NotWorse(text, Path(match["run"].strip('"')), names, place, margin, alpha)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -67,6 +67,9 @@ def test_a_rule_about_another_run(text, run, names, place):
     with_margin = text.replace(" in ERR", " by 0.03 in ERR") if " in ERR" in text else None
     if with_margin is not None:
         assert parse_rule(with_margin) == NotWorse(with_margin, Path(run), names, place, 0.03)
+    with_alpha = text.replace(" in ERR", " at 0.01 in ERR")
+    alpha = 0.01 if " in ERR" in text else 0.05
+    assert parse_rule(with_alpha) == NotWorse(with_alpha, Path(run), names, place, 0.0, alpha)
 
 
 def test_a_rule_that_is_given_twice_is_checked_once():
@@ -105,6 +108,8 @@ def test_a_rule_that_is_given_twice_is_checked_once():
         ('decision == "keep" for depth 5', "decision is one for the whole run"),
         ("not worse than a by much", "found 'much' where a number was expected"),
         ("not worse than a by -0.1", "a margin is 0 or more, and -0.1 is not"),
+        ("not worse than a at 0.5", "alpha is above 0 and below 0.5, and 0.5 is not"),
+        ("not worse than a at 0 in ERR", "alpha is above 0 and below 0.5, and 0 is not"),
         ("not worse than", "expected not worse than PATH"),
         ("not worse reports/last", "expected not worse than PATH"),
         ("not worse than my reports", "expected not worse than PATH, in quotes where it has blanks"),

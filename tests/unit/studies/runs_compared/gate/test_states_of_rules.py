@@ -343,6 +343,17 @@ def test_a_fall_that_may_lie_within_the_margin_breaks_nothing(whole, worse):
     assert (none.state, none.changes) == ("holds", ())
 
 
+def test_a_smaller_alpha_breaks_less_and_a_larger_more(whole, worse):
+    sure = outcome(worse, f"not worse than {whole} in ERR, MeanRR")
+    largest = max(row["p_adjusted"] for row in sure.changes)
+    below = outcome(worse, f"not worse than {whole} at {largest / 2:.3g} in ERR, MeanRR")
+    assert (below.state, len(below.changes)) == ("broken", len(sure.changes) - 1)
+    none = outcome(worse, f"not worse than {whole} at 1e-300 in ERR, MeanRR")
+    assert (none.state, none.changes) == ("holds", ())
+    more = outcome(worse, f"not worse than {whole} by 0 at 0.499 in ERR, MeanRR")
+    assert len(more.changes) >= len(sure.changes)
+
+
 def test_what_is_compared_is_narrowed_by_names_and_sample(whole, worse):
     # 11 means of metrics, 7 of click metrics, 77 correlations within queries, 77 over all, 77 closed forms
     assert " of 249 numbers " in outcome(whole, f"not worse than {worse}").reason
