@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from clickassay.core.text.words import capital, count, listed, number, signed, span
+from clickassay.core.text.words import capital, count, listed, number, signed
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
 from clickassay.findings.claims import Verdict
 from clickassay.findings.decision import Decision, Kind, leads_over_reference
@@ -22,6 +22,7 @@ from clickassay.report.verdict.words import (
     approximate_count,
     few_spoken,
     interval_text,
+    rounded_out,
     rounded_up,
     spoken,
 )
@@ -213,7 +214,7 @@ def _bounds(lead: Lead) -> str:
     if low is None or high is None:
         return "no interval"
     p = f", p {p_text(lead.p_adjusted)} by Holm" if lead.is_significant and low <= 0 <= high else ""
-    return f"interval for all at once {span(low, high)}{p}"
+    return f"interval for all at once {rounded_out(low, high)}{p}"
 
 
 def _by_others(verdict: Verdict, decision: Decision) -> tuple[str, ...]:

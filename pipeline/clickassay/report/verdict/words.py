@@ -85,4 +85,13 @@ def interval_text(cell: Estimate) -> str:
 
 def rounded_up(bound: float) -> str:
     """Return a bound with three decimals, rounded up so that it stays one."""
-    return number(math.ceil(round(bound * 1000, 6)) / 1000)  # no digit more for rounding
+    return number(_up(bound))
+
+
+def rounded_out(low: float, high: float) -> str:
+    """Return an interval whose ends are rounded as bounds are: outwards."""
+    return span(-_up(-low), _up(high))
+
+
+def _up(bound: float) -> float:
+    return math.ceil(round(bound * 1000, 6)) / 1000  # no digit more for rounding
