@@ -2,7 +2,7 @@
 
     python -m benchmarks.promises.promised_power [--worlds N] [--seed N] [--processes N] [--out FILE]
 
-Pilots are drawn from pools of 8,000 queries. Each says how many queries detect the true difference of two
+Pilots are drawn from pools of 100,000 queries. Each says how many queries detect the true difference of two
 metrics with a power of 80 %; the power that so many other queries of the pool have is measured with samples
 of them, of several sizes. One row per kind of log, correlation and size of the pilot: the true difference,
 the queries that truly have this power (`needed`), what pilots say on average (`promised`, logarithmic mean),
@@ -11,15 +11,14 @@ each pilot for the truth (`power_by_estimate`), the share of pilots whose 95 % r
 (`in_range`), and the share that says that other queries can need far more (`said`).
 """
 
-import argparse
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from benchmarks.lib.measuring import ROOT
 from benchmarks.lib.processes import in_processes
+from benchmarks.lib.tables import measure
 from benchmarks.promises.calibration.worlds import Pool
 from benchmarks.promises.verdict import KINDS, Kind, true_values
 from clickassay.core.records import Sample
@@ -33,7 +32,7 @@ from clickassay.correlation.weighted import correlation_matrix
 
 REPORT = ROOT / "reports" / "calibration" / "promised_power.csv"
 NAMES = ("base", "few lists", "lognormal 1.5", "Pareto 1.5", "Pareto 1.2", "1 to 3 sessions a list")
-PILOTS, POOL, POWER = (60, 200, 1000), 8000, 0.8
+PILOTS, POWER = (60, 200, 1000), 0.8
 GRID = (100, 200, 400, 800, 1600, 3200)
 """Sizes of the samples that show what power a number of queries has."""
 
@@ -132,18 +131,5 @@ def measured(worlds: int, seed: int, processes: int) -> pl.DataFrame:
     return in_processes(of_task, tasks, processes)
 
 
-def main() -> None:
-    """Measure, and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--worlds", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=REPORT)
-    options = parser.parse_args()
-    table = measured(options.worlds, options.seed, options.processes)
-    table.write_csv(options.out, float_precision=4)
-    print(table)
-
-
 if __name__ == "__main__":
-    main()
+    measure(measured, __doc__, REPORT, 300)

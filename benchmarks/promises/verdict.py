@@ -17,9 +17,7 @@ and *depends on the click metric*, which it never does here (`depends_wrong`); a
 metric is among the best, where any is (`best_among`).
 """
 
-import argparse
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +25,7 @@ import polars as pl
 
 from benchmarks.lib.measuring import ROOT
 from benchmarks.lib.processes import in_processes
+from benchmarks.lib.tables import measure
 from benchmarks.promises.calibration.worlds import Nature, Pool, draw, exchanged, make_pool
 from clickassay.core.contracts.run import ANALYSED_TABLES
 from clickassay.core.records import Floats, Sample
@@ -316,18 +315,5 @@ def measured(worlds: int, seed: int, processes: int) -> pl.DataFrame:
     )
 
 
-def main() -> None:
-    """Measure, and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--worlds", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=REPORT)
-    options = parser.parse_args()
-    table = measured(options.worlds, options.seed, options.processes)
-    table.write_csv(options.out, float_precision=4)
-    print(table)
-
-
 if __name__ == "__main__":
-    main()
+    measure(measured, __doc__, REPORT, 500)

@@ -8,6 +8,7 @@ import pytest
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
+from support.logs import tiny
 from support.places import SAMPLE
 
 COLUMNS = (
@@ -117,3 +118,16 @@ def test_a_whole_run_reads_judgments_under_other_names_too(plain, renamed):
     ours, other = found
     for name in ("correlations", "within", "configurations", "health", "next_judgments"):
         assert other[name].equals(ours[name]), name
+
+
+def test_a_store_takes_a_file_under_other_names_for_another_one(renamed, tmp_path):
+    log = [f"--{what}={renamed / what}.parquet" for what in ("searches", "clicks")]
+    store = tmp_path / "store"
+    columns = [f"--column={one}" for one in COLUMNS]
+    tiny.said_by("patterns", *log, *columns, "--store", store)
+    again = tiny.said_by("patterns", *log, *columns, "--store", store)
+    assert "0 batches added; 2 files had been read before" in again
+    other = [one.replace("clicks.url=product", "clicks.url=request_id") for one in columns]
+    line = tiny.refusal("patterns", *log, *other, "--store", store)
+    assert "clicks.parquet has changed since it went into" in line
+    assert "or has other --column now" in line

@@ -16,6 +16,7 @@ import pytest
 from clickassay.inputs.simulate.simulation import simulate
 from support.places import ROOT
 from support.processes import ran
+from support.runs.sample_run import sample
 
 BENCHMARKS = "benchmarks"
 PEERS = ROOT / "benchmarks" / "peers"
@@ -134,3 +135,14 @@ def test_a_command_runs_in_turn_with_the_code_of_a_commit_and_with_that_of_the_c
     assert [line.split()[0] for line in lines[1:]] == ["before", "now", "cpu", "wall"]
     wrong = ("-m", "benchmarks.cost.pairs", "nothing", "--", "--version")
     assert ran(sys.executable, *wrong, cwd=checkout, code=1).stderr.startswith("nothing is no commit")
+
+
+def test_the_cost_of_a_decision_has_a_line_for_each_piece_of_work():
+    lines = output_of(
+        "-m", "benchmarks.cost.decision", "--run", sample(), "--configurations", 4000, "--runs", 1
+    )
+    assert re.fullmatch(
+        r"tables of 4 samples: [\d.]+ CPU s\nfindings: [\d.]+ CPU s\n"
+        r"tables of [45],\d+ configurations: [\d.]+ CPU s",
+        lines,
+    )

@@ -63,6 +63,53 @@ def test_the_method_states_the_power_that_other_queries_have():
     assert (table["power"] >= table["power_by_estimate"]).all()
 
 
+@pytest.fixture(scope="module")
+def limits():
+    return pl.read_csv(ROOT / "reports" / "calibration" / "limits.csv")
+
+
+def test_the_page_on_check_states_how_often_rules_break_by_chance(limits):
+    text = " ".join((ROOT / "docs/reference/check.md").read_text(encoding="utf-8").split())
+    is_heavy = pl.col("log").str.starts_with("Pareto")
+    heavy, others = limits.filter(is_heavy), limits.filter(~is_heavy)
+    (stated,) = re.findall(
+        r"`within` ([\d.]+) to ([\d.]+) % by kind of log, `correlation` ([\d.]+) to ([\d.]+) %.*?truth lies "
+        r"above a correlation's interval in (\d+) to (\d+) % of samples.*?breaks it \(([\d.]+) to ([\d.]+) "
+        r"%; with 60 queries, whose tail does not always show, ([\d.]+) and ([\d.]+) %\)",
+        text,
+    )
+    few, more = heavy.filter(queries=60), heavy.filter(pl.col("queries") > 60)
+    columns = [
+        limits["within"],
+        others["correlation"],
+        heavy["above"],
+        more["correlation"],
+        few["correlation"],
+    ]
+    digits = [1, 1, 0, 1, 1]
+    ends = [
+        f"{100 * end:.{places}f}"
+        for column, places in zip(columns, digits, strict=True)
+        for end in (column.min(), column.max())
+    ]
+    assert list(stated) == ends
+    (broken,) = re.findall(
+        r"in ([\d.]+) % of simulated pairs of nights on average, at most ([\d.]+) % of a kind", text
+    )
+    nights = 50 * (limits["same_lists"] + limits["other_queries"])
+    assert list(broken) == [f"{nights.mean():.1f}", f"{nights.max():.1f}"]
+
+
+def test_small_promises_have_a_row_for_each_sample_or_pilot(benchmark_module):
+    limits, power = benchmark_module("limits"), benchmark_module("promised_power")
+    rows = limits.of_task(limits.Task(limits.KINDS[0], 60, 0, 2, seed=1))
+    assert rows.height == 2
+    assert rows["within"].is_between(0, 1).all()
+    found = power.of_task(power.Task(power.KINDS[0], True, 12, seed=1))
+    assert found["pilot"].to_list() == [60, 200, 1000]
+    assert found["power"].is_between(0, 1).all()
+
+
 def with_a_best(table):
     """Logs in which a metric truly predicts clicks."""
     return table.filter(~pl.col("log").is_in(["null", "reversed"]))

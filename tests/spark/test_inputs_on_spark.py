@@ -82,6 +82,16 @@ def test_columns_and_fields_of_records_are_read_under_our_names(spark, tmp_path,
         for file, names in ((plain, {}), (renamed, NAMES))
     )  # fmt: skip
     assert [row.asDict() for row in other] == [row.asDict() for row in ours]
+    files = [
+        read_for_spark(
+            spark, "searches", place.format(renamed), SEARCHES,
+            lambda _: f"file://{tmp_path}/{next(folders)}", names=names,
+        ).fingerprints()
+        for names in (NAMES, {**NAMES, "query": "user.id"})
+    ]  # fmt: skip
+    digests = [{file.digest for file in known.values()} for known in files]
+    assert [len(one) for one in digests] == [1, 1]
+    assert digests[0] != digests[1]  # read under other names it is another file to a store
     with pytest.raises(
         InputError, match=r"no column nothing in .*, which --column searches\.query=nothing names"
     ):

@@ -25,7 +25,7 @@ from clickassay.inputs.sources.fingerprint import (
     input_fingerprint,
     refusing_changes,
 )
-from clickassay.inputs.sources.mapping import NONE_RENAMED, Names, advice
+from clickassay.inputs.sources.mapping import OUR_NAMES, Names, advice
 from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.unread import first_unread
 from clickassay.inputs.sources.values import check_values, times_by_zone
@@ -71,9 +71,9 @@ class Input:
     names: Names = field(default_factory=dict)
 
     def file_fingerprint(self, file: Path) -> FileFingerprint:
-        """Return the fingerprint of a file, which is read whole."""
+        """Return the fingerprint of a file, which is read whole; other names of columns make it another."""
         try:
-            return file_fingerprint(file)
+            return file_fingerprint(file).read_as(self.names)
         except OSError as error:
             raise unreadable_file(self.what, file, error) from error
 
@@ -85,7 +85,7 @@ def read_input(
     *,
     keep_others: bool = False,
     time_zone: str = UTC,
-    names: Names = NONE_RENAMED,
+    names: Names = OUR_NAMES,
 ) -> Input:
     """Find the files of an input and put them into canonical types, lazily.
 

@@ -37,6 +37,7 @@ from clickassay.jobs.health import in_order, judged_log, log_measures, run_healt
 from clickassay.jobs.inputs import Inputs, with_judgments
 from clickassay.jobs.strata import (
     DROP,
+    Strata,
     judgments_by_rule,
     main_rule,
     measure_strata,
@@ -125,13 +126,7 @@ def analyse_tables(
         "queries": _queries(queries, groups, main.configurations, proposed),
         **_correlate(samples, main.configurations, attributes, settings, progress),
         "cascade_effects": pl.concat(in_full.cascade_effects),
-        "agreement": agreement(with_unit(graded.grades, groups), max_grade=settings.max_grade),
-        "confusion": confusion(graded.grades),
-        "judge_comparisons": judge_comparisons(samples),
-        # on lists that were judged in full: none of their grades is made from clicks
-        "judge_disagreements": judge_disagreements(
-            with_unit(in_full.configurations, groups), in_full.patterns
-        ),
+        **_judges(samples, graded.grades, in_full, groups, settings),
         **click_tables(in_full.configurations, in_full.patterns, settings, progress),
         "next_judgments": proposed,
         "conventions": pl.concat(main.conventions),
@@ -141,6 +136,20 @@ def analyse_tables(
     health = run_health(measures, table, split.evaluation, graded, named, correlated, attributes, settings)
     frames["health"] = health_table(health)
     return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}, graded
+
+
+def _judges(
+    samples: Sequence[Sample], grades: pl.DataFrame, in_full: Strata, groups: pl.DataFrame, settings: Settings
+) -> Frames:
+    """Return the tables that compare judges; queries of one group are one unit."""
+    # on lists that were judged in full: none of their grades is made from clicks
+    judged = with_unit(in_full.configurations, groups)
+    return {
+        "agreement": agreement(with_unit(grades, groups), max_grade=settings.max_grade),
+        "confusion": confusion(grades),
+        "judge_comparisons": judge_comparisons(samples),
+        "judge_disagreements": judge_disagreements(judged, in_full.patterns),
+    }
 
 
 def _queries(log: pl.DataFrame, groups: pl.DataFrame, *tables: pl.DataFrame) -> pl.DataFrame:

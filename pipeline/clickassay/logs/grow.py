@@ -144,7 +144,8 @@ def _changed(store: PatternStore, what: str, file: str, before: FileFingerprint)
     runs = sorted({int(batch.info["run"]) for batch in store.history()})
     run = next(run for run in runs if before in store.run_files(run, what))
     return (
-        f"{what}: {file} has changed since it went into {store.folder} (batch {run} or later); "
+        f"{what}: {file} has changed since it went into {store.folder} (batch {run} or later), or has "
+        "other --column now; "
         f"restore it, or make its batches again: {undo_runs(store.folder, run)}"
     )
 

@@ -63,7 +63,7 @@ def _from_toml(file: Path) -> dict[str, Any]:
     if section is not None:
         raise SettingsError(
             f"settings file {file}: section [{section}]; settings stand without sections, but for "
-            f"[{COLUMNS}.searches] and those of the other tables"
+            f"[{COLUMNS}.searches] and the like for other tables"
         )
     named = {name.replace("-", "_"): value for name, value in values.items()}
     if len(named) < len(values):

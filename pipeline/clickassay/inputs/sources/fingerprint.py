@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -44,6 +44,13 @@ class FileFingerprint:
         """Return a fingerprint as a store recorded it; one without the kind of its digest is older."""
         digest = entry.get("digest") or f"{_older_kind(entry['path'])}:{entry['sha256']}"
         return cls(entry["name"], entry["path"], entry["bytes"], digest)
+
+    def read_as(self, names: Mapping[str, str]) -> Self:
+        """Return the fingerprint of the file as it is read under these names of columns, if it has any."""
+        if not names:
+            return self
+        digest = hashlib.sha256(repr((self.digest, sorted(names.items()))).encode()).hexdigest()
+        return replace(self, digest=f"{self.kind}:{digest}")
 
     def entry(self) -> dict[str, Any]:
         """Return what is recorded."""

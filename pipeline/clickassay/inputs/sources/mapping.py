@@ -19,7 +19,7 @@ from clickassay.inputs.types.columns import CANONICAL, CLICKED, required
 Names = Mapping[str, str]
 """The path in the files of each of our columns that has another name there."""
 
-NONE_RENAMED: Names = MappingProxyType({})
+OUR_NAMES: Names = MappingProxyType({})
 """Names of files whose columns are called as ours."""
 
 LIKELY: Mapping[str, tuple[str, ...]] = {
@@ -87,15 +87,17 @@ def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
     return found
 
 
-class Renamed:
-    """The columns of files of one schema under our names.
+def columns_under(
+    what: str, file: object, schema: pl.Schema, names: Names
+) -> dict[str, tuple[pl.Expr, pl.DataType]]:
+    """Return what selects each column of files under our names, and its type.
 
     Parameters
     ----------
     what, file
         Name of the input and the first of its files, for messages.
     schema
-        Columns and types of the files, and of what their folders spell out.
+        Columns and types of the files.
     names
         The columns that have another name there.
 
@@ -103,26 +105,18 @@ class Renamed:
     ------
     InputError
         If the files lack one.
-
-    Attributes
-    ----------
-    columns, schema
-        What selects the columns under our names from the rows as they were written, and their types.
     """
-
-    def __init__(self, what: str, file: object, schema: pl.Schema, names: Names) -> None:
-        used = {*names, *names.values()}
-        found = {name: (pl.col(name), dtype) for name, dtype in schema.items() if name not in used}
-        for name, path in names.items():
-            at = _at(schema, path)
-            if at is None:
-                raise InputError(
-                    f"{what}: no column {path} in {file}, which --column {what}.{name}={path} names; it has: "
-                    f"{', '.join(schema)}"
-                )
-            found[name] = at
-        self.columns = [column.alias(name) for name, (column, _) in found.items()]
-        self.schema = pl.Schema({name: dtype for name, (_, dtype) in found.items()})
+    used = {*names, *names.values()}
+    found = {name: (pl.col(name), dtype) for name, dtype in schema.items() if name not in used}
+    for name, path in names.items():
+        at = _at(schema, path)
+        if at is None:
+            raise InputError(
+                f"{what}: no column {path} in {file}, which --column {what}.{name}={path} names; it has: "
+                f"{', '.join(schema)}"
+            )
+        found[name] = (at[0].alias(name), at[1])
+    return found
 
 
 def _at(schema: pl.Schema, path: str) -> tuple[pl.Expr, pl.DataType] | None:

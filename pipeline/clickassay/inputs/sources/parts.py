@@ -17,7 +17,7 @@ from clickassay.inputs.files import (
     refuse_encrypted,
     unreadable_file,
 )
-from clickassay.inputs.sources.mapping import NONE_RENAMED, Names, Renamed
+from clickassay.inputs.sources.mapping import OUR_NAMES, Names, columns_under
 from clickassay.inputs.sources.partitions import Partition, partition_of
 from clickassay.inputs.sources.walk import Found
 from clickassay.inputs.text.lines import check_table
@@ -131,7 +131,7 @@ class Part:
 
 
 def parts_of(
-    what: str, found: Found, read: Collection[str] | None, names: Names = NONE_RENAMED
+    what: str, found: Found, read: Collection[str] | None, names: Names = OUR_NAMES
 ) -> Iterator[Part]:
     """Yield the parts of an input.
 
@@ -160,11 +160,12 @@ def parts_of(
         as_text = {name for name, dtype in schema if is_wide(dtype)} if format_ == "json" else set()
         source = pl.Schema({name: pl.String() if name in as_text else dtype for name, dtype in schema})
         of_files = {name: path for name, path in names.items() if name not in folders}
-        typed = Renamed(what, members[0], pl.Schema(schema), of_files).schema
-        wide = frozenset(name for name, dtype in typed.items() if is_wide(dtype))
-        ours = Renamed(what, members[0], source, of_files)
-        columns = tuple(ours.columns) if of_files else ()
-        yield Part(tuple(members), format_, ours.schema, wide, partition, folders, source, columns)
+        as_found = columns_under(what, members[0], pl.Schema(schema), of_files)
+        wide = frozenset(name for name, (_, dtype) in as_found.items() if is_wide(dtype))
+        ours = columns_under(what, members[0], source, of_files)
+        written = pl.Schema({name: dtype for name, (_, dtype) in ours.items()})
+        columns = tuple(column for column, _ in ours.values()) if of_files else ()
+        yield Part(tuple(members), format_, written, wide, partition, folders, source, columns)
 
 
 def _under_our_names(spelled: Partition, names: Names) -> Partition:

@@ -7,7 +7,7 @@ lines) is small and hard to type: it is written as Parquet first, by the same co
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote, urlparse
@@ -18,7 +18,7 @@ from clickassay.core.errors import InputError
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.sources.fingerprint import FileFingerprint
-from clickassay.inputs.sources.mapping import NONE_RENAMED, Names
+from clickassay.inputs.sources.mapping import OUR_NAMES, Names
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.sources.values import no_whole_number
 from clickassay.inputs.tables import Input, read_input
@@ -114,7 +114,7 @@ def read_for_spark(
     wanted: Sequence[Wanted],
     staging: Callable[[str], str],
     time_zone: str = UTC,
-    names: Names = NONE_RENAMED,
+    names: Names = OUR_NAMES,
 ) -> SparkHalf:
     """Give Spark one half of a log, which is opened unless it is open.
 
@@ -138,17 +138,18 @@ def read_for_spark(
         return _read_local(session, source, source.source, wanted, staging)
     text = str(source)
     if is_uri(text):
-        at = partial(parquet_at, session, what, text, wanted)
-        return _read_whole(what, text, wanted, lambda: _renamed(what, text, at(), names), time_zone)
+        return _read_whole(
+            what, text, wanted, lambda: parquet_at(session, what, text, wanted), time_zone, names
+        )
     if not lies_here(text):
-        at = partial(session.table, text)
-        return _read_whole(what, text, wanted, lambda: _renamed(what, text, at(), names), time_zone)
+        return _read_whole(what, text, wanted, lambda: session.table(text), time_zone, names)
     local = local_half(read_input(what, source, wanted, time_zone=time_zone, names=names))
     return _read_local(session, local, text, wanted, staging)
 
 
 def _renamed(what: str, source: str, rows: "DataFrame", names: Names) -> "DataFrame":
     """Return rows with further columns under our names; fields of records are meant by a name with dots."""
+    from pyspark.errors import AnalysisException  # noqa: PLC0415 - an extra
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
     for name, path in names.items():
@@ -156,7 +157,7 @@ def _renamed(what: str, source: str, rows: "DataFrame", names: Names) -> "DataFr
         try:
             rows = rows.withColumn(name, column)
             rows.schema  # noqa: B018 - Spark Connect resolves names when it is asked
-        except Exception as error:
+        except AnalysisException as error:
             raise InputError(
                 f"{what}: no column {path} in {source}, which --column {what}.{name}={path} names; it has: "
                 f"{', '.join(rows.columns)}"
@@ -195,7 +196,12 @@ def _read_local(
 
 
 def _read_whole(
-    what: str, source: str, wanted: Sequence[Wanted], read: Callable[[], "DataFrame"], time_zone: str
+    what: str,
+    source: str,
+    wanted: Sequence[Wanted],
+    read: Callable[[], "DataFrame"],
+    time_zone: str,
+    names: Names,
 ) -> SparkHalf:
     def opened(files: Sequence[str], _rows: tuple[int, int] | None) -> "DataFrame":
         from pyspark.sql import functions as F  # noqa: PLC0415, N812
@@ -204,7 +210,7 @@ def _read_whole(
         return _canonical(what, source, of_files, wanted)
 
     try:
-        raw = read()
+        raw = _renamed(what, source, read(), names)
         _refuse_local_times(what, source, raw, time_zone)
         rows = _canonical(what, source, raw, wanted)
         _check_floats(what, source, raw, wanted)
@@ -213,7 +219,7 @@ def _read_whole(
         raise
     except Exception as error:
         raise InputError(f"{what}: {translate_error(error)}") from text_error(error)
-    files = RemoteFiles(what, source, raw, time)
+    files = RemoteFiles(what, source, raw, time, columns=names)
     return SparkHalf(what, source, frozenset(raw.columns), rows, opened, files)
 
 

@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from clickassay.core.errors import InputError
 from clickassay.core.text.words import without_secrets
 from clickassay.inputs.sources.fingerprint import LISTING, FileFingerprint
+from clickassay.inputs.sources.mapping import Names
 from clickassay.logs.chunks import DAY_MS, MANY_DAYS, FileChunk
 from clickassay.logs.spark.errors import text_error
 
@@ -34,6 +35,8 @@ class RemoteFiles:
         Their time (ms since 1970, UTC).
     names
         The files that are meant; None = all.
+    columns
+        The columns that they call otherwise.
     """
 
     what: str
@@ -41,6 +44,7 @@ class RemoteFiles:
     raw: "DataFrame"
     time: "Column"
     names: frozenset[str] | None = None
+    columns: Names = field(default_factory=dict)
 
     def fingerprint(self) -> dict[str, object]:
         """Name the input: number of files and bytes, and a digest of their paths and sizes."""
@@ -76,7 +80,8 @@ class RemoteFiles:
                 f"{self.what}: {self.source} does not name its files, by which a store knows what it holds; "
                 "give a path of Parquet files, or use --out"
             ) from text_error(error)
-        return {str(path): _fingerprint(str(path), int(size), str(time)) for path, size, time in sorted(rows)}
+        files = (_fingerprint(str(path), int(size), str(time)) for path, size, time in sorted(rows))
+        return {file.path: file.read_as(self.columns) for file in files}
 
     def only(self, files: Sequence[str]) -> Self:
         """Return the input with some of its files."""

@@ -123,8 +123,8 @@ def advise_run(run: Run, findings: Findings) -> Advice:
 
 
 _CAPPED = (
-    "Sessions per query are heavy-tailed: if no query counted for more than "
-    f"{100 * MOST_WEIGHT:g} %, it would be:"
+    "Sessions per query are heavy-tailed: if each query counted with at most "
+    f"{100 * MOST_WEIGHT:g} % of all sessions, it would be:"
 )
 
 

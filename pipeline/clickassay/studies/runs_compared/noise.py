@@ -41,7 +41,7 @@ Markets = Sequence[Sample]
 """Samples of one depth and judge: of a market, or of all markets together."""
 
 Part = TypeVar("Part")
-"""What a kind of numbers is computed from: a sample, or those of several markets."""
+"""What a kind of numbers is computed from: a sample, or the samples of several markets."""
 
 WithoutUsers = Sequence[tuple[Part, Part]]
 """For each fold of users: the samples of both runs without it; empty where users are not known."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -210,16 +211,21 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
     overlaps, tested = [_OVERLAP.to_frame()], [_AGAIN.to_frame()]
     keys = [SampleKey(*row) for row in rows.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS).iter_rows()]
     number, common = common_folds(runs)
-    parts = [_Parts(run, number, common) for run in runs]
-    for key in keys:
-        own = key.rows(rows)
-        if own["table"].is_in(["means", "correlations", "differences"]).any():
-            pairs = tuple(zip(*(of_run.of(key) for of_run in parts), strict=True))
-            overlaps.append(_overlap(*pairs[0]))
-            tested.extend(_again(pairs, own))
-        markets = tuple(zip(*(of_run.of_markets(key) for of_run in parts), strict=True))
-        tested.extend(_within_again(key, markets, own))
-    return pl.concat(overlaps), pl.concat(tested)
+    for _, alike in groupby(sorted(keys, key=_depth_and_judge), _depth_and_judge):
+        parts = [_Parts(run, number, common) for run in runs]  # of one depth and judge in memory at a time
+        for key in alike:
+            own = key.rows(rows)
+            if (own["table"] != "within").any():
+                pairs = tuple(zip(*(of_run.of(key) for of_run in parts), strict=True))
+                overlaps.append(_overlap(*pairs[0]))
+                tested.extend(_again(pairs, own))
+            markets = tuple(zip(*(of_run.of_markets(key) for of_run in parts), strict=True))
+            tested.extend(_within_again(key, markets, own))
+    return pl.concat(overlaps).sort(SAMPLE_COLUMNS), pl.concat(tested)
+
+
+def _depth_and_judge(key: SampleKey) -> tuple[int, str]:
+    return key.depth, key.judge
 
 
 class _Parts:

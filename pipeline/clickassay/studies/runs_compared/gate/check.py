@@ -205,13 +205,23 @@ def _health(run: Run, rule: RunState) -> Outcome:
 
 def _limit(run: Run, rule: Limit, key: SampleKey) -> Outcome:
     quantity = read_quantity(rule.quantity, run, key, rule.names)
-    state, reason = state_of(quantity, rule.comparison, rule.limit), None
-    is_uncertain = rule.quantity == CORRELATION and HEAVY_TAIL in (quantity.caution or "")
-    if state == RuleState.BROKEN and is_uncertain:
-        state = state_of(stretched(quantity), rule.comparison, rule.limit)
-        reason = _UNCERTAIN if state == RuleState.OPEN else None
-    reason = reason or _reason(quantity, state, rule)
+    state = limit_state(rule.quantity, quantity, rule.comparison, rule.limit)
+    plain = state_of(quantity, rule.comparison, rule.limit)
+    reason = _reason(quantity, state, rule) if state == plain else _UNCERTAIN
     return Outcome(rule.text, state, reason, key, quantity, rule.comparison, rule.limit)
+
+
+def limit_state(name: str, quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
+    """Return the state of a rule about a quantity: as `state_of`, but for the tails of a correlation.
+
+    Where its sessions are heavy-tailed, it is broken only if an interval that goes `STRETCH` times as far out
+    breaks it as well.
+    """
+    state = state_of(quantity, comparison, limit)
+    is_uncertain = name == CORRELATION and HEAVY_TAIL in (quantity.caution or "")
+    if state != RuleState.BROKEN or not is_uncertain:
+        return state
+    return state_of(_stretched(quantity), comparison, limit)
 
 
 STRETCH = 3.0
@@ -224,7 +234,7 @@ _UNCERTAIN = (
 )
 
 
-def stretched(quantity: RunQuantity) -> RunQuantity:
+def _stretched(quantity: RunQuantity) -> RunQuantity:
     """Return the number with an interval that goes `STRETCH` times as far out."""
     value, low, high = (
         math.nan if end is None else end for end in (quantity.value, quantity.low, quantity.high)
