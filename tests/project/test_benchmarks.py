@@ -130,7 +130,7 @@ def test_a_command_runs_in_turn_with_the_code_of_a_commit_and_with_that_of_the_c
     app.write_text("raise SystemExit(3)", encoding="utf-8")
     measure = ("-m", "benchmarks.cost.pairs", "HEAD", "--runs", 1, "--", "--version")
     assert "failed with code 3" in ran(sys.executable, *measure, cwd=checkout, code=1).stderr
-    app.write_text("print('other code')", encoding="utf-8")
+    app.write_text("print('code of another length')", encoding="utf-8")  # or its bytecode stays
     lines = output_of(*measure, cwd=checkout).splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["before", "now", "cpu", "wall"]
     wrong = ("-m", "benchmarks.cost.pairs", "nothing", "--", "--version")

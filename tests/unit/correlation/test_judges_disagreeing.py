@@ -79,7 +79,9 @@ def random_log(seed, *, queries=70, right=0.5, chance=0.7):
             for _ in range(int(rng.integers(1, 12))):
                 upper = rng.random() < (chance if truth[0] > truth[1] else 1 - chance) * 0.8 + 0.1
                 patterns.append((name, int(rng.integers(2)), int(rng.choice([1, 5] if upper else [2, 6])), 1))
-    counted = patterns_of(patterns).group_by("configuration_id", "fold", "click_mask").sum()
+    counted = (
+        patterns_of(patterns).group_by("configuration_id", "fold", "click_mask", maintain_order=True).sum()
+    )
     return lists_of(lists), counted
 
 
