@@ -231,8 +231,10 @@ def test_every_option_of_a_run_is_a_setting_of_the_same_name():
     """What the command line cannot say, a settings file can, and the other way round."""
     commands = typer.main.get_command(app).commands
     options = {parameter.name for parameter in commands["run"].params}
-    paths = {"searches", "clicks", "judgments", "queries", "out", "force", "json", "quiet", "settings"}
     from clickassay.core.settings import Settings
+    from clickassay.core.settings.project import INPUT_NAMES
+
+    paths = {*INPUT_NAMES, "out", "force", "json", "quiet", "settings", "project"}
 
     of_stores = {parameter.name for parameter in commands["patterns"].params} - options - {"store", "dry_run"}
     assert (options - paths) | of_stores == set(Settings.model_fields)
@@ -378,7 +380,9 @@ def test_what_the_user_can_mend_is_one_line_and_exit_code_2(run, tmp_path, argum
     assert not (tmp_path / "nowhere").exists()
 
 
-@pytest.mark.parametrize("arguments", [["run"], ["nothing"], ["run", "--depth", "five"], ["diff"]])
+@pytest.mark.parametrize(
+    "arguments", [["run", "--nothing"], ["nothing"], ["run", "--folds", "five"], ["simulate"]]
+)
 def test_wrong_usage_is_exit_code_2(arguments):
     ended = inside(*arguments)
     assert (ended.code, "Usage" in ended.err) == (2, True)

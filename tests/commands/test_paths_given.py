@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from clickassay.cli.app import app
-from clickassay.cli.places import OF_ENGINE, OF_SCRIPT, place_of
+from clickassay.cli.places import OF_SCRIPT, place_of
 from support.logs import tiny
 from support.places import ROOT
 
@@ -112,8 +112,14 @@ def test_a_url_is_refused_before_any_work_where_nothing_reads_or_writes_it(case,
     for url in ("s3://KEY:HU/SH@bucket/logs", "https://shop.example/run?X-Amz-Signature=HU", "hdfs:/logs"):
         line = tiny.refusal(*given(*case, url))
         assert "HU" not in line
-        assert " is a URL, and files are read and written on this machine alone; " in line
-        assert ("--engine spark" in line) == (kind_of(case) is OF_ENGINE)
+        kind = kind_of(case)
+        if not kind.on_store:
+            assert " is a URL, and files are read and written on this machine alone; " in line
+        elif url.startswith("hdfs"):
+            assert " lies where only Spark reaches" in line
+        else:
+            assert " has a user, a key or a query in it: credentials are taken from the environment" in line
+        assert ("--engine spark" in line) == kind.on_spark
     assert tiny.tree(tmp_path) == []
 
 
@@ -154,6 +160,11 @@ def test_any_other_text_that_is_not_utf_8_is_refused_too(words):
 MAKERS = {
     "cli/exit.py": "the null device",
     "cli/progress.py": "the memory of this process",
+    "cli/inputs.py": "places that `cli.places` or a project file has named",
+    "cli/commands/project.py": "a file in the working folder",
+    "core/files/scratch.py": "temporary folders",
+    "core/settings/project.py": "what a project file names",
+    "cli/commands/inspect.py": "the project file of the working folder",
     "cli/commands/patterns.py": "a folder that `cli.places` has checked, for a job that wants a path",
     "core/files/output.py": "temporary folders; inputs, to be compared with an output",
     "core/files/sql.py": "files of the package",

@@ -68,6 +68,11 @@ COMMANDS = {
         START,
         "Show what a file or folder is, which command reads it, and what a run would reject; write nothing.",
     ),
+    "init": CommandEntry(
+        START,
+        "Write a project file from what lies in a folder: tables, columns, scale of grades.",
+        module="project",
+    ),
     "evaluate": CommandEntry(
         START,
         "Evaluate rankings against judgments, and test whether two differ significantly.",
@@ -138,6 +143,11 @@ COMMANDS = {
     ),
     "import": CommandEntry(
         LOGS, "Turn foreign logs into canonical Parquet.", module="imports", function="imports"
+    ),
+    "settings": CommandEntry(
+        MORE,
+        "Show each setting, its value, and where the value comes from; inputs and output of a project too.",
+        module="project",
     ),
     "simulate": CommandEntry(
         MORE, "Write a log of simulated users, with the truth next to it. Same seed, same bytes."

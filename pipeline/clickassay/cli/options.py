@@ -134,6 +134,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         for one in written
         for option in (groups[one.name].parameters if one.name in groups else (single[one.name],))
     ]
+    parameters = list({one.name: one for one in parameters}.values())  # groups may share an option
 
     @functools.wraps(command)
     def called(**given: Any) -> None:  # noqa: ANN401 - the values of any option

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
 from clickassay.core.errors import SettingsError
-from clickassay.inputs.paths import is_text, is_uri, local_path
+from clickassay.inputs.paths import address_fault, is_text, is_uri, local_path
 
 
 @dataclass(frozen=True)
@@ -16,15 +16,20 @@ class PathMark:
     ----------
     on_spark
         Engine Spark reads or writes it, so that it may be a URL there.
+    on_store
+        It may be an address of an object store.
     as_written
         It goes into a script as it is: where the script runs, and not here, it is looked for.
     """
 
     on_spark: bool = False
+    on_store: bool = False
     as_written: bool = False
 
 
-HERE, OF_ENGINE, OF_SCRIPT = PathMark(), PathMark(on_spark=True), PathMark(as_written=True)
+HERE, OF_SCRIPT = PathMark(), PathMark(as_written=True)
+OF_STORE, OF_ENGINE = PathMark(on_store=True), PathMark(on_store=True, on_spark=True)
+OF_SPARK = PathMark(on_spark=True)
 
 
 def place_of(annotation: Any) -> PathMark | None:  # noqa: ANN401 - any annotation
@@ -61,10 +66,15 @@ def checked(name: str, value: Any, place: PathMark | None, *, on_spark: bool) ->
 
 def _on_this_machine(name: str, value: str | Path, place: PathMark) -> str | Path:
     local = local_path(value)
-    if is_uri(str(local)):
-        spark = "add --engine spark, or " if place.on_spark else ""
+    if not is_uri(str(local)):
+        return local
+    spark = "add --engine spark, or " if place.on_spark else ""
+    if not place.on_store:
         raise SettingsError(
             f"{name}: {value} is a URL, and files are read and written on this machine alone; "
             f"{spark}give a path of this machine"
         )
+    fault = address_fault(str(local))
+    if fault is not None:
+        raise SettingsError(f"{name}: {value} {fault}; {spark}give a path of this machine")
     return local

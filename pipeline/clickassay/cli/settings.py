@@ -7,15 +7,15 @@ from the other options since settings take a while to import, and some commands 
 import inspect
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
+from clickassay.cli.inputs import project_options
 from clickassay.cli.options import Group, click_metric_names, click_model_names, declared_option, metric_names
-from clickassay.core.settings import LOG_SETTINGS, SETTINGS, Setting, Settings, load_settings
+from clickassay.core.settings import LOG_SETTINGS, SETTINGS, Setting, Settings, load_settings, project_at_hand
 
-TABLE_SETTINGS = (*LOG_SETTINGS, "column", "max_rejected", "batch")
+TABLE_SETTINGS = (*LOG_SETTINGS, "column", "shape", "max_rejected", "batch")
 """Settings of the pattern table, and of how it is made."""
 GRADE_SETTINGS = ("scale", "max_grade", "relevant_grade", "success_grade", "conflicts")
 METRIC_SETTINGS = ("metric", "click_metric", "persistence", "pool", "unjudged", "click_models")
@@ -39,31 +39,24 @@ _COMPLETIONS = {"metric": metric_names, "click_metric": click_metric_names, "cli
 _FEW = 5
 """So many settings need no panels of their own in `--help`."""
 
-_FILE = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.toml",
-        help="Settings by their names, as depth = 5; options and variables (CLICKASSAY_DEPTH=5) win.",
-    ),
-]
-
 
 def settings_of(*names: str, **fixed: object) -> Group:
-    """Ask for the options of these settings, and for --settings FILE.toml.
+    """Ask for the options of these settings, and for --settings and --project FILE.toml.
 
     A command that has no use for a setting may fix it, so that its default cannot contradict an option.
     """
 
     def build(given: Mapping[str, Any]) -> Settings:
-        """Return the settings: those that the command fixes, options, variables, the file, defaults."""
+        """Return the settings: those that the command fixes, options, variables, files, defaults."""
         options: dict[str, Any] = {
             name: value or None if isinstance(value, list) else value for name, value in given.items()
         }
-        return load_settings(options.pop("settings"), os.environ, **{**options, **fixed})
+        file, project = options.pop("settings"), project_at_hand(options.pop("project"))
+        return load_settings(file, os.environ, project=project, **{**options, **fixed})
 
     in_panels = len(names) > _FEW
     declared = [_setting_option(SETTINGS[name], in_panels=in_panels) for name in names]
-    return Group((*declared, declared_option("settings", _FILE)), build, names_engine=True)
+    return Group((*declared, *project_options()), build, names_engine=True)
 
 
 def _setting_option(setting: Setting, *, in_panels: bool) -> inspect.Parameter:

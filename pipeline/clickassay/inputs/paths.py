@@ -12,6 +12,24 @@ def is_uri(path: str) -> bool:
     return bool(re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", path))
 
 
+STORES = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az", "abfs": "az", "https": "https", "http": "https"}
+"""Kinds of object stores by the scheme of an address."""
+
+
+def address_fault(url: str) -> str | None:
+    """Return why an address of an object store cannot be one, for a message; None if it can."""
+    scheme, _, rest = url.partition("://")
+    if scheme.lower() not in STORES or not rest:
+        known = ", ".join(f"{one}://" for one in ("s3", "gs", "az", "https"))
+        return f"lies where only Spark reaches, as object stores are {known}"
+    host = rest.partition("/")[0]
+    if "@" in rest or "?" in rest or re.fullmatch(r"[\w.-]+(:\d{1,4}|:[1-5]\d{4})?", host) is None:
+        return "has a user, a key or a query in it: credentials are taken from the environment"
+    if ":" in host and STORES[scheme.lower()] != "https":
+        return "has a port, which a bucket has not: name the server by AWS_ENDPOINT_URL"
+    return None
+
+
 def local_path(path: str | Path) -> str | Path:
     """Return the path of this machine that a URL ``file:///…`` names; any other path as it is.
 

@@ -1,7 +1,7 @@
 """Canonical input tables (method 2) as lazy Polars frames: found, typed and checked by schema."""
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +20,7 @@ from clickassay.inputs.files import (
 )
 from clickassay.inputs.sources.fingerprint import (
     FileFingerprint,
+    Origin,
     copies,
     file_fingerprint,
     input_fingerprint,
@@ -30,7 +31,7 @@ from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.unread import first_unread
 from clickassay.inputs.sources.values import check_values, times_by_zone
 from clickassay.inputs.sources.walk import Found, find_files
-from clickassay.inputs.types.canonical import EXPECTED, UTC, converted
+from clickassay.inputs.types.canonical import ABSENT, EXPECTED, UTC, converted
 from clickassay.inputs.types.columns import Wanted
 
 
@@ -58,6 +59,8 @@ class Input:
         Zone of the times that have none.
     names
         The columns that the files call otherwise.
+    origins
+        Of files that were made on the way, what they were made of.
     """
 
     what: str
@@ -69,13 +72,29 @@ class Input:
     found: Found
     time_zone: str = UTC
     names: Names = field(default_factory=dict)
+    origins: Mapping[Path, Origin] = field(default_factory=dict)
 
     def file_fingerprint(self, file: Path) -> FileFingerprint:
         """Return the fingerprint of a file, which is read whole; other names of columns make it another."""
+        if file in self.origins:
+            return self.origins[file].fingerprint.read_as(self.names)
         try:
             return file_fingerprint(file).read_as(self.names)
         except OSError as error:
             raise unreadable_file(self.what, file, error) from error
+
+    def fingerprints_of(self, file: Path) -> tuple[FileFingerprint, ...]:
+        """Return the fingerprints of a file, or of all that it was made of."""
+        if file in self.origins:
+            return tuple(one.read_as(self.names) for one in self.origins[file].files)
+        return (self.file_fingerprint(file),)
+
+    @property
+    def made_of(self) -> Counter[tuple[str, str]]:
+        """Rows that its files were made of, by step and reason of the funnel; empty where it was not."""
+        return sum(
+            (Counter(self.origins[file].counts) for file in self.files if file in self.origins), Counter()
+        )
 
 
 def read_input(
@@ -186,7 +205,7 @@ def _check_columns(what: str, part: Part, wanted: Sequence[Wanted]) -> None:
 
 def _column(what: str, part: Part, want: Wanted, wide: frozenset[str], time_zone: str) -> pl.Expr:
     if want.name not in part.schema:
-        absent = pl.lit(want.absent, dtype=pl.Int64 if want.kind == "integer" else pl.String)
+        absent = pl.lit(want.absent, dtype=ABSENT.get(want.kind, pl.String))
         return absent.alias(want.name)
     dtype = part.schema[want.name]
     from_text = part.format in ("csv", "tsv", "json") or want.name in dict(part.partition)
@@ -263,7 +282,9 @@ def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, A
     InputError
         At the end, if a file was changed meanwhile.
     """
-    files = {table.what: [table.file_fingerprint(file) for file in table.files] for table in tables}
+    files = {
+        table.what: [one for file in table.files for one in table.fingerprints_of(file)] for table in tables
+    }
     for table in tables:
         for note in copy_notes(table, files[table.what], "its rows are read twice, so leave it out"):
             progress(Event(note, note=True))
@@ -315,6 +336,8 @@ class WholeInput:
 def copy_notes(table: Input, files: Sequence[FileFingerprint], end: str) -> Iterator[str]:
     """Yield a sentence for each of the files of an input that is a copy of another and has rows."""
     for copy, first in copies(files):
+        if table.origins:  # rows that repeat are counted where they are collected
+            return
         if copy.seen and first.seen and table.opened([copy.seen[0]]).head(1).collect().height:
             yield f"{table.what}: {copy.seen[0]} is a copy of {first.seen[0]}; {end}"
 

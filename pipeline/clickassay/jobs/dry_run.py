@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from clickassay.core.files.output import check_apart, check_free
+from clickassay.core.files.scratch import with_scratch
 from clickassay.core.settings import Settings
+from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import files_named
 from clickassay.jobs.inputs import open_log
 from clickassay.judgments.prepare import queries_to_keep
@@ -16,13 +18,14 @@ from clickassay.patterns.folders.places import STORE_FILE
 from clickassay.patterns.store.store import PatternStore
 
 
+@with_scratch("out")
 def plan_table(
-    searches: str,
-    clicks: str,
+    searches: Source,
+    clicks: Source | None,
     out: Path,
     settings: Settings,
     *,
-    judgments: str | None = None,
+    judgments: Source | None = None,
     force: bool = False,
 ) -> RunPlan:
     """Plan what `make_patterns` would do with the same arguments; nothing is written.
@@ -44,8 +47,14 @@ def plan_table(
     return RunPlan(*_files(log, log, windows), windows, out, _rows(windows, settings))
 
 
+@with_scratch("folder")
 def plan_store(
-    searches: str, clicks: str, folder: Path, settings: Settings, *, judgments: str | None = None
+    searches: Source,
+    clicks: Source | None,
+    folder: Path,
+    settings: Settings,
+    *,
+    judgments: Source | None = None,
 ) -> RunPlan:
     """Plan what `grow_store` would do with the same arguments; nothing is written, and no store is made.
 
@@ -57,7 +66,7 @@ def plan_store(
         If a file has changed since it was read, or comes too late.
     """
     check_apart(folder, searches, clicks)
-    inputs = open_log(searches, clicks, settings, judgments=judgments)
+    inputs = open_log(searches, clicks, settings, judgments=judgments, by_file=True)
     kept = queries_to_keep(inputs.judgments, settings)
     log, settings = inputs.log_here(), with_folds_of(folder, settings)
     with files_named(log.searches, log.clicks):

@@ -1,5 +1,6 @@
 """The inputs of a job: each is opened once, and handed on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -7,17 +8,23 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings
+from clickassay.inputs.files import format_by_content, format_of
 from clickassay.inputs.normalise import normalise_queries
-from clickassay.inputs.sources.mapping import names_of
+from clickassay.inputs.sources.fingerprint import refusing_changes
+from clickassay.inputs.sources.mapping import Names, names_of
+from clickassay.inputs.sources.parts import schema_of
+from clickassay.inputs.sources.walk import find_files
+from clickassay.inputs.staging.impressions import halves_of, look_like_impressions
+from clickassay.inputs.staging.made import Made
+from clickassay.inputs.staging.sources import Source, staged
 from clickassay.inputs.tables import Input, WholeInput, read_input
-from clickassay.inputs.types.columns import CANONICAL
+from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, Wanted
 from clickassay.judgments.alike import groups_of_queries
 from clickassay.judgments.prepare import check_labels
 from clickassay.logs.log import LocalHalf, Log, joined_log, local_half
-
-Place = str | Path
 
 
 @dataclass(frozen=True)
@@ -73,24 +80,36 @@ class Inputs:
         return {what: one.identity for what, one in whole.items() if one is not None}
 
 
-def opened(what: str, path: Place, settings: Settings) -> Input:
+def opened(what: str, source: Source, settings: Settings, progress: Progress = silent) -> Input:
     """Open a canonical table by its name; only its schema is read, and of text its values.
+
+    What is no file here is written into the scratch folder of the job first.
 
     Raises
     ------
     InputError
         If a file is missing, cannot be read or lacks a column.
     """
+    return _read(what, source, CANONICAL[what], settings, progress)
+
+
+def _read(
+    what: str, source: Source, wanted: Sequence[Wanted], settings: Settings, progress: Progress
+) -> Input:
     names, zone = names_of(what, settings.column), settings.time_zone
-    return read_input(what, path, CANONICAL[what], keep_others=what == "queries", time_zone=zone, names=names)
+    made = staged(what, source, names, progress)
+    path = made.path if isinstance(made, Made) else made
+    table = read_input(what, path, wanted, keep_others=what == "queries", time_zone=zone, names=names)
+    return replace(table, origins=made.origins) if isinstance(made, Made) else table
 
 
 def open_log(
-    searches: Place,
-    clicks: Place,
+    searches: Source,
+    clicks: Source | None,
     settings: Settings,
     *,
-    judgments: Place | None = None,
+    judgments: Source | None = None,
+    by_file: bool = False,
     progress: Progress = silent,
 ) -> Inputs:
     """Open a log, and the judgments if only judged queries are to be kept.
@@ -98,33 +117,99 @@ def open_log(
     Parameters
     ----------
     searches, clicks, judgments
-        A file, folder or glob each; searches and clicks may lie where only Spark reaches them.
+        A file, folder or glob each; searches and clicks may lie where only Spark reaches them. Searches may
+        have one row for each result shown, whose clicks are theirs unless they are given.
+    by_file
+        Whether a store is to know the files one by one.
 
     Raises
     ------
     InputError
-        If a file is missing, cannot be read or lacks a column, or clicks name neither URL nor position.
+        If a file is missing, cannot be read or lacks a column, clicks name neither URL nor position, or there
+        are none.
     """
-    inputs = Inputs(_half("searches", searches, settings), _half("clicks", clicks, settings))
+    shown, clicked = _halves(searches, clicks, settings, by_file=by_file, progress=progress)
+    inputs = Inputs(shown, clicked)
     if inputs.log is not None:
         log = joined_log(*inputs.halves_here)
         inputs = Inputs(log.searches, log.clicks)
     if judgments is None or not settings.only_judged:
         return inputs
-    return replace(inputs, judgments=WholeInput.of(opened("judgments", judgments, settings), progress))
+    return replace(
+        inputs, judgments=WholeInput.of(opened("judgments", judgments, settings, progress), progress)
+    )
 
 
-def _half(what: str, path: Place, settings: Settings) -> LocalHalf | str:
-    if settings.engine == "spark":
-        from clickassay.logs.spark.read import lies_here  # noqa: PLC0415 - an extra
+def _halves(
+    searches: Source, clicks: Source | None, settings: Settings, *, by_file: bool, progress: Progress
+) -> tuple[LocalHalf | str, LocalHalf | str]:
+    if not _is_remote(searches, settings):
+        searches = staged("searches", searches, names_of("searches", settings.column), progress)
+    table = None if _is_remote(searches, settings) else impressions(searches, settings)
+    if table is None:
+        if clicks is None:
+            raise SettingsError(
+                f"clicks are missing: give --clicks; {searches} has one row for each search, which has none"
+            )
+        return _half("searches", searches, settings, progress), _half("clicks", clicks, settings, progress)
+    made = made_halves(table, by_file=by_file, progress=progress)
+    if clicks is not None:
+        return made["searches"], _half("clicks", clicks, settings, progress)
+    if "clicks" not in made:
+        raise InputError(
+            f"searches: {table.files[0]} has neither column clicked nor column clicked_at; give --clicks, or "
+            "name the column by --column searches.clicked=…"
+        )
+    return made["searches"], made["clicks"]
 
-        if not lies_here(path):
-            return str(path)
-    return local_half(opened(what, path, settings))
+
+def impressions(searches: Source, settings: Settings, progress: Progress = silent) -> Input | None:
+    """Open searches that have one row for each result shown; None if they have one for each search."""
+    names = names_of("searches", settings.column)
+    searches = staged("searches", searches, names, progress)
+    if not _has_impressions(searches, names, settings.shape):
+        return None
+    return _read("searches", searches, IMPRESSIONS, settings, progress)
+
+
+def made_halves(table: Input, *, by_file: bool = False, progress: Progress = silent) -> dict[str, LocalHalf]:
+    """Make searches and clicks of impressions; no clicks where no column tells them."""
+    with refusing_changes({"searches": [one for file in table.files for one in table.fingerprints_of(file)]}):
+        made = halves_of(table, by_file=by_file, progress=progress)
+    return {what: _of_made(what, table, one) for what, one in made.items()}
+
+
+def _of_made(what: str, table: Input, made: Made) -> LocalHalf:
+    half = read_input(what, made.path, CANONICAL[what])
+    return local_half(replace(half, found=table.found, origins=made.origins))
+
+
+def _has_impressions(searches: str | Path | Made, names: Names, shape: str) -> bool:
+    """Tell whether searches have one row for each result shown, as declared or by the columns of a file."""
+    if shape != "auto":
+        return shape == "impressions"
+    found = find_files("searches", searches.path if isinstance(searches, Made) else searches)
+    file = found.files[0]
+    schema = schema_of("searches", file, format_of(file) or format_by_content("searches", file))
+    return look_like_impressions({*names, *schema} - set(names.values()))
+
+
+def _is_remote(place: Source, settings: Settings) -> bool:
+    if settings.engine != "spark" or not isinstance(place, str | Path):
+        return False
+    from clickassay.logs.spark.read import lies_here  # noqa: PLC0415 - an extra
+
+    return not lies_here(place)
+
+
+def _half(what: str, source: Source, settings: Settings, progress: Progress) -> LocalHalf | str:
+    if _is_remote(source, settings):
+        return str(source)
+    return local_half(opened(what, source, settings, progress))
 
 
 def with_judgments(
-    inputs: Inputs, judgments: Place, queries: Place | None, settings: Settings, progress: Progress = silent
+    inputs: Inputs, judgments: Source, queries: Source | None, settings: Settings, progress: Progress = silent
 ) -> Inputs:
     """Add judgments and attributes of queries to inputs, which are read whole.
 
@@ -133,16 +218,17 @@ def with_judgments(
     InputError
         If they cannot be read, or judgments have more markets or judges than may be.
     """
-    graded = WholeInput.of(opened("judgments", judgments, settings), progress)
+    graded = WholeInput.of(opened("judgments", judgments, settings, progress), progress)
     check_labels("judgments", graded.rows, settings)
     if queries is None:
         return replace(inputs, judgments=graded)
-    attributes = WholeInput.of(opened("queries", queries, settings), progress)
+    attributes = WholeInput.of(opened("queries", queries, settings, progress), progress)
     return replace(inputs, judgments=graded, queries=_normalised(attributes))
 
 
+@with_scratch()
 def grouped_queries(
-    judgments: Place, queries: Place | None, settings: Settings, progress: Progress = silent
+    judgments: Source, queries: Source | None, settings: Settings, progress: Progress = silent
 ) -> pl.DataFrame:
     """Return the table of queries with a column `group` for near-duplicates; null for all others.
 

@@ -4,24 +4,28 @@ The rows are read, rejected and counted by the code of the run, so that the numb
 """
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from clickassay.core.errors import ClickassayError, InputError
+from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings, options_of
 from clickassay.health.checks import HealthCheck, fired, health_table
 from clickassay.health.time_checks import time_checks
 from clickassay.inputs.files import FORMATS, format_of, is_parquet
+from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.sources.parts import schema_of
 from clickassay.inputs.sources.walk import files_below
+from clickassay.inputs.staging.sources import Source, staged
+from clickassay.inputs.staging.sql import SqlText
 from clickassay.inputs.tables import Input, collected, files_named, mixed_times
 from clickassay.inputs.types.columns import CANONICAL
 from clickassay.jobs.health import log_measures, whole_health
-from clickassay.jobs.inputs import opened
+from clickassay.jobs.inputs import impressions, made_halves, opened
 from clickassay.judgments.prepare import (
     Judgments,
     check_labels,
@@ -141,8 +145,9 @@ class Inspection:
     health: tuple[HealthCheck, ...] = ()
 
 
+@with_scratch()
 def inspect_log(
-    paths: dict[str, str], settings: Settings, *, count: bool = True, progress: Progress = silent
+    paths: Mapping[str, Source], settings: Settings, *, count: bool = True, progress: Progress = silent
 ) -> Inspection:
     """Read canonical tables as a run would, and count.
 
@@ -160,19 +165,40 @@ def inspect_log(
     InputError
         If a file is missing, cannot be read or lacks a column.
     """
-    tables = {name: opened(name, path, settings) for name, path in paths.items()}
+    given, tables = _opened(paths, settings, progress)
+    command = run_of(paths, settings, has_clicks="clicks" in tables)
     progress(Event("reading the tables"))
-    with files_named(*tables.values()):
-        facts = tuple(_table_facts(table, paths[table.what]) for table in tables.values())
+    with files_named(*given.values()):
+        facts = tuple(_table_facts(table, str(paths[table.what])) for table in given.values())
         searches = tables.get("searches")
         log = None if searches is None else _log_facts(searches, end_of_times(settings))
     clicks = tables.get("clicks")
     if searches is None or clicks is None or not count:
         judgments = tables.get("judgments") if count else None
         problems = _judgment_problems(judgments, settings) if judgments is not None else ()
-        return Inspection(facts, run_of(paths, settings), log, problems=problems)
+        return Inspection(facts, command, log, problems=problems)
     counted = _counted(checked_log(searches, clicks), tables.get("judgments"), settings, progress)
-    return replace(counted, tables=facts, command=run_of(paths, settings), log=log)
+    return replace(counted, tables=facts, command=command, log=log)
+
+
+def _opened(
+    paths: Mapping[str, Source], settings: Settings, progress: Progress
+) -> tuple[dict[str, Input], dict[str, Input]]:
+    """Return the tables as they were given, and as a run reads them: searches and clicks of impressions."""
+    paths = {
+        what: staged(what, source, names_of(what, settings.column), progress)
+        for what, source in paths.items()
+    }
+    shown = impressions(paths["searches"], settings, progress) if "searches" in paths else None
+    given = {
+        name: opened(name, path, settings, progress)
+        for name, path in paths.items()
+        if name != "searches" or shown is None
+    }
+    if shown is None:
+        return given, given
+    made = made_halves(shown, progress=progress)
+    return {"searches": shown, **given}, {**made, **given}
 
 
 def _judgment_problems(judgments: Input, settings: Settings) -> tuple[str, ...]:
@@ -210,12 +236,23 @@ def tables_of(folder: Path) -> dict[str, str]:
     return {} if tables.keys() == {"queries"} else tables
 
 
-def run_of(paths: dict[str, str], settings: Settings) -> str:
-    """Return the command of a run over these tables with these settings; names in capitals were not given."""
-    needed = {name: name.upper() for name in CANONICAL if name != "queries"}
-    given = {name: shlex.quote(path) for name, path in paths.items()}
-    options = " ".join(f"--{name} {path}" for name, path in (needed | given).items())
+def run_of(paths: Mapping[str, Source], settings: Settings, *, has_clicks: bool = False) -> str:
+    """Return the command of a run over these tables with these settings; names in capitals were not given.
+
+    Searches that have clicks need no table of clicks.
+    """
+    needed = [name for name in CANONICAL if name != "queries" and not (name == "clicks" and has_clicks)]
+    given = {name: f"--{name} {name.upper()}" for name in needed}
+    given |= {name: _option(name, source) for name, source in paths.items()}
+    databases = {str(one.database) for one in paths.values() if isinstance(one, SqlText) and one.database}
+    options = " ".join([*given.values(), *(f"--database {shlex.quote(one)}" for one in databases)])
     return " ".join(filter(None, (f"clickassay run {options}", options_of(settings), "--out RUN")))
+
+
+def _option(name: str, source: Source) -> str:
+    if isinstance(source, SqlText):
+        return f"--{name}-sql {shlex.quote(source.text if source.file is None else str(source.file))}"
+    return f"--{name} {shlex.quote(str(source))}"
 
 
 def own_folder(folder: Path) -> tuple[str, str] | None:

@@ -9,11 +9,13 @@ import polars as pl
 
 from clickassay.core.errors import RejectedRowsError, SettingsError
 from clickassay.core.files.output import check_apart, published_folder
+from clickassay.core.files.scratch import with_scratch
 from clickassay.core.files.tables import writing_tables
 from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.inputs.paths import is_uri
+from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import files_named, mixed_times, watched, with_unread
 from clickassay.jobs.inputs import Inputs, open_log
 from clickassay.judgments.prepare import queries_to_keep
@@ -23,12 +25,13 @@ from clickassay.patterns.store.store import PatternStore
 from clickassay.patterns.table import PatternTable, StagedTable
 
 
+@with_scratch()
 def log_to_patterns(
-    searches: str | Path,
-    clicks: str | Path,
+    searches: Source,
+    clicks: Source | None,
     settings: Settings,
     *,
-    judgments: str | Path | None = None,
+    judgments: Source | None = None,
     progress: Progress = silent,
 ) -> PatternTable:
     """Turn a log into its pattern table in memory; the inputs are those of `open_log`."""
@@ -137,13 +140,14 @@ def _write_on_spark(
         raise with_unread(error, inputs.halves_here) from error
 
 
+@with_scratch("out")
 def make_patterns(
-    searches: str,
-    clicks: str,
+    searches: Source,
+    clicks: Source | None,
     out: Path | str,
     settings: Settings,
     *,
-    judgments: str | None = None,
+    judgments: Source | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Path | str:

@@ -1,6 +1,6 @@
 """A preview of the import of a foreign log: it is imported to a temporary folder and inspected there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +17,7 @@ from clickassay.inputs.importers.tiangong_st import import_tiangong_st
 from clickassay.inputs.importers.ubi.importer import import_ubi
 from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18
 from clickassay.inputs.importers.yandex import import_yandex
+from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.text import layouts
 from clickassay.jobs.inspect import Inspection, inspect_log
 
@@ -55,7 +56,7 @@ def foreign_judgments(file: Path, layout: str, progress: Progress) -> Imported:
 
 
 def foreign_log(
-    file: Path, layout: str, judgments: dict[str, str], settings: Settings, progress: Progress
+    file: Path, layout: str, judgments: Mapping[str, Source], settings: Settings, progress: Progress
 ) -> tuple[Imported, Inspection]:
     """Return the counts and notes of importing a file, and an inspection of the imported log.
 
@@ -75,7 +76,7 @@ def foreign_log(
         out = Path(place) / "log"
         imported = IMPORTERS[layout](file, out=out, progress=progress)
         tables = {name: str(out / f"{name}.parquet") for name in ("searches", "clicks")}
-        inspection = inspect_log(tables | judgments, settings, progress=progress)
+        inspection = inspect_log({**tables, **judgments}, settings, progress=progress)
         facts = tuple(replace(table, path=_later(table.path, out)) for table in inspection.tables)
         return imported, replace(inspection, tables=facts, command=_later(inspection.command, out))
 

@@ -11,6 +11,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
 from clickassay.core.errors import PatternError
 from clickassay.core.files.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
+from clickassay.core.files.scratch import with_scratch
 from clickassay.core.files.tables import write_database, write_table, writing_tables
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.provenance import plain_settings, versions
@@ -21,6 +22,7 @@ from clickassay.findings.run import Run, run_of
 from clickassay.findings.samples import largest_samples
 from clickassay.findings.tables import with_findings
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
+from clickassay.inputs.staging.sources import Source
 from clickassay.jobs.analyse import Frames, analyse_tables, with_log_settings
 from clickassay.jobs.click_models import run_models
 from clickassay.jobs.health import HEALTH_FILE
@@ -83,10 +85,11 @@ class RunSummary:
         return bool(self.undecided) or any(one.is_finding for one in self.health)
 
 
+@with_scratch("out")
 def make_report(
     patterns: Path,
-    judgments: str,
-    queries: str | None,
+    judgments: Source,
+    queries: Source | None,
     out: Path,
     settings: Settings,
     *,
@@ -129,11 +132,12 @@ def _check_info(table: StagedTable, folder: Path) -> None:
         )
 
 
+@with_scratch("out")
 def make_run(  # noqa: PLR0913 - the whole job has this many inputs
-    searches: str,
-    clicks: str,
-    judgments: str,
-    queries: str | None,
+    searches: Source,
+    clicks: Source | None,
+    judgments: Source,
+    queries: Source | None,
     out: Path,
     settings: Settings,
     *,
@@ -144,7 +148,9 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     """Turn logs and judgments into a run folder; return its summary."""
     check_apart(out, searches, clicks, judgments, queries)
     _check_names(settings)
-    inputs = with_judgments(open_log(searches, clicks, settings), judgments, queries, settings, progress)
+    inputs = with_judgments(
+        open_log(searches, clicks, settings, progress=progress), judgments, queries, settings, progress
+    )
     with published_folder(out, force=force) as folder:
         made = run(inputs, settings, work=folder, progress=progress)
         return save(made, folder, command=command, progress=progress)

@@ -8,10 +8,12 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.files.output import check_apart
+from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import versions
 from clickassay.core.settings import Settings
 from clickassay.inputs.paths import is_uri
+from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import copy_notes, files_named
 from clickassay.jobs.inputs import Inputs, open_log
 from clickassay.jobs.patterns import check_reachable
@@ -31,13 +33,14 @@ class StoreGrowth:
     known_files: int
 
 
+@with_scratch("folder")
 def grow_store(
-    searches: str,
-    clicks: str,
+    searches: Source,
+    clicks: Source | None,
     folder: Path | str,
     settings: Settings,
     *,
-    judgments: str | None = None,
+    judgments: Source | None = None,
     progress: Progress = silent,
 ) -> StoreGrowth:
     """Add a log to a pattern store; files that it already has are not read again.
@@ -64,7 +67,7 @@ def grow_store(
     if not is_uri(str(folder)):
         folder = Path(folder)
         check_apart(folder, searches, clicks)
-    inputs = open_log(searches, clicks, settings, judgments=judgments, progress=progress)
+    inputs = open_log(searches, clicks, settings, judgments=judgments, by_file=True, progress=progress)
     kept = queries_to_keep(inputs.judgments, settings)
     if settings.engine == "spark":
         return _grow_on_spark(inputs, folder, settings, kept, steady(progress))

@@ -22,7 +22,7 @@ from clickassay.logs.log import H, Log
 from clickassay.logs.sql.steps import END_MS, FIRST_MS, end_of_times
 from clickassay.logs.used_ids import NewIds, refuse_used
 from clickassay.patterns.folders.places import STORE_FILE
-from clickassay.patterns.funnel import check_log
+from clickassay.patterns.funnel import check_log, with_impressions
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.store.files import undo_runs
 from clickassay.patterns.store.known_files import KnownFiles
@@ -245,12 +245,17 @@ def add_to_store(
             "settings": settings.model_dump(mode="json"),
             "versions": dict(versions),
         }
-        content = processor.content(info)
+        content = _with_impressions(processor.content(info), {} if number else plan.log.searches.made_of)
         for what, files in plan.files.items():
             refuse_changed(what, files)
         store.publish(replace(content, info={**info, "counted": _counted(store, content.closed.funnel)}))
     check_log(_so_far(store), settings.max_rejected)
     return len(plan.windows)
+
+
+def _with_impressions(content: BatchContent, made_of: Mapping[tuple[str, str], int]) -> BatchContent:
+    closed = content.closed
+    return replace(content, closed=replace(closed, funnel=with_impressions(closed.funnel, made_of)))
 
 
 def _batch_info(

@@ -60,6 +60,11 @@ class Half(Protocol):
         """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
         ...
 
+    @property
+    def made_of(self) -> Mapping[tuple[str, str], int]:
+        """Rows that its files were made of, by step and reason of the funnel; empty where it was not."""
+        ...
+
 
 H = TypeVar("H", bound=Half)
 

@@ -166,6 +166,12 @@ def orphan_click_rows(*, ambiguous: int, out_of_time: int, unmatched: int) -> pl
     return _funnel_frame(rows)
 
 
+def with_impressions(funnel: pl.DataFrame, made_of: Mapping[tuple[str, str], int]) -> pl.DataFrame:
+    """Add the rows that searches and clicks were made of, by step and reason, if any."""
+    rows = Counter({("impressions", EVERY, 0, *key): count for key, count in made_of.items()})
+    return pl.concat([funnel, _funnel_frame(rows)]) if rows else funnel
+
+
 def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
     """Refuse a log that holds nothing, or is probably misread.
 
@@ -174,7 +180,7 @@ def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
     InputError
         If no search is read or none is usable, or too many searches or clicks are rejected.
     """
-    for source in ("searches", "clicks"):
+    for source in ("impressions", "searches", "clicks"):
         rows = funnel.filter(pl.col("source") == source, pl.col("depth") == 0)
         read = int(rows.filter(pl.col("step") == "read")["rows"].sum())
         if source == "searches" and not read:

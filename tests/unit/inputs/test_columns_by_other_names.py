@@ -154,7 +154,7 @@ def test_names_are_given_as_options_or_as_sections_of_a_settings_file(tmp_path):
         ("[columns.orders]\nid = 'x'", "found 'orders.id=x', must be TABLE.COLUMN=NAME"),
         (
             "[colums.searches]\nid = 'x'",
-            "section [colums]; settings stand without sections, but for [columns.",
+            "section [colums]; settings stand without sections, but for [inputs] and [columns.",
         ),
     ],
 )

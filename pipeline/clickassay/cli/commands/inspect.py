@@ -10,37 +10,32 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clickassay.cli.console import say, show_table, speaker, write_json
+from clickassay.cli.console import say, show_table, speaker, write_json, write_out
 from clickassay.cli.exit import ExitCode
+from clickassay.cli.inputs import Given, inputs_of
 from clickassay.cli.options import JSON, QUIET, RUN
-from clickassay.cli.places import HERE
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import GRADE_SETTINGS, MACHINE_SETTINGS, settings_of
 from clickassay.core.errors import InputError
-from clickassay.core.settings import Settings
+from clickassay.core.settings import PROJECT, Settings
 from clickassay.core.text.words import capital, utc_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
     from clickassay.inputs.importers.base import Imported
+    from clickassay.inputs.staging.sources import Source
     from clickassay.inputs.text.detect import Recognised
     from clickassay.jobs.inspect import Inspection, TableFacts
+    from clickassay.jobs.project import FoundProject
 
 _BAR = 30
 
 
-@dataclass(frozen=True)
-class CanonicalTables:
-    """The tables of a log, by name."""
-
-    searches: Annotated[str | None, typer.Option(help="Searches: a file, folder or glob."), HERE] = None
-    clicks: Annotated[str | None, typer.Option(help="Clicks: a file, folder or glob."), HERE] = None
-    judgments: Annotated[str | None, typer.Option(help="Judgments: a file, folder or glob."), HERE] = None
-
-
 def inspect(
-    tables: CanonicalTables,
+    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments")],
     settings: Annotated[
         Settings,
         settings_of(
@@ -48,6 +43,7 @@ def inspect(
                 "depth",
                 "normalise_urls",
                 "column",
+                "shape",
                 "max_rejected",
                 "max_markets",
                 "time_zone",
@@ -79,24 +75,54 @@ def inspect(
     """
     from clickassay.jobs.inspect import inspect_log
 
-    given = {name: table for name, table in vars(tables).items() if table is not None}
-    if path is not None and not given.keys() - {"judgments"} and _foreign_log(path) and not quick:
-        _show_foreign_log(path, given, settings, json=json, quiet=quiet)
+    options = {name: inputs.sources[name] for name in inputs.by_option}
+    if path is not None and not options.keys() - {"judgments"} and _foreign_log(path) and not quick:
+        _show_foreign_log(path, options, settings, json=json, quiet=quiet)
         return
-    if (path is None) == (not given):
+    if path is not None and options:
         raise InputError("give a file or folder, or --searches, --clicks and --judgments; not both")
-    named = given if path is None else _tables(path)
+    if path is None and not inputs.sources:
+        raise InputError(f"give a file or folder, or --searches, --clicks and --judgments, or a {PROJECT}")
+    named = inputs.sources if path is None else _tables(path)
     if path is not None and not named:
-        _show_place(path, json=json, quick=quick, quiet=quiet)
-        return
+        found = _guessed(path)
+        if found is None:
+            _show_place(path, json=json, quick=quick, quiet=quiet)
+            return
+        named, settings = found.paths, settings.model_copy(update={"column": found.column})
     with shown_progress(quiet=quiet) as progress:
         inspection = inspect_log(named, settings, count=not quick, progress=progress)
     if json:
         write_json(inspection)
     else:
         _show(inspection)
+        if not inspection.problems:
+            _show_project(named, settings)
     if inspection.problems or any(one.is_finding for one in inspection.health):
         raise typer.Exit(ExitCode.FINDING)
+
+
+def _guessed(path: Path) -> "FoundProject | None":
+    """Return the tables of a folder whose columns have other names; None unless searches are among them."""
+    from clickassay.jobs.inspect import own_folder
+    from clickassay.jobs.project import found_project
+
+    if not path.is_dir() or own_folder(path):
+        return None
+    found = found_project(path)
+    return found if "searches" in found.paths and found.column else None
+
+
+def _show_project(named: "Mapping[str, Source]", settings: Settings) -> None:
+    """Print a project file for tables that are files or folders here, if a run needs no others."""
+    from clickassay.jobs.project import project_of, project_text
+
+    if any(not isinstance(source, str) for source in named.values()) or Path(PROJECT).exists():
+        return
+    found = project_of({name: str(source) for name, source in named.items()}, settings)
+    if not found.missing:
+        say("", f"As {PROJECT}, with which `clickassay run` is enough:", "")
+        write_out(project_text(found, Path(), settings))
 
 
 def _foreign_log(path: Path) -> str:
@@ -109,7 +135,7 @@ def _foreign_log(path: Path) -> str:
 
 
 def _show_foreign_log(
-    file: Path, judgments: dict[str, str], settings: Settings, *, json: bool, quiet: bool
+    file: Path, judgments: "Mapping[str, Source]", settings: Settings, *, json: bool, quiet: bool
 ) -> None:
     from clickassay.inputs.text.detect import recognise
     from clickassay.jobs.preview import foreign_log
@@ -234,7 +260,7 @@ def _tried(file: Path, recognised: "Recognised", *, quiet: bool) -> _Seen:
 
 def _likely(file: Path, columns: "pl.Schema | None") -> list[str]:
     """Return what a file of no known layout may be, and what reads it."""
-    from clickassay.inputs.sources.mapping import likely_table, shows_results
+    from clickassay.inputs.sources.mapping import likely_table
 
     if columns is None:
         return _needed_columns()
@@ -243,13 +269,8 @@ def _likely(file: Path, columns: "pl.Schema | None") -> list[str]:
     found = likely_table(columns)
     if found is not None:
         command = f"clickassay inspect --{found.name} {shlex.quote(str(file))} {found.options}".rstrip()
-        return [*has, f"  It may be a table of {found.name}. Try:", f"  {command}"]
-    if shows_results(columns):
-        return [
-            *has,
-            "  It seems to have one row for each result shown: collect the results of a search in a list",
-            "  (docs/how-to/own-log-format.md)",
-        ]
+        rows = ", with a row for each result shown" if found.is_impressions else ""
+        return [*has, f"  It may be a table of {found.name}{rows}. Try:", f"  {command}"]
     return [*has, *_needed_columns()]
 
 

@@ -1,17 +1,17 @@
 """`clickassay patterns`, `store` and `sql`: logs to a pattern table, to a store that grows, as a script."""
 
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import typer
 
-from clickassay.cli.commands.run import CLICKS, SEARCHES
 from clickassay.cli.console import say, show_table, write_json, write_out
 from clickassay.cli.exit import ExitCode
+from clickassay.cli.inputs import Given, inputs_of
 from clickassay.cli.options import FORCE, JSON, QUIET, with_options
-from clickassay.cli.places import HERE, OF_ENGINE, OF_SCRIPT
+from clickassay.cli.places import OF_SCRIPT, OF_SPARK
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import (
     MACHINE_SETTINGS,
@@ -21,10 +21,11 @@ from clickassay.cli.settings import (
 )
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
-from clickassay.core.settings import SQL_SETTINGS, Settings
+from clickassay.core.settings import PROJECT, SQL_SETTINGS, ProjectFile, Settings
 from clickassay.core.text.words import plural, utc_text
 
 if TYPE_CHECKING:
+    from clickassay.inputs.staging.sources import Source
     from clickassay.logs.batches.estimate import RunPlan
 
 
@@ -39,30 +40,40 @@ class TablePlace:
     """Where the pattern table is written: a folder of its own, or a store."""
 
     out: Annotated[
-        str | None, typer.Option(help="Folder to write; appears whole or not at all."), OF_ENGINE
+        str | None, typer.Option(help="Folder to write; appears whole or not at all."), OF_SPARK
     ] = None
     store: Annotated[
-        str | None, typer.Option(help="Instead of --out: a store; only what it lacks is read."), OF_ENGINE
+        str | None, typer.Option(help="Instead of --out: a store; only what it lacks is read."), OF_SPARK
     ] = None
     force: FORCE = False
 
     def __post_init__(self) -> None:
-        """Refuse both and neither."""
-        if (self.out is None) == (self.store is None):
+        """Refuse both."""
+        if self.out is not None and self.store is not None:
             raise typer.BadParameter("give either --out or --store")
+
+    def or_of(self, project: ProjectFile | None) -> Self:
+        """Return the place; the store of a project where neither is given.
+
+        Raises
+        ------
+        SettingsError
+            If there is none.
+        """
+        if self.out is not None or self.store is not None:
+            return self
+        if project is None or not project.store:
+            raise SettingsError(f'give either --out or --store, or store = "…" in {PROJECT}')
+        return replace(self, store=project.place(project.store))
 
 
 def patterns(
-    searches: SEARCHES,
-    clicks: CLICKS,
+    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments")],
     place: TablePlace,
     settings: Annotated[
         Settings,
         settings_of(*(*TABLE_SETTINGS, "late_minutes", "allow_gap", *MACHINE_SETTINGS, *SPARK_SETTINGS)),
     ],
-    judgments: Annotated[
-        str | None, typer.Option(help="With --only-judged: a file, folder or glob of judgments."), HERE
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be done and what it needs; write nothing.")
     ] = False,
@@ -81,13 +92,14 @@ def patterns(
 
         clickassay patterns --searches logs/searches --clicks logs/clicks --store patterns-store --dry-run
     """
-    if judgments is not None and not settings.only_judged:
+    if "judgments" in inputs.by_option and not settings.only_judged:
         raise SettingsError("--judgments is used with --only-judged only; add it, or leave --judgments out")
+    place = place.or_of(inputs.project)
     if dry_run:
-        plan = _plan((searches, clicks, judgments), place, settings, quiet=quiet)
+        plan = _plan(inputs, place, settings, quiet=quiet)
         write_json(_plain(plan)) if json else _show_plan(plan)
         return
-    made = _make((searches, clicks, judgments), place, settings, quiet=quiet)
+    made = _make(inputs, place, settings, quiet=quiet)
     if json:
         write_json(made)
         return
@@ -101,13 +113,16 @@ def patterns(
     say(f"Next: clickassay report --patterns {folder} --judgments … --out …")
 
 
-def _make(
-    inputs: tuple[str, str, str | None], place: TablePlace, settings: Settings, *, quiet: bool
-) -> dict[str, Any]:
+def _halves_and_judgments(inputs: Given, settings: Settings) -> "tuple[Source, Source | None, Source | None]":
+    judgments = inputs.needed("judgments") if settings.only_judged else None
+    return inputs.needed("searches"), inputs.optional("clicks"), judgments
+
+
+def _make(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> dict[str, Any]:
     from clickassay.jobs.patterns import make_patterns
     from clickassay.jobs.stores import grow_store
 
-    searches, clicks, judgments = inputs
+    searches, clicks, judgments = _halves_and_judgments(inputs, settings)
     with shown_progress(quiet=quiet) as progress:
         if place.store is not None:
             grown = grow_store(
@@ -125,16 +140,14 @@ def _make(
     return {"folder": out}
 
 
-def _plan(
-    inputs: tuple[str, str, str | None], place: TablePlace, settings: Settings, *, quiet: bool
-) -> "RunPlan":
+def _plan(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> "RunPlan":
     from clickassay.jobs.dry_run import plan_store, plan_table
 
     if settings.engine != "arrays":
         raise SettingsError(
             f"--dry-run shows what engine arrays would need; leave out --engine {settings.engine}"
         )
-    searches, clicks, judgments = inputs
+    searches, clicks, judgments = _halves_and_judgments(inputs, settings)
     with shown_progress(quiet=quiet) as progress:
         progress(Event("looking at the log"))
         if place.store is not None:

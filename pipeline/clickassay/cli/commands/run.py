@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clickassay.cli.console import command_line, conclude, say, show_table, write_json
-from clickassay.cli.options import FORCE, JSON, OUT, QUIET
-from clickassay.cli.places import HERE, OF_ENGINE
+from clickassay.cli.inputs import Given, inputs_of
+from clickassay.cli.options import FORCE, JSON, QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import (
     GRADE_SETTINGS,
@@ -18,7 +18,7 @@ from clickassay.cli.settings import (
     TABLE_SETTINGS,
     settings_of,
 )
-from clickassay.core.settings import Settings
+from clickassay.core.settings import PROJECT, Settings
 from clickassay.core.text.words import capital, number, plural
 
 if TYPE_CHECKING:
@@ -34,19 +34,14 @@ _MOST_CHECKS = 3
 _MOST_METRICS, _BAR = 12, 24
 """Metrics of the ranking on the screen, and the letters of the longest bar."""
 
-SEARCHES = Annotated[
-    str, typer.Option(help="Searches: a file, folder or glob (Parquet, CSV, TSV or JSON lines)."), OF_ENGINE
+OUT = Annotated[
+    Path | None,
+    typer.Option(help=f"Folder to write; appears whole or not at all. [default: out of {PROJECT}]"),
 ]
-CLICKS = Annotated[str, typer.Option(help="Clicks: a file, folder or glob."), OF_ENGINE]
-JUDGMENTS = Annotated[str, typer.Option("--judgments", help="Judgments: a file, folder or glob."), HERE]
-QUERIES = Annotated[str | None, typer.Option(help="Attributes of queries: a file, folder or glob."), HERE]
 
 
 def run(
-    searches: SEARCHES,
-    clicks: CLICKS,
-    judgments: JUDGMENTS,
-    out: OUT,
+    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments", "queries")],
     settings: Annotated[
         Settings,
         settings_of(
@@ -54,7 +49,7 @@ def run(
             *(*MACHINE_SETTINGS, *SPARK_SETTINGS),
         ),
     ],
-    queries: QUERIES = None,
+    out: OUT = None,
     force: FORCE = False,
     json: JSON = False,
     quiet: QUIET = False,
@@ -64,18 +59,21 @@ def run(
     Exit code 1 if something is wrong with the log, or too little is judged for any correlation: the output
     says what to do first.
 
-    Example:
-
+    Examples
+    --------
         clickassay run --searches logs/searches --clicks logs/clicks --judgments grades.csv --out reports/june
+
+        clickassay run
     """
     from clickassay.jobs.run import make_run
 
+    out = inputs.out(out)
     with shown_progress(quiet=quiet) as progress:
         finished = make_run(
-            searches,
-            clicks,
-            judgments,
-            queries,
+            inputs.needed("searches"),
+            inputs.optional("clicks"),
+            inputs.needed("judgments"),
+            inputs.optional("queries"),
             out,
             settings,
             command=command_line(),
@@ -86,14 +84,16 @@ def run(
 
 
 def report(
-    patterns: Annotated[Path, typer.Option(help="Folder or store that `clickassay patterns` made.")],
-    judgments: JUDGMENTS,
-    out: OUT,
+    inputs: Annotated[Given, inputs_of("judgments", "queries")],
     settings: Annotated[
         Settings,
         settings_of("depth", "column", "max_rejected", *GRADE_SETTINGS, *METRIC_SETTINGS, *REPORT_SETTINGS),
     ],
-    queries: QUERIES = None,
+    patterns: Annotated[
+        Path | None,
+        typer.Option(help=f"Folder or store that `clickassay patterns` made. [default: store of {PROJECT}]"),
+    ] = None,
+    out: OUT = None,
     force: FORCE = False,
     json: JSON = False,
     quiet: QUIET = False,
@@ -109,11 +109,12 @@ def report(
     """
     from clickassay.jobs.run import make_report
 
+    out = inputs.out(out)
     with shown_progress(quiet=quiet) as progress:
         finished = make_report(
-            patterns,
-            judgments,
-            queries,
+            inputs.patterns(patterns),
+            inputs.needed("judgments"),
+            inputs.optional("queries"),
             out,
             settings,
             command=command_line(),

@@ -152,8 +152,10 @@ def _parents(place: Path) -> Iterator[Path]:
         raise
 
 
-def check_apart(place: Path, *inputs: str | Path | None) -> None:
+def check_apart(place: Path, *inputs: object) -> None:
     """Refuse a place inside a folder that is an input: the next run would read it as a part of that.
+
+    Inputs that are no path are passed over.
 
     Raises
     ------
@@ -161,7 +163,11 @@ def check_apart(place: Path, *inputs: str | Path | None) -> None:
         If it lies there.
     """
     for path in inputs:
-        if path is not None and Path(path).is_dir() and place.resolve().is_relative_to(Path(path).resolve()):
+        if (
+            isinstance(path, str | Path)
+            and Path(path).is_dir()
+            and place.resolve().is_relative_to(Path(path).resolve())
+        ):
             raise OutputError(
                 f"{place} lies inside {path}, whose files are an input; choose a place outside of it"
             )

@@ -2,7 +2,8 @@
 
 - ``model``: what they are, and what is refused.
 - ``declared``: what each says of itself: type, range, default, meaning.
-- ``load``: where they come from: defaults, a file, the environment, options.
+- ``project``: a file that says them, and inputs and output.
+- ``load``: where they come from: defaults, files, the environment, options.
 """
 
 from clickassay.core.settings.declared import (
@@ -14,20 +15,37 @@ from clickassay.core.settings.declared import (
     log_settings,
     options_of,
 )
-from clickassay.core.settings.load import PREFIX, load_settings, memory_bytes
+from clickassay.core.settings.load import (
+    PREFIX,
+    Origins,
+    inputs_in,
+    load_settings,
+    memory_bytes,
+    origins_of,
+    settings_from,
+)
 from clickassay.core.settings.model import MAX_DEPTH, Settings
+from clickassay.core.settings.project import PROJECT, ProjectFile, project_at_hand, read_project
 
 __all__ = [
     "LOG_SETTINGS",
     "MAX_DEPTH",
     "NAMED_SETTINGS",
     "PREFIX",
+    "PROJECT",
     "SETTINGS",
     "SQL_SETTINGS",
+    "Origins",
+    "ProjectFile",
     "Setting",
     "Settings",
+    "inputs_in",
     "load_settings",
     "log_settings",
     "memory_bytes",
     "options_of",
+    "origins_of",
+    "project_at_hand",
+    "read_project",
+    "settings_from",
 ]

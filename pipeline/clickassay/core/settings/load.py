@@ -1,4 +1,6 @@
-"""Settings from where a user writes them: defaults < TOML file < environment < options, the later wins.
+"""Settings from where a user writes them; the later wins.
+
+In this order: defaults, project file, settings file, environment, options.
 
 Names are the same everywhere: ``--idle-minutes 30`` on the command line is ``idle_minutes = 30`` in TOML and
 ``CLICKASSAY_IDLE_MINUTES=30`` in the environment.
@@ -6,19 +8,17 @@ Names are the same everywhere: ``--idle-minutes 30`` on the command line is ``id
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from clickassay.core.errors import SettingsError
-from clickassay.core.files.documents import DocumentError, read_toml
 from clickassay.core.settings.declared import SETTINGS
 from clickassay.core.settings.model import Settings
+from clickassay.core.settings.project import INPUT_NAMES, ProjectFile, read_project
 from clickassay.core.text.words import did_you_mean
-
-COLUMNS = "columns"
-"""Section of a settings file that says which columns the files of a table call otherwise."""
 
 PREFIX = "CLICKASSAY_"
 """What the name of an environment variable begins with: the name of the setting in capitals follows."""
@@ -29,10 +29,55 @@ def memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+@dataclass(frozen=True)
+class Origins:
+    """Values of settings as they were given, by where they come from; the last that has one wins.
+
+    Attributes
+    ----------
+    given
+        Names and values by source: a project file, a settings file, `PREFIX` for the environment, '' for
+        options.
+    """
+
+    given: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The value of each setting that was given."""
+        return {name: value for given in self.given.values() for name, value in given.items()}
+
+    @property
+    def source(self) -> dict[str, str]:
+        """Where the value of each setting that was given comes from."""
+        return {name: where for where, given in self.given.items() for name in given}
+
+
+def origins_of(
+    project: ProjectFile | None,
+    file: ProjectFile | None,
+    environment: Mapping[str, str],
+    options: Mapping[str, object],
+) -> Origins:
+    """Return the settings that a project, a settings file, variables and options (None = not given) name."""
+    of_files = {"project file": project, "settings file": file}
+    return Origins(
+        {f"{kind} {one.file}": one.settings for kind, one in of_files.items() if one is not None}
+        | {
+            PREFIX: _from_environment(environment),
+            "": {name: value for name, value in options.items() if value is not None},
+        }
+    )
+
+
 def load_settings(
-    file: Path | None = None, environment: Mapping[str, str] | None = None, **options: object
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    project: ProjectFile | None = None,
+    **options: object,
 ) -> Settings:
-    """Merge defaults, a TOML `file`, variables of `environment` and `options` (None = not given).
+    """Merge defaults, a project, a TOML `file`, variables of `environment` and `options` (None = not given).
 
     Raises
     ------
@@ -40,54 +85,31 @@ def load_settings(
         If the file cannot be read, or a value is unknown, of the wrong type or out of range; the message
         names the setting and, unless it is an option, where the value comes from.
     """
-    sources = {
-        f"settings file {file}": _from_toml(file) if file else {},
-        PREFIX: _from_environment(environment or {}),
-        "": {name: value for name, value in options.items() if value is not None},
-    }
-    values = {name: value for given in sources.values() for name, value in given.items()}
-    source = {name: where for where, given in sources.items() for name in given}
+    read = None if file is None else read_project(file, "settings file")
+    return settings_from(origins_of(project, read, environment or {}, options))
+
+
+def settings_from(origins: Origins) -> Settings:
+    """Return the settings that were given, and defaults for all others; see `load_settings`."""
     try:
-        return Settings(**values)
+        return Settings(**origins.values)
     except ValidationError as error:
-        raise SettingsError("; ".join(_explain(item, source) for item in error.errors())) from error
+        raise SettingsError("; ".join(_explain(item, origins.source) for item in error.errors())) from error
 
 
-def _from_toml(file: Path) -> dict[str, Any]:
-    try:
-        values = read_toml(file)
-    except (OSError, DocumentError) as error:
-        raise SettingsError(f"settings file {file}: {error}") from error
-    columns = _columns(values.pop(COLUMNS, {}), file)
-    section = next((name for name, value in values.items() if isinstance(value, dict)), None)
-    if section is not None:
-        raise SettingsError(
-            f"settings file {file}: section [{section}]; settings stand without sections, but for "
-            f"[{COLUMNS}.searches] and the like for other tables"
-        )
-    named = {name.replace("-", "_"): value for name, value in values.items()}
-    if len(named) < len(values):
-        twice = next(name for name in values if "-" in name and name.replace("-", "_") in values)
-        raise SettingsError(f"settings file {file}: {twice} is there twice, with - and with _; give it once")
-    return named | {"column": [*named.get("column", []), *columns]} if columns else named
-
-
-def _columns(sections: object, file: Path) -> list[str]:
-    """Return the columns of sections such as ``[columns.searches]`` as the setting `column` has them."""
-    if not isinstance(sections, dict) or not all(isinstance(one, dict) for one in sections.values()):
-        raise SettingsError(
-            f"settings file {file}: {COLUMNS} has a section for each table, as [{COLUMNS}.searches] with "
-            'search_id = "request_id"'
-        )
-    return [f"{table}.{name}={path}" for table, own in sections.items() for name, path in own.items()]
+def inputs_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the inputs among variables, by their names in a project file."""
+    named = {f"{PREFIX}{name.upper()}": name for name in INPUT_NAMES}
+    return {named[name]: value for name, value in environment.items() if name in named and value.strip()}
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the settings among variables; one that is set to nothing is not given."""
+    of_inputs = {f"{PREFIX}{name.upper()}" for name in INPUT_NAMES}
     return {
         name.removeprefix(PREFIX).lower(): value
         for name, value in environment.items()
-        if name.startswith(PREFIX) and value.strip()
+        if name.startswith(PREFIX) and value.strip() and name not in of_inputs
     }
 
 

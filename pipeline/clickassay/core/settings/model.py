@@ -6,13 +6,11 @@ settings and the messages of errors all follow from the fields of `Settings`.
 
 import re
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from typing import Any, Literal, Self
-from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from clickassay.core.settings.texts import bytes_of, items_of, utc_of
+from clickassay.core.settings.texts import bytes_of, check_column, check_zone, items_of, utc_of
 
 MAX_DEPTH = 62
 """A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
@@ -104,6 +102,13 @@ class Settings(BaseModel):
         unset="all have our names",
         details="Of searches, clicks, judgments or queries; a dot goes into records: `item.id`. In TOML "
         'also sections: `[columns.clicks]` with `url = "item.id"`. In the environment: one a line.',
+    )
+    shape: Literal["auto", "lists", "impressions"] = _setting(
+        "Log",
+        "auto",
+        "Searches: a row for each search with its list, or a row for each result shown (impressions).",
+        details="`auto` goes by the columns: without `results`, but with `url` and `position`, rows are "
+        "results shown.",
     )
     health_limit: tuple[str, ...] = _setting(
         "Log",
@@ -395,21 +400,13 @@ class Settings(BaseModel):
     @classmethod
     def _columns_have_a_table(cls, columns: tuple[str, ...]) -> tuple[str, ...]:
         for text in columns:
-            if not re.fullmatch(r"(searches|clicks|judgments|queries)\.\w+=.+", text):
-                raise ValueError(
-                    "must be TABLE.COLUMN=NAME, such as searches.search_id=request_id; tables are searches, "
-                    "clicks, judgments and queries"
-                )
+            check_column(text)
         return columns
 
     @field_validator("time_zone")
     @classmethod
     def _zone_is_known(cls, zone: str) -> str:
-        known = {"UTC"} if zone == "UTC" else available_timezones() - {"Factory", "localtime"}
-        if zone not in known:
-            close = get_close_matches(zone, known, n=3)
-            hint = f"; did you mean {' or '.join(close)}?" if close else ""
-            raise ValueError(f"must be a zone of the IANA database, such as Europe/Berlin{hint}")
+        check_zone(zone)
         return zone
 
     @field_validator("depth")

@@ -2,6 +2,8 @@
 
 import re
 from datetime import UTC, datetime
+from difflib import get_close_matches
+from zoneinfo import available_timezones
 
 _BYTES = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT])(I?))?B\s*")
 
@@ -13,6 +15,24 @@ def bytes_of(text: str) -> int:
         raise ValueError("must be a number with its unit, as 4GB or 512MiB")
     number, unit, binary = match.groups()
     return int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
+
+
+def check_column(text: str) -> None:
+    """Refuse what does not say which column of a table has which name."""
+    if not re.fullmatch(r"(searches|clicks|judgments|queries)\.\w+=.+", text):
+        raise ValueError(
+            "must be TABLE.COLUMN=NAME, such as searches.search_id=request_id; tables are searches, "
+            "clicks, judgments and queries"
+        )
+
+
+def check_zone(zone: str) -> None:
+    """Refuse a time zone that the IANA database does not have."""
+    known = {"UTC"} if zone == "UTC" else available_timezones() - {"Factory", "localtime"}
+    if zone not in known:
+        close = get_close_matches(zone, known, n=3)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise ValueError(f"must be a zone of the IANA database, such as Europe/Berlin{hint}")
 
 
 def utc_of(time: datetime) -> str:

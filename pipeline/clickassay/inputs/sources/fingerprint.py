@@ -68,6 +68,31 @@ class FileFingerprint:
         return known.kind == ENDS and ends_digest(Path(self.path)) == known.digest
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The source of a file that was made on the way.
+
+    Attributes
+    ----------
+    files
+        What it was made of.
+    counts
+        Rows by step and reason of the funnel, where rows could leave.
+    """
+
+    files: tuple[FileFingerprint, ...]
+    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> FileFingerprint:
+        """One fingerprint of all."""
+        if len(self.files) == 1:
+            return self.files[0]
+        first, whole = self.files[0], input_fingerprint(self.files)
+        size = sum(file.bytes for file in self.files)
+        return FileFingerprint(first.name, first.path, size, str(whole["digest"]))
+
+
 def _older_kind(path: str) -> str:
     return ENDS if path.startswith("/") else LISTING
 

@@ -19,9 +19,9 @@ MARKS = {
 """The folder in a table by which it is known, and the files in it, as a glob."""
 
 _READERS = {
-    DELTA: "DuckDB's delta_scan, or to_pyarrow_table() of the Python package deltalake, reads it",
-    ICEBERG: "DuckDB's iceberg_scan, or to_arrow() of a scan of the Python package pyiceberg, reads it",
-    HUDI: "Spark reads it",
+    DELTA: "give the folder of the table itself (extra [lake])",
+    ICEBERG: "give the folder of the table itself (extra [lake])",
+    HUDI: "write its rows as Parquet elsewhere",
 }
 
 
@@ -29,9 +29,13 @@ def lake_table(what: str, folder: object, kind: str) -> InputError:
     """Return the error for a folder that is a table of a lake."""
     return InputError(
         f"{what}: {folder} is a table of {kind} (it has {MARKS[kind][0]}), and its Parquet files hold rows "
-        f"that the table no longer has; write its rows as Parquet elsewhere ({_READERS[kind]}), or give "
-        "--engine spark the table's name"
+        f"that the table no longer has; {_READERS[kind]}, or give --engine spark the table's name"
     )
+
+
+def kind_of(folder: Path) -> str | None:
+    """Return the kind of lake that a folder is a table of; None if it is none."""
+    return next((kind for kind, (mark, files) in MARKS.items() if _has(folder / mark, files)), None)
 
 
 def check_no_lake(what: str, folder: Path, names: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.text.words import did_you_mean
-from clickassay.inputs.types.columns import CANONICAL, CLICKED, required
+from clickassay.inputs.types.columns import CANONICAL, CLICKED, IMPRESSIONS, SAYS_CLICKED, Wanted, required
 
 Names = Mapping[str, str]
 """The path in the files of each of our columns that has another name there."""
@@ -55,12 +55,19 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
     "judge": ("assessor", "annotator", "rater"),
     "market": ("country", "locale", "site", "region"),
     "page": ("page_number", "page_no"),
+    "clicked": ("is_clicked", "was_clicked", "click", "is_click"),
+    "clicked_at": ("click_time", "click_ts", "click_timestamp", "clicked_time", "clicked_ts"),
 }
 """What a column is called elsewhere, the likeliest first; for messages, never for reading."""
 
 
 _NAMING = ("id", "url", "uri", "text", "value", "name")
 """Fields that name what a record is about, the likeliest first."""
+
+
+def _columns_of(what: str) -> tuple[Wanted, ...]:
+    """Return the columns that a table may have; of searches, in either shape."""
+    return (*CANONICAL.get(what, ()), *(IMPRESSIONS if what == "searches" else ()))
 
 
 def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
@@ -71,7 +78,7 @@ def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
     SettingsError
         If one is of a column that the table cannot have, or a column is named twice.
     """
-    known = [want.name for want in CANONICAL[what]]
+    known = list(dict.fromkeys(want.name for want in _columns_of(what)))
     found: dict[str, str] = {}
     for text in columns:
         name, _, source = text.partition("=")
@@ -119,6 +126,15 @@ def columns_under(
     return found
 
 
+def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str] | None:
+    """Return the columns of files that an input is read from, in their order; None where all are kept."""
+    if what == "queries":
+        return None
+    ours = {want.name for want in _columns_of(what)}
+    paths = [names.get(name, name) for name in ours]
+    return [one for one in columns if one in paths or any(path.startswith(f"{one}.") for path in paths)]
+
+
 def _at(schema: pl.Schema, path: str) -> tuple[pl.Expr, pl.DataType] | None:
     """Return a column, or a field of records in it, and its type; None if there is no such thing."""
     if path in schema:
@@ -155,7 +171,7 @@ def _field(column: pl.Expr, dtype: pl.DataType, fields: list[str]) -> tuple[pl.E
 
 def likely_columns(what: str, missing: Sequence[str], schema: pl.Schema) -> dict[str, str]:
     """Return the columns that missing ones may be, each at most once; of records a field."""
-    ours = {want.name for want in CANONICAL.get(what, ())}
+    ours = {want.name for want in _columns_of(what)}
     lower = {name.lower(): name for name in reversed(schema.names()) if name not in ours}
     found: dict[str, str] = {}
     for name in missing:
@@ -193,10 +209,13 @@ class LikelyTable:
         A table of `CANONICAL`.
     names
         The columns that it calls otherwise.
+    is_impressions
+        Whether it has one row for each result shown.
     """
 
     name: str
     names: Names
+    is_impressions: bool = False
 
     @property
     def options(self) -> str:
@@ -207,25 +226,26 @@ class LikelyTable:
 def likely_table(schema: pl.Schema) -> LikelyTable | None:
     """Return the table that has all it needs among these columns, under names that are likely; None if none.
 
-    A table of queries needs one column only, which says too little. A column that says whether a result was
-    clicked makes it no table of clicks: it has one row for each result shown.
+    A table of queries needs one column only, which says too little.
     """
-    for name in ("searches", "clicks", "judgments"):
-        needed = [*required(CANONICAL[name]), *(CLICKED if name == "clicks" else ())]
-        missing = sorted(set(needed) - set(schema), key=[want.name for want in CANONICAL[name]].index)
+    for name, wanted, is_impressions in (
+        ("searches", CANONICAL["searches"], False),
+        ("searches", IMPRESSIONS, True),
+        ("clicks", CANONICAL["clicks"], False),
+        ("judgments", CANONICAL["judgments"], False),
+    ):
+        of_clicks = CLICKED if name == "clicks" else frozenset[str]()
+        asked = [
+            want.name for want in wanted if not want.optional or want.name in {*of_clicks, *SAYS_CLICKED}
+        ]
+        missing = [one for one in asked if one not in schema]
         found = likely_columns(name, missing, schema)
-        lacks = set(missing) - set(found) - (CLICKED if name == "clicks" else set())
-        is_clicked = name != "clicks" or CLICKED & (set(schema) | set(found))
-        if not lacks and is_clicked and not (name == "clicks" and shows_results(schema)):
-            return LikelyTable(name, found)
+        lacks = (required(wanted) - set(schema)) - set(found)
+        is_clicked = not of_clicks or bool(of_clicks & {*schema, *found})
+        if not lacks and is_clicked and not (is_impressions and not _says_clicks(schema, found)):
+            return LikelyTable(name, found, is_impressions)
     return None
 
 
-def shows_results(schema: pl.Schema) -> bool:
-    """Tell whether a file seems to have one row for each result that was shown."""
-    names = {name.lower() for name in schema}
-    places = {"position", *LIKELY["position"]}
-    return bool(names & _IS_CLICKED) and bool(names & places)
-
-
-_IS_CLICKED = frozenset({"clicked", "is_clicked", "is_click", "click", "was_clicked"})
+def _says_clicks(schema: pl.Schema, found: Names) -> bool:
+    return bool(SAYS_CLICKED & {*schema, *found})

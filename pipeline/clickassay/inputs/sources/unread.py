@@ -48,7 +48,9 @@ def first_unread(
         for files, format_, schema, frame in parts:
             is_text = schema.get(want.name) == pl.String and format_ != "parquet"
             value = (
-                _first(frame, want.name, want.kind, time_zone) if is_text and want.kind in _WRITE else None
+                unread_value(frame, want.name, want.kind, time_zone)
+                if is_text and want.kind in _WRITE
+                else None
             )
             if value is not None:
                 yield Unread(want.name, value, files[0], _how_to_write(want.kind, time_zone))
@@ -64,7 +66,8 @@ def _how_to_write(kind: Kind, time_zone: str) -> str:
     )
 
 
-def _first(frame: pl.LazyFrame, name: str, kind: Kind, time_zone: str) -> str | None:
+def unread_value(frame: pl.LazyFrame, name: str, kind: Kind, time_zone: str) -> str | None:
+    """Return the first text of a column that cannot be read as its kind; None if all can."""
     read = converted(pl.col(name), pl.String(), kind, from_text=True, time_zone=time_zone)
     if read is None:
         return None

@@ -132,7 +132,7 @@ def _of_columns(file: Path, names: Sequence[str], form: str) -> tuple[Layout, st
 def _canonical(names: set[str]) -> Layout | None:
     words = {word.lower() for name in names for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
     found = {
-        layouts.SEARCHES: columns.required(columns.SEARCHES) <= names,
+        layouts.SEARCHES: columns.required(columns.SEARCHES) <= names or columns.are_impressions(names),
         layouts.CLICKS: columns.required(columns.CLICKS) <= names and bool(names & columns.CLICKED),
         layouts.JUDGMENTS: columns.required(columns.JUDGMENTS) <= names,
         layouts.QUERIES: "query" in names and len(names) > 1 and not words & _NOT_OF_QUERIES,

@@ -1,18 +1,20 @@
 """Columns as they were read, brought to the canonical types of method 2."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import polars as pl
 
 from clickassay.inputs.types.integers import as_digits, as_id, as_number, is_whole, number_in_text
 
-Kind = Literal["id", "text", "time", "texts", "integer", "any"]
+Kind = Literal["id", "text", "time", "texts", "integer", "flag", "any"]
 EXPECTED = {
     "id": "integers or text",
     "text": "text",
     "time": "a timestamp, or integer milliseconds since 1970 (UTC)",
     "texts": "a list of text",
     "integer": "integers",
+    "flag": "true or false, or 1 or 0",
     "any": "integers or text",
 }
 """Description of each kind, for messages."""
@@ -44,7 +46,8 @@ def converted(
     Returns
     -------
     Int64 or String for an id, String for text, Int64 (ms since 1970, UTC) for a time, List(String) for texts,
-    Int64 for an integer; null where a text is none of these. None if the type cannot hold the kind.
+    Int64 for an integer, Boolean for a flag; null where a text is none of these. None if the type cannot hold
+    the kind.
     """
     if isinstance(dtype, pl.Null):
         return column.cast(_OF_NULLS.get(kind, pl.String()))
@@ -55,7 +58,7 @@ def converted(
         return _id_or_text(column, dtype, is_text=is_text, text_only=kind == "text")
     if kind == "time":
         return _time(column, dtype, is_text=is_text and from_text, time_zone=time_zone)
-    convert = {"integer": _integer, "texts": _texts}[kind]
+    convert = {"integer": _integer, "flag": _flag, "texts": _texts}[kind]
     return convert(column, dtype, is_text=is_text and from_text)
 
 
@@ -67,11 +70,32 @@ def from_folder(value: str | None, kind: Kind, time_zone: str = UTC) -> str | in
     return spelled
 
 
-_OF_NULLS = {"id": pl.Int64(), "time": pl.Int64(), "integer": pl.Int64(), "texts": pl.List(pl.String)}
+_OF_NULLS = {
+    "id": pl.Int64(), "time": pl.Int64(), "integer": pl.Int64(), "flag": pl.Boolean(),
+    "texts": pl.List(pl.String),
+}  # fmt: skip
+
+ABSENT: Mapping[Kind, type[pl.DataType]] = {"integer": pl.Int64, "time": pl.Int64, "flag": pl.Boolean}
+"""Types of an optional column that is missing, where they are no texts."""
+
+_TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0", "")
+"""Texts of a flag, in any case; an empty cell is no click."""
 
 
 def _integer(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
     return number_in_text(column) if is_text else _signed(column, dtype)
+
+
+def _flag(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
+    """Return whether a flag is set; of a number, such as clicks, whether it is above 0."""
+    if isinstance(dtype, pl.Boolean):
+        return column
+    if is_text or isinstance(dtype, pl.String):
+        texts = column.str.strip_chars().str.to_lowercase()
+        known = pl.when(texts.is_in(_TRUE)).then(True).when(texts.is_in(_FALSE)).then(False)
+        return known.otherwise(texts.str.to_integer(strict=False) > 0)
+    number = _signed(column, dtype)
+    return None if number is None else number > 0
 
 
 def _signed(column: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:

@@ -3,7 +3,7 @@
 docs/reference/formats.md describes how importers fill them; the README has them as a table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +63,18 @@ QUERIES = (
     _MARKET,
 )
 
+IMPRESSIONS = (
+    *(want for want in SEARCHES if want.name != "results"),
+    Wanted("url", "text", "the result that was shown"),
+    Wanted("position", "integer", "its place in the list, from 1 or from 0"),
+    Wanted("clicked", "flag", "whether it was clicked", optional=True),
+    Wanted("clicked_at", "time", "when it was clicked", optional=True),
+)
+"""Columns of searches that have one row for each result shown."""
+
+SAYS_CLICKED = frozenset({"clicked", "clicked_at"})
+"""Impressions with one of these need no table of clicks."""
+
 CANONICAL = {"searches": SEARCHES, "clicks": CLICKS, "judgments": JUDGMENTS, "queries": QUERIES}
 """Columns of the canonical tables by the name of the table."""
 
@@ -75,12 +87,18 @@ def required(columns: Sequence[Wanted]) -> frozenset[str]:
     return frozenset(column.name for column in columns if not column.optional)
 
 
+def are_impressions(names: Collection[str]) -> bool:
+    """Tell whether a table has a row for each result shown, and says which were clicked."""
+    return required(IMPRESSIONS) <= set(names) and "results" not in names and bool(SAYS_CLICKED & set(names))
+
+
 _TYPES: dict[Kind, Any] = {
     "id": pa.int64(),
     "text": pa.string(),
     "time": TIME,
     "texts": pa.list_(pa.string()),
     "integer": pa.int64(),
+    "flag": pa.bool_(),
     "any": pa.int64(),
 }
 

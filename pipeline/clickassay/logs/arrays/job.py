@@ -17,7 +17,7 @@ from clickassay.logs.batches.windows import Window, scan_window
 from clickassay.logs.grow import Plan
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.logs.sql.steps import NEVER_MS, end_of_times
-from clickassay.patterns.funnel import check_log, orphan_click_rows
+from clickassay.patterns.funnel import check_log, orphan_click_rows, with_impressions
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.table import StagedTable, give_back
 
@@ -89,7 +89,8 @@ def counted_pattern_table(
     give_back()
     table = sessioniser.closed_table()
     _check_all_read(windows, table.funnel)
-    return replace(table, funnel=_with_orphan_clicks(sessioniser, searches, table.funnel, len(windows)))
+    funnel = with_impressions(table.funnel, log.searches.made_of)
+    return replace(table, funnel=_with_orphan_clicks(sessioniser, searches, funnel, len(windows)))
 
 
 def _check_all_read(windows: Sequence[Window], funnel: pl.DataFrame) -> None:

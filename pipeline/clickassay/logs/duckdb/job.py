@@ -52,7 +52,7 @@ def write_duckdb_patterns(
         reader = LogReader(engine)
         table = sql_pattern_table(
             engine, reader.rows_of(log.searches), reader.rows_of(log.clicks), settings, judged_queries,
-            by_url=log.by_url, info={**info, "inputs": inputs}, progress=progress,
+            log=log, info={**info, "inputs": inputs}, progress=progress,
         )  # fmt: skip
         progress(Event("writing"))
         write_patterns(table, folder)

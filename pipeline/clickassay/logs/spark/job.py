@@ -108,7 +108,7 @@ def write_spark_patterns(
             made = {**info, "inputs": inputs, "versions": versions, "mixed_times": mixed_times(*here)}
             table = sql_pattern_table(
                 engine, log.searches.frame, log.clicks.frame, settings, judged_queries,
-                by_url=log.by_url, info=made, progress=progress,
+                log=log, info=made, progress=progress,
             )  # fmt: skip
             progress(Event("writing"))
             write_patterns(table, folder)

@@ -5,7 +5,7 @@ lines) is small and hard to type: it is written as Parquet first, by the same co
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -99,6 +99,11 @@ class SparkHalf:
     def last_searches(self, chunk: FileChunk, end_ms: int) -> list[tuple[int, object]]:
         """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
         return self.listing.last_searches(chunk, end_ms)
+
+    @property
+    def made_of(self) -> Mapping[tuple[str, str], int]:
+        """Rows that its files were made of; see `Half`."""
+        return self.listing.made_of if isinstance(self.listing, LocalHalf) else {}
 
 
 def _with_text_ids(rows: "DataFrame") -> "DataFrame":

@@ -9,6 +9,7 @@ import polars as pl
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.logs.engine import R, SqlEngine
+from clickassay.logs.log import Log
 from clickassay.logs.sql.steps import (
     CARRY_OVER,
     FORM_SESSIONS,
@@ -27,7 +28,7 @@ from clickassay.logs.sql.steps import (
     step_values,
 )
 from clickassay.patterns.counts import count_batch
-from clickassay.patterns.funnel import LogFunnel, check_log, orphan_click_rows
+from clickassay.patterns.funnel import LogFunnel, check_log, orphan_click_rows, with_impressions
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import Pieces, StagedTable
 
@@ -156,7 +157,7 @@ def sql_pattern_table(
     settings: Settings,
     judged_queries: pl.DataFrame | None,
     *,
-    by_url: bool,
+    log: Log[Any],
     info: Mapping[str, Any],
     progress: Progress,
 ) -> StagedTable:
@@ -169,11 +170,12 @@ def sql_pattern_table(
     EngineError
         If the engine gives up, or a check of the step fails.
     """
-    sessioniser = SqlSessioniser(engine, settings, by_url=by_url, judged_queries=judged_queries)
+    sessioniser = SqlSessioniser(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
     sessioniser.add(searches, clicks, NEVER_MS, progress)
     table = sessioniser.table(is_open=False, info=info, progress=progress)
     orphan_clicks = sessioniser.funnel.orphan_clicks()["clicks"].sum()
     rows = orphan_click_rows(ambiguous=0, out_of_time=0, unmatched=int(orphan_clicks))
     funnel = pl.concat([table.funnel, rows]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
+    funnel = with_impressions(funnel, log.searches.made_of)
     check_log(funnel, settings.max_rejected)
     return replace(table, funnel=funnel, judged_queries=judged_queries)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clickassay.cli.console import conclude, say, show_table, write_json
-from clickassay.cli.options import JSON, RUN, SampleOptions
+from clickassay.cli.inputs import ProjectRuns, project_runs
+from clickassay.cli.options import JSON, SampleOptions
+from clickassay.core.settings import PROJECT
 from clickassay.core.text.words import plural
 
 if TYPE_CHECKING:
@@ -33,17 +35,30 @@ class Rules:
         bool, typer.Option("--strict", help="Also exit code 1 for rules whose interval leaves them open.")
     ] = False
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The rules as they were written, or those by default."""
+    def texts(self, of_project: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the rules as they were written, else those of a project, else those by default."""
         from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES
         from clickassay.studies.runs_compared.gate.rules_file import read_rules_file
 
         given = (*(() if self.rules is None else read_rules_file(self.rules)), *(self.rule or ()))
-        return given or DEFAULT_RULES
+        return given or of_project or DEFAULT_RULES
 
 
-def check(run_folder: RUN, rules: Rules, sample: SampleOptions, json: JSON = False) -> None:
+RUN_OR_LAST = Annotated[
+    Path | None, typer.Argument(metavar="[RUN]", help=f"A run folder. [default: the last run of {PROJECT}]")
+]
+
+LAST = "{last}"
+"""In rules of a project: the run before the one that is checked."""
+
+
+def check(
+    rules: Rules,
+    sample: SampleOptions,
+    runs: Annotated[ProjectRuns, project_runs()],
+    run_folder: RUN_OR_LAST = None,
+    json: JSON = False,
+) -> None:
     """Check rules that a run must keep, and end with exit code 1 if one is broken.
 
     A rule about a correlation, a difference or a mean is broken only if its whole 95 % interval breaks it.
@@ -53,27 +68,42 @@ def check(run_folder: RUN, rules: Rules, sample: SampleOptions, json: JSON = Fal
     `correlation(ERR, MeanRR) >= 0.3`, `difference(ERR, NDCG, MeanRR) >= 0`,
     `not worse than reports/last`
 
-    Without rules: `health != "finding"` and `queries >= 50`.
+    Without rules, here or in the project file: `health != "finding"` and `queries >= 50`.
 
     Examples
     --------
         clickassay check reports/today --rules rules.toml
 
         clickassay check reports/today --rule "not worse than reports/last in ERR, MeanRR"
+
+        clickassay check
     """
     from clickassay.studies.runs_compared.gate.check import check_run
     from clickassay.studies.runs_compared.gate.grammar import parse_rules
 
-    outcomes = check_run(run_folder, parse_rules(rules.texts), sample.choice)
+    folder = run_folder or runs.last(1, "RUN")[0]
+    texts = _without_last(rules.texts(() if runs.project is None else runs.project.rules), folder, runs)
+    outcomes = check_run(folder, parse_rules(texts), sample.choice)
     fails = any(one.fails(strict=rules.strict) for one in outcomes)
     if json:
         write_json({
-            "schema": SCHEMA, "run": str(run_folder), "passed": not fails, "strict": rules.strict,
+            "schema": SCHEMA, "run": str(folder), "passed": not fails, "strict": rules.strict,
             "rules": [one.as_data() for one in outcomes],
         })  # fmt: skip
     else:
         _show(outcomes, strict=rules.strict)
     conclude(is_finding=fails, stderr=json)
+
+
+def _without_last(texts: tuple[str, ...], folder: Path, runs: ProjectRuns) -> tuple[str, ...]:
+    """Return rules with the run before in place of `LAST`; without such rules where there is none."""
+    if not any(LAST in text for text in texts):
+        return texts
+    before = [run for run in runs.found if run.resolve() != folder.resolve() and run.name < folder.name]
+    if not before:
+        say(f"Note: rules with {LAST} are passed over: there is no run before {folder}", stderr=True)
+        return tuple(text for text in texts if LAST not in text)
+    return tuple(text.replace(LAST, str(before[-1])) for text in texts)
 
 
 def _show(outcomes: "Sequence[Outcome]", *, strict: bool) -> None:

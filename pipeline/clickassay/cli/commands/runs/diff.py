@@ -8,8 +8,10 @@ import typer
 
 from clickassay.cli.console import command_line, say, write_frame
 from clickassay.cli.exit import ExitCode
+from clickassay.cli.inputs import ProjectRuns, project_runs
 from clickassay.cli.options import FORCE, Format, click_metric_names, metric_names
 from clickassay.core.errors import SettingsError
+from clickassay.core.settings import PROJECT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,8 +23,17 @@ if TYPE_CHECKING:
 MOST_FINDINGS = 5
 """Findings that are spelled out."""
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN_A", help="The run before, or to compare with.")]
-OtherFolder = Annotated[Path, typer.Argument(metavar="RUN_B", help="The run now.")]
+RunFolder = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[RUN_A]",
+        help=f"The run before, or to compare with. [default: the last but one of {PROJECT}]",
+    ),
+]
+OtherFolder = Annotated[
+    Path | None,
+    typer.Argument(metavar="[RUN_B]", help=f"The run now. [default: the last run of {PROJECT}]"),
+]
 
 
 @dataclass(frozen=True)
@@ -118,7 +129,13 @@ class PageOut:
 
 
 def diff(
-    run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: Format, output: PageOut
+    only: Only,
+    alert: Alert,
+    form: Format,
+    output: PageOut,
+    runs: Annotated[ProjectRuns, project_runs()],
+    before: RunFolder = None,
+    now: OtherFolder = None,
 ) -> None:
     """Show what changed between two runs, and whether a change is within noise.
 
@@ -133,11 +150,14 @@ def diff(
         --beyond-noise
 
         clickassay diff reports/june reports/july --out june-july.html
+
+        clickassay diff
     """
     from clickassay.studies.runs_compared.compare import compare_runs
     from clickassay.studies.runs_compared.watch import check_watch, flag_findings
     from clickassay.studies.runs_compared.words import uneven_words
 
+    run_a, run_b = _compared(before, now, runs)
     if output.out is not None:
         from clickassay.studies.runs_compared.report.page import check_comparison_place
 
@@ -161,6 +181,14 @@ def diff(
         say(f"Page: {page}", stderr=form.for_programs)
     if numbers["finding"].any():
         raise typer.Exit(ExitCode.FINDING)
+
+
+def _compared(before: Path | None, now: Path | None, runs: ProjectRuns) -> tuple[Path, Path]:
+    """Return the two runs: those that were named, else the last two of the project."""
+    if before is None:
+        first, second = runs.last(2, "RUN_A")
+        return first, second
+    return before, now or runs.last(1, "RUN_B")[0]
 
 
 def _write_page(comparison: "RunComparison", output: PageOut) -> Path | None:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from clickassay.cli.commands.run import JUDGMENTS, QUERIES
 from clickassay.cli.console import say
+from clickassay.cli.inputs import Given, inputs_of
 from clickassay.cli.options import QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of
@@ -16,10 +16,9 @@ from clickassay.core.text.words import count, plural
 
 
 def groups(
-    judgments: JUDGMENTS,
+    inputs: Annotated[Given, inputs_of("judgments", "queries")],
     out: Annotated[Path, typer.Option(metavar="FILE.parquet", help="Table of queries to write; a new file.")],
     settings: Annotated[Settings, settings_of("column", "max_markets")],
-    queries: QUERIES = None,
     quiet: QUIET = False,
 ) -> None:
     """Find queries that share most of their judged results, and write them as groups.
@@ -41,7 +40,7 @@ def groups(
     from clickassay.jobs.inputs import grouped_queries
 
     with shown_progress(quiet=quiet) as progress, published_file(out) as file:
-        table = grouped_queries(judgments, queries, settings, progress)
+        table = grouped_queries(inputs.needed("judgments"), inputs.optional("queries"), settings, progress)
         write_table(table, file)
     named = table["group"].drop_nulls()
     say(

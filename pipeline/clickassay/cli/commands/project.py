@@ -1,0 +1,145 @@
+"""`clickassay init` and `settings`: a project file of a folder, and where each setting comes from."""
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clickassay.cli.console import say, show_table, write_json, write_out
+from clickassay.cli.exit import ExitCode
+from clickassay.cli.inputs import PROJECT_FILE, SETTINGS_FILE
+from clickassay.cli.options import JSON, QUIET
+from clickassay.cli.progress import shown_progress
+from clickassay.core.errors import OutputError
+from clickassay.core.settings import (
+    PREFIX,
+    PROJECT,
+    SETTINGS,
+    Settings,
+    inputs_in,
+    origins_of,
+    project_at_hand,
+    read_project,
+    settings_from,
+)
+from clickassay.core.text.words import listed
+
+if TYPE_CHECKING:
+    from clickassay.core.settings import ProjectFile
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Folder of the log.")] = Path(),
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help=f"File to write; a new one. [default: {PROJECT}]")
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Print the file, and write nothing.")] = False,
+    quiet: QUIET = False,
+) -> None:
+    """Write a project file from what lies in a folder: tables, columns, scale of grades.
+
+    Then `clickassay run` needs no options. Tables are recognised by their columns, under likely names too:
+    look at the file before the first run. Exit code 1 if a run needs a table that was not found.
+
+    Examples
+    --------
+        clickassay init
+
+        clickassay init logs --out search.toml
+    """
+    from clickassay.core.files.scratch import scratch
+    from clickassay.jobs.project import found_project, project_text
+
+    file = out or Path(PROJECT)
+    if not show and file.exists():
+        raise OutputError(f"{file} exists already; change it, or give --out another name, or --show")
+    with scratch(), shown_progress(quiet=quiet):
+        found = found_project(folder)
+        text = project_text(found, file.parent, Settings())
+    if show:
+        write_out(text)
+    else:
+        _write_new(file, text)
+        tables = [f"{one.name}: {one.path}" for one in found.tables]
+        say(f"Written: {file}", *(f"  {line}" for line in tables))
+    if found.missing:
+        say(f"Missing: {listed(found.missing)}. Name what has them in {file}.", stderr=show)
+        raise typer.Exit(ExitCode.FINDING)
+    if not show:
+        named = "" if file == Path(PROJECT) else f" --project {shlex.quote(str(file))}"
+        say(f"Next: look at it, then: clickassay run{named}")
+
+
+def _write_new(file: Path, text: str) -> None:
+    try:
+        with file.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise OutputError(f"cannot write {file}: {error.strerror}; give --out another name") from error
+
+
+def settings(settings_file: SETTINGS_FILE = None, project: PROJECT_FILE = None, json: JSON = False) -> None:
+    """Show each setting, its value, and where the value comes from; inputs and output of a project too.
+
+    Options of a command win over variables, these over a settings file, this over the project file.
+
+    Examples
+    --------
+        clickassay settings
+
+        clickassay settings --settings strict.toml --json
+    """
+    at_hand = project_at_hand(project)
+    file = None if settings_file is None else read_project(settings_file, "settings file")
+    origins = origins_of(at_hand, file, os.environ, {})
+    values = settings_from(origins)
+    rows = [
+        {
+            "name": name,
+            "value": _told(name, getattr(values, name)),
+            "source": _where(origins.source.get(name)),
+        }
+        for name in SETTINGS
+    ]
+    rows += _inputs(at_hand, file)
+    if json:
+        write_json(rows)
+        return
+    heads = ("name", "value", "from")
+    show_table(heads, [(row["name"], _shown(row["value"]), row["source"]) for row in rows])
+
+
+def _where(source: str | None) -> str:
+    return "default" if source is None else "variable" if source == PREFIX else source
+
+
+def _told(name: str, value: object) -> Any:  # noqa: ANN401 - of a setting
+    """Return a value, without what may be secret."""
+    if name.startswith("spark_") and value:
+        return "…"
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _inputs(project: "ProjectFile | None", file: "ProjectFile | None") -> Iterator[dict[str, Any]]:
+    """Yield inputs and output, each with the place that names it."""
+    levels: list[tuple[str, dict[str, Any]]] = [("variable", inputs_in(os.environ))]
+    for kind, one in (("settings file", file), ("project file", project)):
+        if one is not None:
+            told = {"out": one.out, "store": one.store, "rules": list(one.rules)}
+            more = {name: has for name, has in told.items() if has}
+            levels.append((f"{kind} {one.file}", {**one.inputs, **more}))
+    seen: set[str] = set()
+    for where, named in levels:
+        for name, value in named.items():
+            if name not in seen:
+                seen.add(name)
+                yield {"name": name, "value": value, "source": where}

@@ -1,0 +1,268 @@
+"""Options for the inputs of a job and its output, with a project file behind them.
+
+An input is named by an option, else by a variable, else by the settings file, else by the project file. Who
+names searches names their clicks too: a log is never put together of two.
+"""
+
+import inspect
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clickassay.cli.options import Group, declared_option
+from clickassay.cli.places import OF_ENGINE, OF_STORE
+from clickassay.core.errors import SettingsError
+from clickassay.core.settings import PROJECT, ProjectFile, inputs_in, project_at_hand, read_project
+from clickassay.core.settings.project import TABLES
+from clickassay.core.text.words import plural
+from clickassay.inputs.paths import local_path
+
+if TYPE_CHECKING:
+    from clickassay.inputs.staging.sources import Source
+
+_PANEL = "Inputs"
+
+SETTINGS_FILE = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings",
+        metavar="FILE.toml",
+        help="Settings by their names, as depth = 5, and inputs; options and variables win.",
+    ),
+]
+PROJECT_FILE = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml",
+        help=f"Project file: inputs, columns, settings, output. [default: {PROJECT} of this folder, if any]",
+    ),
+]
+
+_HELP = {
+    "searches": "Searches: a file, folder, glob or address (Parquet, CSV, TSV or JSON lines), with a row for "
+    "each search or each result shown.",
+    "clicks": "Clicks; not needed where searches say what was clicked.",
+    "judgments": "Judgments: a file, folder, glob or address.",
+    "queries": "Attributes of queries: a file, folder, glob or address.",
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """The inputs of a job, and where its output goes, as far as anything names them.
+
+    Attributes
+    ----------
+    sources
+        Inputs by name.
+    by_option
+        Names of the inputs that options name.
+    project
+        The project file; None if there is none.
+    """
+
+    sources: "Mapping[str, Source]"
+    by_option: frozenset[str]
+    project: ProjectFile | None
+
+    def optional(self, name: str) -> "Source | None":
+        """Return an input that need not be there."""
+        return self.sources.get(name)
+
+    def needed(self, name: str) -> "Source":
+        """Return an input.
+
+        Raises
+        ------
+        SettingsError
+            If nothing names it.
+        """
+        if name not in self.sources:
+            raise SettingsError(
+                f"{name} are missing: give --{name}, or write {name} = … under [inputs] of {PROJECT} "
+                "(clickassay init writes the file)"
+            )
+        return self.sources[name]
+
+    def patterns(self, given: Path | None) -> Path:
+        """Return a pattern table or store: as an option says, else the store of the project file.
+
+        Raises
+        ------
+        SettingsError
+            If nothing says it.
+        """
+        if given is not None:
+            return given
+        if self.project is None or not self.project.store:
+            raise SettingsError(
+                f'--patterns is missing: give a folder of `clickassay patterns`, or store = "…" in {PROJECT}'
+            )
+        return Path(self.project.place(self.project.store))
+
+    def out(self, given: Path | None) -> Path:
+        """Return where the run is written: as an option says, else the project file.
+
+        Raises
+        ------
+        SettingsError
+            If nothing says it.
+        """
+        place = given or (None if self.project is None else self.project.out_today())
+        if place is None:
+            raise SettingsError(
+                f'--out is missing: give a folder to write, or out = "reports/{{date}}" in {PROJECT}'
+            )
+        return place
+
+
+def project_options() -> tuple[inspect.Parameter, inspect.Parameter]:
+    """Return the options --settings and --project."""
+    return declared_option("settings", SETTINGS_FILE), declared_option("project", PROJECT_FILE)
+
+
+def project_runs() -> Group:
+    """Ask for --project, for commands on runs: they take the last runs that it wrote."""
+    return Group((project_options()[1],), lambda given: ProjectRuns(project_at_hand(given["project"])))
+
+
+@dataclass(frozen=True)
+class ProjectRuns:
+    """The runs that a project wrote; `project` is None where there is none."""
+
+    project: ProjectFile | None
+
+    def last(self, number: int, shown: str) -> list[Path]:
+        """Return the last runs, the latest at the end.
+
+        Parameters
+        ----------
+        shown
+            What stands for a run on the command line, for messages.
+
+        Raises
+        ------
+        SettingsError
+            If there are fewer.
+        """
+        runs = self.found
+        if len(runs) < number:
+            where = (
+                f"out of {self.project.file} has {len(runs)}" if self.project else f"there is no {PROJECT}"
+            )
+            raise SettingsError(f"{shown} is missing, and {where}; name {plural(number, 'run')}")
+        return runs[-number:]
+
+    @property
+    def found(self) -> list[Path]:
+        """All runs, the latest at the end."""
+        from clickassay.patterns.folders.places import Place, place_of  # noqa: PLC0415 - beside its use
+
+        runs = () if self.project is None else self.project.runs()
+        return [run for run in runs if place_of(run) is Place.RUN]
+
+
+def inputs_of(*names: str) -> Group:
+    """Ask for the options of these inputs: a path each, SQL instead, and a database for it."""
+    options = [_input_option(name) for name in names]
+    options += [_sql_option(name) for name in names]
+    database = declared_option(
+        "database",
+        Annotated[
+            Path | None,
+            typer.Option(
+                metavar="FILE.duckdb", help="DuckDB database that the SQL reads.", rich_help_panel=_PANEL
+            ),
+        ],
+    )
+
+    def build(given: Mapping[str, Any]) -> Given:
+        """Return the inputs that something names."""
+        project = project_at_hand(given["project"])
+        file = None if given["settings"] is None else read_project(given["settings"], "settings file")
+        return _given(names, given, file, project)
+
+    return Group((*options, database, *project_options()), build)
+
+
+def _input_option(name: str) -> inspect.Parameter:
+    shown = typer.Option(help=_HELP[name], rich_help_panel=_PANEL)
+    place = OF_STORE if name in ("judgments", "queries") else OF_ENGINE
+    return declared_option(name, Annotated[str | None, shown, place])
+
+
+def _sql_option(name: str) -> inspect.Parameter:
+    shown = typer.Option(
+        metavar="SQL", help=f"Instead of --{name}: a SELECT, or a FILE.sql with one.", rich_help_panel=_PANEL
+    )
+    return declared_option(f"{name}_sql", Annotated[str | None, shown])
+
+
+def _given(
+    names: tuple[str, ...], given: Mapping[str, Any], file: ProjectFile | None, project: ProjectFile | None
+) -> Given:
+    levels = list(_levels(given, file, project))
+    taken: dict[str, Source] = {}
+    for name in TABLES:
+        for level in levels:
+            if name in level.inputs or f"{name}_sql" in level.inputs:
+                taken[name] = level.source(name)
+            if name in taken or (name == "clicks" and "searches" in level.tables):
+                break
+    of_options = levels[0].tables
+    return Given({name: source for name, source in taken.items() if name in names}, of_options, project)
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Inputs that one place names, with the folder that their paths count from."""
+
+    where: str
+    inputs: Mapping[str, str]
+    file: ProjectFile | None = None
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The tables that it names, by path or by SQL."""
+        return frozenset(name.removesuffix("_sql") for name in self.inputs) & set(TABLES)
+
+    def source(self, name: str) -> "Source":
+        """Return an input."""
+        path, sql = self.inputs.get(name), self.inputs.get(f"{name}_sql")
+        if path is not None and sql is not None:
+            raise SettingsError(
+                f"{self.where}: {name} are given twice, as files and as SQL; give one of them"
+            )
+        if sql is None:
+            return self._placed(str(path))
+        from clickassay.inputs.staging.sql import SqlText  # noqa: PLC0415 - DuckDB takes a while to import
+
+        database = self.inputs.get("database")
+        folder = None if self.file is None else self.file.file.parent
+        return SqlText.of(sql, None if database is None else Path(self._placed(database)), folder)
+
+    def _placed(self, path: str) -> str:
+        return path if self.file is None else str(local_path(self.file.place(path)))
+
+
+def _levels(
+    given: Mapping[str, Any], file: ProjectFile | None, project: ProjectFile | None
+) -> Iterator[_Level]:
+    """Yield who names inputs, those first that win."""
+    environment = inputs_in(os.environ)
+    database = given["database"] or environment.get("database")
+    common = {} if database is None else {"database": str(database)}
+    options = {
+        name: str(value)
+        for name, value in given.items()
+        if value is not None and name not in ("project", "settings")
+    }
+    yield _Level("options", common | options)
+    yield _Level("variables", environment)
+    for kind, one in (("settings file", file), ("project file", project)):
+        if one is not None:
+            yield _Level(f"{kind} {one.file}", {**one.inputs, **common}, one)

@@ -1,0 +1,135 @@
+"""The folder of a job for tables that it makes on the way: made when it is asked for, gone at the end.
+
+A job opens it for all that it calls: `scratch_folder` is asked anywhere below. What lies in it goes by the
+name of its source, in messages too.
+"""
+
+import functools
+import inspect
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from clickassay.core.errors import ClickassayError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Scratch:
+    """The folder of a job, and what lies in it.
+
+    Parameters
+    ----------
+    near
+        A place on the disk that it is made on; None = the system's place for temporary files.
+    """
+
+    def __init__(self, near: Path | None) -> None:
+        self._near = near
+        self._made = ExitStack()
+        self._folder: Path | None = None
+        self._folders = 1
+        self._sources: dict[str, str] = {}
+
+    def new(self, source: object) -> Path:
+        """Return a new folder for what is made of a source, which messages name in its place."""
+        if self._folder is None:
+            near = None if self._near is None else _existing(self._near)
+            work = tempfile.TemporaryDirectory(prefix=".clickassay-", dir=near, ignore_cleanup_errors=True)
+            self._folder = Path(self._made.enter_context(work))
+        place = self._folder / str(self._folders)
+        self._folders += 1
+        place.mkdir()
+        self._sources[str(place)] = str(source)
+        return place
+
+    def named(self, file: Path, source: object) -> None:
+        """Let messages name a source in place of a file."""
+        self._sources[str(file)] = str(source)
+
+    def with_sources(self, text: str) -> str:
+        """Return a text that names sources in place of what was made of them."""
+        for place in sorted(self._sources, key=len, reverse=True):
+            text = text.replace(place, self._sources[place])
+        return text
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._made.close()
+
+
+_CURRENT: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
+
+
+@contextmanager
+def scratch(near: Path | str | None = None) -> Iterator[Scratch]:
+    """Open the scratch folder of a job; inside another job, it is the other's.
+
+    Parameters
+    ----------
+    near
+        A place that the job writes: the folder is made beside it, on a disk that has room.
+    """
+    outer = _CURRENT.get()
+    if outer is not None:
+        yield outer
+        return
+    own = Scratch(None if near is None else Path(near))
+    token = _CURRENT.set(own)
+    try:
+        yield own
+    except ClickassayError as error:
+        error.args = tuple(own.with_sources(str(one)) for one in error.args)
+        raise
+    finally:
+        _CURRENT.reset(token)
+        own.close()
+
+
+def with_scratch(near: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Give a job a scratch folder, beside the place that its parameter `near` names."""
+
+    def decorate(job: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(job)
+
+        @functools.wraps(job)
+        def done(*args: P.args, **more: P.kwargs) -> R:
+            place = None if near is None else signature.bind(*args, **more).arguments[near]
+            is_here = place is not None and "://" not in str(place)
+            with scratch(place if is_here else None):
+                return job(*args, **more)
+
+        return done
+
+    return decorate
+
+
+def scratch_folder(source: object) -> Path:
+    """Return a new folder in the scratch folder of the job that is being done.
+
+    Raises
+    ------
+    RuntimeError
+        Outside a job.
+    """
+    current = _CURRENT.get()
+    if current is None:
+        raise RuntimeError("no job is being done: open `scratch()` first")
+    return current.new(source)
+
+
+def scratch_file(source: object, name: str) -> Path:
+    """Return a new file of this name in the scratch folder, which messages name by its source."""
+    file = scratch_folder(source) / name
+    current = _CURRENT.get()
+    assert current is not None  # noqa: S101 - else the folder would have been refused
+    current.named(file, source)
+    return file
+
+
+def _existing(place: Path) -> Path:
+    return next(folder for folder in place.absolute().parents if folder.is_dir())

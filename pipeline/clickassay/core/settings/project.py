@@ -1,0 +1,142 @@
+"""A project file, ``clickassay.toml``: inputs, columns, settings and output of a job in one place.
+
+A file of ``--settings`` has the same form. Paths in it count from its own folder.
+"""
+
+import glob
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from clickassay.core.errors import SettingsError
+from clickassay.core.files.documents import DocumentError, read_toml
+from clickassay.core.text.words import did_you_mean
+
+PROJECT = "clickassay.toml"
+"""The file that is taken from the working folder unless another is named."""
+
+COLUMNS, INPUTS = "columns", "inputs"
+"""Sections: which columns the files of a table call otherwise, and where the inputs are."""
+
+TABLES = ("searches", "clicks", "judgments", "queries")
+INPUT_NAMES = (*TABLES, *(f"{name}_sql" for name in TABLES), "database")
+"""What the section of inputs may have."""
+
+_PLACES = ("out", "store")
+_DATE = "{date}"
+
+
+@dataclass(frozen=True)
+class ProjectFile:
+    """What a file of settings says, each part as it was written.
+
+    Attributes
+    ----------
+    file
+        The file.
+    settings
+        Settings by name.
+    inputs
+        Inputs by their names in `INPUT_NAMES`.
+    out, store
+        Where runs and the pattern store are written, or empty; ``{date}`` stands for the day (UTC).
+    rules
+        What a run must keep.
+    """
+
+    file: Path
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    out: str = ""
+    store: str = ""
+    rules: tuple[str, ...] = ()
+
+    def place(self, text: str) -> str:
+        """Return a path of the file from the working folder; an address as it is."""
+        return text if "://" in text or not text else str(self.file.parent / text)
+
+    def out_today(self) -> Path | None:
+        """Return where today's run is written; None if the file does not say."""
+        today = datetime.now(UTC).date().isoformat()
+        return Path(self.place(self.out.replace(_DATE, today))) if self.out else None
+
+    def runs(self) -> list[Path]:
+        """Return what lies where runs are written, the last at the end: by the day in its name."""
+        if not self.out:
+            return []
+        named = glob.escape(self.place(self.out)).replace(_DATE, "????-??-??")
+        return sorted(map(Path, glob.glob(named)))  # noqa: PTH207 - the pattern is a text
+
+
+def project_at_hand(file: Path | None) -> ProjectFile | None:
+    """Return the project file that was named, else the one of the working folder; None if there is none.
+
+    Raises
+    ------
+    SettingsError
+        If it cannot be read, or is not of its form.
+    """
+    if file is not None:
+        return read_project(file)
+    return read_project(Path(PROJECT)) if Path(PROJECT).is_file() else None
+
+
+def read_project(file: Path, kind: str = "project file") -> ProjectFile:
+    """Read a file of settings.
+
+    Raises
+    ------
+    SettingsError
+        If it cannot be read, or is not of its form; values of settings are checked elsewhere.
+    """
+    try:
+        values = read_toml(file)
+    except (OSError, DocumentError) as error:
+        raise SettingsError(f"{kind} {file}: {error}") from error
+    where = f"{kind} {file}"
+    columns = _columns(values.pop(COLUMNS, {}), where)
+    inputs = _inputs(values.pop(INPUTS, {}), where)
+    places = {name: _text(values.pop(name, ""), name, where) for name in _PLACES}
+    rules = values.pop("rules", [])
+    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
+        raise SettingsError(f'{where}: rules are a list of texts, as rules = ["coverage >= 0.8"]')
+    section = next((name for name, value in values.items() if isinstance(value, dict)), None)
+    if section is not None:
+        raise SettingsError(
+            f"{where}: section [{section}]; settings stand without sections, but for [{INPUTS}] and "
+            f"[{COLUMNS}.searches] and the like for other tables"
+        )
+    named = {name.replace("-", "_"): value for name, value in values.items()}
+    if len(named) < len(values):
+        twice = next(name for name in values if "-" in name and name.replace("-", "_") in values)
+        raise SettingsError(f"{where}: {twice} is there twice, with - and with _; give it once")
+    settings = named | {"column": [*named.get("column", []), *columns]} if columns else named
+    return ProjectFile(file, settings, inputs, places["out"], places["store"], tuple(rules))
+
+
+def _columns(sections: object, where: str) -> list[str]:
+    """Return the columns of sections such as ``[columns.searches]`` as the setting `column` has them."""
+    if not isinstance(sections, dict) or not all(isinstance(one, dict) for one in sections.values()):
+        raise SettingsError(
+            f"{where}: {COLUMNS} has a section for each table, as [{COLUMNS}.searches] with "
+            'search_id = "request_id"'
+        )
+    return [f"{table}.{name}={path}" for table, own in sections.items() for name, path in own.items()]
+
+
+def _inputs(section: object, where: str) -> dict[str, str]:
+    if not isinstance(section, dict):
+        raise SettingsError(f'{where}: {INPUTS} is a section, as [{INPUTS}] with searches = "logs/searches"')
+    named = {name.replace("-", "_"): value for name, value in section.items()}
+    unknown = next((name for name in named if name not in INPUT_NAMES), None)
+    if unknown is not None:
+        raise SettingsError(f"{where}: unknown input {unknown}; {did_you_mean(unknown, INPUT_NAMES)}")
+    return {name: _text(value, name, where) for name, value in named.items()}
+
+
+def _text(value: object, name: str, where: str) -> str:
+    if not isinstance(value, str):
+        raise SettingsError(f"{where}: {name} is a text: a file, a folder or a glob in quotes")
+    return value

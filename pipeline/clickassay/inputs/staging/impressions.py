@@ -1,0 +1,350 @@
+"""One row for each result shown, made a row for each search and a row for each click.
+
+The rows of a search need not lie together. They are collected from batch to batch, as far apart as `_REACH`
+rows; what lies farther apart is sorted first, on disk.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from clickassay.core.errors import InputError
+from clickassay.core.files.scratch import scratch_folder
+from clickassay.core.files.tables import scan_parquet
+from clickassay.core.progress import Event, Progress, silent
+from clickassay.inputs.sources.fingerprint import Origin
+from clickassay.inputs.sources.unread import unread_value
+from clickassay.inputs.staging.made import Made
+from clickassay.inputs.tables import Input
+from clickassay.inputs.types.columns import SAYS_CLICKED
+
+BATCH, _REACH = 1_000_000, 200_000
+_MOST_RESULTS = 100_000
+"""Rows that no search has: a column of searches is misread then."""
+
+_OF_SEARCH = ("user_id", "query", "market")
+"""What all rows of a search agree in."""
+
+REPEATED = "delivered again"
+GAP = "below a position that is missing"
+OTHER_PAGE = "of another page of the search"
+TWO_RESULTS = "another result at its position"
+AMBIGUOUS = "ambiguous search_id"
+_OF_FIRST = "position below the first"
+
+Rows = Counter[tuple[str, str]]
+
+
+def look_like_impressions(columns: Collection[str]) -> bool:
+    """Tell whether searches with these columns have one row for each result shown."""
+    return "results" not in columns and {"url", "position"} <= set(columns)
+
+
+def halves_of(table: Input, *, by_file: bool = False, progress: Progress = silent) -> dict[str, Made]:
+    """Write searches and clicks of impressions as Parquet into the scratch folder of the job.
+
+    Parameters
+    ----------
+    table
+        Has the columns of `IMPRESSIONS`.
+    by_file
+        Whether each file becomes a file, by which a store knows it; else all become one.
+
+    Returns
+    -------
+    Files of ``searches``, whose origins count the rows; and of ``clicks``, unless no column tells them.
+
+    Raises
+    ------
+    InputError
+        If positions begin neither at 0 nor at 1, a click is spelled in a way that is not known, or a search
+        lies in several files that are not read together.
+    """
+    _check_flags(table)
+    folder = scratch_folder(table.files[0] if len(table.files) == 1 else table.found.root)
+    first = _first_position(table)
+    progress(Event("collecting the results of each search"))
+    groups = [(file,) for file in table.files] if by_file else [table.files]
+    origins: dict[str, dict[Path, Origin]] = {"searches": {}, "clicks": {}}
+    for number, files in enumerate(groups, 1):
+        name = f"{number:06d}-{files[0].stem}.parquet"
+        counts = _write(table, files, folder, name, first, progress)
+        of_files = tuple(table.file_fingerprint(file) for file in files)
+        origins["searches"][folder / "searches" / name] = Origin(of_files, counts)
+        origins["clicks"][folder / "clicks" / name] = Origin(of_files)
+    _refuse_split(table, origins["searches"])
+    if not SAYS_CLICKED & table.columns:
+        del origins["clicks"]
+    return {
+        what: Made(next(iter(files)) if len(files) == 1 else folder / what, files)
+        for what, files in origins.items()
+    }
+
+
+def _refuse_split(table: Input, files: Collection[Path]) -> None:
+    """Refuse a search whose rows lie in several files, each of which was read by itself."""
+    if len(files) < 2:
+        return
+    ids = pl.concat([scan_parquet(file).select("search_id").unique() for file in sorted(files)])
+    twice = ids.filter(pl.len().over("search_id") > 1).select("search_id").head(1).collect()
+    if twice.height:
+        raise InputError(
+            f"searches: search_id {twice.item()} has rows in several files of {table.found.root}, and a "
+            "store reads each file by itself; write all rows of a search into one file"
+        )
+
+
+def _write(
+    table: Input, files: Sequence[Path], folder: Path, name: str, first: int, progress: Progress
+) -> Rows:
+    """Write searches and clicks of some files; return the rows by step and reason of the funnel."""
+    rows = table.opened(files)
+    halves = _Halves(table, folder, name, first)
+    if halves.collect(_batches(rows)):
+        return halves.counts
+    progress(Event("sorting the rows by search"))
+    halves = _Halves(table, folder, name, first)
+    place = _sorted(rows, folder)
+    halves.collect(_batches(scan_parquet(place)))
+    place.unlink()
+    return halves.counts
+
+
+def _check_flags(table: Input) -> None:
+    """Refuse a text of `clicked` or `clicked_at` that cannot be read: it would be no click without a word.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    for name, kind in (("clicked", "flag"), ("clicked_at", "time")):
+        for part in table.parts:
+            if part.schema.get(name) != pl.String:
+                continue
+            value = unread_value(part.frame, name, kind, table.time_zone)  # type: ignore[arg-type] # a Kind
+            if value is not None:
+                how = "true or false, or 1 or 0" if kind == "flag" else "times of ISO 8601"
+                raise InputError(f"searches: {name} {value!r} in {part.files[0]} cannot be read; write {how}")
+
+
+def _first_position(table: Input) -> int:
+    """Return 0 or 1, from which positions of first pages count; a few zeros do not make it 0."""
+    place, page = pl.col("position"), pl.col("page").fill_null(1)
+    counted = table.frame.filter(page <= 1).select(zeros=(place == 0).sum(), ones=(place == 1).sum())
+    zeros, ones = counted.collect(engine="streaming").row(0)
+    if zeros or ones:
+        return 0 if 2 * zeros > ones else 1
+    least = table.frame.select(place.min()).collect(engine="streaming").item()
+    raise InputError(
+        f"searches: positions in {table.files[0]} begin at {least}, and count from 1, or from 0; "
+        "are they places of all pages? Then give the column page too"
+    )
+
+
+def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    return iter(rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"))
+
+
+def _sorted(rows: pl.LazyFrame, folder: Path) -> Path:
+    """Write rows with those of a search together, on disk where they do not fit into memory."""
+    given, place = folder / "rows.parquet", folder / "sorted.parquet"
+    rows.sink_parquet(given, compression="lz4")
+    config: dict[str, Any] = {"temp_directory": str(folder / "spilled"), "memory_limit": "2GB"}
+    with duckdb.connect(config=config) as connection:
+        shown = connection.read_parquet(str(given))
+        shown.order("search_id").write_parquet(str(place))
+    given.unlink()
+    return place
+
+
+class _Halves:
+    """Collects searches and clicks of rows in batches, and writes them.
+
+    Parameters
+    ----------
+    table, folder, name
+        As for `write_halves`.
+    first
+        The first position.
+    """
+
+    def __init__(self, table: Input, folder: Path, name: str, first: int) -> None:
+        self._optional = [one for one in ("market", "page") if one in table.columns]
+        self._places = {what: folder / what / name for what in ("searches", "clicks")}
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._first = first
+        self.counts: Rows = Counter()
+
+    def collect(self, batches: Iterator[pl.DataFrame]) -> bool:
+        """Write the searches and clicks of rows; return whether the rows of each search were met together."""
+        left: pl.DataFrame | None = None
+        try:
+            for batch in batches:
+                usable = self._usable(batch)
+                rows = usable if left is None else pl.concat([left, usable])
+                whole, left = _split(rows)
+                self._write(whole)
+            if left is not None:
+                self._write(left)
+        finally:
+            for writer in self._writers.values():
+                writer.close()
+        ids = scan_parquet(self._places["searches"]).select(pl.col("search_id").hash())
+        return bool(ids.select(pl.len() == pl.col("search_id").n_unique()).collect(engine="streaming").item())
+
+    def _usable(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return rows with all that an impression needs, without the others, which are counted."""
+        self.counts["read", ""] += rows.height
+        for name in ("search_id", "url", "position"):
+            self.counts["rejected", f"null {name}"] += rows[name].null_count()
+            rows = rows.drop_nulls(name)
+        below = int((rows["position"] < self._first).sum())
+        self.counts["rejected", _OF_FIRST] += below
+        return rows.filter(pl.col("position") >= self._first) if below else rows
+
+    def _write(self, rows: pl.DataFrame) -> None:
+        ordered, starts = _ordered(rows)
+        searches, counted = _searches(ordered, starts, self._first)
+        self.counts.update(counted)
+        self._append("searches", searches.drop({"market", "page"} - set(self._optional)))
+        self._append("clicks", _clicks(ordered))
+
+    def _append(self, what: str, rows: pl.DataFrame) -> None:
+        table = rows.to_arrow()
+        if what not in self._writers:
+            self._places[what].parent.mkdir(exist_ok=True)
+            self._writers[what] = pq.ParquetWriter(self._places[what], table.schema)
+        self._writers[what].write_table(table)
+
+
+def _split(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows of searches that have ended, and of others, which the next batch may go on with."""
+    ids = rows["search_id"]
+    together = int(_changes(ids).sum()) == ids.n_unique()
+    reach = 1 if together else _REACH
+    if together:
+        changed = np.flatnonzero(_changes(ids))
+        last = int(changed[-1]) if len(changed) else 0
+        whole, left = rows.head(last), rows.slice(last)
+    else:
+        is_open = ids.is_in(ids.tail(reach).unique().implode())
+        whole, left = rows.filter(~is_open), rows.filter(is_open)
+    if left.height > _MOST_RESULTS and left["search_id"].value_counts()["count"].max() > _MOST_RESULTS:  # type: ignore[operator]
+        most = left["search_id"].mode()[0]
+        raise InputError(
+            f"searches: search_id {most} has more than {_MOST_RESULTS:,} rows; is it the id of a search?"
+        )
+    return whole, left
+
+
+def _changes(values: pl.Series) -> NDArray[np.bool_]:
+    """Return where a value differs from the value before it; true at first."""
+    changed: NDArray[np.bool_] = values.ne_missing(values.shift()).to_numpy().copy()
+    changed[:1] = True
+    return changed
+
+
+def _ordered(rows: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
+    """Return rows by search, page, position and result, searches as they come; and where a search begins."""
+    starts = _changes(rows["search_id"])
+    place = rows.select(pl.col("page").fill_null(1), "position").to_numpy()
+    after = (place[1:, 0] > place[:-1, 0]) | (
+        (place[1:, 0] == place[:-1, 0]) & (place[1:, 1] > place[:-1, 1])
+    )
+    is_ordered = bool(np.all(after | starts[1:]))
+    if is_ordered and int(starts.sum()) == rows["search_id"].n_unique():
+        return rows, starts
+    order = pl.col("order").min().over("search_id")
+    rows = rows.with_row_index("order").with_columns(order)
+    page = pl.col("page").fill_null(1)
+    rows = rows.sort("order", page, "position", "url", "timestamp", maintain_order=True).drop("order")
+    return rows, _changes(rows["search_id"])
+
+
+def _searches(
+    rows: pl.DataFrame, starts: NDArray[np.bool_], first: int
+) -> tuple[pl.DataFrame, dict[tuple[str, str], int]]:
+    """Return the searches of ordered rows, and rows by step and reason."""
+    at = np.flatnonzero(starts)
+    search = np.cumsum(starts) - 1
+    page = rows["page"].fill_null(1).to_numpy()
+    position = rows["position"].to_numpy()
+    here = page == page[at][search]
+    alike = ~starts & _same(page) & _same(position)
+    same_url = ~_changes(rows["url"])
+    repeated, other = here & alike & same_url, here & alike & ~same_url
+    bad = _refused(rows, at, search, other)
+    kept = here & ~repeated
+    before = np.cumsum(kept) - kept
+    # on a later page positions begin anew, or go on
+    begin = np.where(page[at] > 1, position[at], first)
+    listed = kept & (position - begin[search] == before - before[at][search])
+    good = np.ones(len(at), bool)
+    for groups in bad.values():
+        good &= ~groups
+    counts = {("rejected", why): int(groups[search].sum()) for why, groups in bad.items()}
+    of_good = good[search]
+    counts["left out", OTHER_PAGE] = int((of_good & ~here).sum())
+    counts["left out", GAP] = int((of_good & kept & ~listed).sum())
+    counts["repeated", REPEATED] = int((of_good & repeated).sum())
+    counts["kept", ""] = int((of_good & listed).sum())
+    sizes = np.bincount(search[listed], minlength=len(at))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int64())
+    urls = rows["url"].filter(pl.Series(listed)).to_arrow().cast(pa.large_string())
+    results = pl.Series("results", pl.from_arrow(pa.LargeListArray.from_arrays(offsets, urls)))
+    found = rows[at].select("search_id", *_OF_SEARCH, "page").with_columns(results, _earliest(rows, at))
+    if any(rows[name].null_count() for name in _OF_SEARCH):
+        found = found.with_columns(_first_known(rows, name) for name in _OF_SEARCH)
+    return found.filter(pl.Series(good)), counts
+
+
+def _same(numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.concatenate([[False], numbers[1:] == numbers[:-1]]) if len(numbers) else np.zeros(0, bool)
+
+
+def _refused(
+    rows: pl.DataFrame, at: NDArray[np.int64], search: NDArray[np.int64], other: NDArray[np.bool_]
+) -> dict[str, NDArray[np.bool_]]:
+    """Return by reason which searches cannot be read: no list follows from them."""
+    ambiguous = np.zeros(len(at), bool)
+    inside = np.ones(rows.height, bool)
+    inside[at] = False
+    for name in _OF_SEARCH:
+        if not (_changes(rows[name]) & inside).any():
+            continue
+        values = rows.group_by("search_id", maintain_order=True).agg(pl.col(name).drop_nulls().n_unique())
+        ambiguous |= values[name].to_numpy() > 1
+    two = np.zeros(len(at), bool)
+    two[search[other]] = True
+    return {AMBIGUOUS: ambiguous, TWO_RESULTS: two & ~ambiguous}
+
+
+def _first_known(rows: pl.DataFrame, name: str) -> pl.Series:
+    """Return the value of each search, where some of its rows have none."""
+    known = rows.group_by("search_id", maintain_order=True).agg(pl.col(name).drop_nulls().first())
+    return known[name]
+
+
+def _earliest(rows: pl.DataFrame, at: NDArray[np.int64]) -> pl.Series:
+    """Return the first time of each search; null where no row has one."""
+    late = np.iinfo(np.int64).max
+    times = rows["timestamp"].fill_null(late).to_numpy()
+    earliest = np.minimum.reduceat(times, at) if len(at) else times
+    series = pl.Series("timestamp", earliest)
+    return series.set(series == late, None)
+
+
+def _clicks(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the clicks of ordered rows: each result of a search once for each time of a click."""
+    clicked = pl.coalesce("clicked", pl.col("clicked_at").is_not_null())
+    time = pl.coalesce("clicked_at", "timestamp").alias("timestamp")
+    return rows.filter(clicked).select("search_id", time, "url").unique(maintain_order=True)

@@ -1,0 +1,155 @@
+"""Tables of Delta Lake and Iceberg: the rows of their present version, written into the scratch folder."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clickassay.core.errors import InputError
+from clickassay.core.files.scratch import scratch_file
+from clickassay.core.progress import Event, Progress, silent
+from clickassay.core.text.words import first_line
+from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin
+from clickassay.inputs.sources.lakes import DELTA, ICEBERG, kind_of
+from clickassay.inputs.sources.mapping import Names, needed_columns
+from clickassay.inputs.staging.made import Made
+
+VERSION = "version"
+"""Kind of digest: of a table's identity, version and files."""
+
+_INSTALL = "install: pip install 'clickassay[lake]'"
+
+
+def lake_rows(what: str, place: Path, names: Names, progress: Progress = silent) -> Made | None:
+    """Write the rows of a table of Delta Lake or Iceberg; None where no such table lies.
+
+    Parameters
+    ----------
+    what
+        Name of the input.
+    place
+        The folder of the table; of Iceberg also a file ``….metadata.json``, which names its version.
+    names
+        The columns that it calls otherwise.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read, or a package is missing.
+    """
+    kind = ICEBERG if place.name.endswith(".metadata.json") and place.is_file() else kind_of(place)
+    if kind == DELTA:
+        return delta_rows(what, str(place), str(place), names, progress)
+    return _iceberg_rows(what, place, names, progress) if kind == ICEBERG else None
+
+
+def delta_rows(what: str, shown: str, place: str, names: Names, progress: Progress = silent) -> Made:
+    """Write the rows of a table of Delta Lake, in a folder or an object store.
+
+    Parameters
+    ----------
+    shown, place
+        Its address, for messages and to open it.
+    """
+    try:
+        import deltalake  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise InputError(f"{what}: {shown} is a table of {DELTA}; to read it, {_INSTALL}") from error
+    progress(Event(f"reading the table of {what}"))
+    try:
+        table = deltalake.DeltaTable(place)
+        columns = [field.name for field in table.schema().fields]
+        needed = needed_columns(what, columns, names)
+        chosen = ", ".join(
+            '"' + name.replace('"', '""') + '"' for name in columns if needed is None or name in needed
+        )
+        rows = deltalake.QueryBuilder().register("given", table).execute(f"SELECT {chosen} FROM given")
+        actions = pa.table(table.get_add_actions(flatten=True))
+        files = sorted(zip(actions["path"].to_pylist(), actions["size_bytes"].to_pylist(), strict=True))
+        origin = _identity(shown, f"{table.metadata().id} {table.version()}", files)
+        return _written(what, shown, pa.RecordBatchReader.from_stream(rows), origin)
+    except (deltalake.exceptions.DeltaError, OSError, pa.ArrowException) as error:
+        raise _unreadable(what, shown, DELTA, error) from error
+
+
+def _iceberg_rows(what: str, place: Path, names: Names, progress: Progress) -> Made:
+    try:
+        from pyiceberg.table import StaticTable  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise InputError(f"{what}: {place} is a table of {ICEBERG}; to read it, {_INSTALL}") from error
+    progress(Event(f"reading the table of {what}"))
+    metadata = place if place.is_file() else _newest_metadata(what, place)
+    try:
+        table = StaticTable.from_metadata(str(metadata))
+        needed = needed_columns(what, [field.name for field in table.schema().fields], names)
+        scan = table.scan(selected_fields=("*",) if needed is None else tuple(needed))
+        files = sorted((task.file.file_path, task.file.file_size_in_bytes) for task in scan.plan_files())
+        snapshot = table.current_snapshot()
+        version = f"{table.metadata.table_uuid} {None if snapshot is None else snapshot.snapshot_id}"
+        return _written(what, str(place), scan.to_arrow_batch_reader(), _identity(str(place), version, files))
+    except Exception as error:
+        raise _unreadable(what, str(place), ICEBERG, error) from error
+
+
+def _newest_metadata(what: str, place: Path) -> Path:
+    """Return the metadata of the present version: of the hint, else of the highest number."""
+    folder = place / "metadata"
+    hint = folder / "version-hint.text"
+    if hint.is_file():
+        version = hint.read_text(encoding="utf-8").strip()
+        named = [folder / f"v{version}.metadata.json", folder / version, folder / f"{version}.metadata.json"]
+        found = next((file for file in named if file.is_file()), None)
+        if found is not None:
+            return found
+    numbered = [(_number(file), file) for file in folder.glob("*.metadata.json")]
+    highest = max(number for number, _ in numbered)
+    newest = [file for number, file in numbered if number == highest]
+    if len(newest) > 1:
+        raise InputError(
+            f"{what}: {folder} has {len(newest)} files of version {highest}, and its catalogue knows which "
+            "counts; give the file ….metadata.json itself"
+        )
+    return newest[0]
+
+
+def _number(file: Path) -> int:
+    match = re.match(r"v?(\d+)", file.name)
+    return int(match[1]) if match else -1
+
+
+def _identity(shown: str, version: str, files: Iterable[tuple[str, int]]) -> FileFingerprint:
+    files = list(files)
+    digest = hashlib.sha256(repr((version, files)).encode()).hexdigest()
+    name = f"{Path(shown).name} {version.rpartition(' ')[2]}"
+    return FileFingerprint(name, f"{VERSION}:{digest}", sum(size for _, size in files), f"{VERSION}:{digest}")
+
+
+def _written(what: str, shown: str, rows: Any, origin: FileFingerprint) -> Made:  # noqa: ANN401 - a reader
+    file = scratch_file(shown, f"{what}.parquet")
+    schema = pa.schema([field.with_type(_plain(field.type)) for field in rows.schema])
+    with pq.ParquetWriter(file, schema) as writer:
+        for batch in rows:
+            writer.write_batch(batch.cast(schema))
+    return Made(file, {file: Origin((origin,))})
+
+
+def _plain(dtype: Any) -> Any:  # noqa: ANN401 - of pyarrow
+    """Return a type without views, which Parquet does not know."""
+    if pa.types.is_string_view(dtype):
+        return pa.large_string()
+    if pa.types.is_list(dtype) or pa.types.is_large_list(dtype):
+        return pa.large_list(_plain(dtype.value_type))
+    if pa.types.is_struct(dtype):
+        return pa.struct([field.with_type(_plain(field.type)) for field in dtype])
+    return dtype
+
+
+def _unreadable(what: str, shown: str, kind: str, error: BaseException) -> InputError:
+    return InputError(
+        f"{what}: cannot read the table of {kind} {shown}: {first_line(error)}; write its rows as Parquet "
+        "with the program that made it"
+    )

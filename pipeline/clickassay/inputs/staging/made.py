@@ -1,0 +1,23 @@
+"""Ordinary files that were made of an input."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clickassay.inputs.sources.fingerprint import Origin
+
+
+@dataclass(frozen=True)
+class Made:
+    """Ordinary files in place of an input.
+
+    Attributes
+    ----------
+    path
+        A file or a folder.
+    origins
+        Of each file, what it was made of.
+    """
+
+    path: Path
+    origins: Mapping[Path, Origin] = field(default_factory=dict)

@@ -1,0 +1,38 @@
+"""The source of an input, made ordinary files where it is none: SQL, object stores, tables of lakes."""
+
+from pathlib import Path
+
+from clickassay.core.progress import Progress, silent
+from clickassay.inputs.paths import is_uri
+from clickassay.inputs.sources.mapping import Names
+from clickassay.inputs.staging.lakes import lake_rows
+from clickassay.inputs.staging.made import Made
+from clickassay.inputs.staging.objects import fetched
+from clickassay.inputs.staging.sql import SqlText, selected
+
+Source = str | Path | SqlText | Made
+"""A file, folder, glob or address of an object store; SQL; or what was made of one of them."""
+
+
+def staged(what: str, source: Source, names: Names, progress: Progress = silent) -> str | Path | Made:
+    """Return the files of an input: as they lie here, or made in the scratch folder.
+
+    Parameters
+    ----------
+    what
+        Name of the input.
+    names
+        The columns that it calls otherwise.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read where it lies.
+    """
+    if isinstance(source, Made):
+        return source
+    if isinstance(source, SqlText):
+        return selected(what, source, progress)
+    if is_uri(str(source)) and not Path(source).exists():
+        return fetched(what, str(source), names, progress)
+    return lake_rows(what, Path(source), names, progress) or source

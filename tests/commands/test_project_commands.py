@@ -1,0 +1,231 @@
+"""A project file: what it says, what wins over it, and the commands that it makes short."""
+
+import json
+import tomllib
+from datetime import UTC, datetime
+
+import duckdb
+import polars as pl
+import pytest
+
+from support.logs import tiny
+
+QUICK = 'depth = [3]\niterations = 10\nclick_models = "none"\nfolds = 1\nthreads = 1\n'
+TODAY = datetime.now(UTC).date().isoformat()
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A working folder with the small log."""
+    tiny.write_log(tmp_path / "log")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def project(folder, *, inputs="", top="", name="clickassay.toml", log="log"):
+    given = "\n".join(f'{what} = "{log}/{what}.parquet"' for what in ("searches", "clicks", "judgments"))
+    text = f'out = "reports/{{date}}"\n{QUICK}{top}\n[inputs]\n{inputs or given}\n'
+    (folder / name).write_text(text, encoding="utf-8")
+
+
+def test_run_alone_is_the_nightly_job_and_check_and_diff_take_its_runs(here):
+    project(here, top='rules = ["queries >= 1", "not worse than {last} in ERR, MeanRR"]')
+    tiny.said_by("run")
+    assert (here / "reports" / TODAY / "report.html").is_file()
+    first = tiny.inside("check")
+    assert "rules with {last} are passed over: there is no run before" in first.err
+    assert "1 rule: 1 kept." in first.out
+    (here / "reports" / TODAY).rename(here / "reports" / "2026-01-01")
+    tiny.said_by("run")
+    assert "2 rules: " in tiny.inside("check").out
+    assert "2026-01-01" in tiny.said_by("diff")
+    assert f"reports/{TODAY} exists already; choose another --out" in tiny.refusal("run")
+
+
+def test_report_and_patterns_use_the_store_of_the_project(here):
+    project(here, top='store = "patterns"')
+    assert "Pattern store: patterns: 1 batch added" in tiny.said_by("patterns")
+    tiny.said_by("report", "--out", "again")
+    assert (here / "again" / "report.html").is_file()
+
+
+def test_paths_count_from_the_folder_of_the_file(here, monkeypatch):
+    project(here)
+    (here / "elsewhere").mkdir()
+    monkeypatch.chdir(here / "elsewhere")
+    tiny.said_by("run", "--project", "../clickassay.toml")
+    assert (here / "reports" / TODAY).is_dir()
+    project(here, name="more.toml")
+    tiny.said_by("run", "--settings", "../more.toml", "--out", "own")
+    assert (here / "elsewhere" / "own" / "report.html").is_file()
+
+
+def test_options_win_over_variables_over_the_settings_file_over_the_project(here, monkeypatch):
+    def seen(*options):
+        rows = json.loads(tiny.said_by("settings", "--json", *options))
+        return next((row["value"], row["source"]) for row in rows if row["name"] == "idle_minutes")
+
+    assert seen() == (60.0, "default")
+    project(here, top="idle_minutes = 10")
+    assert seen() == (10.0, "project file clickassay.toml")
+    (here / "s.toml").write_text("idle_minutes = 20")
+    assert seen("--settings", "s.toml") == (20.0, "settings file s.toml")
+    monkeypatch.setenv("CLICKASSAY_IDLE_MINUTES", "30")
+    assert seen("--settings", "s.toml") == (30.0, "variable")
+    tiny.said_by("run", "--idle-minutes", "40")
+    info = json.loads((here / "reports" / TODAY / "settings.json").read_text())
+    assert info["settings"]["idle_minutes"] == 40.0
+
+
+def test_inputs_by_options_and_variables_win_and_a_log_is_never_mixed(here, monkeypatch):
+    project(here)
+    refused = tiny.refusal("run", "--searches", "log/searches.parquet")
+    assert "clicks are missing: give --clicks" in refused
+    monkeypatch.setenv("CLICKASSAY_JUDGMENTS", "nowhere.csv")
+    assert "judgments: nowhere.csv does not exist" in tiny.refusal("run")
+    monkeypatch.setenv("CLICKASSAY_JUDGMENTS", "log/judgments.parquet")
+    tiny.said_by("run")
+    assert "are given twice, as files and as SQL" in tiny.refusal("run", "--clicks", "x", "--clicks-sql", "y")
+
+
+def test_sql_of_a_project_reads_its_files_and_its_database(here):
+    with duckdb.connect(str(here / "shop.duckdb")) as connection:
+        connection.execute("CREATE TABLE judged AS FROM 'log/judgments.parquet'")
+    (here / "clicks.sql").write_text("SELECT * FROM 'log/clicks.parquet'")
+    lines = ('database = "shop.duckdb"', 'searches = "log/searches.parquet"', 'clicks_sql = "clicks.sql"')
+    project(here, inputs="\n".join([*lines, 'judgments_sql = "FROM judged"']))
+    tiny.said_by("run")
+    tiny.said_by(
+        "run", "--project", "clickassay.toml", "--judgments", "log/judgments.parquet", "--out", "plain"
+    )
+    made, plain = (
+        pl.read_parquet(run / "correlations.parquet") for run in (here / "reports" / TODAY, here / "plain")
+    )
+    assert made.equals(plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[inputs]\nserches = 'x'", "unknown input serches; did you mean searches"),
+        ("[inputs]\nsearches = 3", "searches is a text"),
+        ("inputs = 3", "inputs is a section"),
+        ("rules = 'a'", "rules are a list of texts"),
+        ("out = 3", "out is a text"),
+        ("dept = 3", "unknown setting dept in project file clickassay.toml; did you mean depth"),
+        ("depth = ", "project file clickassay.toml: "),
+    ],
+)
+def test_a_mistake_in_the_file_is_one_line(here, text, message):
+    (here / "clickassay.toml").write_text(text)
+    assert message in tiny.refusal("run")
+
+
+def test_what_nothing_names_is_said_with_both_remedies(here):
+    line = tiny.refusal("run", "--out", "x")
+    assert (
+        "searches are missing: give --searches, or write searches = … under [inputs] of clickassay.toml"
+        in line
+    )
+    assert "--out is missing" in tiny.refusal("run")
+    assert "--patterns is missing" in tiny.refusal("report", "--judgments", "x", "--out", "y")
+    assert "give either --out or --store, or store" in tiny.refusal(
+        "patterns", "--searches", "log/searches.parquet"
+    )
+    assert "RUN is missing, and there is no clickassay.toml" in tiny.refusal("check")
+    assert "RUN_A is missing" in tiny.refusal("diff")
+
+
+# ---- init -------------------------------------------------------------------------------------
+
+
+def shop(folder):
+    """Write the small log as a shop has it: a row for each result shown, and labels from 0 to 2."""
+    clicks = tiny.clicks().select("search_id", url="url", clicked=pl.lit(1))
+    places = pl.int_ranges(pl.col("results").list.len()).alias("rank")
+    shown = tiny.searches().with_columns(places).explode("results", "rank").rename({"results": "url"})
+    shown = shown.join(clicks, on=["search_id", "url"], how="left").with_columns(
+        pl.col("clicked").fill_null(0)
+    )
+    names = {
+        "search_id": "request_id",
+        "timestamp": "ts",
+        "user_id": "uid",
+        "query": "q",
+        "url": "product_id",
+    }
+    (folder / "shop").mkdir()
+    rows = shown.rename(names).with_columns(pl.col("ts").dt.replace_time_zone(None))
+    for part in range(3):
+        rows.slice(part * 30, 30).write_parquet(folder / "shop" / f"shown-{part}.parquet")
+    judged = tiny.judgments().with_columns(label=pl.col("grade") // 2).rename({"url": "product_id"})
+    judged.drop("grade").write_csv(folder / "shop" / "labels.csv")
+
+
+def test_init_and_run_are_all_that_a_shop_needs(here):
+    shop(here)
+    said = tiny.said_by("init", "shop")
+    assert "searches: shop/shown-*.parquet" in said
+    written = tomllib.loads((here / "clickassay.toml").read_text())
+    assert written["inputs"] == {"searches": "shop/shown-*.parquet", "judgments": "shop/labels.csv"}
+    assert written["columns"]["searches"]["position"] == "rank"
+    assert written["columns"]["judgments"] == {"url": "product_id", "grade": "label"}
+    assert (written["shape"], written["max_grade"], written["relevant_grade"]) == ("impressions", 2, 2)
+    assert written["time_zone"] == "UTC"
+    tiny.said_by("run", *tiny.QUICK)
+    plain = ("--searches", "log/searches.parquet", "--clicks", "log/clicks.parquet", "--judgments")
+    scale = ("--max-grade", 2, "--relevant-grade", 2)
+    halved = tiny.judgments().with_columns(pl.col("grade") // 2)
+    halved.write_parquet(here / "halved.parquet")
+    (here / "clickassay.toml").unlink()
+    tiny.said_by("run", *plain, "halved.parquet", *scale, *tiny.QUICK, "--out", "plain")
+    for table in ("correlations", "comparisons", "statistics"):
+        made, same = (
+            pl.read_parquet(run / f"{table}.parquet") for run in (here / "reports" / TODAY, here / "plain")
+        )
+        assert made.drop("first_day", "last_day", strict=False).equals(
+            same.drop("first_day", "last_day", strict=False)
+        )
+
+
+def test_init_writes_what_inspect_shows_and_never_over_a_file(here):
+    shown = tiny.said_by("init", "log", "--show")
+    assert not (here / "clickassay.toml").exists()
+    assert tiny.said_by("inspect", "log", "--depth", 3).endswith(shown)
+    tiny.said_by("init", "log")
+    assert (here / "clickassay.toml").read_text() == shown
+    assert "clickassay.toml exists already" in tiny.refusal("init", "log")
+    assert "Next: look at it, then: clickassay run --project own.toml" in tiny.said_by(
+        "init", "log", "--out", "own.toml"
+    )
+
+
+def test_init_names_what_is_missing_and_what_else_is_there(here):
+    (here / "log" / "clicks.parquet").unlink()
+    (here / "log" / "notes.csv").write_text("a,b\n1,2\n")
+    ended = tiny.inside("init", "log")
+    assert (ended.code, "Missing: clicks." in ended.out) == (1, True)
+    text = (here / "clickassay.toml").read_text()
+    assert '# clicks = "…"  # needed: nothing that looks like it was found' in text
+    assert "# log/notes.csv: no table of a log" in text
+    tomllib.loads(text)
+
+
+def test_names_of_files_are_quoted_in_the_file(here):
+    (here / "log" / "searches.parquet").rename(here / "log" / 'a "b" \\ c.parquet')
+    tiny.said_by("init", "log")
+    written = tomllib.loads((here / "clickassay.toml").read_text())
+    assert written["inputs"]["searches"] == 'log/a "b" \\ c.parquet'
+
+
+def test_inspect_looks_at_a_folder_of_other_names_as_init_does(here):
+    shop(here)
+    said = tiny.said_by("inspect", "shop", "--depth", 3, "--max-grade", 2, "--relevant-grade", 2)
+    assert "sessions of" in said
+    assert 'searches = "shop/shown-*.parquet"' in said
+
+
+def test_settings_shows_no_secret(here, monkeypatch):
+    monkeypatch.setenv("CLICKASSAY_ENGINE", "spark")
+    monkeypatch.setenv("CLICKASSAY_SPARK_CONF", "spark.hadoop.fs.s3a.secret.key=HUSH")
+    assert "HUSH" not in tiny.said_by("settings") + tiny.said_by("settings", "--json")

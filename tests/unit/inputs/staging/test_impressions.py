@@ -1,0 +1,242 @@
+"""Impressions to searches and clicks: against an oracle in plain Python, whatever the order of the rows."""
+
+from collections import Counter, defaultdict
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clickassay.core.errors import InputError
+from clickassay.core.files.scratch import scratch
+from clickassay.core.settings import Settings
+from clickassay.inputs.staging import impressions
+from clickassay.inputs.tables import read_input
+from clickassay.inputs.types.columns import IMPRESSIONS
+from clickassay.jobs.inputs import open_log
+
+SCHEMA = {
+    "search_id": pl.Int64, "user_id": pl.String, "query": pl.String, "timestamp": pl.Int64, "url": pl.String,
+    "position": pl.Int64, "page": pl.Int64, "clicked": pl.Boolean, "clicked_at": pl.Int64,
+}  # fmt: skip
+NOON = 1_767_614_400_000
+
+
+def made(rows, folder, *, batch, reach):
+    """Return searches, clicks and counts that are made of rows."""
+    frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    folder.mkdir(exist_ok=True)
+    frame.write_parquet(folder / "shown.parquet")
+    with pytest.MonkeyPatch.context() as patch, scratch():
+        patch.setattr(impressions, "BATCH", batch)
+        patch.setattr(impressions, "_REACH", reach)
+        table = read_input("searches", folder / "shown.parquet", IMPRESSIONS)
+        halves = impressions.halves_of(table)
+        (origin,) = halves["searches"].origins.values()
+        searches, clicks = (pl.read_parquet(halves[what].path) for what in ("searches", "clicks"))
+    assert searches["search_id"].is_unique().all()
+    return searches, clicks, {key: rows for key, rows in origin.counts.items() if rows}
+
+
+def first_position(rows):
+    places = [row[5] for row in rows if (row[6] or 1) <= 1]
+    return 0 if 2 * places.count(0) > places.count(1) else 1
+
+
+def expected(rows):
+    """Return the same by the definitions."""
+    counts = Counter({("read", ""): len(rows)})
+    first, searches = first_position(rows), defaultdict(list)
+    for row in rows:
+        search, *_, url, position, _page, _clicked, _at = row
+        null = next(
+            (n for n, v in (("search_id", search), ("url", url), ("position", position)) if v is None), ""
+        )
+        if null:
+            counts["rejected", f"null {null}"] += 1
+        elif position < first:
+            counts["rejected", "position below the first"] += 1
+        else:
+            searches[search].append(row)
+    lists = {search: listed(some, first, counts) for search, some in searches.items()}
+    clicks = {
+        (row[0], row[3] if row[8] is None else row[8], row[4])
+        for some in searches.values()
+        for row in some
+        if (row[8] is not None if row[7] is None else row[7])
+    }
+    return {search: one for search, one in lists.items() if one is not None}, clicks, dict(counts)
+
+
+def listed(rows, first, counts):
+    """Return user, query, time and results of a search; None if it is refused."""
+    values = [{row[place] for row in rows} - {None} for place in (1, 2)]
+    page = min(row[6] or 1 for row in rows)
+    here = [row for row in rows if (row[6] or 1) == page]
+    at = defaultdict(set)
+    for row in here:
+        at[row[5]].add(row[4])
+    if any(len(one) > 1 for one in values):
+        counts["rejected", "ambiguous search_id"] += len(rows)
+        return None
+    if any(len(urls) > 1 for urls in at.values()):
+        counts["rejected", "another result at its position"] += len(rows)
+        return None
+    begin = first if page <= 1 else min(at)
+    results = []
+    while begin + len(results) in at:
+        results += at[begin + len(results)]
+    steps = {
+        ("left out", "of another page of the search"): len(rows) - len(here),
+        ("repeated", "delivered again"): len(here) - len(at),
+        ("left out", "below a position that is missing"): len(at) - len(results),
+        ("kept", ""): len(results),
+    }
+    counts.update({step: rows for step, rows in steps.items() if rows})
+    times = [row[3] for row in rows if row[3] is not None]
+    return (*(next(iter(one), None) for one in values), min(times, default=None), results)
+
+
+@st.composite
+def rows_of_searches(draw):
+    """Rows of some searches, most of them sound, in any order."""
+    first, rows = draw(st.sampled_from([0, 1])), []
+    for search in range(draw(st.integers(1, 6))):
+        time = NOON + 1000 * search
+        for place in range(draw(st.integers(1, 5))):
+            row = [
+                search,
+                f"u{search % 2}",
+                f"q{search % 3}",
+                time,
+                f"d{place}",
+                place + first,
+                1,
+                None,
+                None,
+            ]
+            if draw(st.integers(0, 9)) == 0:
+                column = draw(st.sampled_from([0, 1, 2, 3, 4, 5, 6]))
+                odd = {1: "x", 2: "y", 3: time - 5, 4: "d0", 5: draw(st.integers(-1, 7)), 6: 2}.get(column)
+                row[column] = draw(st.sampled_from([None, odd]))
+            row[7] = draw(st.sampled_from([None, True, False]))
+            row[8] = draw(st.sampled_from([None, None, NOON + 7]))
+            rows += [tuple(row)] * draw(st.sampled_from([1, 1, 1, 1, 2]))
+    order = draw(st.sampled_from(["as they are", "mixed"]))
+    return draw(st.permutations(rows)) if order == "mixed" else rows
+
+
+@given(rows=rows_of_searches(), batch=st.sampled_from([3, 7, 1000]), reach=st.sampled_from([1, 4, 1000]))
+def test_searches_clicks_and_counts_are_those_of_the_oracle(tmp_path_factory, rows, batch, reach):
+    if not any((row[5] in {0, 1}) and (row[6] or 1) <= 1 for row in rows):
+        return
+    searches, clicks, counts = made(rows, tmp_path_factory.mktemp("rows"), batch=batch, reach=reach)
+    lists, clicked, counted = expected(rows)
+    columns = ("search_id", "user_id", "query", "timestamp", "results")
+    assert {row[0]: row[1:] for row in searches.select(columns).iter_rows()} == lists
+    assert sorted(map(str, clicks.select("search_id", "timestamp", "url").rows())) == sorted(
+        map(str, clicked)
+    )
+    assert counts == counted
+    steps = {step: sum(rows for (one, _), rows in counts.items() if one == step) for step, _ in counts}
+    assert steps.pop("read") == sum(steps.values())
+
+
+def shown(search, place, url, **more):
+    row = {
+        "search_id": search,
+        "user_id": "u",
+        "query": "q",
+        "timestamp": NOON,
+        "url": url,
+        "position": place,
+    }
+    return row | more
+
+
+def write(folder, rows, name="shown.parquet"):
+    pl.DataFrame(rows).write_parquet(folder / name)
+    return folder / name
+
+
+def test_a_few_zeros_do_not_make_positions_count_from_0(tmp_path):
+    rows = [shown(number, place, f"d{place}", clicked=False) for number in range(9) for place in (1, 2)]
+    with scratch():
+        inputs = open_log(write(tmp_path, [*rows, shown(9, 0, "d0", clicked=False)]), None, Settings())
+        assert inputs.searches.made_of["rejected", "position below the first"] == 1
+        assert inputs.searches.frame.collect()["results"].to_list() == [["d1", "d2"]] * 9
+
+
+def test_positions_that_begin_elsewhere_are_refused_with_the_remedy(tmp_path):
+    file = write(tmp_path, [shown(1, 11, "a", clicked=True)])
+    with (
+        scratch(),
+        pytest.raises(InputError, match=r"begin at 11, and count from 1, or from 0; .* column page"),
+    ):
+        open_log(file, None, Settings())
+
+
+@pytest.mark.parametrize(
+    ("texts", "clicked"),
+    [(["TRUE", "no", ""], 1), (["1", "0", "2"], 2), (["t", "Yes", "f"], 2), (["0", "0", "0"], 0)],
+)
+def test_flags_are_read_as_people_write_them(tmp_path, texts, clicked):
+    lines = [f"{row},u,q,{NOON},d,1,{text}\n" for row, text in enumerate(texts)]
+    file = tmp_path / "shown.csv"
+    file.write_text("search_id,user_id,query,timestamp,url,position,clicked\n" + "".join(lines))
+    with scratch():
+        assert open_log(file, None, Settings()).clicks.frame.collect().height == clicked
+
+
+@pytest.mark.parametrize(("column", "value"), [("clicked", "maybe"), ("clicked_at", "yesterday")])
+def test_a_click_that_cannot_be_read_is_refused_and_named(tmp_path, column, value):
+    file = tmp_path / "shown.csv"
+    file.write_text(f"search_id,user_id,query,timestamp,url,position,{column}\n1,u,q,{NOON},a,1,{value}\n")
+    with scratch(), pytest.raises(InputError, match=f"{column} '{value}' in .* cannot be read; write "):
+        open_log(file, None, Settings())
+
+
+def test_a_log_without_clicks_says_how_to_give_them(tmp_path):
+    file = write(tmp_path, [shown(1, 1, "a")])
+    with (
+        scratch(),
+        pytest.raises(InputError, match="neither column clicked nor column clicked_at; give --clicks"),
+    ):
+        open_log(file, None, Settings())
+
+
+def test_an_id_that_is_none_of_a_search_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(impressions, "_MOST_RESULTS", 50)
+    monkeypatch.setattr(impressions, "BATCH", 60)
+    file = write(tmp_path, [shown(1, place, str(place), clicked=True) for place in range(200)])
+    with (
+        scratch(),
+        pytest.raises(InputError, match="search_id 1 has more than 50 rows; is it the id of a search"),
+    ):
+        open_log(file, None, Settings())
+
+
+def test_a_search_in_two_files_is_read_whole_but_not_into_a_store(tmp_path):
+    write(tmp_path, [shown(1, 1, "a", clicked=True), shown(2, 1, "x", clicked=True)], "1.parquet")
+    write(tmp_path, [shown(2, 2, "y", clicked=False), shown(3, 1, "b", clicked=True)], "2.parquet")
+    with scratch():
+        lists = open_log(tmp_path, None, Settings()).searches.frame.collect()
+        assert dict(lists.select("search_id", "results").rows()) == {1: ["a"], 2: ["x", "y"], 3: ["b"]}
+    with scratch(), pytest.raises(InputError, match=r"search_id 2 has rows in several files of .* a store"):
+        open_log(tmp_path, None, Settings(), by_file=True)
+
+
+def test_what_is_made_of_a_file_is_known_by_the_file(tmp_path):
+    file = write(tmp_path, [shown(1, 1, "a", clicked=True)])
+    with scratch():
+        inputs = open_log(file, None, Settings())
+        known = [fingerprint.path for fingerprint in inputs.searches.fingerprints().values()]
+        assert known == [str(file.resolve())] == [one.path for one in inputs.clicks.fingerprints().values()]
+
+
+def test_an_enriched_table_of_clicks_is_none_of_impressions():
+    from clickassay.inputs.types.columns import are_impressions
+
+    names = {"search_id", "user_id", "query", "timestamp", "url", "position"}
+    assert (are_impressions(names), are_impressions(names | {"clicked"})) == (False, True)
+    assert not are_impressions(names | {"clicked", "results"})
