@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch_folder
@@ -22,6 +21,7 @@ from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.inputs.sources.fingerprint import Origin
 from clickassay.inputs.sources.unread import unread_value
+from clickassay.inputs.staging.lists import Shown, changes, lie_together, ordered
 from clickassay.inputs.staging.made import Made
 from clickassay.inputs.tables import Input
 from clickassay.inputs.types.columns import SAYS_CLICKED
@@ -33,11 +33,6 @@ _MOST_RESULTS = 100_000
 _OF_SEARCH = ("user_id", "query", "market")
 """What all rows of a search agree in."""
 
-REPEATED = "delivered again"
-GAP = "below a position that is missing"
-OTHER_PAGE = "of another page of the search"
-TWO_RESULTS = "another result at its position"
-AMBIGUOUS = "ambiguous search_id"
 _OF_FIRST = "position below the first"
 
 Rows = Counter[tuple[str, str]]
@@ -179,6 +174,7 @@ class _Halves:
 
     def __init__(self, table: Input, folder: Path, name: str, first: int) -> None:
         self._optional = [one for one in ("market", "page") if one in table.columns]
+        self._shared = [one for one in _OF_SEARCH if one != "market" or one in table.columns]
         self._places = {what: folder / what / name for what in ("searches", "clicks")}
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._first = first
@@ -212,139 +208,43 @@ class _Halves:
         return rows.filter(pl.col("position") >= self._first) if below else rows
 
     def _write(self, rows: pl.DataFrame) -> None:
-        ordered, starts = _ordered(rows)
-        searches, counted = _searches(ordered, starts, self._first)
+        has_pages = "page" in self._optional
+        shown = Shown.of(*ordered(rows, has_pages=has_pages), has_pages=has_pages)
+        searches, counted = shown.searches(self._first, has_pages=has_pages, shared=self._shared)
         self.counts.update(counted)
-        self._append("searches", searches.drop({"market", "page"} - set(self._optional)))
-        self._append("clicks", _clicks(ordered))
+        self._append("searches", searches)
+        self._append("clicks", shown.clicks().to_arrow())
 
-    def _append(self, what: str, rows: pl.DataFrame) -> None:
-        table = rows.to_arrow()
+    def _append(self, what: str, table: pa.Table) -> None:
         if what not in self._writers:
             self._places[what].parent.mkdir(exist_ok=True)
-            self._writers[what] = pq.ParquetWriter(self._places[what], table.schema)
+            # it is read once and thrown away: to compress it takes longer than all else
+            how = {"compression": "none", "use_dictionary": False, "write_statistics": ["timestamp"]}
+            self._writers[what] = pq.ParquetWriter(self._places[what], table.schema, **how)
         self._writers[what].write_table(table)
 
 
 def _split(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the rows of searches that have ended, and of others, which the next batch may go on with."""
     ids = rows["search_id"]
-    together = int(_changes(ids).sum()) == ids.n_unique()
-    reach = 1 if together else _REACH
-    if together:
-        changed = np.flatnonzero(_changes(ids))
-        last = int(changed[-1]) if len(changed) else 0
+    starts = changes(ids)
+    if lie_together(ids, starts):
+        begins = np.flatnonzero(starts)
+        last = int(begins[-1]) if len(begins) else 0
         whole, left = rows.head(last), rows.slice(last)
     else:
-        is_open = ids.is_in(ids.tail(reach).unique().implode())
+        is_open = ids.is_in(ids.tail(_REACH).unique().implode())
         whole, left = rows.filter(~is_open), rows.filter(is_open)
-    if left.height > _MOST_RESULTS and left["search_id"].value_counts()["count"].max() > _MOST_RESULTS:  # type: ignore[operator]
-        most = left["search_id"].mode()[0]
-        raise InputError(
-            f"searches: search_id {most} has more than {_MOST_RESULTS:,} rows; is it the id of a search?"
-        )
+    if left.height > _MOST_RESULTS:
+        _refuse_endless(left)
     return whole, left
 
 
-def _changes(values: pl.Series) -> NDArray[np.bool_]:
-    """Return where a value differs from the value before it; true at first."""
-    changed: NDArray[np.bool_] = values.ne_missing(values.shift()).to_numpy().copy()
-    changed[:1] = True
-    return changed
-
-
-def _ordered(rows: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
-    """Return rows by search, page, position and result, searches as they come; and where a search begins."""
-    starts = _changes(rows["search_id"])
-    place = rows.select(pl.col("page").fill_null(1), "position").to_numpy()
-    after = (place[1:, 0] > place[:-1, 0]) | (
-        (place[1:, 0] == place[:-1, 0]) & (place[1:, 1] > place[:-1, 1])
-    )
-    is_ordered = bool(np.all(after | starts[1:]))
-    if is_ordered and int(starts.sum()) == rows["search_id"].n_unique():
-        return rows, starts
-    order = pl.col("order").min().over("search_id")
-    rows = rows.with_row_index("order").with_columns(order)
-    page = pl.col("page").fill_null(1)
-    rows = rows.sort("order", page, "position", "url", "timestamp", maintain_order=True).drop("order")
-    return rows, _changes(rows["search_id"])
-
-
-def _searches(
-    rows: pl.DataFrame, starts: NDArray[np.bool_], first: int
-) -> tuple[pl.DataFrame, dict[tuple[str, str], int]]:
-    """Return the searches of ordered rows, and rows by step and reason."""
-    at = np.flatnonzero(starts)
-    search = np.cumsum(starts) - 1
-    page = rows["page"].fill_null(1).to_numpy()
-    position = rows["position"].to_numpy()
-    here = page == page[at][search]
-    alike = ~starts & _same(page) & _same(position)
-    same_url = ~_changes(rows["url"])
-    repeated, other = here & alike & same_url, here & alike & ~same_url
-    bad = _refused(rows, at, search, other)
-    kept = here & ~repeated
-    before = np.cumsum(kept) - kept
-    # on a later page positions begin anew, or go on
-    begin = np.where(page[at] > 1, position[at], first)
-    listed = kept & (position - begin[search] == before - before[at][search])
-    good = np.ones(len(at), bool)
-    for groups in bad.values():
-        good &= ~groups
-    counts = {("rejected", why): int(groups[search].sum()) for why, groups in bad.items()}
-    of_good = good[search]
-    counts["left out", OTHER_PAGE] = int((of_good & ~here).sum())
-    counts["left out", GAP] = int((of_good & kept & ~listed).sum())
-    counts["repeated", REPEATED] = int((of_good & repeated).sum())
-    counts["kept", ""] = int((of_good & listed).sum())
-    sizes = np.bincount(search[listed], minlength=len(at))
-    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int64())
-    urls = rows["url"].filter(pl.Series(listed)).to_arrow().cast(pa.large_string())
-    results = pl.Series("results", pl.from_arrow(pa.LargeListArray.from_arrays(offsets, urls)))
-    found = rows[at].select("search_id", *_OF_SEARCH, "page").with_columns(results, _earliest(rows, at))
-    if any(rows[name].null_count() for name in _OF_SEARCH):
-        found = found.with_columns(_first_known(rows, name) for name in _OF_SEARCH)
-    return found.filter(pl.Series(good)), counts
-
-
-def _same(numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return np.concatenate([[False], numbers[1:] == numbers[:-1]]) if len(numbers) else np.zeros(0, bool)
-
-
-def _refused(
-    rows: pl.DataFrame, at: NDArray[np.int64], search: NDArray[np.int64], other: NDArray[np.bool_]
-) -> dict[str, NDArray[np.bool_]]:
-    """Return by reason which searches cannot be read: no list follows from them."""
-    ambiguous = np.zeros(len(at), bool)
-    inside = np.ones(rows.height, bool)
-    inside[at] = False
-    for name in _OF_SEARCH:
-        if not (_changes(rows[name]) & inside).any():
-            continue
-        values = rows.group_by("search_id", maintain_order=True).agg(pl.col(name).drop_nulls().n_unique())
-        ambiguous |= values[name].to_numpy() > 1
-    two = np.zeros(len(at), bool)
-    two[search[other]] = True
-    return {AMBIGUOUS: ambiguous, TWO_RESULTS: two & ~ambiguous}
-
-
-def _first_known(rows: pl.DataFrame, name: str) -> pl.Series:
-    """Return the value of each search, where some of its rows have none."""
-    known = rows.group_by("search_id", maintain_order=True).agg(pl.col(name).drop_nulls().first())
-    return known[name]
-
-
-def _earliest(rows: pl.DataFrame, at: NDArray[np.int64]) -> pl.Series:
-    """Return the first time of each search; null where no row has one."""
-    late = np.iinfo(np.int64).max
-    times = rows["timestamp"].fill_null(late).to_numpy()
-    earliest = np.minimum.reduceat(times, at) if len(at) else times
-    series = pl.Series("timestamp", earliest)
-    return series.set(series == late, None)
-
-
-def _clicks(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the clicks of ordered rows: each result of a search once for each time of a click."""
-    clicked = pl.coalesce("clicked", pl.col("clicked_at").is_not_null())
-    time = pl.coalesce("clicked_at", "timestamp").alias("timestamp")
-    return rows.filter(clicked).select("search_id", time, "url").unique(maintain_order=True)
+def _refuse_endless(left: pl.DataFrame) -> None:
+    """Refuse an id that goes on and on: what it names is no search."""
+    counted = left["search_id"].value_counts().sort("count", descending=True).row(0)
+    if counted[1] > _MOST_RESULTS:
+        raise InputError(
+            f"searches: search_id {counted[0]} has more than {_MOST_RESULTS:,} rows; is it the id of a "
+            "search?"
+        )

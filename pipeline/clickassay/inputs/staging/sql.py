@@ -88,7 +88,7 @@ def selected(what: str, sql: SqlText, progress: Progress = silent) -> Made:
         try:
             # a view and no relation, which ends at a comment after a semicolon
             connection.execute(f"CREATE TEMPORARY VIEW {_SELECTED} AS {sql.text}")
-            connection.table(_SELECTED).write_parquet(str(file))
+            connection.table(_SELECTED).write_parquet(str(file), compression="uncompressed")
         except duckdb.Error as error:
             raise _failed(what, sql, error) from error
     if _fingerprint(what, sql, paths).digest != before.digest:

@@ -1,0 +1,184 @@
+"""Rows of results shown, to the searches and clicks that they stand for: the arithmetic, without any file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+REPEATED = "delivered again"
+GAP = "below a position that is missing"
+OTHER_PAGE = "of another page of the search"
+TWO_RESULTS = "another result at its position"
+AMBIGUOUS = "ambiguous search_id"
+
+Bools = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+
+
+def changes(values: pl.Series) -> Bools:
+    """Return where a value differs from the value before it; true at first."""
+    changed: Bools = values.ne_missing(values.shift()).to_numpy().copy()
+    changed[:1] = True
+    return changed
+
+
+def lie_together(ids: pl.Series, starts: Bools) -> bool:
+    """Return whether equal ids lie together, where their runs begin at `starts`."""
+    runs = ids.filter(pl.Series(starts))
+    return len(runs) == runs.n_unique()
+
+
+def ordered(rows: pl.DataFrame, *, has_pages: bool) -> tuple[pl.DataFrame, Bools]:
+    """Return rows by search, page, position and result, searches as they come; and where a search begins."""
+    starts = changes(rows["search_id"])
+    position = rows["position"].to_numpy()
+    after = position[1:] > position[:-1]
+    if has_pages:
+        page = _pages(rows)
+        after = (page[1:] > page[:-1]) | ((page[1:] == page[:-1]) & after)
+    if np.all(after | starts[1:]) and lie_together(rows["search_id"], starts):
+        return rows, starts
+    rows = rows.with_row_index("order").with_columns(pl.col("order").min().over("search_id"))
+    by = ("order", pl.col("page").fill_null(1), "position", "url", "timestamp")
+    rows = rows.sort(*by, maintain_order=True).drop("order")
+    return rows, changes(rows["search_id"])
+
+
+def _pages(rows: pl.DataFrame) -> Integers:
+    pages: Integers = rows["page"].fill_null(1).to_numpy()
+    return pages
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Rows in the order of `ordered`, and what follows from their places.
+
+    Attributes
+    ----------
+    rows
+        Impressions.
+    at
+        Where each search begins.
+    search
+        Number of the search of each row.
+    here, repeated, other
+        Whether a row is of the first page of its search; is there once more; names another result for its
+        position.
+    """
+
+    rows: pl.DataFrame
+    at: Integers
+    search: Integers
+    here: Bools
+    repeated: Bools
+    other: Bools
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, starts: Bools, *, has_pages: bool) -> "Shown":
+        """Compare each row with the row before it."""
+        at, search = np.flatnonzero(starts), np.cumsum(starts, dtype=np.int64) - 1
+        alike = ~starts & _same(rows["position"].to_numpy())
+        here = np.ones(rows.height, bool)
+        if has_pages:
+            page = _pages(rows)
+            here = page == page[at][search]
+            alike &= here & _same(page)
+        if not alike.any():
+            return cls(rows, at, search, here, alike, alike)
+        is_other = changes(rows["url"])
+        return cls(rows, at, search, here, alike & ~is_other, alike & is_other)
+
+    def searches(
+        self, first: int, *, has_pages: bool, shared: Sequence[str]
+    ) -> tuple[pa.Table, dict[tuple[str, str], int]]:
+        """Return a row for each search with its list, and rows by step and reason of the funnel.
+
+        Parameters
+        ----------
+        first
+            The first position, 0 or 1.
+        shared
+            The columns in which all rows of a search agree: those of the input.
+        """
+        bad = self._refused(shared)
+        kept = self.here & ~self.repeated
+        listed = kept & self._in_order(kept, first, has_pages=has_pages)
+        good = ~np.logical_or.reduce([np.zeros(len(self.at), bool), *bad.values()])
+        of_good = good[self.search]
+        counts = {("rejected", why): int(some[self.search].sum()) for why, some in bad.items()}
+        counts["left out", OTHER_PAGE] = int((of_good & ~self.here).sum())
+        counts["left out", GAP] = int((of_good & kept & ~listed).sum())
+        counts["repeated", REPEATED] = int((of_good & self.repeated).sum())
+        counts["kept", ""] = int((of_good & listed).sum())
+        page = ["page"] if has_pages else []
+        found = self.rows[self.at].select("search_id", *shared, *page).with_columns(self._earliest())
+        for name in shared:
+            if self.rows[name].null_count():
+                found = found.with_columns(self._first_known(name))
+        table = found.to_arrow().append_column("results", self._lists(listed))
+        return (table if good.all() else table.filter(pa.array(good))), counts
+
+    def _in_order(self, kept: Bools, first: int, *, has_pages: bool) -> Bools:
+        """Return which rows have as many kept rows of their search before them as their position says."""
+        position = self.rows["position"].to_numpy()
+        begin: Integers = np.full(len(self.at), first)
+        if has_pages:  # on a later page positions begin anew, or go on
+            begin = np.where(_pages(self.rows)[self.at] > 1, position[self.at], first)
+        before: Integers = np.cumsum(kept) - kept
+        in_order: Bools = position == before - (before[self.at] - begin)[self.search]
+        return in_order
+
+    def _refused(self, shared: Sequence[str]) -> dict[str, Bools]:
+        """Return by reason which searches cannot be read: no list follows from them."""
+        ambiguous, two = np.zeros(len(self.at), bool), np.zeros(len(self.at), bool)
+        inside = np.ones(self.rows.height, bool)
+        inside[self.at] = False
+        for name in shared:
+            if (changes(self.rows[name]) & inside).any():
+                values = self._of_each(pl.col(name).drop_nulls().n_unique())
+                ambiguous |= values.to_numpy() > 1
+        two[self.search[self.other]] = True
+        return {AMBIGUOUS: ambiguous, TWO_RESULTS: two & ~ambiguous}
+
+    def _first_known(self, name: str) -> pl.Series:
+        """Return the value of each search, where some of its rows have none."""
+        return self._of_each(pl.col(name).drop_nulls().first())
+
+    def _of_each(self, value: pl.Expr) -> pl.Series:
+        each = self.rows.group_by("search_id", maintain_order=True).agg(value.alias("value"))
+        return each["value"].alias(value.meta.output_name())
+
+    def _earliest(self) -> pl.Series:
+        """Return the first time of each search; null where no row has one."""
+        late = np.iinfo(np.int64).max
+        times = self.rows["timestamp"].fill_null(late).to_numpy()
+        series = pl.Series("timestamp", np.minimum.reduceat(times, self.at) if len(self.at) else times)
+        return series.set(series == late, None)
+
+    def _lists(self, listed: Bools) -> pa.LargeListArray:
+        """Return the results of each search, of the rows that are listed."""
+        urls = self.rows["url"]
+        if listed.all():
+            offsets = np.append(self.at, len(urls))
+        else:
+            sizes = np.bincount(self.search[listed], minlength=len(self.at))
+            offsets = np.concatenate([[0], np.cumsum(sizes)])
+            urls = urls.filter(pl.Series(listed))
+        texts = urls.to_arrow().cast(pa.large_string())
+        return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), texts)
+
+    def clicks(self) -> pl.DataFrame:
+        """Return the clicks: each result of a search once for each time of a click."""
+        if self.rows["clicked"].null_count() == self.rows.height:
+            clicked = self.rows.drop_nulls("clicked_at")
+        else:
+            clicked = self.rows.filter(pl.coalesce("clicked", pl.col("clicked_at").is_not_null()))
+        time = pl.coalesce("clicked_at", "timestamp").alias("timestamp")
+        return clicked.select("search_id", time, "url").unique(maintain_order=True)
+
+
+def _same(numbers: Integers) -> Bools:
+    return np.concatenate([np.zeros(min(1, len(numbers)), bool), numbers[1:] == numbers[:-1]])
