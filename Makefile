@@ -122,7 +122,7 @@ pins:
 	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml --extra explore \
 	  -c requirements/docs.txt -o requirements/explore.txt
 	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml --extra spark \
-	  -c requirements/docs.txt -c requirements/explore.txt -c requirements/constraints.txt -o requirements/spark.txt
+	  -c requirements/docs.txt -c requirements/explore.txt -c requirements/constraints.in -o requirements/spark.txt
 	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml --extra test \
 	  -c requirements/docs.txt -c requirements/explore.txt -c requirements/spark.txt -o requirements/test.txt
 	echo 'hatchling>=1.27' | uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 - \

@@ -9,7 +9,10 @@ COPY (
             results,
             file_row_number // 1000 AS batch
         FROM read_parquet($searches, file_row_number = true)
-        WHERE len(results) > 0
+        WHERE
+            len(results) > 0
+            AND file_row_number >= $first
+            AND file_row_number < $end
     ),
 
     shown AS (

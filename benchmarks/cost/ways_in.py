@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as pq
 
 from benchmarks.lib.measuring import (
     WORK,
@@ -38,6 +39,8 @@ from benchmarks.lib.patterns import (
 
 FLOOR = Path(__file__).with_name("impressions_floor.sql")
 MADE = Path(__file__).with_name("impressions_made.sql")
+PART = 500_000
+"""Searches of a file of impressions."""
 
 
 def main() -> None:
@@ -73,16 +76,25 @@ def _read(shown: str) -> int:
 def _impressions(log: Path) -> dict[str, Path]:
     """Return the impressions of a log, making them when they are not there, in two orders."""
     orders = {"together": "batch, search_id, position", "interleaved": "batch, position, search_id"}
-    places = {name: log / f"shown-{name}.parquet" for name in orders}
+    places = {name: log / f"shown-{name}" for name in orders}
     for name, place in places.items():
         if not place.exists():
-            with duckdb.connect(
-                config={"temp_directory": str(WORK / "spilled"), "memory_limit": "8GB"}
-            ) as made:
-                text = MADE.read_text().replace("ORDER BY batch", f"ORDER BY {orders[name]}")
-                files = {what: str(log / f"{what}.parquet") for what in ("searches", "clicks")}
-                made.execute(text.replace("$shown", f"'{place}'"), files)
+            made = place.with_name(f"{place.name}.part")
+            made.mkdir(exist_ok=True)
+            searches = pq.read_metadata(log / "searches.parquet").num_rows
+            for part in range(-(-searches // PART)):
+                _make_part(log, orders[name], part, made / f"{part:03d}.parquet")
+            made.rename(place)
     return places
+
+
+def _make_part(log: Path, order: str, part: int, out: Path) -> None:
+    values = {what: str(log / f"{what}.parquet") for what in ("searches", "clicks")}
+    values |= {"first": part * PART, "end": (part + 1) * PART}
+    text = MADE.read_text().replace("ORDER BY batch", f"ORDER BY {order}").replace("$shown", f"'{out}'")
+    with duckdb.connect() as made:
+        made.execute("SET enable_progress_bar = false")
+        made.execute(text, values)
 
 
 def _print_ways(name: str, log: Path, shown: Path, options: argparse.Namespace) -> None:
@@ -91,7 +103,7 @@ def _print_ways(name: str, log: Path, shown: Path, options: argparse.Namespace) 
         part for what in ("searches", "clicks") for part in (f"--{what}-sql", f"FROM '{log}/{what}.parquet'")
     ]
     commands = {
-        "floor": [sys.executable, "-m", "benchmarks.cost.ways_in", "--floor", str(shown)],
+        "floor": [sys.executable, "-m", "benchmarks.cost.ways_in", "--floor", f"{shown}/*.parquet"],
         "plain": patterns_of(log, out, *more),
         "impressions": clickassay("patterns", "--searches", shown, "--out", out, "--force", "--quiet", *more),
         "sql": clickassay("patterns", *of_sql, "--out", out, "--force", "--quiet", *more),

@@ -16,7 +16,10 @@ from support.places import ROOT, SAMPLES
 
 FOLDERS = ("", "docs/**", "pipeline", "sql", "reports", "benchmarks", "data_samples", "requirements")
 DOCUMENTS = sorted(file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*.md".lstrip("/")))
-FUNNEL_MODULES = ("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring.py")
+FUNNEL_MODULES = (
+    *("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring.py"),
+    *("inputs/staging/impressions.py", "inputs/staging/lists.py"),
+)
 
 
 def text_of(name):
@@ -170,6 +173,7 @@ NOT_OURS = {
     "tables/": "in the folder of a run",
     "settings.json": "in the folder of a run",
     "pipeline.py": "a user's own",
+    "clickassay.toml": "a user's own",
     "clickassay/sql": "in the wheel",
 }
 

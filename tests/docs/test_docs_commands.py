@@ -154,6 +154,7 @@ def test_every_block_of_a_page_runs_and_prints_what_the_page_says(page, shell):
             for command, lines, code in expected_codes(steps(text)):
                 check(shell, command, lines, code)
         elif name:
+            (shell.folder / name).parent.mkdir(exist_ok=True)
             (shell.folder / name).write_text(text, encoding="utf-8")
         elif language == "yaml":
             for command in re.findall(r"- run: (.+)", text):

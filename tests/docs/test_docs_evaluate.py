@@ -24,15 +24,6 @@ def rows(part):
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[1:]]
 
 
-def test_the_table_of_names_is_that_of_the_catalogue():
-    page = [[cell.replace("`", "").strip("| ") for cell in row] for row in rows("Names")]
-    catalogue = [
-        [name, f"{line}; {source}", own, span, others]
-        for name, line, own, span, others, source in listing()[1]
-    ]
-    assert page == catalogue
-
-
 def test_every_other_name_is_read_as_the_measure_beside_it():
     told = 0
     for name, *_, others, _ in listing()[1]:

@@ -144,7 +144,7 @@ def test_labels_are_listed_all_at_once_with_the_option_that_names_them(shop):
 
 def test_the_command_that_inspect_ends_with_can_be_pasted(shop, monkeypatch, tmp_path):
     shown = tiny.said_by("inspect", *inputs(shop), *SCALE, "--depth", "4", "-q")
-    command = shown.splitlines()[-1]
+    command = next(line for line in shown.splitlines() if line.startswith("clickassay run "))
     assert "--depth 4 --scale irrelevant,complement,substitute,exact" in command
     monkeypatch.chdir(tmp_path)
     words = [*command.split()[1:], "--iterations", "10", "--click-models", "none", "-q"]

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.settings import Settings, load_settings
-from clickassay.inputs.staging.sql import SqlText
+from clickassay.inputs.staging.sql import InputSql
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.patterns.store.store import PatternStore
@@ -70,8 +70,8 @@ def by_sql(log, folder):
     database = folder / "shop.duckdb"
     with duckdb.connect(str(database)) as connection:
         connection.execute(f"CREATE TABLE clicks AS FROM '{log}/clicks.parquet'")
-    searches = SqlText(f"SELECT * FROM '{log}/searches/*.parquet'")
-    return searches, SqlText("FROM clicks", database=database), {}
+    searches = InputSql(f"SELECT * FROM '{log}/searches/*.parquet'")
+    return searches, InputSql("FROM clicks", database=database), {}
 
 
 def by_delta(log, folder):

@@ -239,11 +239,11 @@ class _Level:
             )
         if sql is None:
             return self._placed(str(path))
-        from clickassay.inputs.staging.sql import SqlText  # noqa: PLC0415 - DuckDB takes a while to import
+        from clickassay.inputs.staging.sql import InputSql  # noqa: PLC0415 - DuckDB takes a while to import
 
         database = self.inputs.get("database")
         folder = None if self.file is None else self.file.file.parent
-        return SqlText.of(sql, None if database is None else Path(self._placed(database)), folder)
+        return InputSql.of(sql, None if database is None else Path(self._placed(database)), folder)
 
     def _placed(self, path: str) -> str:
         return path if self.file is None else str(local_path(self.file.place(path)))

@@ -21,7 +21,7 @@ from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.sources.parts import schema_of
 from clickassay.inputs.sources.walk import files_below
 from clickassay.inputs.staging.sources import Source, staged
-from clickassay.inputs.staging.sql import SqlText
+from clickassay.inputs.staging.sql import InputSql
 from clickassay.inputs.tables import Input, collected, files_named, mixed_times
 from clickassay.inputs.types.columns import CANONICAL
 from clickassay.jobs.health import log_measures, whole_health
@@ -244,13 +244,13 @@ def run_of(paths: Mapping[str, Source], settings: Settings, *, has_clicks: bool 
     needed = [name for name in CANONICAL if name != "queries" and not (name == "clicks" and has_clicks)]
     given = {name: f"--{name} {name.upper()}" for name in needed}
     given |= {name: _option(name, source) for name, source in paths.items()}
-    databases = {str(one.database) for one in paths.values() if isinstance(one, SqlText) and one.database}
+    databases = {str(one.database) for one in paths.values() if isinstance(one, InputSql) and one.database}
     options = " ".join([*given.values(), *(f"--database {shlex.quote(one)}" for one in databases)])
     return " ".join(filter(None, (f"clickassay run {options}", options_of(settings), "--out RUN")))
 
 
 def _option(name: str, source: Source) -> str:
-    if isinstance(source, SqlText):
+    if isinstance(source, InputSql):
         return f"--{name}-sql {shlex.quote(source.text if source.file is None else str(source.file))}"
     return f"--{name} {shlex.quote(str(source))}"
 

@@ -92,8 +92,10 @@ def found_project(folder: Path) -> FoundProject:
     others: list[str] = []
     for path in _candidates(folder):
         table = _recognised(path)
-        if table is None:
+        if table is None and not Path(path).is_dir():
             others.append(f"{path}: no table of a log")
+        elif table is None:
+            continue  # a folder of other things
         elif table.name in tables and not _fits_better(table, tables[table.name]):
             others.append(f"{path}: {table.name} too")
         else:
@@ -137,12 +139,8 @@ def _candidates(folder: Path) -> list[str]:
     for file in files:
         alike.setdefault(re.sub(r"\d+", "*", file.name), []).append(file)
     found = [str(folder / name) if len(some) > 1 else str(some[0]) for name, some in alike.items()]
-    folders = [str(entry) for entry in entries if entry.is_dir() and _has_data(entry)]
+    folders = [str(entry) for entry in entries if entry.is_dir()]
     return found + folders
-
-
-def _has_data(folder: Path) -> bool:
-    return any(file.is_file() and format_of(file) is not None for file in folder.rglob("*"))
 
 
 def _recognised(path: str) -> FoundTable | None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Folder of the log.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the log.")] = Path(),
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help=f"File to write; a new one. [default: {PROJECT}]")
     ] = None,

@@ -3,7 +3,7 @@
 A file of ``--settings`` has the same form. Paths in it count from its own folder.
 """
 
-import glob
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -66,8 +66,20 @@ class ProjectFile:
         """Return what lies where runs are written, the last at the end: by the day in its name."""
         if not self.out:
             return []
-        named = glob.escape(self.place(self.out)).replace(_DATE, "????-??-??")
-        return sorted(map(Path, glob.glob(named)))  # noqa: PTH207 - the pattern is a text
+        return sorted(_matching(Path(self.place(self.out))))
+
+
+def _matching(place: Path) -> list[Path]:
+    """Return the places that a path means where a day stands in one of its parts."""
+    if _DATE not in str(place):
+        return [place] if place.exists() else []
+    parents = _matching(place.parent)
+    if _DATE not in place.name:
+        return [parent / place.name for parent in parents if (parent / place.name).exists()]
+    named = re.compile(re.escape(place.name).replace(re.escape(_DATE), r"\d{4}-\d\d-\d\d"))
+    return [
+        one for parent in parents if parent.is_dir() for one in parent.iterdir() if named.fullmatch(one.name)
+    ]
 
 
 def project_at_hand(file: Path | None) -> ProjectFile | None:

@@ -21,8 +21,9 @@ from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.inputs.sources.fingerprint import Origin
 from clickassay.inputs.sources.unread import unread_value
-from clickassay.inputs.staging.lists import Shown, changes, lie_together, ordered
+from clickassay.inputs.staging.lists import ShownRows, changes, lie_together, ordered
 from clickassay.inputs.staging.made import Made
+from clickassay.inputs.staging.sql import QUIET
 from clickassay.inputs.tables import Input
 from clickassay.inputs.types.columns import SAYS_CLICKED
 
@@ -155,6 +156,7 @@ def _sorted(rows: pl.LazyFrame, folder: Path) -> Path:
     rows.sink_parquet(given, compression="lz4")
     config: dict[str, Any] = {"temp_directory": str(folder / "spilled"), "memory_limit": "2GB"}
     with duckdb.connect(config=config) as connection:
+        connection.execute(QUIET)
         shown = connection.read_parquet(str(given))
         shown.order("search_id").write_parquet(str(place))
     given.unlink()
@@ -209,7 +211,7 @@ class _Halves:
 
     def _write(self, rows: pl.DataFrame) -> None:
         has_pages = "page" in self._optional
-        shown = Shown.of(*ordered(rows, has_pages=has_pages), has_pages=has_pages)
+        shown = ShownRows.of(*ordered(rows, has_pages=has_pages), has_pages=has_pages)
         searches, counted = shown.searches(self._first, has_pages=has_pages, shared=self._shared)
         self.counts.update(counted)
         self._append("searches", searches)

@@ -53,7 +53,7 @@ def _pages(rows: pl.DataFrame) -> Integers:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownRows:
     """Rows in the order of `ordered`, and what follows from their places.
 
     Attributes
@@ -64,9 +64,9 @@ class Shown:
         Where each search begins.
     search
         Number of the search of each row.
-    here, repeated, other
-        Whether a row is of the first page of its search; is there once more; names another result for its
-        position.
+    here, repeated, disputed
+        Whether a row is of the first page of its search; is there once more; has a position that rows of the
+        search give to several results.
     """
 
     rows: pl.DataFrame
@@ -74,10 +74,10 @@ class Shown:
     search: Integers
     here: Bools
     repeated: Bools
-    other: Bools
+    disputed: Bools
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, starts: Bools, *, has_pages: bool) -> "Shown":
+    def of(cls, rows: pl.DataFrame, starts: Bools, *, has_pages: bool) -> "ShownRows":
         """Compare each row with the row before it."""
         at, search = np.flatnonzero(starts), np.cumsum(starts, dtype=np.int64) - 1
         alike = ~starts & _same(rows["position"].to_numpy())
@@ -89,7 +89,9 @@ class Shown:
         if not alike.any():
             return cls(rows, at, search, here, alike, alike)
         is_other = changes(rows["url"])
-        return cls(rows, at, search, here, alike & ~is_other, alike & is_other)
+        place = np.cumsum(~alike)
+        disputed = np.bincount(place, weights=alike & is_other).astype(bool)[place]
+        return cls(rows, at, search, here, alike & ~is_other & ~disputed, disputed)
 
     def searches(
         self, first: int, *, has_pages: bool, shared: Sequence[str]
@@ -103,12 +105,13 @@ class Shown:
         shared
             The columns in which all rows of a search agree: those of the input.
         """
-        bad = self._refused(shared)
-        kept = self.here & ~self.repeated
+        ambiguous = self._ambiguous(shared)
+        kept = self.here & ~self.repeated & ~self.disputed
         listed = kept & self._in_order(kept, first, has_pages=has_pages)
-        good = ~np.logical_or.reduce([np.zeros(len(self.at), bool), *bad.values()])
+        good = ~ambiguous
         of_good = good[self.search]
-        counts = {("rejected", why): int(some[self.search].sum()) for why, some in bad.items()}
+        counts = {("rejected", AMBIGUOUS): int((~of_good).sum())}
+        counts["rejected", TWO_RESULTS] = int((of_good & self.disputed).sum())
         counts["left out", OTHER_PAGE] = int((of_good & ~self.here).sum())
         counts["left out", GAP] = int((of_good & kept & ~listed).sum())
         counts["repeated", REPEATED] = int((of_good & self.repeated).sum())
@@ -131,17 +134,15 @@ class Shown:
         in_order: Bools = position == before - (before[self.at] - begin)[self.search]
         return in_order
 
-    def _refused(self, shared: Sequence[str]) -> dict[str, Bools]:
-        """Return by reason which searches cannot be read: no list follows from them."""
-        ambiguous, two = np.zeros(len(self.at), bool), np.zeros(len(self.at), bool)
-        inside = np.ones(self.rows.height, bool)
+    def _ambiguous(self, shared: Sequence[str]) -> Bools:
+        """Return which searches have rows that differ in what they share: their id is of several searches."""
+        ambiguous, inside = np.zeros(len(self.at), bool), np.ones(self.rows.height, bool)
         inside[self.at] = False
         for name in shared:
             if (changes(self.rows[name]) & inside).any():
                 values = self._of_each(pl.col(name).drop_nulls().n_unique())
                 ambiguous |= values.to_numpy() > 1
-        two[self.search[self.other]] = True
-        return {AMBIGUOUS: ambiguous, TWO_RESULTS: two & ~ambiguous}
+        return ambiguous
 
     def _first_known(self, name: str) -> pl.Series:
         """Return the value of each search, where some of its rows have none."""

@@ -8,9 +8,9 @@ from clickassay.inputs.sources.mapping import Names
 from clickassay.inputs.staging.lakes import lake_rows
 from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.objects import fetched
-from clickassay.inputs.staging.sql import SqlText, selected
+from clickassay.inputs.staging.sql import InputSql, selected
 
-Source = str | Path | SqlText | Made
+Source = str | Path | InputSql | Made
 """A file, folder, glob or address of an object store; SQL; or what was made of one of them."""
 
 
@@ -31,7 +31,7 @@ def staged(what: str, source: Source, names: Names, progress: Progress = silent)
     """
     if isinstance(source, Made):
         return source
-    if isinstance(source, SqlText):
+    if isinstance(source, InputSql):
         return selected(what, source, progress)
     if is_uri(str(source)) and not Path(source).exists():
         return fetched(what, str(source), names, progress)

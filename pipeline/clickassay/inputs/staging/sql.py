@@ -7,6 +7,7 @@ import glob
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -18,17 +19,20 @@ from clickassay.core.files.output import is_disk_full
 from clickassay.core.files.scratch import scratch_file
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.words import first_line
-from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin, file_fingerprint
+from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin, file_fingerprint, refusing_changes
 from clickassay.inputs.staging.made import Made
 
 _SELECTED = "clickassay_selected"
+
+QUIET = "SET enable_progress_bar = false"
+"""DuckDB draws its own bar on stdout, where results are printed."""
 
 SQL = "sql"
 """Kind of digest: of a text of SQL, and of the files that it reads."""
 
 
 @dataclass(frozen=True)
-class SqlText:
+class InputSql:
     """SQL that selects an input.
 
     Attributes
@@ -66,7 +70,7 @@ class SqlText:
         return str(self.file) if self.file is not None else "the given SQL"
 
 
-def selected(what: str, sql: SqlText, progress: Progress = silent) -> Made:
+def selected(what: str, sql: InputSql, progress: Progress = silent) -> Made:
     """Write the rows of SQL as Parquet.
 
     Parameters
@@ -83,20 +87,16 @@ def selected(what: str, sql: SqlText, progress: Progress = silent) -> Made:
     file = scratch_file(sql, f"{what}.parquet")
     with _connection(what, sql, file.parent) as connection:
         paths = _checked(what, sql, connection)
-        before = _fingerprint(what, sql, paths)
+        known = _fingerprints(what, sql, paths)
         _confine(connection, [file.parent, *{_fixed_part(path) for path in paths}])
-        try:
+        with refusing_changes({what: known}), _failures(what, sql):
             # a view and no relation, which ends at a comment after a semicolon
             connection.execute(f"CREATE TEMPORARY VIEW {_SELECTED} AS {sql.text}")
             connection.table(_SELECTED).write_parquet(str(file), compression="uncompressed")
-        except duckdb.Error as error:
-            raise _failed(what, sql, error) from error
-    if _fingerprint(what, sql, paths).digest != before.digest:
-        raise InputError(f"{what}: a file of {sql} was changed while it was read; run again")
-    return Made(file, {file: Origin((before,))})
+    return Made(file, {file: Origin((_identity(what, sql, known),))})
 
 
-def _connection(what: str, sql: SqlText, folder: Path) -> duckdb.DuckDBPyConnection:
+def _connection(what: str, sql: InputSql, folder: Path) -> duckdb.DuckDBPyConnection:
     config: dict[str, Any] = {
         "temp_directory": str(folder / "spilled"),
         "memory_limit": "2GB",
@@ -105,11 +105,14 @@ def _connection(what: str, sql: SqlText, folder: Path) -> duckdb.DuckDBPyConnect
         "autoload_known_extensions": False,
     }
     if sql.database is None:
-        return duckdb.connect(config=config)
+        connection = duckdb.connect(config=config)
+        connection.execute(QUIET)
+        return connection
     if not sql.database.is_file():
         raise InputError(f"{what}: there is no database {sql.database}; give --database FILE.duckdb")
     try:
-        return duckdb.connect(str(sql.database), read_only=True, config=config)
+        connection = duckdb.connect(str(sql.database), read_only=True, config=config)
+        connection.execute(QUIET)
     except duckdb.Error as error:
         if "lock" in str(error):
             raise InputError(
@@ -117,11 +120,12 @@ def _connection(what: str, sql: SqlText, folder: Path) -> duckdb.DuckDBPyConnect
                 "copy of the file"
             ) from error
         raise InputError(f"{what}: cannot open {sql.database}: {first_line(error)}") from error
+    return connection
 
 
-def _checked(what: str, sql: SqlText, connection: duckdb.DuckDBPyConnection) -> list[str]:
+def _checked(what: str, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the paths that the SQL names, if it is one SELECT."""
-    try:
+    with _failures(what, sql):
         kinds = [statement.type for statement in connection.extract_statements(sql.text)]
         if kinds != [duckdb.StatementType.SELECT]:
             raise InputError(
@@ -129,8 +133,6 @@ def _checked(what: str, sql: SqlText, connection: duckdb.DuckDBPyConnection) -> 
                 "(a FROM may begin it)"
             )
         row = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql.text]).fetchone()
-    except duckdb.Error as error:
-        raise _failed(what, sql, error) from error
     tree = json.loads(row[0]) if row else {}
     return list(dict.fromkeys(path for path in _paths(tree) if glob.glob(path, recursive=True)))  # noqa: PTH207
 
@@ -180,23 +182,36 @@ def _confine(connection: duckdb.DuckDBPyConnection, folders: list[Path]) -> None
     connection.execute("SET lock_configuration = true")
 
 
-def _fingerprint(what: str, sql: SqlText, paths: list[str]) -> FileFingerprint:
-    """Return the identity of the text, and of the files that it reads."""
+def _fingerprints(what: str, sql: InputSql, paths: list[str]) -> list[FileFingerprint]:
+    """Return the identity of each file that the SQL reads, the database among them."""
     found = [Path(one) for path in paths for one in glob.glob(path, recursive=True)]  # noqa: PTH207
     files = sorted({file for file in found if file.is_file()})
     if sql.database is not None:
         beside = sql.database.with_name(f"{sql.database.name}.wal")
         files += [file for file in (sql.database, beside) if file.exists()]
     try:
-        known = [file_fingerprint(file) for file in files]
+        return [file_fingerprint(file) for file in files]
     except OSError as error:
         raise InputError(f"{what}: cannot read a file of {sql}: {first_line(error)}") from error
+
+
+def _identity(what: str, sql: InputSql, known: list[FileFingerprint]) -> FileFingerprint:
+    """Return the identity of the text and of the files that it reads."""
     whole = hashlib.sha256("\n".join([sql.text, *(one.digest for one in known)]).encode()).hexdigest()
     name = sql.file.name if sql.file is not None else f"{what}.sql"
     return FileFingerprint(name, f"{SQL}:{whole}", sum(one.bytes for one in known), f"{SQL}:{whole}")
 
 
-def _failed(what: str, sql: SqlText, error: duckdb.Error) -> InputError:
+@contextmanager
+def _failures(what: str, sql: InputSql) -> Iterator[None]:
+    """Turn an error of DuckDB into one line with the remedy."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise _failed(what, sql, error) from error
+
+
+def _failed(what: str, sql: InputSql, error: duckdb.Error) -> InputError:
     text = first_line(error)
     if isinstance(error, duckdb.PermissionException) or "disabled by configuration" in text:
         remedy = "SQL reads files that it names as plain text, and no address of a network"

@@ -14,6 +14,7 @@ from clickassay.correlation.conventions import audit_tables, lists_of, scale_of,
 from clickassay.findings.arrays import GradedSample, configurations_of, graded_sample
 from clickassay.findings.run import Run, open_run
 from clickassay.health.overlap import Side, names_apart
+from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.tables import WholeInput, read_input
 from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.judgments.prepare import Judgments, prepare_judgments
@@ -126,7 +127,8 @@ class _GradedLists:
     def of_judgments(cls, run: Run, graded: GradedSample, path: str) -> "_GradedLists":
         key, settings = graded.sample.key, run.settings
         lists = configurations_of(run, key).select("market", "query", "results")
-        given = WholeInput.of(read_input("judgments", path, JUDGMENTS))
+        names = names_of("judgments", settings.column)  # of the run: its judgments have these names
+        given = WholeInput.of(read_input("judgments", path, JUDGMENTS, names=names))
         queries = lists.select("market", "query").unique()
         judgments = prepare_judgments(given.rows, queries, settings, by_market=given.by_market)
         own, on = judgments.grades.filter(pl.col("judge") == key.judge), judgments.query_key

@@ -15,6 +15,7 @@ from clickassay.core.text.words import count, plural
 from clickassay.health.overlap import Side, names_apart, rank_findings
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.normalise import normalise_query, normalise_url
+from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.text.trec import ranked, read_run
 from clickassay.inputs.types.columns import JUDGMENTS, Wanted
@@ -257,7 +258,8 @@ def read_judgments(
     ActiveError
         If the sheet has another document at the number of a row: the row is of another sheet.
     """
-    table = read_input("judgments", path, JUDGMENTS, keep_others=True)
+    names = names_of("judgments", settings.column)
+    table = read_input("judgments", path, JUDGMENTS, keep_others=True, names=names)
     rows = collected(table).drop_nulls("grade").with_columns(judge=pl.lit("all"), market=pl.lit("all"))
     if sheet is not None and "number" in rows.columns:
         rows = _with_texts_of_sheet(rows, sheet, path)

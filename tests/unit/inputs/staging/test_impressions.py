@@ -79,16 +79,17 @@ def listed(rows, first, counts):
     if any(len(one) > 1 for one in values):
         counts["rejected", "ambiguous search_id"] += len(rows)
         return None
-    if any(len(urls) > 1 for urls in at.values()):
-        counts["rejected", "another result at its position"] += len(rows)
-        return None
-    begin = first if page <= 1 else min(at)
+    disputed = {place for place, urls in at.items() if len(urls) > 1}
+    two = sum(row[5] in disputed for row in here)
+    at = {place: urls for place, urls in at.items() if place not in disputed}
+    begin = first if page <= 1 else min(row[5] for row in here)
     results = []
     while begin + len(results) in at:
         results += at[begin + len(results)]
     steps = {
         ("left out", "of another page of the search"): len(rows) - len(here),
-        ("repeated", "delivered again"): len(here) - len(at),
+        ("rejected", "another result at its position"): two,
+        ("repeated", "delivered again"): len(here) - two - len(at),
         ("left out", "below a position that is missing"): len(at) - len(results),
         ("kept", ""): len(results),
     }

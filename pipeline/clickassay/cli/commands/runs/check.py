@@ -45,7 +45,7 @@ class Rules:
 
 
 RUN_OR_LAST = Annotated[
-    Path | None, typer.Argument(metavar="[RUN]", help=f"A run folder. [default: the last run of {PROJECT}]")
+    Path | None, typer.Argument(metavar="RUN", help=f"A run folder. [default: the last run of {PROJECT}]")
 ]
 
 LAST = "{last}"

@@ -26,13 +26,13 @@ MOST_FINDINGS = 5
 RunFolder = Annotated[
     Path | None,
     typer.Argument(
-        metavar="[RUN_A]",
+        metavar="RUN_A",
         help=f"The run before, or to compare with. [default: the last but one of {PROJECT}]",
     ),
 ]
 OtherFolder = Annotated[
     Path | None,
-    typer.Argument(metavar="[RUN_B]", help=f"The run now. [default: the last run of {PROJECT}]"),
+    typer.Argument(metavar="RUN_B", help=f"The run now. [default: the last run of {PROJECT}]"),
 ]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Queries that are shown; files have them all."""
 
-SCALE = settings_of("max_grade", "scale", "conflicts", "seed", relevant_grade=1, success_grade=0)
+SCALE = settings_of("max_grade", "scale", "conflicts", "column", "seed", relevant_grade=1, success_grade=0)
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,9 @@ def estimate(
     judgments: Annotated[
         Path, typer.Option(help="Rows query, url, grade: the sheet of the plan, filled in.")
     ],
-    settings: Annotated[Settings, settings_of("scale", "conflicts", relevant_grade=1, success_grade=0)],
+    settings: Annotated[
+        Settings, settings_of("scale", "conflicts", "column", relevant_grade=1, success_grade=0)
+    ],
     json: JSON = False,
 ) -> None:
     """Estimate how good a ranking is, or which of two is better, from the labels of a plan.
