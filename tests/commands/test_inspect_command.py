@@ -329,7 +329,9 @@ def test_a_guess_is_no_table_of_clicks_where_a_column_says_whether_a_result_was_
     file.write_text("request_id,ts,uid,q,rank,product_id,clicked\n1,2026-01-01,u,a,0,p,1\n")
     ended = tiny.inside("inspect", file)
     assert "It may be a table of searches, with a row for each result shown. Try:" in ended.out
-    assert "It may be" not in ended.out
+    assert "table of clicks" not in ended.out
+    pasted = tiny.inside(*ended.out.splitlines()[-1].split()[1:], "--depth", "1")
+    assert "1 session of 1 distinct query" in pasted.out or "1 sessions of 1 distinct queries" in pasted.out
 
 
 def test_an_unknown_table_shows_its_columns_for_programs_too(tmp_path):
@@ -337,3 +339,32 @@ def test_an_unknown_table_shows_its_columns_for_programs_too(tmp_path):
     (told,) = json.loads(tiny.inside("inspect", tmp_path / "t.parquet", "--json").out)
     assert (told["layout"], told["columns"]) == ("unknown", {"a": "Int64", "b": "String"})
     assert "searches: search_id" in tiny.inside("inspect", tmp_path / "t.parquet").out
+
+
+def test_what_cannot_be_opened_is_a_problem_beside_what_can(tmp_path):
+    log = tiny.write_log(tmp_path)
+    pl.DataFrame({"query": ["a"], "label": [1]}).write_parquet(log.judgments)
+    ended = tiny.inside("inspect", *log.options()[1:7], "--depth", "3")
+    assert ended.code == 1
+    assert "sessions of" in ended.out
+    assert "Problem: judgments: columns url, grade are missing" in ended.out
+
+
+def test_days_of_an_unknown_table_are_shown_once(tmp_path):
+    for day in range(22):
+        (tmp_path / "log" / f"{day:02d}").mkdir(parents=True)
+        pl.DataFrame({"a": [day]}).write_parquet(tmp_path / "log" / f"{day:02d}" / "part.parquet")
+    said = tiny.inside("inspect", tmp_path / "log").out
+    assert said.count("Columns: a Int64") == 1
+    assert "The same columns have 21 more files." in said
+
+
+def test_a_table_of_days_compressed_by_zstd_is_inspected_as_one(tmp_path):
+    pytest.importorskip("zstandard")
+    import zstandard
+
+    for number, rows in enumerate((tiny.searches().head(9), tiny.searches().slice(9))):
+        text = rows.with_columns(pl.col("timestamp").dt.epoch("ms")).write_ndjson()
+        (tmp_path / f"s-{number}.jsonl.zst").write_bytes(zstandard.compress(text.encode()))
+    said = tiny.said_by("inspect", tmp_path)
+    assert f"{tiny.searches().height} searches of" in said

@@ -163,9 +163,9 @@ def inspect_log(
     Raises
     ------
     InputError
-        If a file is missing, cannot be read or lacks a column.
+        If no table can be opened; of others that can, why one cannot is a problem.
     """
-    given, tables = _opened(paths, settings, progress)
+    given, tables, broken = _opened(paths, settings, progress)
     command = run_of(paths, settings, has_clicks="clicks" in tables)
     progress(Event("reading the tables"))
     with files_named(*given.values()):
@@ -176,29 +176,35 @@ def inspect_log(
     if searches is None or clicks is None or not count:
         judgments = tables.get("judgments") if count else None
         problems = _judgment_problems(judgments, settings) if judgments is not None else ()
-        return Inspection(facts, command, log, problems=problems)
+        return Inspection(facts, command, log, problems=(*broken, *problems))
     counted = _counted(checked_log(searches, clicks), tables.get("judgments"), settings, progress)
-    return replace(counted, tables=facts, command=command, log=log)
+    problems = (*broken, *counted.problems)
+    return replace(counted, tables=facts, command=command, log=log, problems=problems)
 
 
 def _opened(
     paths: Mapping[str, Source], settings: Settings, progress: Progress
-) -> tuple[dict[str, Input], dict[str, Input]]:
-    """Return the tables as they were given, and as a run reads them: searches and clicks of impressions."""
-    paths = {
-        what: staged(what, source, names_of(what, settings.column), progress)
-        for what, source in paths.items()
-    }
-    shown = impressions(paths["searches"], settings, progress) if "searches" in paths else None
-    given = {
-        name: opened(name, path, settings, progress)
-        for name, path in paths.items()
-        if name != "searches" or shown is None
-    }
-    if shown is None:
-        return given, given
-    made = made_halves(shown, progress=progress)
-    return {"searches": shown, **given}, {**made, **given}
+) -> tuple[dict[str, Input], dict[str, Input], list[str]]:
+    """Return tables as given, as a run reads them, and why others cannot be opened.
+
+    A run reads impressions as searches and clicks.
+    """
+    given: dict[str, Input] = {}
+    tables: dict[str, Input] = {}
+    faults: list[InputError] = []
+    for name, source in paths.items():
+        try:
+            path = staged(name, source, names_of(name, settings.column), progress)
+            shown = impressions(path, settings, progress) if name == "searches" else None
+            given[name] = opened(name, path, settings, progress) if shown is None else shown
+            made = {name: given[name]} if shown is None else made_halves(shown, progress=progress)
+        except InputError as error:
+            faults.append(error)
+        else:
+            tables |= made
+    if faults and not given:
+        raise faults[0]
+    return given, tables, [str(error) for error in faults]
 
 
 def _judgment_problems(judgments: Input, settings: Settings) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import GRADE_SETTINGS, MACHINE_SETTINGS, settings_of
 from clickassay.core.errors import InputError
 from clickassay.core.settings import PROJECT, Settings
-from clickassay.core.text.words import capital, utc_text
+from clickassay.core.text.words import capital, plural, utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -226,10 +226,21 @@ def _show_files(seen: "list[_Seen]", *, json: bool) -> None:
     if json:
         write_json([one.plain() for one in seen])
     else:
-        for one in seen:
+        for one, alike in _alike(seen):
             one.show()
+            if alike:
+                say(f"  The same columns have {plural(alike, 'more file')}.")
     if any(one.problem for one in seen) or all(one.found.layout.name == "unknown" for one in seen):
         raise typer.Exit(ExitCode.FINDING)
+
+
+def _alike(seen: "list[_Seen]") -> "list[tuple[_Seen, int]]":
+    """Return files, tables of the same unknown columns once, and how many more there are of each."""
+    counted: dict[object, list[_Seen]] = {}
+    for one in seen:
+        key = one.file if one.columns is None else tuple(one.columns.items())
+        counted.setdefault(key, []).append(one)
+    return [(some[0], len(some) - 1) for some in counted.values()]
 
 
 def _looked_at(files: list[Path], *, quick: bool, quiet: bool) -> list[_Seen]:
