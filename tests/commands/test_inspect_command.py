@@ -326,7 +326,7 @@ def test_a_table_of_other_names_is_guessed_with_a_command_that_works(tmp_path):
 
 def test_a_guess_is_no_table_of_clicks_where_a_column_says_whether_a_result_was_clicked(tmp_path):
     file = tmp_path / "shown.csv"
-    file.write_text("request_id,ts,uid,q,rank,product_id,clicked\n1,2026-01-01,u,a,0,p,1\n")
+    file.write_text("request_id,ts,uid,q,rank,product_id,clicked\n1,2026-01-01 10:00:00,u,a,0,p,1\n")
     ended = tiny.inside("inspect", file)
     assert "It may be a table of searches, with a row for each result shown. Try:" in ended.out
     assert "table of clicks" not in ended.out

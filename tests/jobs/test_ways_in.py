@@ -1,11 +1,14 @@
 """The same rows by any way in give the same bytes: files, impressions, SQL, a bucket, a table of a lake."""
 
 import contextlib
+import subprocess
+import sys
 
 import duckdb
 import polars as pl
 import pytest
 
+from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.settings import Settings, load_settings
 from clickassay.inputs.staging.sql import InputSql
 from clickassay.jobs.patterns import make_patterns
@@ -135,4 +138,41 @@ def test_a_store_takes_files_of_impressions_once_and_counts_their_rows(log, tmp_
 
 def test_nothing_is_left_of_what_was_made_on_the_way(log, tmp_path):
     make_patterns(*by_impressions(log, tmp_path)[:2], tmp_path / "made", Settings())
+    assert {place.name for place in tmp_path.iterdir()} == {"shown.parquet", "made"}
+
+
+def test_a_remote_spark_refuses_what_is_made_here_in_one_line(log, tmp_path):
+    for more in ({"shape": "impressions"}, {"spark_master": "spark://host:7077"}):
+        settings = load_settings(engine="spark", **more)
+        with pytest.raises(SettingsError, match="a remote Spark reads lists where they lie"):
+            make_patterns("s3a://bucket/x", InputSql("SELECT 1"), tmp_path / "made", settings)
+
+
+def test_a_database_that_another_process_writes_has_one_line(log, tmp_path):
+    database = tmp_path / "shop.duckdb"
+    code = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    writer = subprocess.Popen(
+        [sys.executable, "-c", code, database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert writer.stdout.readline() == "open\n"
+        sql = InputSql("FROM searches", database=database)
+        with pytest.raises(InputError, match=r"another process has .* open for writing; wait for it to end"):
+            make_patterns(sql, str(log / "clicks.parquet"), tmp_path / "made", Settings())
+    finally:
+        writer.communicate("")
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(log, tmp_path):
+    shown, _, _ = by_impressions(log, tmp_path)
+    code = (
+        "import os, sys; from clickassay.inputs.staging import impressions as i; "
+        "i._Halves._append = lambda *_: os.kill(os.getpid(), 9); "
+        "from clickassay.jobs.patterns import make_patterns; from clickassay.core.settings import Settings; "
+        "make_patterns(sys.argv[1], None, sys.argv[2], Settings())"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, shown, tmp_path / "made"], check=False)
+    assert ended.returncode == -9
+    assert list(tmp_path.glob(".scratch.*"))
+    make_patterns(shown, None, tmp_path / "made", Settings())
     assert {place.name for place in tmp_path.iterdir()} == {"shown.parquet", "made"}

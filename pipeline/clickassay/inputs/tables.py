@@ -28,11 +28,11 @@ from clickassay.inputs.sources.fingerprint import (
 )
 from clickassay.inputs.sources.mapping import OUR_NAMES, Names, advice
 from clickassay.inputs.sources.parts import Part, parts_of
-from clickassay.inputs.sources.unread import first_unread
+from clickassay.inputs.sources.unread import Unread, first_unread
 from clickassay.inputs.sources.values import check_values, times_by_zone
 from clickassay.inputs.sources.walk import Found, find_files
 from clickassay.inputs.types.canonical import ABSENT, EXPECTED, UTC, converted
-from clickassay.inputs.types.columns import Wanted
+from clickassay.inputs.types.columns import CANONICAL, Wanted
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,11 @@ class Input:
         if file in self.origins:
             return tuple(one.read_as(self.names) for one in self.origins[file].files)
         return (self.file_fingerprint(file),)
+
+    def unread(self, wanted: Sequence[Wanted]) -> Iterator[Unread]:
+        """Yield the first value of each column of text files that cannot be read."""
+        parts = [(part.files, part.format, part.schema, part.frame) for part in self.parts]
+        return first_unread(wanted, parts, self.time_zone)
 
     @property
     def made_of(self) -> Counter[tuple[str, str]]:
@@ -348,8 +353,7 @@ def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRo
     for table in tables:
         if not text.startswith(f"{table.what}:"):
             continue
-        parts = [(part.files, part.format, part.schema, part.frame) for part in table.parts]
-        for unread in first_unread(table.what, parts, table.time_zone):
+        for unread in table.unread(CANONICAL.get(table.what, ())):
             text = text.replace(f"with null {unread.column}", f"with {unread.column} that cannot be read")
             text = f"{text} {sentence(str(unread))}"
     return RejectedRowsError(text)

@@ -20,6 +20,7 @@ from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging.impressions import halves_of, look_like_impressions
 from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.sources import Source, staged
+from clickassay.inputs.staging.sql import InputSql
 from clickassay.inputs.tables import Input, WholeInput, read_input
 from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, Wanted
 from clickassay.judgments.alike import groups_of_queries
@@ -143,6 +144,7 @@ def open_log(
 def _halves(
     searches: Source, clicks: Source | None, settings: Settings, *, by_file: bool, progress: Progress
 ) -> tuple[LocalHalf | str, LocalHalf | str]:
+    _refuse_made_for_remote(settings, searches, clicks)
     if not _is_remote(searches, settings):
         searches = staged("searches", searches, names_of("searches", settings.column), progress)
     table = None if _is_remote(searches, settings) else impressions(searches, settings)
@@ -192,6 +194,21 @@ def _has_impressions(searches: str | Path | Made, names: Names, shape: str) -> b
     file = found.files[0]
     schema = schema_of("searches", file, format_of(file) or format_by_content("searches", file))
     return look_like_impressions({*names, *schema} - set(names.values()))
+
+
+def _refuse_made_for_remote(settings: Settings, searches: Source, clicks: Source | None) -> None:
+    """Refuse inputs that are made on this machine, where a remote Spark does not reach."""
+    master = settings.spark_remote or settings.spark_master or "local"
+    if settings.engine != "spark":
+        return
+    is_far = _is_remote(searches, settings) or not master.startswith("local")
+    if (settings.shape == "impressions" and is_far) or (
+        not master.startswith("local") and any(isinstance(one, InputSql) for one in (searches, clicks))
+    ):
+        raise SettingsError(
+            "a remote Spark reads lists where they lie: a row for each result shown and SQL are made on this "
+            "machine; use another engine, or write searches and clicks as Parquet where Spark reads them"
+        )
 
 
 def _is_remote(place: Source, settings: Settings) -> bool:

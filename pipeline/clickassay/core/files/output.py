@@ -55,7 +55,11 @@ def new_folder(place: Path) -> Iterator[Path]:
 @contextmanager
 def _new_or_replaced(place: Path, check: Callable[[], None]) -> Iterator[Path]:
     check()
-    with writing_to(place), _parents(place) as parent, _work_folder(place, parent) as work:
+    with (
+        writing_to(place),
+        _parents(place) as parent,
+        work_folder(parent, f".{place.name[:_MAX_PREFIX]}.") as work,
+    ):
         yield work
         check()  # once more: the work took its time
         (work / _LOCK).unlink(missing_ok=True)
@@ -72,10 +76,18 @@ def new_folder_in(parent: Path, prefix: str) -> Path:
 
 
 @contextmanager
-def _work_folder(place: Path, parent: Path) -> Iterator[Path]:
-    """Yield a folder to work in, beside `place`: locked while it is used, and removed at the end."""
+def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """Yield a folder to work in: locked while it is used, removed at the end or by the next that is made.
+
+    Parameters
+    ----------
+    parent
+        Where it is made.
+    prefix
+        What its name begins with; it begins with a dot itself.
+    """
     _sweep(parent)
-    work, lock = _locked_folder(parent, f".{place.name[:_MAX_PREFIX]}.")
+    work, lock = _locked_folder(parent, prefix)
     try:
         yield work
     finally:
@@ -283,7 +295,11 @@ def published_file(place: Path, *, force: bool = False, ours: str | None = None)
         If something is there already (or is not ours), or the disk is full or may not be written.
     """
     check_free_file(place, force=force, ours=ours)
-    with writing_to(place), _parents(place) as parent, _work_folder(place, parent) as work:
+    with (
+        writing_to(place),
+        _parents(place) as parent,
+        work_folder(parent, f".{place.name[:_MAX_PREFIX]}.") as work,
+    ):
         yield work / place.name
         check_free_file(place, force=force, ours=ours)  # once more: the work took its time
         (work / place.name).replace(place)

@@ -13,7 +13,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from clickassay.core.errors import ClickassayError
+from clickassay.core.errors import ClickassayError, OutputError
+from clickassay.core.files.output import is_disk_full, work_folder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,12 +36,15 @@ class Scratch:
         self._folders = 1
         self._sources: dict[str, str] = {}
 
+    @property
+    def parent(self) -> Path:
+        """Where the folder is made."""
+        return Path(tempfile.gettempdir()) if self._near is None else _existing(self._near)
+
     def new(self, source: object) -> Path:
         """Return a new folder for what is made of a source, which messages name in its place."""
         if self._folder is None:
-            near = None if self._near is None else _existing(self._near)
-            work = tempfile.TemporaryDirectory(prefix=".clickassay-", dir=near, ignore_cleanup_errors=True)
-            self._folder = Path(self._made.enter_context(work))
+            self._folder = self._made.enter_context(work_folder(self.parent, ".scratch."))
         place = self._folder / str(self._folders)
         self._folders += 1
         place.mkdir()
@@ -85,6 +89,12 @@ def scratch(near: Path | str | None = None) -> Iterator[Scratch]:
     except ClickassayError as error:
         error.args = tuple(own.with_sources(str(one)) for one in error.args)
         raise
+    except Exception as error:
+        if not is_disk_full(error):
+            raise
+        raise OutputError(
+            f"disk full in {own.parent}, where inputs are made first; free space, or choose another --out"
+        ) from error
     finally:
         _CURRENT.reset(token)
         own.close()

@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.text.words import visible
 from clickassay.inputs.types.canonical import UTC, Kind, converted
-from clickassay.inputs.types.columns import CANONICAL
+from clickassay.inputs.types.columns import Wanted
 
 _WRITE: Mapping[Kind, str] = {
     "time": "write times as 2026-10-03 14:05:00, with a zone or in UTC, or as milliseconds since 1970",
@@ -31,20 +31,22 @@ class Unread:
 
 
 def first_unread(
-    what: str, parts: Sequence[tuple[Sequence[Path], str, pl.Schema, pl.LazyFrame]], time_zone: str = UTC
+    wanted: Sequence[Wanted],
+    parts: Sequence[tuple[Sequence[Path], str, pl.Schema, pl.LazyFrame]],
+    time_zone: str = UTC,
 ) -> Iterator[Unread]:
     """Yield the first value of each column that cannot be read.
 
     Parameters
     ----------
-    what
-        Name of the table.
+    wanted
+        Columns of the table.
     parts
         Files, format, schema and rows as written, of files that are alike.
     time_zone
         Zone of the times that have none.
     """
-    for want in CANONICAL.get(what, ()):
+    for want in wanted:
         for files, format_, schema, frame in parts:
             is_text = schema.get(want.name) == pl.String and format_ != "parquet"
             value = (

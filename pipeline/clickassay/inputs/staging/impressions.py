@@ -21,11 +21,11 @@ from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.inputs.sources.fingerprint import Origin
 from clickassay.inputs.sources.unread import unread_value
-from clickassay.inputs.staging.lists import ShownRows, changes, lie_together, ordered
+from clickassay.inputs.staging.lists import NO_COPY, ShownRows, changes, lie_together, ordered
 from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.sql import QUIET
 from clickassay.inputs.tables import Input
-from clickassay.inputs.types.columns import SAYS_CLICKED
+from clickassay.inputs.types.columns import IMPRESSIONS, SAYS_CLICKED
 
 BATCH, _REACH = 1_000_000, 200_000
 _MOST_RESULTS = 100_000
@@ -65,6 +65,8 @@ def halves_of(table: Input, *, by_file: bool = False, progress: Progress = silen
         lies in several files that are not read together.
     """
     _check_flags(table)
+    for unread in table.unread(IMPRESSIONS):
+        progress(Event(f"searches: {unread}", note=True))
     folder = scratch_folder(table.files[0] if len(table.files) == 1 else table.found.root)
     first = _first_position(table)
     progress(Event("collecting the results of each search"))
@@ -215,7 +217,7 @@ class _Halves:
         searches, counted = shown.searches(self._first, has_pages=has_pages, shared=self._shared)
         self.counts.update(counted)
         self._append("searches", searches)
-        self._append("clicks", shown.clicks().to_arrow())
+        self._append("clicks", shown.clicks().to_arrow(compat_level=NO_COPY))
 
     def _append(self, what: str, table: pa.Table) -> None:
         if what not in self._writers:

@@ -14,6 +14,11 @@ OTHER_PAGE = "of another page of the search"
 TWO_RESULTS = "another result at its position"
 AMBIGUOUS = "ambiguous search_id"
 
+NO_COPY = pl.CompatLevel.newest()
+"""Texts go to Arrow as Polars holds them, as views."""
+
+_SOME = 10_000
+
 Bools = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
@@ -28,7 +33,8 @@ def changes(values: pl.Series) -> Bools:
 def lie_together(ids: pl.Series, starts: Bools) -> bool:
     """Return whether equal ids lie together, where their runs begin at `starts`."""
     runs = ids.filter(pl.Series(starts))
-    return len(runs) == runs.n_unique()
+    some = runs.head(_SOME)  # where ids come back, they mostly do so soon
+    return len(some) == some.n_unique() and len(runs) == runs.n_unique()
 
 
 def ordered(rows: pl.DataFrame, *, has_pages: bool) -> tuple[pl.DataFrame, Bools]:
@@ -121,8 +127,10 @@ class ShownRows:
         for name in shared:
             if self.rows[name].null_count():
                 found = found.with_columns(self._first_known(name))
-        table = found.to_arrow().append_column("results", self._lists(listed))
-        return (table if good.all() else table.filter(pa.array(good))), counts
+        if ambiguous.any():
+            found = found.filter(pl.Series(good))
+        table = found.to_arrow(compat_level=NO_COPY)
+        return table.append_column("results", self._lists(listed & of_good, good)), counts
 
     def _in_order(self, kept: Bools, first: int, *, has_pages: bool) -> Bools:
         """Return which rows have as many kept rows of their search before them as their position says."""
@@ -159,16 +167,16 @@ class ShownRows:
         series = pl.Series("timestamp", np.minimum.reduceat(times, self.at) if len(self.at) else times)
         return series.set(series == late, None)
 
-    def _lists(self, listed: Bools) -> pa.LargeListArray:
-        """Return the results of each search, of the rows that are listed."""
+    def _lists(self, listed: Bools, good: Bools) -> pa.LargeListArray:
+        """Return the results of each good search, of the rows that are listed."""
         urls = self.rows["url"]
         if listed.all():
             offsets = np.append(self.at, len(urls))
         else:
-            sizes = np.bincount(self.search[listed], minlength=len(self.at))
+            sizes = np.bincount(self.search[listed], minlength=len(self.at))[good]
             offsets = np.concatenate([[0], np.cumsum(sizes)])
             urls = urls.filter(pl.Series(listed))
-        texts = urls.to_arrow().cast(pa.large_string())
+        texts = urls.to_arrow(compat_level=NO_COPY)
         return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), texts)
 
     def clicks(self) -> pl.DataFrame:

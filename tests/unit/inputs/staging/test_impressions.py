@@ -241,3 +241,14 @@ def test_an_enriched_table_of_clicks_is_none_of_impressions():
     names = {"search_id", "user_id", "query", "timestamp", "url", "position"}
     assert (are_impressions(names), are_impressions(names | {"clicked"})) == (False, True)
     assert not are_impressions(names | {"clicked", "results"})
+
+
+def test_a_time_that_cannot_be_read_is_named(tmp_path):
+    file = tmp_path / "shown.csv"
+    file.write_text("search_id,user_id,query,timestamp,url,position,clicked\n1,u,q,yesterday,a,1,1\n")
+    told = []
+    with scratch():
+        open_log(file, None, Settings(), progress=told.append)
+    assert next(event.message for event in told if event.note).startswith(
+        "searches: timestamp “yesterday” of "
+    )
