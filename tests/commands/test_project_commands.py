@@ -1,6 +1,7 @@
 """A project file: what it says, what wins over it, and the commands that it makes short."""
 
 import json
+import shlex
 import tomllib
 from datetime import UTC, datetime
 
@@ -229,3 +230,29 @@ def test_settings_shows_no_secret(here, monkeypatch):
     monkeypatch.setenv("CLICKASSAY_ENGINE", "spark")
     monkeypatch.setenv("CLICKASSAY_SPARK_CONF", "spark.hadoop.fs.s3a.secret.key=HUSH")
     assert "HUSH" not in tiny.said_by("settings") + tiny.said_by("settings", "--json")
+
+
+def test_names_that_are_likely_are_proposed_whatever_the_shape(here):
+    shop(here)
+    line = tiny.refusal("run", "--searches", "shop/shown-0.parquet", "--judgments", "x", "--out", "y")
+    assert "columns search_id, user_id, query, timestamp, results are missing" in line
+    options = line.partition("Then add ")[2].split()
+    assert options[::2] == ["--column"] * 6
+    assert "searches.position=rank" in options
+
+
+def test_the_command_that_inspect_prints_for_guessed_columns_can_be_pasted(here):
+    shop(here)
+    scale = ("--max-grade", 2, "--relevant-grade", 2, "--depth", 3)
+    said = tiny.said_by("inspect", "shop", *scale).splitlines()
+    words = shlex.split(next(line for line in said if line.startswith("clickassay run ")))
+    assert words.count("--column") == 8
+    assert tiny.inside(*words[1:], *tiny.QUICK).code == 0
+    assert (here / "RUN" / "report.html").is_file()
+
+
+def test_labels_of_products_are_judgments(here):
+    shop(here)
+    said = tiny.inside("inspect", "shop/labels.csv").out
+    assert "clickassay import judgments shop/labels.csv" in said
+    tiny.said_by("import", "judgments", "shop/labels.csv", "--out", "judged")

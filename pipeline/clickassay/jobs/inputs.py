@@ -149,11 +149,12 @@ def _halves(
         searches = staged("searches", searches, names_of("searches", settings.column), progress)
     table = None if _is_remote(searches, settings) else impressions(searches, settings)
     if table is None:
+        shown = _half("searches", searches, settings, progress)
         if clicks is None:
             raise SettingsError(
                 f"clicks are missing: give --clicks; {searches} has one row for each search, which has none"
             )
-        return _half("searches", searches, settings, progress), _half("clicks", clicks, settings, progress)
+        return shown, _half("clicks", clicks, settings, progress)
     made = made_halves(table, by_file=by_file, progress=progress)
     if clicks is not None:
         return made["searches"], _half("clicks", clicks, settings, progress)

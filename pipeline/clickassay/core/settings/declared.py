@@ -113,7 +113,14 @@ def options_of(settings: Settings) -> str:
     given = settings.model_dump(exclude_unset=True)
     if "scale" in given:
         given.pop("max_grade", None)  # follows from it
-    return " ".join(_option(name, value) for name, value in given.items())
+    return " ".join(option for name, value in given.items() for option in _options(name, value))
+
+
+def _options(name: str, value: object) -> list[str]:
+    """Return a setting as an option, or as several where it is repeated for each of its values."""
+    if isinstance(value, tuple) and name not in LISTS:
+        return [_option(name, one) for one in value]
+    return [_option(name, value)]
 
 
 def _option(name: str, value: object) -> str:

@@ -194,7 +194,8 @@ def _leaf(path: str, dtype: pl.DataType) -> str:
 
 def advice(what: str, missing: Sequence[str], schema: pl.Schema) -> str:
     """Return what to add to a command so that missing columns are found; '' where nothing is likely."""
-    found = likely_columns(what, missing, schema)
+    table = likely_table(schema) if what == "searches" else None
+    found = table.names if table and table.is_impressions else likely_columns(what, missing, schema)
     options = " ".join(f"--column {what}.{name}={path}" for name, path in found.items())
     return f"; are these meant? Then add {options}" if found else ""
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 REPEATED = "delivered again"
-GAP = "below a position that is missing"
+GAP = "below a missing position"
 OTHER_PAGE = "of another page of the search"
 TWO_RESULTS = "another result at its position"
 AMBIGUOUS = "ambiguous search_id"

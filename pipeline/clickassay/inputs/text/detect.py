@@ -27,6 +27,7 @@ _PARQUET, _XML = b"PAR1", "<"
 _FORMS = {",": "csv", "\t": "tsv"}
 _UBI_FORMS = ("parquet", "csv", "json", "document")
 _NOT_OF_QUERIES = {
+    *("label", "product", "item", "sku", "asin"),
     *("url", "doc", "document", "docid", "passage", "grade", "rating", "judgment", "judgement", "relevance"),
     *(
         "score",

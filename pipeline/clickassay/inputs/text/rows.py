@@ -19,7 +19,8 @@ Numbered = Iterable[tuple[int, str]]
 
 QUERY_IDS = ("query_id", "qid", "topic")
 QUERY = ("query", "query_text", *QUERY_IDS)
-DOCUMENT = ("doc", "doc_id", "docno", "docid", "document", "document_id", "corpus_id", "url")
+DOCUMENT = ("doc", "doc_id", "docno", "docid", "document", "document_id", "corpus_id", "url",
+            "product_id", "item_id", "sku", "asin")  # fmt: skip
 GRADE = ("grade", "rating", "relevance", "rel", "label")
 SCORE, RANK = ("score", "sim"), ("rank", "position")
 """Names of columns that are recognised, ours first."""

@@ -90,7 +90,7 @@ def listed(rows, first, counts):
         ("left out", "of another page of the search"): len(rows) - len(here),
         ("rejected", "another result at its position"): two,
         ("repeated", "delivered again"): len(here) - two - len(at),
-        ("left out", "below a position that is missing"): len(at) - len(results),
+        ("left out", "below a missing position"): len(at) - len(results),
         ("kept", ""): len(results),
     }
     counts.update({step: rows for step, rows in steps.items() if rows})

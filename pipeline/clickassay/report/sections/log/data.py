@@ -22,7 +22,7 @@ STEPS = (
 )  # fmt: skip
 """Steps of the funnel in the order in which rows meet them; unknown ones follow."""
 
-SOURCES = ("searches", "clicks", "sessions", "judgments")
+SOURCES = ("impressions", "searches", "clicks", "sessions", "judgments")
 WHOLE = ("read", "formed")
 """Steps that count all rows, before any is left out."""
 
