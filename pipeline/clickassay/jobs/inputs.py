@@ -151,8 +151,9 @@ def _halves(
     if table is None:
         shown = _half("searches", searches, settings, progress)
         if clicks is None:
+            place = searches.path if isinstance(searches, Made) else searches
             raise SettingsError(
-                f"clicks are missing: give --clicks; {searches} has one row for each search, which has none"
+                f"clicks are missing: give --clicks; {place} has one row for each search, which has none"
             )
         return shown, _half("clicks", clicks, settings, progress)
     made = made_halves(table, by_file=by_file, progress=progress)

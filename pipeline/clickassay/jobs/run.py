@@ -9,7 +9,7 @@ import numpy as np
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
-from clickassay.core.errors import PatternError
+from clickassay.core.errors import PatternError, SettingsError
 from clickassay.core.files.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.files.tables import write_database, write_table, writing_tables
@@ -147,13 +147,34 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
 ) -> RunSummary:
     """Turn logs and judgments into a run folder; return its summary."""
     check_apart(out, searches, clicks, judgments, queries)
-    _check_names(settings)
-    inputs = with_judgments(
-        open_log(searches, clicks, settings, progress=progress), judgments, queries, settings, progress
-    )
+    inputs = open_inputs(searches, clicks, judgments, queries, settings, progress)
     with published_folder(out, force=force) as folder:
         made = run(inputs, settings, work=folder, progress=progress)
         return save(made, folder, command=command, progress=progress)
+
+
+def open_inputs(
+    searches: Source,
+    clicks: Source | None,
+    judgments: Source | None,
+    queries: Source | None,
+    settings: Settings,
+    progress: Progress = silent,
+) -> Inputs:
+    """Open all inputs of a run; misspelt names in settings are refused before anything slow is done.
+
+    Raises
+    ------
+    SettingsError
+        If there are no judgments, or a metric, click model or check is unknown.
+    InputError
+        If an input cannot be read.
+    """
+    _check_names(settings)
+    if judgments is None:
+        raise SettingsError("a run needs judgments: name their file, or give them as a frame")
+    log = open_log(searches, clicks, settings, progress=progress)
+    return with_judgments(log, judgments, queries, settings, progress)
 
 
 def run(
@@ -188,12 +209,8 @@ def save(found: FoundRun, folder: Path, *, command: str = "", progress: Progress
     """Write a run into an empty folder: its tables, its record and its report; return its summary."""
     made = replace(found.run, info={**found.run.info, "command": command})
     progress(Event("writing tables"))
-    with writing_tables():
-        for contract in RUN_TABLES:
-            write_table(made.tables[contract.name], folder / f"{contract.name}.parquet")
-        write_database([table.name for table in RUN_TABLES], folder, folder / DATABASE)
-        write_json(folder / SETTINGS_FILE, made.info)
-        write_json(folder / HEALTH_FILE, made.tables["health"].to_dicts())
+    write_tables(made, folder)
+    write_json(folder / HEALTH_FILE, made.tables["health"].to_dicts())
     progress(Event("drawing the report"))
     from clickassay.report.build import summary_content, write_report  # noqa: PLC0415 - charts take a second
     from clickassay.report.charts.artist import artist  # noqa: PLC0415 - as above
@@ -201,6 +218,15 @@ def save(found: FoundRun, folder: Path, *, command: str = "", progress: Progress
     report = write_report(made, found.findings, folder)
     content, well = summary_content(report), well_text(made.tables["health"])
     return RunSummary(content, found.undecided, found.findings.health, well, artist().failure)
+
+
+def write_tables(made: Run, folder: Path) -> None:
+    """Write the tables of a run, each by itself and all in a database, and its record."""
+    with writing_tables():
+        for contract in RUN_TABLES:
+            write_table(made.tables[contract.name], folder / f"{contract.name}.parquet")
+        write_database([table.name for table in RUN_TABLES], folder, folder / DATABASE)
+        write_json(folder / SETTINGS_FILE, made.info)
 
 
 def _undecided(table: StagedTable, graded: Judgments, settings: Settings, frames: Frames) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 - ``sources``: which way an input comes in.
 - ``sql``, ``objects``, ``lakes``: SQL, object stores, tables of Delta Lake and Iceberg.
+- ``frames``: tables in memory.
 - ``made``: what was made, and of what.
-- ``impressions``: one row for each result shown, to searches and clicks.
+- ``impressions``, ``lists``: one row for each result shown, to searches and clicks.
 """

@@ -5,13 +5,14 @@ from pathlib import Path
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.paths import is_uri
 from clickassay.inputs.sources.mapping import Names
+from clickassay.inputs.staging.frames import Frame, framed
 from clickassay.inputs.staging.lakes import lake_rows
 from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.objects import fetched
 from clickassay.inputs.staging.sql import InputSql, selected
 
-Source = str | Path | InputSql | Made
-"""A file, folder, glob or address of an object store; SQL; or what was made of one of them."""
+Source = str | Path | InputSql | Frame | Made
+"""A file, folder, glob or address of an object store; SQL; a table in memory; or what was made of one."""
 
 
 def staged(what: str, source: Source, names: Names, progress: Progress = silent) -> str | Path | Made:
@@ -33,6 +34,8 @@ def staged(what: str, source: Source, names: Names, progress: Progress = silent)
         return source
     if isinstance(source, InputSql):
         return selected(what, source, progress)
+    if isinstance(source, Frame):
+        return framed(what, source, names)
     if is_uri(str(source)) and not Path(source).exists():
         return fetched(what, str(source), names, progress)
     return lake_rows(what, Path(source), names, progress) or source
