@@ -256,3 +256,19 @@ def test_labels_of_products_are_judgments(here):
     said = tiny.inside("inspect", "shop/labels.csv").out
     assert "clickassay import judgments shop/labels.csv" in said
     tiny.said_by("import", "judgments", "shop/labels.csv", "--out", "judged")
+
+
+def test_init_names_the_command_that_reads_a_file_of_another_tool(here):
+    (here / "other").mkdir()
+    event = {"action_name": "click", "query_id": "q", "event_attributes": {"object": {"object_id": "d"}}}
+    lines = [json.dumps({"query_id": "q", "user_query": "x"}), json.dumps(event)]
+    (here / "other" / "ubi_queries.ndjson").write_text("\n".join(lines) + "\n")
+    (here / "other" / "qrels.txt").write_text("q 0 d 1\nq 0 e 0\n")
+    (here / "other" / "NOTE.md").write_text("about it\n")
+    text = tiny.inside("init", "other", "--show").out
+    assert (
+        "# other/ubi_queries.ndjson: OpenSearch User Behavior Insights; first: clickassay import ubi" in text
+    )
+    assert "# other/qrels.txt: TREC qrels; first: clickassay import judgments other/qrels.txt" in text
+    assert "NOTE.md" not in text
+    assert "queries =" not in text

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,17 +10,20 @@ import polars as pl
 
 from clickassay.core.errors import ClickassayError, InputError
 from clickassay.core.settings import Settings
+from clickassay.core.text.words import visible
 from clickassay.inputs.files import format_by_content, format_of
 from clickassay.inputs.sources.mapping import likely_table, names_of
 from clickassay.inputs.sources.parts import schema_of
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging.impressions import look_like_impressions
 from clickassay.inputs.tables import collected
+from clickassay.inputs.text.detect import recognise
 from clickassay.inputs.types.canonical import has_no_zone
 from clickassay.inputs.types.columns import CANONICAL, are_impressions
 from clickassay.jobs.inputs import opened
 
 _DEFAULT_GRADE = 4
+_LONGEST = 300
 
 
 @dataclass(frozen=True)
@@ -92,10 +96,8 @@ def found_project(folder: Path) -> FoundProject:
     others: list[str] = []
     for path in _candidates(folder):
         table = _recognised(path)
-        if table is None and not Path(path).is_dir():
-            others.append(f"{path}: no table of a log")
-        elif table is None:
-            continue  # a folder of other things
+        if table is None:
+            others += _other(path)
         elif table.name in tables and not _fits_better(table, tables[table.name]):
             others.append(f"{path}: {table.name} too")
         else:
@@ -134,10 +136,11 @@ def _candidates(folder: Path) -> list[str]:
         raise InputError(f"cannot list {folder}: {error.strerror}") from error
     if any("=" in entry.name and entry.is_dir() for entry in entries):
         return [str(folder)]  # its folders are days or markets of one table
-    files = [entry for entry in entries if entry.is_file() and format_of(entry) is not None]
+    files = [entry for entry in entries if entry.is_file()]
     alike: dict[str, list[Path]] = {}
     for file in files:
-        alike.setdefault(re.sub(r"\d+", "*", file.name), []).append(file)
+        name = re.sub(r"\d+", "*", file.name) if format_of(file) is not None else file.name
+        alike.setdefault(name, []).append(file)
     found = [str(folder / name) if len(some) > 1 else str(some[0]) for name, some in alike.items()]
     folders = [str(entry) for entry in entries if entry.is_dir()]
     return found + folders
@@ -155,10 +158,23 @@ def _recognised(path: str) -> FoundTable | None:
         return FoundTable("searches", path, {}, schema, is_impressions=True)
     likely = likely_table(schema)
     if likely is not None:
-        more = {"is_impressions": likely.is_impressions}
-        return FoundTable(likely.name, path, likely.names, schema, **more)
+        shows = likely.is_impressions
+        return FoundTable(likely.name, path, likely.names, schema, is_impressions=shows)
+    if recognise(file).command:
+        return None  # an importer reads it
     is_attributes = "query" in names and len(names) > 1 and "quer" in Path(path).name.lower()
     return FoundTable("queries", path, {}, schema) if is_attributes else None
+
+
+def _other(path: str) -> list[str]:
+    """Return a line on a place that is no table: what reads it first; none on files of other things."""
+    with suppress(ClickassayError):
+        file = Path(path) if Path(path).is_file() else find_files("init", path).files[0]
+        seen = recognise(file)
+        if seen.command:
+            return [f"{path}: {seen.layout.what}; first: {seen.command}"]
+    is_table = format_of(Path(path)) is not None and not Path(path).is_dir()
+    return [f"{path}: no table of a log"] if is_table else []
 
 
 def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
@@ -179,7 +195,7 @@ def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
     ]
     lines += [_input(one, folder) for one in found.tables]
     lines += [f'# {name} = "…"  # needed: nothing that looks like it was found' for name in found.missing]
-    lines += [f"# {other}" for other in found.others]
+    lines += [f"# {visible(other, limit=_LONGEST)}" for other in found.others]
     for one in found.tables:
         if one.columns:
             lines += ["", f"[columns.{one.name}]  # ours = yours"]

@@ -69,7 +69,6 @@ def halves_of(table: Input, *, by_file: bool = False, progress: Progress = silen
         progress(Event(f"searches: {unread}", note=True))
     folder = scratch_folder(table.files[0] if len(table.files) == 1 else table.found.root)
     first = _first_position(table)
-    progress(Event("collecting the results of each search"))
     groups = [(file,) for file in table.files] if by_file else [table.files]
     origins: dict[str, dict[Path, Origin]] = {"searches": {}, "clicks": {}}
     for number, files in enumerate(groups, 1):
@@ -106,12 +105,12 @@ def _write(
     """Write searches and clicks of some files; return the rows by step and reason of the funnel."""
     rows = table.opened(files)
     halves = _Halves(table, folder, name, first)
-    if halves.collect(_batches(rows)):
+    if halves.collect(_batches(rows), progress):
         return halves.counts
     progress(Event("sorting the rows by search"))
     halves = _Halves(table, folder, name, first)
     place = _sorted(rows, folder)
-    halves.collect(_batches(scan_parquet(place)))
+    halves.collect(_batches(scan_parquet(place)), progress)
     place.unlink()
     return halves.counts
 
@@ -142,6 +141,8 @@ def _first_position(table: Input) -> int:
     if zeros or ones:
         return 0 if 2 * zeros > ones else 1
     least = table.frame.select(place.min()).collect(engine="streaming").item()
+    if least is None:
+        raise InputError(f"searches: the files hold no row with a position: {table.files[0]}")
     raise InputError(
         f"searches: positions in {table.files[0]} begin at {least}, and count from 1, or from 0; "
         "are they places of all pages? Then give the column page too"
@@ -149,7 +150,12 @@ def _first_position(table: Input) -> int:
 
 
 def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    return iter(rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"))
+    """Yield rows in batches; of none, an empty batch."""
+    batch = None
+    for batch in rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
+        yield batch
+    if batch is None:
+        yield rows.head(0).collect()
 
 
 def _sorted(rows: pl.LazyFrame, folder: Path) -> Path:
@@ -184,12 +190,14 @@ class _Halves:
         self._first = first
         self.counts: Rows = Counter()
 
-    def collect(self, batches: Iterator[pl.DataFrame]) -> bool:
+    def collect(self, batches: Iterator[pl.DataFrame], progress: Progress) -> bool:
         """Write the searches and clicks of rows; return whether the rows of each search were met together."""
         left: pl.DataFrame | None = None
         try:
             for batch in batches:
                 usable = self._usable(batch)
+                read = self.counts["read", ""]
+                progress(Event(f"collecting the results of each search: {read:,} rows"))
                 rows = usable if left is None else pl.concat([left, usable])
                 whole, left = _split(rows)
                 self._write(whole)

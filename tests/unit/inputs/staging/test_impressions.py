@@ -252,3 +252,18 @@ def test_a_time_that_cannot_be_read_is_named(tmp_path):
     assert next(event.message for event in told if event.note).startswith(
         "searches: timestamp “yesterday” of "
     )
+
+
+def test_files_without_a_usable_row_are_read_as_such(tmp_path):
+    empty = pl.DataFrame([shown(1, 1, "a", clicked=True)]).clear()
+    (tmp_path / "log").mkdir()
+    empty.write_parquet(tmp_path / "log" / "1.parquet")
+    with pytest.raises(InputError, match="the files hold no row with a position"), scratch():
+        open_log(tmp_path / "log", None, Settings())
+    write(tmp_path / "log", [shown(1, 1, "a", clicked=True)], "2.parquet")
+    write(tmp_path / "log", [shown(None, 1, "a", clicked=True)], "3.parquet")
+    for by_file in (False, True):
+        with scratch():
+            inputs = open_log(tmp_path / "log", None, Settings(), by_file=by_file)
+            assert inputs.searches.frame.collect().height == inputs.clicks.frame.collect().height == 1
+            assert inputs.searches.made_of["rejected", "null search_id"] == 1
