@@ -103,7 +103,8 @@ def test_a_table_of_a_lake_is_refused(tmp_path, mark, command):
     place = days(tmp_path)
     (place / mark).parent.mkdir()
     (place / mark).write_text("{}")
-    tiny.refused(tiny.write_log(tmp_path, searches=place), "searches: ", "is a table of", command=command)
+    words = "is a table of" if "hoodie" in mark else "cannot read the table of"  # it is no sound one
+    tiny.refused(tiny.write_log(tmp_path, searches=place), "searches: ", words, command=command)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
