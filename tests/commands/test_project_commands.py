@@ -31,7 +31,7 @@ def project(folder, *, inputs="", top="", name="clickassay.toml", log="log"):
 
 def test_run_alone_is_the_nightly_job_and_check_and_diff_take_its_runs(here):
     project(here, top='rules = ["queries >= 1", "not worse than {last} in ERR, MeanRR"]')
-    tiny.said_by("run")
+    assert "Project: clickassay.toml" in tiny.inside("run").err
     assert (here / "reports" / TODAY / "report.html").is_file()
     first = tiny.inside("check")
     assert "rules with {last} are passed over: there is no run before" in first.err
@@ -212,11 +212,13 @@ def test_init_names_what_is_missing_and_what_else_is_there(here):
     tomllib.loads(text)
 
 
-def test_names_of_files_are_quoted_in_the_file(here):
-    (here / "log" / "searches.parquet").rename(here / "log" / 'a "b" \\ c.parquet')
+@pytest.mark.parametrize("name", ['a "b" \\ c', "a\nb\t\x7f", "größe 😀 [1]", "# x = 'y'"])
+def test_names_of_files_are_quoted_in_the_file(here, name):
+    (here / "log" / "searches.parquet").rename(here / "log" / f"{name}.parquet")
     tiny.said_by("init", "log")
     written = tomllib.loads((here / "clickassay.toml").read_text())
-    assert written["inputs"]["searches"] == 'log/a "b" \\ c.parquet'
+    assert written["inputs"]["searches"] == f"log/{name}.parquet"
+    tiny.said_by("run", *tiny.QUICK)
 
 
 def test_inspect_looks_at_a_folder_of_other_names_as_init_does(here):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from clickassay.cli.console import say
 from clickassay.cli.options import Group, declared_option
 from clickassay.cli.places import OF_ENGINE, OF_STORE
 from clickassay.core.errors import SettingsError
@@ -87,6 +88,11 @@ class Given:
                 "(clickassay init writes the file)"
             )
         return self.sources[name]
+
+    def tell(self, *, quiet: bool) -> None:
+        """Say which project file was used, since nobody need have named it."""
+        if self.project is not None and not quiet:
+            say(f"Project: {self.project.file}", stderr=True)
 
     def patterns(self, given: Path | None) -> Path:
         """Return a pattern table or store: as an option says, else the store of the project file.

@@ -1,5 +1,6 @@
 """A project file made of what lies in a folder: its tables, the columns they call otherwise, their scale."""
 
+import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -215,8 +216,8 @@ def _relative(path: str, folder: Path) -> str:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    """Return a text as TOML has it: as JSON has it, but for the last sign of ASCII."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _settings_lines(found: FoundProject, settings: Settings) -> list[str]:

@@ -100,6 +100,7 @@ def patterns(
         write_json(_plain(plan)) if json else _show_plan(plan)
         return
     made = _make(inputs, place, settings, quiet=quiet)
+    inputs.tell(quiet=quiet)
     if json:
         write_json(made)
         return

@@ -80,6 +80,7 @@ def run(
             force=force,
             progress=progress,
         )
+    inputs.tell(quiet=quiet)
     _show_findings(out, finished, json=json)
 
 
@@ -121,6 +122,7 @@ def report(
             force=force,
             progress=progress,
         )
+    inputs.tell(quiet=quiet)
     _show_findings(out, finished, json=json)
 
 
