@@ -226,12 +226,13 @@ class RunResult:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the decision, the picture, and what is wrong with the log."""
-        told = self.decision
-        texts = [told.scope, " ".join(filter(None, (told.reason, told.caution))), f"Next: {told.next_step}"]
+        told, picture = self.decision, self._picture()
+        reason = [told.scope, " ".join(filter(None, (told.reason, told.caution)))]
+        texts = [*([] if picture else reason), f"Next: {told.next_step}"]  # the picture has both
         checks = [f"{str(one.status).capitalize()}: {one.text}" for one in self._findings.health]
         paragraphs = "".join(f"<p>{escape(text)}</p>" for text in (*self._undecided, *texts, *checks) if text)
         title = f"<p><strong>{escape(told.sentence)}.</strong></p>"
-        return f"<section>{title}{self._picture()}{paragraphs}</section>"
+        return f"<section>{title}{picture}{paragraphs}</section>"
 
     def _picture(self) -> str:
         report = build_report(self._run, self._findings)
@@ -242,7 +243,7 @@ class RunResult:
         except ReportError:
             return ""
         data = b64encode(image).decode("ascii")
-        return f'<img alt="{escape(report.title)}" style="max-width:100%" src="data:image/png;base64,{data}">'
+        return f'<img alt="{escape(report.title)}" style="max-width:min(100%,46rem)" src="data:image/png;base64,{data}">'
 
 
 def _unpickled(
