@@ -243,7 +243,8 @@ class RunResult:
         except ReportError:
             return ""
         data = b64encode(image).decode("ascii")
-        return f'<img alt="{escape(report.title)}" style="max-width:min(100%,46rem)" src="data:image/png;base64,{data}">'
+        style = "max-width:min(100%,46rem)"
+        return f'<img alt="{escape(report.title)}" style="{style}" src="data:image/png;base64,{data}">'
 
 
 def _unpickled(
