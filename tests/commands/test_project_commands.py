@@ -113,6 +113,9 @@ def test_sql_of_a_project_reads_its_files_and_its_database(here):
         ("inputs = 3", "inputs is a section"),
         ("rules = 'a'", "rules are a list of texts"),
         ("out = 3", "out is a text"),
+        ("[inputs]\nsearches = ''", "searches is a text"),
+        ('out = "runs/{day}"', "in braces stands {date} alone, and in out"),
+        ('store = "{date}"', "in braces stands {date} alone, and in out"),
         ("dept = 3", "unknown setting dept in project file clickassay.toml; did you mean depth"),
         ("depth = ", "project file clickassay.toml: "),
     ],
@@ -274,3 +277,16 @@ def test_init_names_the_command_that_reads_a_file_of_another_tool(here):
     assert "# other/qrels.txt: TREC qrels; first: clickassay import judgments other/qrels.txt" in text
     assert "NOTE.md" not in text
     assert "queries =" not in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--searches", ""], "options: searches are named by an empty text"),
+        (["--searches", "s", "--database", "x.duckdb"], "--database is read by SQL only"),
+        (["--searches", "s3://"], "--searches: s3:// names no bucket or host"),
+        (["--project", "."], "project file .: Is a directory; give a file of TOML"),
+    ],
+)
+def test_a_place_that_cannot_be_one_is_one_line(here, options, message):
+    assert message in tiny.refusal("run", *options)

@@ -3,7 +3,9 @@
 import polars as pl
 import pytest
 
+from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import Settings
+from clickassay.jobs.inputs import opened
 from clickassay.jobs.patterns import make_patterns
 from support.logs import tiny
 
@@ -39,3 +41,18 @@ def test_a_log_in_a_bucket_gives_the_same_bytes(bucket, tmp_path, engine):
     make_patterns("s3://logs/searches", "s3://logs/*.parquet", tmp_path / "made", settings)
     for file in (tmp_path / "plain").glob("*.parquet"):
         assert (tmp_path / "made" / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_a_table_of_delta_lake_in_a_bucket_is_read(bucket, tmp_path, scheme):
+    deltalake = pytest.importorskip("deltalake")
+    deltalake.write_deltalake(tmp_path / "table", tiny.judgments().to_arrow())
+    deltalake.write_deltalake(tmp_path / "table", tiny.judgments().head(1).to_arrow(), mode="append")
+    deltalake.DeltaTable(tmp_path / "table").delete("grade = 0")
+    for file in (tmp_path / "table").rglob("*"):
+        if file.is_file():
+            bucket.put(str(file.relative_to(tmp_path)), file)
+    with scratch():
+        rows = opened("judgments", f"{scheme}://logs/table", Settings()).frame.collect()
+    kept = tiny.judgments().filter(pl.col("grade") > 0)
+    assert sorted(rows["grade"]) == sorted([*kept["grade"], tiny.judgments()["grade"][0]])

@@ -141,11 +141,19 @@ def test_nothing_is_left_of_what_was_made_on_the_way(log, tmp_path):
     assert {place.name for place in tmp_path.iterdir()} == {"shown.parquet", "made"}
 
 
-def test_a_remote_spark_refuses_what_is_made_here_in_one_line(log, tmp_path):
-    for more in ({"shape": "impressions"}, {"spark_master": "spark://host:7077"}):
-        settings = load_settings(engine="spark", **more)
-        with pytest.raises(SettingsError, match="a remote Spark reads lists where they lie"):
-            make_patterns("s3a://bucket/x", InputSql("SELECT 1"), tmp_path / "made", settings)
+@pytest.mark.parametrize("way", ["declared", "impressions", "sql", "delta", "clicks"])
+def test_a_remote_spark_refuses_what_is_made_here_in_one_line(log, tmp_path, way):
+    far = {} if way == "declared" else {"spark_master": "spark://host:7077"}
+    settings = load_settings(engine="spark", shape="impressions" if way == "declared" else "auto", **far)
+    searches, clicks = {
+        "declared": lambda: ("s3a://bucket/x", None),
+        "impressions": lambda: by_impressions(log, tmp_path)[:2],
+        "sql": lambda: (InputSql("SELECT 1"), None),
+        "delta": lambda: by_delta(log, tmp_path)[:2],
+        "clicks": lambda: (str(log / "searches"), InputSql("SELECT 1")),
+    }[way]()
+    with pytest.raises(SettingsError, match="a remote Spark reads lists where they lie"):
+        make_patterns(searches, clicks, tmp_path / "made", settings)
 
 
 def test_a_database_that_another_process_writes_has_one_line(log, tmp_path):

@@ -1,4 +1,4 @@
-"""The settings as keywords, for type checkers: a test holds that they are those of `Settings`."""
+"""The settings as keywords, for type checkers; a test compares them with the fields of `Settings`."""
 
 from collections.abc import Sequence
 from typing import Literal, TypedDict

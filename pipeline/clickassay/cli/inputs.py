@@ -220,6 +220,8 @@ def _given(
             if name in taken or (name == "clicks" and "searches" in level.tables):
                 break
     of_options = levels[0].tables
+    if given["database"] is not None and all(isinstance(one, str) for one in taken.values()):
+        raise SettingsError("--database is read by SQL only: add --searches-sql or the like, or leave it out")
     return Given({name: source for name, source in taken.items() if name in names}, of_options, project)
 
 
@@ -244,6 +246,10 @@ class _Level:
                 f"{self.where}: {name} are given twice, as files and as SQL; give one of them"
             )
         if sql is None:
+            if not str(path).strip():
+                raise SettingsError(
+                    f"{self.where}: {name} are named by an empty text; give a file or a folder"
+                )
             return self._placed(str(path))
         from clickassay.inputs.staging.sql import InputSql  # noqa: PLC0415 - DuckDB takes a while to import
 

@@ -19,10 +19,12 @@ STORES = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az", "abfs": "az", "https"
 def address_fault(url: str) -> str | None:
     """Return why an address of an object store cannot be one, for a message; None if it can."""
     scheme, _, rest = url.partition("://")
-    if scheme.lower() not in STORES or not rest:
+    if scheme.lower() not in STORES:
         known = ", ".join(f"{one}://" for one in ("s3", "gs", "az", "https"))
         return f"lies where only Spark reaches, as object stores are {known}"
     host = rest.partition("/")[0]
+    if not host:
+        return "names no bucket or host"
     if "@" in rest or "?" in rest or re.fullmatch(r"[\w.-]+(:\d{1,4}|:[1-5]\d{4})?", host) is None:
         return "has a user, a key or a query in it: credentials are taken from the environment"
     if ":" in host and STORES[scheme.lower()] != "https":

@@ -13,14 +13,12 @@ from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.files import format_by_content, format_of
 from clickassay.inputs.normalise import normalise_queries
-from clickassay.inputs.sources.fingerprint import refusing_changes
 from clickassay.inputs.sources.mapping import Names, names_of
 from clickassay.inputs.sources.parts import schema_of
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging.impressions import halves_of, look_like_impressions
 from clickassay.inputs.staging.made import Made
-from clickassay.inputs.staging.sources import Source, staged
-from clickassay.inputs.staging.sql import InputSql
+from clickassay.inputs.staging.sources import Source, is_plain, staged
 from clickassay.inputs.tables import Input, WholeInput, read_input
 from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, Wanted
 from clickassay.judgments.alike import groups_of_queries
@@ -118,8 +116,9 @@ def open_log(
     Parameters
     ----------
     searches, clicks, judgments
-        A file, folder or glob each; searches and clicks may lie where only Spark reaches them. Searches may
-        have one row for each result shown, whose clicks are theirs unless they are given.
+        A file, folder, glob or address each, SQL or a frame; searches and clicks may lie where only Spark
+        reaches them. Searches may have one row for each result shown, whose clicks are theirs unless they are
+        given.
     by_file
         Whether a store is to know the files one by one.
 
@@ -144,10 +143,14 @@ def open_log(
 def _halves(
     searches: Source, clicks: Source | None, settings: Settings, *, by_file: bool, progress: Progress
 ) -> tuple[LocalHalf | str, LocalHalf | str]:
-    _refuse_made_for_remote(settings, searches, clicks)
-    if not _is_remote(searches, settings):
-        searches = staged("searches", searches, names_of("searches", settings.column), progress)
-    table = None if _is_remote(searches, settings) else impressions(searches, settings)
+    is_remote = _is_remote(searches, settings)
+    if is_remote and settings.shape == "impressions":
+        raise _made_here()
+    if not is_remote:
+        searches = _within_reach("searches", searches, settings, progress)
+    table = None if is_remote else impressions(searches, settings, progress)
+    if table is not None and _is_far(settings):
+        raise _made_here()
     if table is None:
         shown = _half("searches", searches, settings, progress)
         if clicks is None:
@@ -178,8 +181,7 @@ def impressions(searches: Source, settings: Settings, progress: Progress = silen
 
 def made_halves(table: Input, *, by_file: bool = False, progress: Progress = silent) -> dict[str, LocalHalf]:
     """Make searches and clicks of impressions; no clicks where no column tells them."""
-    with refusing_changes({"searches": [one for file in table.files for one in table.fingerprints_of(file)]}):
-        made = halves_of(table, by_file=by_file, progress=progress)
+    made = halves_of(table, by_file=by_file, progress=progress)
     return {what: _of_made(what, table, one) for what, one in made.items()}
 
 
@@ -198,19 +200,25 @@ def _has_impressions(searches: str | Path | Made, names: Names, shape: str) -> b
     return look_like_impressions({*names, *schema} - set(names.values()))
 
 
-def _refuse_made_for_remote(settings: Settings, searches: Source, clicks: Source | None) -> None:
-    """Refuse inputs that are made on this machine, where a remote Spark does not reach."""
+def _is_far(settings: Settings) -> bool:
+    """Tell whether the engine works on other machines, which do not see a folder of this one."""
     master = settings.spark_remote or settings.spark_master or "local"
-    if settings.engine != "spark":
-        return
-    is_far = _is_remote(searches, settings) or not master.startswith("local")
-    if (settings.shape == "impressions" and is_far) or (
-        not master.startswith("local") and any(isinstance(one, InputSql) for one in (searches, clicks))
-    ):
-        raise SettingsError(
-            "a remote Spark reads lists where they lie: a row for each result shown and SQL are made on this "
-            "machine; use another engine, or write searches and clicks as Parquet where Spark reads them"
-        )
+    return settings.engine == "spark" and not master.startswith("local")
+
+
+def _within_reach(what: str, source: Source, settings: Settings, progress: Progress) -> str | Path | Made:
+    """Return the files of one half of a log, where the engine sees them."""
+    if _is_far(settings) and not is_plain(source):
+        raise _made_here()
+    return staged(what, source, names_of(what, settings.column), progress)
+
+
+def _made_here() -> SettingsError:
+    return SettingsError(
+        "a remote Spark reads lists where they lie: impressions, SQL, frames and tables of lakes are "
+        "written on this machine first; use another engine, or write searches and clicks as Parquet where it "
+        "reads them"
+    )
 
 
 def _is_remote(place: Source, settings: Settings) -> bool:
@@ -224,7 +232,8 @@ def _is_remote(place: Source, settings: Settings) -> bool:
 def _half(what: str, source: Source, settings: Settings, progress: Progress) -> LocalHalf | str:
     if _is_remote(source, settings):
         return str(source)
-    return local_half(opened(what, source, settings, progress))
+    made = _within_reach(what, source, settings, progress)
+    return local_half(opened(what, made, settings, progress))
 
 
 def with_judgments(

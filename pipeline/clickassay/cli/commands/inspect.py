@@ -73,8 +73,6 @@ def inspect(
 
         clickassay inspect --searches logs/searches --clicks logs/clicks --judgments grades.csv
     """
-    from clickassay.jobs.inspect import inspect_log
-
     options = {name: inputs.sources[name] for name in inputs.by_option}
     if path is not None and not options.keys() - {"judgments"} and _foreign_log(path) and not quick:
         _show_foreign_log(path, options, settings, json=json, quiet=quiet)
@@ -89,9 +87,25 @@ def inspect(
         if found is None:
             _show_place(path, json=json, quick=quick, quiet=quiet)
             return
-        named, settings = found.paths, settings.model_copy(update={"column": found.column})
+        named, settings = found.paths, _with_columns(settings, found)
+    _show_tables(named, settings, count=not quick, json=json, quiet=quiet)
+
+
+def _with_columns(settings: Settings, found: "FoundProject") -> Settings:
+    """Add the guessed names of columns that settings do not name."""
+    given = {text.partition("=")[0] for text in settings.column}
+    guessed = [text for text in found.column if text.partition("=")[0] not in given]
+    return settings.model_copy(update={"column": (*settings.column, *guessed)})
+
+
+def _show_tables(
+    named: "Mapping[str, Source]", settings: Settings, *, count: bool, json: bool, quiet: bool
+) -> None:
+    """Show the tables of a log; exit code 1 if a run would stop at them."""
+    from clickassay.jobs.inspect import inspect_log
+
     with shown_progress(quiet=quiet) as progress:
-        inspection = inspect_log(named, settings, count=not quick, progress=progress)
+        inspection = inspect_log(named, settings, count=count, progress=progress)
     if json:
         write_json(inspection)
     else:

@@ -105,12 +105,17 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     """
     try:
         values = read_toml(file)
-    except (OSError, DocumentError) as error:
+    except OSError as error:
+        raise SettingsError(f"{kind} {file}: {error.strerror}; give a file of TOML") from error
+    except DocumentError as error:
         raise SettingsError(f"{kind} {file}: {error}") from error
     where = f"{kind} {file}"
     columns = _columns(values.pop(COLUMNS, {}), where)
     inputs = _inputs(values.pop(INPUTS, {}), where)
-    places = {name: _text(values.pop(name, ""), name, where) for name in _PLACES}
+    places = {name: _text(values.pop(name), name, where) for name in _PLACES if name in values}
+    for name, place in places.items():
+        if "{" in place.replace(_DATE, "" if name == "out" else _DATE):
+            raise SettingsError(f'{where}: {name} = "{place}"; in braces stands {_DATE} alone, and in out')
     rules = values.pop("rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise SettingsError(f'{where}: rules are a list of texts, as rules = ["coverage >= 0.8"]')
@@ -125,7 +130,7 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
         twice = next(name for name in values if "-" in name and name.replace("-", "_") in values)
         raise SettingsError(f"{where}: {twice} is there twice, with - and with _; give it once")
     settings = named | {"column": [*named.get("column", []), *columns]} if columns else named
-    return ProjectFile(file, settings, inputs, places["out"], places["store"], tuple(rules))
+    return ProjectFile(file, settings, inputs, places.get("out", ""), places.get("store", ""), tuple(rules))
 
 
 def _columns(sections: object, where: str) -> list[str]:
@@ -149,6 +154,6 @@ def _inputs(section: object, where: str) -> dict[str, str]:
 
 
 def _text(value: object, name: str, where: str) -> str:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not value.strip():
         raise SettingsError(f"{where}: {name} is a text: a file, a folder or a glob in quotes")
     return value

@@ -19,7 +19,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch_folder
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.inputs.sources.fingerprint import Origin
+from clickassay.inputs.sources.fingerprint import Origin, refusing_changes
 from clickassay.inputs.sources.unread import unread_value
 from clickassay.inputs.staging.lists import NO_COPY, ShownRows, changes, lie_together, ordered
 from clickassay.inputs.staging.made import Made
@@ -70,13 +70,15 @@ def halves_of(table: Input, *, by_file: bool = False, progress: Progress = silen
     folder = scratch_folder(table.files[0] if len(table.files) == 1 else table.found.root)
     first = _first_position(table)
     groups = [(file,) for file in table.files] if by_file else [table.files]
+    known = {file: table.fingerprints_of(file) for file in table.files}
     origins: dict[str, dict[Path, Origin]] = {"searches": {}, "clicks": {}}
-    for number, files in enumerate(groups, 1):
-        name = f"{number:06d}-{files[0].stem}.parquet"
-        counts = _write(table, files, folder, name, first, progress)
-        of_files = tuple(table.file_fingerprint(file) for file in files)
-        origins["searches"][folder / "searches" / name] = Origin(of_files, counts)
-        origins["clicks"][folder / "clicks" / name] = Origin(of_files)
+    with refusing_changes({"searches": [one for some in known.values() for one in some]}):
+        for number, files in enumerate(groups, 1):
+            name = f"{number:06d}-{files[0].stem}.parquet"
+            counts = _write(table, files, folder, name, first, progress)
+            of_files = tuple(one for file in files for one in known[file])
+            origins["searches"][folder / "searches" / name] = Origin(of_files, counts)
+            origins["clicks"][folder / "clicks" / name] = Origin(of_files)
     _refuse_split(table, origins["searches"])
     if not SAYS_CLICKED & table.columns:
         del origins["clicks"]
@@ -159,7 +161,7 @@ def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def _sorted(rows: pl.LazyFrame, folder: Path) -> Path:
-    """Write rows with those of a search together, on disk where they do not fit into memory."""
+    """Write rows so that the rows of a search lie together; on disk where they do not fit into memory."""
     given, place = folder / "rows.parquet", folder / "sorted.parquet"
     rows.sink_parquet(given, compression="lz4")
     config: dict[str, Any] = {"temp_directory": str(folder / "spilled"), "memory_limit": "2GB"}

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,19 +41,39 @@ def lake_rows(what: str, place: Path, names: Names, progress: Progress = silent)
     InputError
         If the table cannot be read, or a package is missing.
     """
-    kind = ICEBERG if place.name.endswith(".metadata.json") and place.is_file() else kind_of(place)
+    kind = _kind_of(place)
     if kind == DELTA:
         return delta_rows(what, str(place), str(place), names, progress)
     return _iceberg_rows(what, place, names, progress) if kind == ICEBERG else None
 
 
-def delta_rows(what: str, shown: str, place: str, names: Names, progress: Progress = silent) -> Made:
+def is_lake(place: Path) -> bool:
+    """Tell whether a place is a table of Delta Lake or Iceberg."""
+    return _kind_of(place) in {DELTA, ICEBERG}
+
+
+def _kind_of(place: Path) -> str | None:
+    is_version = place.name.endswith(".metadata.json") and place.is_file()
+    return ICEBERG if is_version else kind_of(place)
+
+
+def delta_rows(
+    what: str,
+    shown: str,
+    place: str,
+    names: Names,
+    progress: Progress = silent,
+    *,
+    options: Mapping[str, str] | None = None,
+) -> Made:
     """Write the rows of a table of Delta Lake, in a folder or an object store.
 
     Parameters
     ----------
     shown, place
         Its address, for messages and to open it.
+    options
+        Of the store that it lies in, if any.
     """
     try:
         import deltalake  # noqa: PLC0415 - an extra
@@ -61,7 +81,7 @@ def delta_rows(what: str, shown: str, place: str, names: Names, progress: Progre
         raise InputError(f"{what}: {shown} is a table of {DELTA}; to read it, {_INSTALL}") from error
     progress(Event(f"reading the table of {what}"))
     try:
-        table = deltalake.DeltaTable(place)
+        table = deltalake.DeltaTable(place, storage_options=dict(options or {}))
         columns = [field.name for field in table.schema().fields]
         needed = needed_columns(what, columns, names)
         chosen = ", ".join(

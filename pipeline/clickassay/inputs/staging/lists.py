@@ -109,7 +109,7 @@ class ShownRows:
         first
             The first position, 0 or 1.
         shared
-            The columns in which all rows of a search agree: those of the input.
+            The columns of the input in which all rows of a search agree.
         """
         ambiguous = self._ambiguous(shared)
         kept = self.here & ~self.repeated & ~self.disputed

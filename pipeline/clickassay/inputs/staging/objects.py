@@ -94,7 +94,8 @@ def fetched(what: str, url: str, names: Names, progress: Progress = silent) -> M
     if any(f"/{MARKS[DELTA][0]}/" in f"/{key}" for key in listed):
         from clickassay.inputs.staging.lakes import delta_rows  # noqa: PLC0415 - an extra
 
-        return delta_rows(what, without_secrets(url), url, names, progress)
+        address = f"{place.scheme}{url[url.index(':') :]}"
+        return delta_rows(what, url, address, names, progress, options=lake_options(place.scheme))
     folder = scratch_folder(place.base)
     for key in listed:
         if ".." in Path(key).parts:
@@ -201,9 +202,32 @@ def _obstore(what: str) -> Any:  # noqa: ANN401 - a module
     return obstore
 
 
+def _is_signed(kind: str) -> bool:
+    """Tell whether the environment has credentials."""
+    return any(os.environ.get(name) for name in _CREDENTIALS.get(kind, ()))
+
+
+def _endpoint() -> str:
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
+
+
+def lake_options(kind: str) -> dict[str, str]:
+    """Return what another reader of a bucket is told, so that it asks no address but the bucket's."""
+    options = {"connect_timeout": f"{CONNECT.seconds}s", "timeout": "600s"}
+    if kind == "s3" and _endpoint():
+        options |= {
+            "aws_endpoint": _endpoint(),
+            "aws_allow_http": str(_endpoint().startswith("http://")).lower(),
+        }
+    return options if _is_signed(kind) else options | {f"{_OPTION_OF[kind]}_skip_signature": "true"}
+
+
+_OPTION_OF = {"s3": "aws", "gs": "google", "az": "azure", "https": "http"}
+
+
 def _store(what: str, kind: str, scheme: str, host: str) -> Any:  # noqa: ANN401 - of obstore
     obstore = _obstore(what)
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
+    endpoint = _endpoint()
     client = {
         "connect_timeout": CONNECT,
         "read_timeout": READ,
@@ -212,7 +236,7 @@ def _store(what: str, kind: str, scheme: str, host: str) -> Any:  # noqa: ANN401
     }
     retry = {"max_retries": TRIES - 1, "retry_timeout": timedelta(seconds=60)}
     options: dict[str, Any] = {"client_options": client, "retry_config": retry}
-    if kind != "https" and not any(os.environ.get(name) for name in _CREDENTIALS[kind]):
+    if kind != "https" and not _is_signed(kind):
         options["skip_signature"] = True
     if kind == "s3" and endpoint:
         options["endpoint"] = endpoint

@@ -6,7 +6,7 @@ from clickassay.core.progress import Progress, silent
 from clickassay.inputs.paths import is_uri
 from clickassay.inputs.sources.mapping import Names
 from clickassay.inputs.staging.frames import Frame, framed
-from clickassay.inputs.staging.lakes import lake_rows
+from clickassay.inputs.staging.lakes import is_lake, lake_rows
 from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.objects import fetched
 from clickassay.inputs.staging.sql import InputSql, selected
@@ -39,3 +39,10 @@ def staged(what: str, source: Source, names: Names, progress: Progress = silent)
     if is_uri(str(source)) and not Path(source).exists():
         return fetched(what, str(source), names, progress)
     return lake_rows(what, Path(source), names, progress) or source
+
+
+def is_plain(source: Source) -> bool:
+    """Tell whether an input is files that lie here as they are, or what was made of one already."""
+    if isinstance(source, Made):
+        return True
+    return isinstance(source, str | Path) and not is_uri(str(source)) and not is_lake(Path(source))

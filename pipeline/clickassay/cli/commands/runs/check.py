@@ -36,7 +36,7 @@ class Rules:
     ] = False
 
     def texts(self, of_project: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the rules as they were written, else those of a project, else those by default."""
+        """Return the rules as they were written, else the rules of a project, else the default rules."""
         from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES
         from clickassay.studies.runs_compared.gate.rules_file import read_rules_file
 
