@@ -22,24 +22,110 @@ Where a docstring says "method 7.1", it means section 7.1 of docs/explanation/me
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from clickassay.api.inspect import InspectResult as InspectResult
+    from clickassay.api.inspect import inspect as inspect
+    from clickassay.api.patterns import PatternsResult as PatternsResult
+    from clickassay.api.patterns import open_patterns as open_patterns
+    from clickassay.api.patterns import pattern_table as pattern_table
+    from clickassay.api.run import Chart as Chart
     from clickassay.api.run import RunResult as RunResult
     from clickassay.api.run import open_run as open_run
     from clickassay.api.run import run as run
+    from clickassay.api.simulate import SimulatedLog as SimulatedLog
+    from clickassay.api.simulate import simulate as simulate
+    from clickassay.api.studies.audit import AuditResult as AuditResult
+    from clickassay.api.studies.audit import ListAuditResult as ListAuditResult
+    from clickassay.api.studies.audit import audit as audit
+    from clickassay.api.studies.audit import audit_grades as audit_grades
+    from clickassay.api.studies.check import CheckResult as CheckResult
+    from clickassay.api.studies.check import check as check
+    from clickassay.api.studies.diff import DiffResult as DiffResult
+    from clickassay.api.studies.diff import diff as diff
+    from clickassay.api.studies.evaluate import EvaluationResult as EvaluationResult
+    from clickassay.api.studies.evaluate import evaluate as evaluate
+    from clickassay.api.studies.learn import LearnResult as LearnResult
+    from clickassay.api.studies.learn import learn as learn
+    from clickassay.api.studies.power import PowerResult as PowerResult
+    from clickassay.api.studies.power import power as power
     from clickassay.core.errors import ClickassayError as ClickassayError
+    from clickassay.core.errors import InputError as InputError
+    from clickassay.core.errors import JudgmentError as JudgmentError
+    from clickassay.core.errors import OutputError as OutputError
+    from clickassay.core.errors import ReportError as ReportError
+    from clickassay.core.errors import SettingsError as SettingsError
     from clickassay.core.provenance import __version__ as __version__
     from clickassay.inputs.staging.sql import InputSql as InputSql
-    from clickassay.studies.evaluation.evaluate import evaluate as evaluate
 
-__all__ = ["ClickassayError", "InputSql", "RunResult", "__version__", "evaluate", "open_run", "run"]
+__all__ = [
+    "AuditResult",
+    "Chart",
+    "CheckResult",
+    "ClickassayError",
+    "DiffResult",
+    "EvaluationResult",
+    "InputError",
+    "InputSql",
+    "InspectResult",
+    "JudgmentError",
+    "LearnResult",
+    "ListAuditResult",
+    "OutputError",
+    "PatternsResult",
+    "PowerResult",
+    "ReportError",
+    "RunResult",
+    "SettingsError",
+    "SimulatedLog",
+    "__version__",
+    "audit",
+    "audit_grades",
+    "check",
+    "diff",
+    "evaluate",
+    "inspect",
+    "learn",
+    "open_patterns",
+    "open_run",
+    "pattern_table",
+    "power",
+    "run",
+    "simulate",
+]
 
 _HOMES = {
-    "ClickassayError": ("clickassay.core.errors", "ClickassayError"),
-    "InputSql": ("clickassay.inputs.staging.sql", "InputSql"),
-    "RunResult": ("clickassay.api.run", "RunResult"),
-    "__version__": ("clickassay.core.provenance", "__version__"),
-    "open_run": ("clickassay.api.run", "open_run"),
-    "run": ("clickassay.api.run", "run"),
-    "evaluate": ("clickassay.studies.evaluation.evaluate", "evaluate"),
+    "SettingsError": "clickassay.core.errors",
+    "ReportError": "clickassay.core.errors",
+    "OutputError": "clickassay.core.errors",
+    "JudgmentError": "clickassay.core.errors",
+    "InputError": "clickassay.core.errors",
+    "AuditResult": "clickassay.api.studies.audit",
+    "Chart": "clickassay.api.run",
+    "CheckResult": "clickassay.api.studies.check",
+    "ClickassayError": "clickassay.core.errors",
+    "DiffResult": "clickassay.api.studies.diff",
+    "EvaluationResult": "clickassay.api.studies.evaluate",
+    "InputSql": "clickassay.inputs.staging.sql",
+    "InspectResult": "clickassay.api.inspect",
+    "LearnResult": "clickassay.api.studies.learn",
+    "ListAuditResult": "clickassay.api.studies.audit",
+    "PatternsResult": "clickassay.api.patterns",
+    "PowerResult": "clickassay.api.studies.power",
+    "RunResult": "clickassay.api.run",
+    "SimulatedLog": "clickassay.api.simulate",
+    "__version__": "clickassay.core.provenance",
+    "audit": "clickassay.api.studies.audit",
+    "audit_grades": "clickassay.api.studies.audit",
+    "check": "clickassay.api.studies.check",
+    "diff": "clickassay.api.studies.diff",
+    "evaluate": "clickassay.api.studies.evaluate",
+    "inspect": "clickassay.api.inspect",
+    "learn": "clickassay.api.studies.learn",
+    "open_patterns": "clickassay.api.patterns",
+    "open_run": "clickassay.api.run",
+    "pattern_table": "clickassay.api.patterns",
+    "power": "clickassay.api.studies.power",
+    "run": "clickassay.api.run",
+    "simulate": "clickassay.api.simulate",
 }
 
 
@@ -49,8 +135,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes
         raise AttributeError(f"module 'clickassay' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - at its only use
 
-    module, attribute = _HOMES[name]
-    return getattr(import_module(module), attribute)
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,7 @@ import re
 import polars as pl
 import pytest
 
-from clickassay.cli.commands.runs.check import SCHEMA
+from clickassay.api.studies.check import SCHEMA
 from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES
 from clickassay.studies.runs_compared.gate.grammar import HEALTH
 from clickassay.studies.runs_compared.gate.outcome import RuleState

@@ -159,12 +159,10 @@ def test_any_other_text_that_is_not_utf_8_is_refused_too(words):
 
 MAKERS = {
     "cli/exit.py": "the null device",
-    "cli/progress.py": "the memory of this process",
     "cli/inputs.py": "places that `cli.places` or a project file has named",
     "cli/commands/project.py": "a file in the working folder",
     "core/files/scratch.py": "temporary folders",
     "core/settings/project.py": "what a project file names",
-    "cli/commands/inspect.py": "the project file of the working folder",
     "cli/commands/patterns.py": "a folder that `cli.places` has checked, for a job that wants a path",
     "core/files/output.py": "temporary folders; inputs, to be compared with an output",
     "core/files/sql.py": "files of the package",
@@ -206,7 +204,7 @@ def test_advice_for_too_little_memory_is_of_options_that_the_command_has(
     def short(*_, **__):
         raise MemoryError
 
-    module = {"patterns": "clickassay.jobs.patterns.make_patterns"}
+    module = {"patterns": "clickassay.api.patterns.make_patterns"}
     monkeypatch.setattr(module.get(words[0], "clickassay.studies.evaluation.job.evaluate_files"), short)
     log = tiny.write_log(tmp_path)
     command = (

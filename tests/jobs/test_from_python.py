@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import clickassay as ca
-from clickassay.api.keywords import SettingsGiven
+from clickassay.api.given import SettingsGiven
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.settings import Settings
 from support.logs import tiny

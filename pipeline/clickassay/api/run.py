@@ -1,51 +1,64 @@
-"""From Python: a log and judgments to a run in memory, and runs that were saved."""
+"""From Python: a log and judgments to a run, in memory or in a folder; and runs that were saved."""
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
-from clickassay.api.keywords import SettingsGiven
+from clickassay.api.given import Place, SettingsGiven, Table, Told, source_of
+from clickassay.api.screen.html import html_of, paragraph
+from clickassay.api.screen.parts import Part, ShownTable
+from clickassay.api.screen.progress import progress_of
+from clickassay.api.screen.python import for_python, in_python
+from clickassay.api.screen.result import Result
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import ReportError, SettingsError
 from clickassay.core.files.output import published_file, published_folder
-from clickassay.core.files.scratch import scratch, scratch_folder
+from clickassay.core.files.scratch import scratch, scratch_folder, with_scratch
 from clickassay.core.progress import Progress, silent
-from clickassay.core.settings import load_settings
-from clickassay.core.text.words import number
+from clickassay.core.settings import Settings, load_settings
+from clickassay.core.text.words import capital, did_you_mean, number, plural
 from clickassay.findings.draw import Findings, draw_findings
-from clickassay.findings.run import Run
+from clickassay.findings.run import Run, run_of
 from clickassay.findings.run import open_run as read_run
-from clickassay.inputs.staging.frames import Frame
-from clickassay.inputs.staging.made import Made
+from clickassay.health.checks import HealthCheck, well_text
 from clickassay.inputs.staging.sources import Source
-from clickassay.inputs.staging.sql import InputSql
-from clickassay.jobs.run import FoundRun, open_inputs, save, write_tables
+from clickassay.jobs.run import FoundRun, RunSummary, make_run, open_inputs, save, write_tables
 from clickassay.jobs.run import run as computed
-from clickassay.report.build import build_report, html_report
 from clickassay.report.verdict.decision import Advice, advise_run
 from clickassay.report.verdict.summary import summary
 from clickassay.studies.questions import ask, sql_of
 
 _TABLES = tuple(table.name for table in RUN_TABLES)
-_MOST_METRICS = 12
+
+_MOST_CHECKS = 3
+"""Checks of the log's health that are shown on the screen; the report has all."""
+
+_MOST_METRICS, _BAR = 12, 24
+"""Metrics of the ranking on the screen, and the letters of the longest bar."""
+
+RANKING = "ranking"
+"""The picture of the first screen."""
 
 
+@for_python
 def run(
-    searches: Any,  # noqa: ANN401 - a path, SQL, or a frame of any library
-    clicks: Any = None,  # noqa: ANN401 - as above
-    judgments: Any = None,  # noqa: ANN401 - as above
-    queries: Any = None,  # noqa: ANN401 - as above
+    searches: Table,
+    clicks: Table = None,
+    judgments: Table = None,
+    queries: Table = None,
     *,
-    progress: Progress = silent,
+    out: Place | None = None,
+    force: bool = False,
+    progress: Told = True,
     **settings: Unpack[SettingsGiven],
 ) -> "RunResult":
-    """Compute which metric predicts clicks; nothing is written unless the result is saved.
+    """Compute which metric predicts clicks; nothing is written unless `out` is given, or the result saved.
 
     Parameters
     ----------
@@ -54,54 +67,101 @@ def run(
         Arrow or DuckDB. A row for each search, or for each result shown.
     clicks, judgments, queries
         Likewise. No clicks where searches say what was clicked.
+    out
+        Folder to save the run into, as `RunResult.save` does; checked before the work begins.
+    force
+        Replace a run that lies there.
     progress
-        Called with what is being done.
+        True: a bar in a terminal or notebook; False: none; or a function that is called with each event.
     settings
         As on the command line, by their names: ``depth=[5, 10]``, ``current="NDCG"``.
-
-    Returns
-    -------
-    The run in memory.
 
     Raises
     ------
     ClickassayError
-        As the command would say it.
+        If an input or a setting is not what it must be; the message says what to do.
 
     Examples
     --------
     >>> import clickassay as ca
-    >>> run = ca.run("searches.parquet", "clicks.parquet", "judgments.csv")  # doctest: +SKIP
-    >>> run.decision.sentence  # doctest: +SKIP
+    >>> run = ca.run("searches.csv", "clicks.csv", "judgments.csv", max_grade=3, progress=False)
+    >>> run.decision.kind
+    'cannot_decide'
     """
+    shown, clicked, judged, asked = map(source_of, (searches, clicks, judgments, queries))
     given = load_settings(**settings)
-    with scratch():
-        shown, clicked, judged, asked = map(_source, (searches, clicks, judgments, queries))
-        if shown is None:
-            raise SettingsError("a run needs searches: a path, SQL or a frame")
-        inputs = open_inputs(shown, clicked, judged, asked, given, progress)
-        found = computed(inputs, given, progress=progress)
-    return RunResult(found.run, found.findings, found.undecided)
+    with progress_of(progress) as told:
+        return RunResult.of(shown, clicked, judged, asked, given, out=out, force=force, progress=told)
 
 
-def open_run(folder: str | Path) -> "RunResult":
-    """Open a run that `RunResult.save`, `clickassay run` or `clickassay report` wrote.
+@for_python
+def open_run(folder: Place) -> "RunResult":
+    """Open a run that `RunResult.save` or the command `run` or `report` wrote.
 
     Raises
     ------
     ReportError
         If the folder is no run, or of another version.
+
+    Examples
+    --------
+    >>> ca.open_run("reports/june").statistics.height
+    1
     """
     return RunResult(read_run(Path(folder)))
 
 
-def _source(given: Any) -> Source | None:  # noqa: ANN401 - of any library
-    if given is None or isinstance(given, str | Path | InputSql | Made | Frame):
-        return given
-    return Frame(given)
+def run_or_folder(given: "RunResult | Place") -> Run | Path:
+    """Return a run as studies take it."""
+    return given.found_run if isinstance(given, RunResult) else Path(given)
 
 
-class RunResult:
+def named_run(given: "RunResult | Place") -> str:
+    """Return what a run is called on the screen."""
+    return given.found_run.called if isinstance(given, RunResult) else str(given)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture of a report; a notebook shows it.
+
+    Attributes
+    ----------
+    name, title
+        Its name for `RunResult.chart`, and its heading.
+    alt
+        What it shows, in words.
+    svg
+        The drawing.
+    """
+
+    name: str
+    title: str
+    alt: str
+    svg: str
+
+    def save(self, file: Place) -> Path:
+        """Write the drawing as a new file of SVG; return it.
+
+        Raises
+        ------
+        OutputError
+            If the file exists, or cannot be written.
+        """
+        place = Path(file)
+        with published_file(place) as work:
+            work.write_text(self.svg, encoding="utf-8")
+        return place
+
+    def __repr__(self) -> str:
+        return f"{self.title}: {self.alt}"
+
+    def _repr_html_(self) -> str:
+        card = "background:#fbfbfa;color:#1c2127;padding:0.75rem;max-width:46rem;overflow-x:auto"
+        return f'<div style="{card}"><p><strong>{_text(self.title)}</strong></p>{self.svg}</div>'
+
+
+class RunResult(Result):
     """A run: what to do, why, and every table behind it.
 
     The tables of a run (docs/reference/tables.md) are attributes by their names, frames of Polars:
@@ -115,54 +175,106 @@ class RunResult:
         What was found; None = it is drawn from the tables when it is asked for.
     undecided
         Where judgments are too few: what to judge.
+    undrawn
+        Why its report has no pictures.
     """
 
-    def __init__(self, found: Run, findings: Findings | None = None, undecided: tuple[str, ...] = ()) -> None:
-        self._run, self._drawn, self._undecided = found, findings, undecided
+    def __init__(
+        self,
+        found: Run,
+        findings: Findings | None = None,
+        undecided: tuple[str, ...] = (),
+        undrawn: str = "",
+    ) -> None:
+        self.found_run = found
+        self._drawn, self._undecided, self._undrawn = findings, undecided, undrawn
+
+    @classmethod
+    @with_scratch("out")
+    def of(  # noqa: PLR0913 - the whole job has this many inputs
+        cls,
+        searches: Source | None,
+        clicks: Source | None,
+        judgments: Source | None,
+        queries: Source | None,
+        settings: Settings,
+        *,
+        out: Place | None = None,
+        force: bool = False,
+        command: str = "",
+        progress: Progress = silent,
+    ) -> "RunResult":
+        """Compute a run, as `run` says; `command` is recorded as what made it."""
+        if searches is None:
+            raise SettingsError("a run needs searches: a path, SQL or a frame")
+        if out is None:
+            inputs = open_inputs(searches, clicks, judgments, queries, settings, progress)
+            return cls.of_found(computed(inputs, settings, progress=progress))
+        place = Path(out)
+        told = make_run(
+            searches, clicks, judgments, queries, place, settings,
+            command=command, force=force, progress=progress,
+        )  # fmt: skip
+        return cls.written(told, place)
+
+    @classmethod
+    def of_found(cls, found: FoundRun) -> "RunResult":
+        """Return a run that was computed and not saved."""
+        return cls(found.run, found.findings, found.undecided)
+
+    @classmethod
+    def written(cls, told: RunSummary, folder: Path) -> "RunResult":
+        """Return a run that was computed and saved."""
+        found = told.found
+        assert found is not None  # noqa: S101 - jobs return what they wrote
+        own = replace(found.run, folder=folder)
+        return cls(own, found.findings, found.undecided, told.undrawn)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        tables = {name: self._run.tables[name] for name in _TABLES}
-        return _unpickled, (tables, dict(self._run.info), self._undecided)
+        tables = {name: self.tables[name] for name in _TABLES}
+        return _unpickled, (tables, dict(self.found_run.info), self._undecided)
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         if name not in _TABLES:
             raise AttributeError(f"a run has no {name}; its tables are {', '.join(_TABLES)}")
-        return self._run.tables[name]
+        return self.found_run.tables[name]
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *_TABLES})
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RunResult):
-            return NotImplemented
-        mine, its = self.tables, other.tables
-        return all(mine[name].equals(its[name]) for name in _TABLES)
-
-    __hash__ = None  # type: ignore[assignment] # equality is of tables
-
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """Every table by its name."""
-        return self._run.tables
+        return self.found_run.tables
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The settings that it was made with."""
-        return self._run.settings.model_dump()
+        return self.found_run.settings.model_dump()
 
     @cached_property
     def _findings(self) -> Findings:
-        return self._drawn or draw_findings(self._run, np.random.default_rng(0))
+        return self._drawn or draw_findings(self.found_run, np.random.default_rng(0))
 
     @cached_property
+    def _advice(self) -> Advice:
+        return advise_run(self.found_run, self._findings)
+
+    @property
     def decision(self) -> Advice:
         """What to do, in words and numbers: kind, sentence, reason, next step."""
-        return advise_run(self._run, self._findings)
+        told = self._advice
+        return replace(told, reason=in_python(told.reason), next_step=in_python(told.next_step))
 
     @property
     def summary(self) -> dict[str, Any]:
         """The content of ``summary.json`` (docs/reference/summary.md)."""
-        return summary(self._findings, self.decision, self._run.days)
+        return summary(self._findings, self._advice, self.found_run.days)
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether a job should stop at this run: something is wrong with its log, or too little is judged."""
+        return bool(self._undecided) or any(one.is_finding for one in self._findings.health)
 
     def query(self, sql: str) -> pl.DataFrame:
         """Return the rows of one SELECT over the tables, or of a ready question by its name.
@@ -172,15 +284,35 @@ class RunResult:
         QueryError
             If it is not one valid statement that returns rows.
         """
-        if self._run.folder != Path():
-            return ask(self._run.folder, sql_of(sql))
+        if self.found_run.folder != Path():
+            return ask(self.found_run.folder, sql_of(sql))
         with scratch():
             folder = scratch_folder("the run")
-            write_tables(self._run, folder)
+            write_tables(self.found_run, folder)
             return ask(folder, sql_of(sql))
 
-    def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write the run into a new folder, as `clickassay run` does; return it.
+    def chart(self, name: str = RANKING) -> Chart:
+        """Return a picture of the report by its name: ``ranking``, ``within``, ``leads`` and more.
+
+        Raises
+        ------
+        ReportError
+            If the report has no such picture; the message names those that it has.
+        """
+        from clickassay.report.build import build_report  # noqa: PLC0415 - charts take a second
+
+        report = build_report(self.found_run, self._findings)
+        known = dict.fromkeys([RANKING], report.overview[0]) if report.overview else {}
+        known |= {one.name: one for section in report.sections for one in section.every_figure}
+        if name not in known:
+            told = did_you_mean(name, sorted(known)) if known else "the report has no picture"
+            raise ReportError(f"no chart {name!r}; {told}")
+        found = known[name]
+        return Chart(name, found.title, found.alt, str(found.drawing.svg))
+
+    @for_python
+    def save(self, folder: Place, *, force: bool = False) -> Path:
+        """Write the run into a new folder, as the command does; return it.
 
         Raises
         ------
@@ -189,10 +321,11 @@ class RunResult:
         """
         place = Path(folder)
         with published_folder(place, force=force) as work:
-            save(FoundRun(self._run, self._findings, self._undecided), work)
+            save(FoundRun(self.found_run, self._findings, self._undecided), work)
         return place
 
-    def report(self, file: str | Path) -> Path:
+    @for_python
+    def report(self, file: Place) -> Path:
         """Write the page alone, as a new file; return it.
 
         Raises
@@ -200,42 +333,56 @@ class RunResult:
         OutputError
             If the file exists, or cannot be written.
         """
+        from clickassay.report.build import build_report, html_report  # noqa: PLC0415 - as above
+
         place = Path(file)
         with published_file(place) as work:
-            work.write_text(html_report(build_report(self._run, self._findings)), encoding="utf-8")
+            page = html_report(build_report(self.found_run, self._findings))
+            work.write_text(page, encoding="utf-8")
         return place
 
-    def __repr__(self) -> str:
-        return "\n".join(self._lines())
+    # ---- on the screen ----
 
-    def _lines(self) -> list[str]:
-        """Return what the command prints: what to do, why, and the ranking."""
+    def parts(self) -> Iterator[Part]:
+        """Yield what the command prints: what to do, why, the ranking, and the health of the log."""
         if self._undecided:
-            return list(self._undecided)
-        told = self.decision
+            yield from self._undecided
+        else:
+            yield from self._decision_parts()
+        health = self._findings.health
+        is_said = self._advice.kind == "log_at_fault" and not self._undecided
+        if is_said and health[0].example:  # which the page does not show
+            yield health[0].example
+        wrong = health[1:] if is_said else health
+        if wrong or not health:
+            yield from _health_lines(wrong, well_text(self.tables["health"]))
+        if self._undrawn:
+            yield f"Note: the report has no pictures: {self._undrawn}"
+
+    def _decision_parts(self) -> Iterator[Part]:
+        told, content = self._advice, self.summary
         reason = " ".join(filter(None, (told.reason, told.caution)))
-        lines = [f"{told.sentence}.", told.scope, reason, f"Next: {told.next_step}"]
-        content = self.summary
+        step = f"Next: {told.next_step}"
+        yield from filter(None, (f"{told.sentence}.", told.scope, reason, step))
         decides = content["verdict"]["quantity"]
         ranking = next(one for one in content["findings"] if one.get("quantity") == decides)
-        for one in ranking["numbers"][:_MOST_METRICS]:
-            best = "  among the best" if one["metric"] in ranking["among_best"] else ""
-            lines.append(f"  {one['metric']:20} {number(one['value']):>8}{best}")
-        checks = [f"{str(one.status).capitalize()}: {one.text}" for one in self._findings.health]
-        return [line for line in (*lines, *checks) if line]
+        if ranking["numbers"]:
+            yield from _ranking_parts(ranking)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the decision, the picture, and what is wrong with the log."""
-        told, picture = self.decision, self._picture()
-        reason = [told.scope, " ".join(filter(None, (told.reason, told.caution)))]
-        texts = [*([] if picture else reason), f"Next: {told.next_step}"]  # the picture has both
-        checks = [f"{str(one.status).capitalize()}: {one.text}" for one in self._findings.health]
-        paragraphs = "".join(f"<p>{escape(text)}</p>" for text in (*self._undecided, *texts, *checks) if text)
-        title = f"<p><strong>{escape(told.sentence)}.</strong></p>"
-        return f"<section>{title}{picture}{paragraphs}</section>"
+        picture = "" if self._undecided else self._picture()
+        if not picture:
+            return super()._repr_html_()
+        checks = html_of(_health_lines(self._findings.health, well_text(self.tables["health"])))
+        texts = paragraph(in_python(f"Next: {self._advice.next_step}"))  # the picture has the reason
+        title = f"<p><strong>{_text(self._advice.sentence)}.</strong></p>"
+        return f"<section>{title}{picture}{texts}{in_python(checks)}</section>"
 
     def _picture(self) -> str:
-        report = build_report(self._run, self._findings)
+        from clickassay.report.build import build_report  # noqa: PLC0415 - as above
+
+        report = build_report(self.found_run, self._findings)
         if report.picture is None:
             return ""
         try:
@@ -244,12 +391,46 @@ class RunResult:
             return ""
         data = b64encode(image).decode("ascii")
         style = "max-width:min(100%,46rem)"
-        return f'<img alt="{escape(report.title)}" style="{style}" src="data:image/png;base64,{data}">'
+        return f'<img alt="{_text(report.title)}" style="{style}" src="data:image/png;base64,{data}">'
+
+
+def _text(text: str) -> str:
+    from clickassay.core.text.escape import html  # noqa: PLC0415 - beside its use
+
+    return str(html(text))
+
+
+def _ranking_parts(content: Mapping[str, Any]) -> Iterator[Part]:
+    """Yield metrics and baselines, highest first, each with a bar."""
+    numbers, best = content["numbers"], set(content["among_best"])
+    highest = max(abs(one["value"]) for one in numbers) or 1.0
+    rows = [
+        (
+            one["metric"],
+            number(one["value"]),
+            "\u2588" * round(_BAR * max(0.0, one["value"]) / highest),
+            "yes" if one["metric"] in best else "",
+        )
+        for one in numbers[:_MOST_METRICS]
+    ]
+    title = f"{capital(content['quantity'])} with {content['click_metric']}, highest first"
+    yield ShownTable(("Metric", "Correlation", "", "Among the best"), rows, ("Correlation",), title)
+    if len(numbers) > _MOST_METRICS:
+        yield f"{plural(len(numbers) - _MOST_METRICS, 'more metric')}: see the report."
+
+
+def _health_lines(checks: tuple[HealthCheck, ...], well: str) -> Iterator[str]:
+    """Yield a line for each of the first checks that fire, and how many there are besides; or `well`."""
+    for one in checks[:_MOST_CHECKS]:
+        yield f"{capital(one.status)}: {one.text}"
+    if not checks:
+        yield f"Health: {well}."
+    if len(checks) > _MOST_CHECKS:
+        rest = plural(len(checks) - _MOST_CHECKS, "more check")
+        yield f"{capital(rest)} of the log's health: see its section in the report."
 
 
 def _unpickled(
     tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any], undecided: tuple[str, ...]
 ) -> RunResult:
-    from clickassay.findings.run import run_of  # noqa: PLC0415 - beside its use
-
     return RunResult(run_of(tables, info), None, undecided)

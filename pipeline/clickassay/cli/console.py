@@ -7,13 +7,10 @@ from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich import box
-from rich.cells import cell_len
 from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
-from rich.text import Text
 
+from clickassay.api.screen.parts import Part, ShownTable
+from clickassay.api.screen.text import WIDTH, print_table
 from clickassay.cli.exit import ExitCode, drop_output
 from clickassay.cli.options import arguments_told
 from clickassay.core.text import escape
@@ -22,12 +19,6 @@ from clickassay.core.text.words import without_secrets
 
 if TYPE_CHECKING:
     import polars as pl
-
-WIDTH = 160
-"""Columns that tables take where the output says no width of its own: a file or a pipe."""
-
-_NARROWEST, _WIDEST = 9, 10_000
-"""Columns of a text that is folded, and of the widest table."""
 
 
 class Speaker(Console):
@@ -77,22 +68,21 @@ def show_table(
     sections
         Places of rows below which a rule is drawn.
     """
-    console, right, ends = speaker(soft_wrap=False), set(numbers), set(sections)
-    table = Table(box=box.SIMPLE_HEAD)
-    cells = [[Text("" if cell is None else terminal(str(cell))) for cell in row] for row in rows]
-    for place, head in enumerate("\n".join(map(terminal, head.split("\n"))) for head in heads):
-        widest = max((*map(cell_len, head.split("\n")), *(row[place].cell_len for row in cells), 1))
-        if heads[place] in right:
-            table.add_column(Text(head), justify="right", no_wrap=True, min_width=widest)
-        else:
-            table.add_column(Text(head), overflow="fold", min_width=min(_NARROWEST, widest))
-    for place, row in enumerate(cells):
-        table.add_row(*row, style="bold" if place == bold else None, end_section=place in ends)
-    needed = Measurement.get(console, console.options.update(width=_WIDEST), table).minimum
-    console.width = max(console.width, needed, 0 if console.is_terminal else WIDTH)
-    if title:
-        console.print(Text(terminal(title), style="bold"), soft_wrap=True)
-    console.print(table)
+    rows = [tuple(row) for row in rows]
+    _print_table(ShownTable(heads, rows, tuple(numbers), title, bold, tuple(sections)))
+
+
+def show(parts: "Iterable[Part]") -> None:
+    """Print what a result shows."""
+    for part in parts:
+        say(part) if isinstance(part, str) else _print_table(part)
+
+
+def _print_table(table: ShownTable) -> None:
+    console = speaker(soft_wrap=False)
+    if not console.is_terminal:
+        console.width = max(console.width, WIDTH)
+    print_table(console, table)
 
 
 def show_frame(frame: "pl.DataFrame", *, most_rows: int) -> None:

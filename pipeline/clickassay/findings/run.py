@@ -65,6 +65,11 @@ class Run:
     settings: Settings
     folder: Path = Path()
 
+    @property
+    def called(self) -> str:
+        """What messages call it: its folder, if it lies in one."""
+        return "the run" if self.folder == Path() else str(self.folder)
+
     # ---- samples ----
 
     @cached_property
@@ -121,7 +126,7 @@ class Run:
         if samples.is_empty():
             has = "; ".join(str(row) for row in kept.select(SAMPLE_COLUMNS).head(8).iter_rows())
             raise ReportError(
-                f"{self.folder} has no judged configurations of {wanted.label or 'any kind'}; it has: "
+                f"{self.called} has no judged configurations of {wanted.label or 'any kind'}; it has: "
                 f"{has or 'none'}"
             )
         return largest_samples(samples)[0]
@@ -238,7 +243,7 @@ class Run:
             return rows.collect()
         except READ_ERRORS as error:
             refuse_machine_fault(self.folder, error)
-            message = f"a table in {self.folder} is broken ({first_line(error)}); make the run again"
+            message = f"a table in {self.called} is broken ({first_line(error)}); make the run again"
             raise ReportError(message) from error
 
 
@@ -286,6 +291,11 @@ def open_run(folder: Path) -> Run:
     except (ValueError, TypeError) as error:
         raise broken(folder / SETTINGS_FILE, first_line(error)) from error
     return Run(_FolderTables(folder), info, settings, folder)
+
+
+def run_at(place: Run | Path) -> Run:
+    """Return a run that may be given by its folder, as `open_run` opens it."""
+    return place if isinstance(place, Run) else open_run(place)
 
 
 def settings_of(info: Mapping[str, Any]) -> Settings:

@@ -1,7 +1,7 @@
 """`run` and `report` from start to end: read, analyse, write the run folder."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from clickassay.metrics.clicks import counted_clicks
 from clickassay.patterns.folders.places import DATABASE, Place, place_of
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import log_lists
-from clickassay.patterns.table import StagedTable
+from clickassay.patterns.table import PatternTable, StagedTable
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ class RunSummary:
         What is wrong with the log and its judgments; and a clause to say where nothing is.
     undrawn
         Why there are no pictures; empty where there are.
+    found
+        What was written.
     """
 
     content: Mapping[str, Any]
@@ -78,17 +80,13 @@ class RunSummary:
     health: tuple[HealthCheck, ...] = ()
     well: str = ""
     undrawn: str = ""
-
-    @property
-    def is_finding(self) -> bool:
-        """Whether a job should stop at this run."""
-        return bool(self.undecided) or any(one.is_finding for one in self.health)
+    found: FoundRun | None = field(default=None, compare=False, repr=False)
 
 
 @with_scratch("out")
 def make_report(
-    patterns: Path,
-    judgments: Source,
+    patterns: Path | PatternTable,
+    judgments: Source | None,
     queries: Source | None,
     out: Path,
     settings: Settings,
@@ -100,16 +98,43 @@ def make_report(
     """Turn a stored pattern table and judgments into a run folder; return its summary."""
     check_apart(out, patterns, judgments, queries)
     check_free(out, force=force)
-    _check_names(settings)
-    table = opened_table(patterns)
-    if place_of(patterns) is Place.PATTERN_TABLE:  # its log was checked when it was made
-        _check_info(table, patterns)
-    else:
-        check_log(table.funnel, settings.max_rejected)
-    inputs = with_judgments(Inputs(), judgments, queries, settings, progress)
+    table, inputs = open_report(patterns, judgments, queries, settings, progress)
     with published_folder(out, force=force) as folder:
         made = run(inputs, settings, table=table, progress=progress)
         return save(made, folder, command=command, progress=progress)
+
+
+def open_report(
+    patterns: Path | PatternTable,
+    judgments: Source | None,
+    queries: Source | None,
+    settings: Settings,
+    progress: Progress = silent,
+) -> tuple[StagedTable, Inputs]:
+    """Open a pattern table, in its folder or in memory, and the judgments of a report.
+
+    Raises
+    ------
+    SettingsError
+        If there are no judgments, or a metric, click model or check is unknown.
+    PatternError, StoreError, InputError
+        If the table or an input cannot be read.
+    """
+    _check_names(settings)
+    if judgments is None:
+        raise SettingsError(_NO_JUDGMENTS)
+    if isinstance(patterns, PatternTable):
+        table = patterns.staged()
+    else:
+        table = opened_table(patterns)
+        if place_of(patterns) is Place.PATTERN_TABLE:  # its log was checked when it was made
+            _check_info(table, patterns)
+        else:
+            check_log(table.funnel, settings.max_rejected)
+    return table, with_judgments(Inputs(), judgments, queries, settings, progress)
+
+
+_NO_JUDGMENTS = "a run needs judgments: name their file, or give them as a frame"
 
 
 def _check_names(settings: Settings) -> None:
@@ -136,7 +161,7 @@ def _check_info(table: StagedTable, folder: Path) -> None:
 def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     searches: Source,
     clicks: Source | None,
-    judgments: Source,
+    judgments: Source | None,
     queries: Source | None,
     out: Path,
     settings: Settings,
@@ -172,7 +197,7 @@ def open_inputs(
     """
     _check_names(settings)
     if judgments is None:
-        raise SettingsError("a run needs judgments: name their file, or give them as a frame")
+        raise SettingsError(_NO_JUDGMENTS)
     log = open_log(searches, clicks, settings, progress=progress)
     return with_judgments(log, judgments, queries, settings, progress)
 
@@ -217,7 +242,8 @@ def save(found: FoundRun, folder: Path, *, command: str = "", progress: Progress
 
     report = write_report(made, found.findings, folder)
     content, well = summary_content(report), well_text(made.tables["health"])
-    return RunSummary(content, found.undecided, found.findings.health, well, artist().failure)
+    written = replace(found, run=made)
+    return RunSummary(content, found.undecided, found.findings.health, well, artist().failure, written)
 
 
 def write_tables(made: Run, folder: Path) -> None:

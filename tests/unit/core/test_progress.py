@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clickassay.cli.progress import clock_time, resident_bytes, shown_progress
+from clickassay.api.screen.progress import clock_time, resident_bytes
+from clickassay.cli.progress import shown_progress
 from clickassay.core.progress import Event, steady
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import log_to_patterns

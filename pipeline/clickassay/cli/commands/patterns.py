@@ -3,11 +3,11 @@
 import shlex
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import typer
 
-from clickassay.cli.console import say, show_table, write_json, write_out
+from clickassay.cli.console import say, show, show_table, write_json, write_out
 from clickassay.cli.exit import ExitCode
 from clickassay.cli.inputs import Given, inputs_of
 from clickassay.cli.options import FORCE, JSON, QUIET, with_options
@@ -25,6 +25,7 @@ from clickassay.core.settings import PROJECT, SQL_SETTINGS, ProjectFile, Setting
 from clickassay.core.text.words import plural, utc_text
 
 if TYPE_CHECKING:
+    from clickassay.api.patterns import PatternsResult
     from clickassay.inputs.staging.sources import Source
     from clickassay.logs.batches.estimate import RunPlan
 
@@ -101,17 +102,7 @@ def patterns(
         return
     made = _make(inputs, place, settings, quiet=quiet)
     inputs.tell(quiet=quiet)
-    if json:
-        write_json(made)
-        return
-    if place.store is not None:
-        added = plural(made["batches_added"], "batch", "batches")
-        known = plural(made["files_known"], "file")
-        say(f"Pattern store: {place.store}: {added} added; {known} had been read before")
-    else:
-        say(f"Pattern table: {place.out}")
-    folder = shlex.quote(str(made["folder"]))
-    say(f"Next: clickassay report --patterns {folder} --judgments … --out …")
+    write_json(made.facts) if json else show(made.parts())
 
 
 def _halves_and_judgments(inputs: Given, settings: Settings) -> "tuple[Source, Source | None, Source | None]":
@@ -119,26 +110,13 @@ def _halves_and_judgments(inputs: Given, settings: Settings) -> "tuple[Source, S
     return inputs.needed("searches"), inputs.optional("clicks"), judgments
 
 
-def _make(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> dict[str, Any]:
-    from clickassay.jobs.patterns import make_patterns
-    from clickassay.jobs.stores import grow_store
+def _make(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> "PatternsResult":
+    from clickassay.api.patterns import PatternsResult, TableOrStore
 
     searches, clicks, judgments = _halves_and_judgments(inputs, settings)
+    target = TableOrStore(place.out, place.store, place.force)
     with shown_progress(quiet=quiet) as progress:
-        if place.store is not None:
-            grown = grow_store(
-                searches, clicks, place.store, settings, judgments=judgments, progress=progress
-            )
-            return {
-                "folder": place.store,
-                "batches_added": grown.batches,
-                "files_known": grown.known_files,
-            }
-        out = place.out or ""
-        make_patterns(
-            searches, clicks, out, settings, judgments=judgments, force=place.force, progress=progress
-        )
-    return {"folder": out}
+        return PatternsResult.of(searches, clicks, judgments, settings, target, progress=progress)
 
 
 def _plan(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> "RunPlan":

@@ -108,7 +108,7 @@ def with_scratch(near: str | None = None) -> Callable[[Callable[P, R]], Callable
 
         @functools.wraps(job)
         def done(*args: P.args, **more: P.kwargs) -> R:
-            place = None if near is None else signature.bind(*args, **more).arguments[near]
+            place = None if near is None else signature.bind(*args, **more).arguments.get(near)
             is_here = place is not None and "://" not in str(place)
             with scratch(place if is_here else None):
                 return job(*args, **more)

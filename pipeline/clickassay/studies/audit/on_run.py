@@ -7,14 +7,17 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import NothingInCommonError, ReportError
+from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
 from clickassay.core.settings import Settings
 from clickassay.correlation.conventions import audit_tables, lists_of, scale_of, with_conventions
 from clickassay.findings.arrays import GradedSample, configurations_of, graded_sample
-from clickassay.findings.run import Run, open_run
+from clickassay.findings.run import Run, run_at
 from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.sources.mapping import names_of
+from clickassay.inputs.staging.made import Made
+from clickassay.inputs.staging.sources import Source, staged
 from clickassay.inputs.tables import WholeInput, read_input
 from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.judgments.prepare import Judgments, prepare_judgments
@@ -52,10 +55,11 @@ class Audit:
     changed: pl.DataFrame
 
 
+@with_scratch()
 def audit_run(
-    folder: Path,
+    place: Run | Path,
     *,
-    judgments: str | None = None,
+    judgments: Source | None = None,
     wanted: SampleChoice = ANY_SAMPLE,
     progress: Progress = silent,
 ) -> Audit:
@@ -63,8 +67,8 @@ def audit_run(
 
     Parameters
     ----------
-    folder
-        A run folder that `clickassay run` or `clickassay report` made.
+    place
+        A run, or its folder.
     judgments
         The judgments that the run was made with; None = only the grades of results shown, which a run keeps.
     wanted
@@ -79,11 +83,11 @@ def audit_run(
         If `judgments` cannot be read.
     """
     progress(Event("reading the run"))
-    run = open_run(folder)
+    run = run_at(place)
     settings = run.settings
     if settings.unjudged == "model":
         raise ReportError(
-            f"{folder} has grades that were drawn from clicks (unjudged = model), and no tool does that; "
+            f"{run.called} has grades that were drawn from clicks (unjudged = model), and no tool does that; "
             "audit a run with --unjudged drop or zero"
         )
     graded = graded_sample(run, run.key(wanted))
@@ -103,7 +107,7 @@ def audit_run(
         if one.measure not in reasons
     }
     if known.whole_pool:
-        _check_own(folder, sample, known, scale, settings)
+        _check_own(run, sample, known, scale, settings)
     audited = with_conventions(sample, columns)
     tables = audit_tables(audited, declared, reasons, pool=settings.pool, progress=progress)
     return Audit(audited, scale, known.n_unjudged, *tables)
@@ -124,10 +128,12 @@ class _GradedLists:
         return cls(lists_of(graded.sample.configuration_ids, graded.grades, pool), False, n_unjudged)
 
     @classmethod
-    def of_judgments(cls, run: Run, graded: GradedSample, path: str) -> "_GradedLists":
+    def of_judgments(cls, run: Run, graded: GradedSample, source: Source) -> "_GradedLists":
         key, settings = graded.sample.key, run.settings
         lists = configurations_of(run, key).select("market", "query", "results")
         names = names_of("judgments", settings.column)  # of the run: its judgments have these names
+        made = staged("judgments", source, names)
+        path = made.path if isinstance(made, Made) else made
         given = WholeInput.of(read_input("judgments", path, JUDGMENTS, names=names))
         queries = lists.select("market", "query").unique()
         judgments = prepare_judgments(given.rows, queries, settings, by_market=given.by_market)
@@ -139,15 +145,15 @@ class _GradedLists:
         judged = grades[rows]
         there = judged != NO_GRADE
         if not there.any():
-            raise _nothing_in_common(run, path, lists, given.rows, judgments)
+            raise _nothing_in_common(run, source, lists, given.rows, judgments)
         if (judged != graded.grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
-            raise _other_judgments(run.folder)
+            raise _other_judgments(run)
         pool = judged_pool(lists, own.group_by(*on, "grade").len(), settings.max_grade)
         return cls(lists_of(graded.sample.configuration_ids, judged, pool), True, int((~there).sum()))
 
 
 def _nothing_in_common(
-    run: Run, path: str, lists: pl.DataFrame, rows: pl.DataFrame, judgments: Judgments
+    run: Run, source: Source, lists: pl.DataFrame, rows: pl.DataFrame, judgments: Judgments
 ) -> NothingInCommonError:
     """Return an error with one name of each side; where they meet, it is the judge that does not."""
     key, theirs = judgments.query_key, judgments.grades
@@ -157,11 +163,15 @@ def _nothing_in_common(
     apart = names_apart(
         Side("the run has", ours), Side("judgments have", theirs.select(*key, text="url")), key
     )
-    return NothingInCommonError(f"{path}: no result of {run.folder} has a grade: {apart}; give its judgments")
+    return NothingInCommonError(
+        f"{source}: no result of {run.called} has a grade: {apart}; give its judgments"
+    )
 
 
-def _other_judgments(folder: Path) -> ReportError:
-    return ReportError(f"--judgments are not those that {folder} was made with: its grades or metrics differ")
+def _other_judgments(run: Run) -> ReportError:
+    return ReportError(
+        f"--judgments are not those that {run.called} was made with: its grades or metrics differ"
+    )
 
 
 def _reason(one: Convention, sample: Sample, known: _GradedLists, settings: Settings) -> str | None:
@@ -182,12 +192,10 @@ def _stored(one: Convention, sample: Sample) -> Floats:
     return own
 
 
-def _check_own(
-    folder: Path, sample: Sample, known: _GradedLists, scale: AuditScale, settings: Settings
-) -> None:
+def _check_own(run: Run, sample: Sample, known: _GradedLists, scale: AuditScale, settings: Settings) -> None:
     """Refuse judgments under which the run's own metrics differ: their pool is another one."""
     for one in conventions(scale):
         if one.needs_pool and _is_stored(one, sample, settings):
             stored = _stored(one, sample)
             if not np.allclose(one.values(known.lists, scale), stored, rtol=0, atol=1e-9):
-                raise _other_judgments(folder)
+                raise _other_judgments(run)

@@ -1,5 +1,6 @@
 """`evaluate`: from judgments and runs to values by query, means with intervals, and comparisons."""
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -119,41 +120,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     strict: bool = False,
     progress: Progress = silent,
 ) -> Evaluation:
-    """Evaluate runs against judgments.
-
-    Parameters
-    ----------
-    qrels
-        Judgments: a TREC file, a Polars or pandas frame with columns query, doc, grade, or a dict
-        ``{query: {doc: grade}}``.
-    runs
-        A run (a TREC file, a frame with columns query, doc, score, a dict ``{query: {doc: score}}``, or
-        ``{query: [doc, ...]}``, best first), or a dict of them by name.
-    measures
-        Names in the grammar of ir_measures, or of trec_eval: ``"nDCG@10 ERR@10 AP(rel=2)"``; or a list of
-        them, of `clickassay.measures` or text.
-    rel
-        Lowest grade that counts as relevant where a name has no ``rel``; 1 as in trec_eval.
-    max_grade
-        Top of the scale, for ERR and RBP where a name has no ``max_rel``; never taken from the data.
-    persistence
-        p of RBP where a name has no ``p``.
-    average_over
-        ``judged``: means are over all queries that have judgments, and a query that a run lacks counts as an
-        empty list: 0 for most measures, as in ir_measures. ``both``: over the queries that have judgments and
-        results, as in trec_eval.
-    bounds
-        Whether to compute the least and the largest value over every way to grade results without a grade.
-    known, expected
-        Documents that users know (query, doc), for Coverage and Novelty; number of relevant results that they
-        expect (query, number), for RelativeRecall and RecallEffort.
-    seed
-        Seed of the randomisation test.
-    conflicts
-        Rule for a document that is judged more than once for a query: ``error``, ``max``, ``mean-rounded``
-        or ``latest``.
-    strict
-        Whether a run is refused if none of its results is named in the judgments; else there is a warning.
+    """Evaluate runs against judgments; `api.studies.evaluate` says what the parameters are.
 
     Raises
     ------
@@ -261,11 +228,19 @@ def _file_name(run: Source) -> str | None:
     return Path(run).name if isinstance(run, str | Path) else None
 
 
+def _level_outside() -> int:
+    """Return how many calls away the caller is who is none of this package: a warning is about its line."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("clickassay."):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def _finding(apart: tuple[str, ...], *, strict: bool) -> tuple[str, ...]:
     for sentence in apart:
         if strict:
             raise NothingInCommonError(sentence)
-        warn(sentence, NothingInCommonWarning, stacklevel=3)
+        warn(sentence, NothingInCommonWarning, stacklevel=_level_outside())
     return apart
 
 

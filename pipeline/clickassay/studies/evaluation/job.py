@@ -63,7 +63,7 @@ class EvaluationOptions:
 
 
 @dataclass(frozen=True)
-class EvaluationResult:
+class EvaluatedFiles:
     """An evaluation with its conventions and options.
 
     Attributes
@@ -86,7 +86,7 @@ class EvaluationResult:
 
 def evaluate_files(
     qrels: Path, runs: Sequence[Path], options: EvaluationOptions, *, progress: Progress = silent
-) -> EvaluationResult:
+) -> EvaluatedFiles:
     """Evaluate run files against a file of judgments.
 
     Raises
@@ -104,7 +104,7 @@ def evaluate_files(
         evaluation = evaluate(qrels, named, measures, strict=True, progress=progress, **given)
     cautions = " ".join((*_scale_cautions(evaluation), *evaluation.cautions))
     texts = conventions(evaluation, average_over=options.average_over)
-    return EvaluationResult(
+    return EvaluatedFiles(
         evaluation, (*texts, *((("Caution", cautions),) if cautions else ())), options, inputs
     )
 
@@ -139,7 +139,7 @@ def run_names(runs: Sequence[Path]) -> dict[str, Path]:
 # ---- as text ----------------------------------------------------------------------------------
 
 
-def as_tsv(result: EvaluationResult, *, per_query: bool) -> str:
+def as_tsv(result: EvaluatedFiles, *, per_query: bool) -> str:
     """Return lines ``measure<TAB>query<TAB>value`` as trec_eval prints them, with all digits.
 
     The values of a run follow a line ``runid<TAB>all<TAB>name``; its means have ``all`` for a query.
@@ -155,20 +155,20 @@ def as_tsv(result: EvaluationResult, *, per_query: bool) -> str:
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def as_json(result: EvaluationResult, *, per_query: bool) -> str:
+def as_json(result: EvaluatedFiles, *, per_query: bool) -> str:
     """Return one JSON object: conventions, and lists of runs, means, comparisons and queries."""
     frames = _records(result, per_query=per_query)
     named = {f"{kind}s" if kind != "query" else "queries": frame.to_dicts() for kind, frame in frames.items()}
     return escape.json({"conventions": dict(result.conventions), **named}, indent=2) + "\n"
 
 
-def _records(result: EvaluationResult, *, per_query: bool) -> dict[str, pl.DataFrame]:
+def _records(result: EvaluatedFiles, *, per_query: bool) -> dict[str, pl.DataFrame]:
     evaluation = result.evaluation
     frames = {"run": evaluation.runs, "mean": evaluation.means, "comparison": evaluation.comparisons}
     return frames | ({"query": evaluation.per_query} if per_query else {})
 
 
-def as_jsonl(result: EvaluationResult, *, per_query: bool) -> str:
+def as_jsonl(result: EvaluatedFiles, *, per_query: bool) -> str:
     """Return a JSON object a line; ``record`` is conventions, run, mean, comparison or query."""
     frames = _records(result, per_query=per_query)
     records: list[dict[str, object]] = [{"record": "conventions", **dict(result.conventions)}]
@@ -178,7 +178,7 @@ def as_jsonl(result: EvaluationResult, *, per_query: bool) -> str:
     return "".join(f"{escape.json(record)}\n" for record in records)
 
 
-def as_markdown(result: EvaluationResult, *, per_query: bool) -> str:
+def as_markdown(result: EvaluatedFiles, *, per_query: bool) -> str:
     """Return the conventions as a list, and the tables."""
     from clickassay.report.writers.markdown import markdown_table  # noqa: PLC0415 - templates
 
@@ -190,7 +190,7 @@ def as_markdown(result: EvaluationResult, *, per_query: bool) -> str:
     return "\n\n".join([head, *from_tables]) + "\n"
 
 
-def as_latex(result: EvaluationResult, *, per_query: bool) -> str:
+def as_latex(result: EvaluatedFiles, *, per_query: bool) -> str:
     """Return the conventions as comments, and the tables; the document needs the package booktabs."""
     from clickassay.report.writers.latex import latex_table  # noqa: PLC0415 - where it is asked for
 
@@ -208,7 +208,7 @@ WRITERS: Mapping[str, Callable[..., str]] = {
 """How numbers are written for programs and documents, by the name of the format."""
 
 
-def shown_tables(result: EvaluationResult, *, per_query: bool) -> tuple[ReportTable, ...]:
+def shown_tables(result: EvaluatedFiles, *, per_query: bool) -> tuple[ReportTable, ...]:
     """Return the tables as they are shown to people."""
     return evaluation_tables(result.evaluation.frames, per_query=per_query)
 
@@ -229,7 +229,7 @@ def check_place(out: Path, qrels: Path, runs: Sequence[Path], *, force: bool) ->
 
 
 def write_evaluation(
-    result: EvaluationResult,
+    result: EvaluatedFiles,
     out: Path,
     *,
     command: str,
@@ -264,7 +264,7 @@ def write_evaluation(
         write_json(folder / SETTINGS_FILE, _info(result, command))
 
 
-def evaluation_frames(result: EvaluationResult) -> dict[str, pl.DataFrame]:
+def evaluation_frames(result: EvaluatedFiles) -> dict[str, pl.DataFrame]:
     """Return all tables of `studies.evaluation.forms.EVALUATION_TABLES` by name."""
     one, rel = result.evaluation, result.options.rel
     depth = _depth(one.measures)
@@ -305,7 +305,7 @@ def _r_precisions(evaluation: Evaluation, rel: int) -> pl.DataFrame:
     return in_form(R_PRECISIONS, frame.with_columns(baseline=pl.lit(first), run=pl.lit(other)))
 
 
-def _info(result: EvaluationResult, command: str) -> dict[str, object]:
+def _info(result: EvaluatedFiles, command: str) -> dict[str, object]:
     return {
         "command": command,
         "settings": {

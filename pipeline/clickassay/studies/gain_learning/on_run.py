@@ -11,7 +11,7 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
 from clickassay.core.text.words import did_you_mean
 from clickassay.findings.arrays import graded_sample
-from clickassay.findings.run import open_run
+from clickassay.findings.run import Run, run_at
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.definition import Measure, Value
@@ -67,7 +67,7 @@ LEARNED_GAIN = Table(
 
 
 def learn_from_run(
-    folder: Path,
+    place: Run | Path,
     options: LearnOptions,
     *,
     wanted: SampleChoice = ANY_SAMPLE,
@@ -86,7 +86,7 @@ def learn_from_run(
         known = did_you_mean(options.click_metric, CLICK_METRICS)
         raise LearningError(f"unknown click metric {options.click_metric!r}; {known}")
     progress(Event("reading the run"))
-    run = open_run(folder)
+    run = run_at(place)
     graded = graded_sample(run, run.key(wanted))
     sample, fixed = graded.sample, paper_map(run.settings.max_grade, graded.sample.key.depth)
     values = sample.click_values[:, sample.click_names.index(options.click_metric)]

@@ -8,10 +8,12 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.records import SAMPLE_COLUMNS
+from clickassay.core.contracts.run import STATISTICS
+from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.words import visible
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.run import Run
+from clickassay.findings.samples import largest_samples
 from clickassay.studies.runs_compared.numbers import DiffOptions, compare_numbers
 from clickassay.studies.runs_compared.read import RecordedPair, entries, read_for_comparison
 
@@ -36,7 +38,7 @@ class RunComparison:
     Attributes
     ----------
     a, b
-        Their folders.
+        Their folders; empty where a run was not written.
     decisions
         The decision of each by its headline sample: the row of ``verdict``; None where nothing is judged.
     entries
@@ -51,6 +53,8 @@ class RunComparison:
     highest
         Click metrics by which another metric or baseline is highest now; `significant` where
         each of the two is significantly above the other (p_adjusted < 0.05) in the run that it leads.
+    samples, clicks
+        Samples of B, the largest first, and the click metrics that its verdict is about.
     """
 
     a: Path
@@ -62,10 +66,14 @@ class RunComparison:
     numbers: pl.DataFrame
     flips: pl.DataFrame
     highest: pl.DataFrame
+    samples: tuple[SampleKey, ...]
+    clicks: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, str]:
         """What the runs are called: the ends of their paths that differ; of one and the same run A and B."""
+        if Path() in (self.a, self.b):
+            return "A", "B"
         a, b = (folder.resolve().parts for folder in (self.a, self.b))
         least = next((n for n in range(1, max(len(a), len(b)) + 1) if a[-n:] != b[-n:]), None)
         if least is None:
@@ -75,8 +83,8 @@ class RunComparison:
         )
 
 
-def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunComparison:
-    """Compare two run folders.
+def compare_runs(a: Run | Path, b: Run | Path, options: DiffOptions | None = None) -> RunComparison:
+    """Compare two runs, or their folders.
 
     Raises
     ------
@@ -89,8 +97,8 @@ def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunCom
     options.check(runs)
     numbers, overlap = compare_numbers(runs, options)
     return RunComparison(
-        a=a,
-        b=b,
+        a=runs[0].folder,
+        b=runs[1].folder,
         decisions=(_decision(runs[0]), _decision(runs[1])),
         entries=entries(*runs),
         sizes=_sizes(*(options.rows(run.tables["statistics"]) for run in runs)),
@@ -98,6 +106,8 @@ def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunCom
         numbers=numbers,
         flips=_flips(*(options.rows(run.tables["comparisons"]) for run in runs)),
         highest=_highest(runs, options),
+        samples=tuple(largest_samples(runs[1].tables[STATISTICS.name])),
+        clicks=runs[1].settings.click_metric,
     )
 
 

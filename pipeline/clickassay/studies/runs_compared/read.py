@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-import polars as pl
-
 from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES
 from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.text.words import plural, visible
 from clickassay.findings.decision import Kind
-from clickassay.findings.run import Run, broken, open_run
+from clickassay.findings.run import Run, broken, run_at
 from clickassay.inputs.sources.fingerprint import recorded_digest
 
 SAME, CHANGED, ONLY_A, ONLY_B = "same", "changed", "only in A", "only in B"
@@ -51,30 +49,31 @@ class RecordedPair:
     b: str | None
 
 
-def read_for_comparison(folder: Path) -> Run:
-    """Read a run folder, and check the tables that are compared.
+def read_for_comparison(place: Run | Path) -> Run:
+    """Return a run, or read its folder, and check the tables that are compared.
 
     Raises
     ------
     ReportError
         If there is no run, or a file of it is missing or broken; the message names the file.
     """
-    run = open_run(folder)
+    run = run_at(place)
     for contract in _TABLES:
-        _check_values(run.file(contract.name), run.tables[contract.name], contract)
+        _check_values(run, contract)
     unknown = set(run.tables["verdict"]["decision"]) - set(get_args(Kind))
     if unknown:
         raise broken(run.file("verdict"), f"decision {visible(unknown.pop())} is none that is known")
     return run
 
 
-def _check_values(file: Path, frame: pl.DataFrame, contract: Table) -> None:
+def _check_values(run: Run, contract: Table) -> None:
+    frame = run.tables[contract.name]
     holes = [name for name in contract.key if frame[name].has_nulls()]
     if holes:
-        raise broken(file, f"null in {', '.join(holes)}")
+        raise broken(run.file(contract.name), f"null in {', '.join(holes)}")
     value = _RANGES.get(contract.name)
     if value is not None and (frame[value].abs() > 1).any():
-        raise broken(file, f"{value} beyond -1..1")
+        raise broken(run.file(contract.name), f"{value} beyond -1..1")
 
 
 def entries(a: Run, b: Run) -> tuple[RecordedPair, ...]:

@@ -210,7 +210,7 @@ def test_what_users_know_and_expect():
         expected={"q": 4},
     )
     assert found.means["mean"].to_list() == [1 / 2, 1 / 2, 2 / 4, 4 / 4]
-    with pytest.raises(SettingsError, match="needs --known"):
+    with pytest.raises(SettingsError, match="needs `known`"):
         evaluate(QRELS, RUN, "Coverage")
 
 

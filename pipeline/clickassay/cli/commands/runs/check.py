@@ -2,23 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from clickassay.cli.console import conclude, say, show_table, write_json
+from clickassay.cli.console import conclude, say, show, write_json
 from clickassay.cli.inputs import ProjectRuns, project_runs
 from clickassay.cli.options import JSON, SampleOptions
 from clickassay.core.settings import PROJECT
-from clickassay.core.text.words import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clickassay.studies.runs_compared.gate.outcome import Outcome
-
-SCHEMA = 1
-"""Number of the form of the JSON document."""
 
 
 @dataclass(frozen=True)
@@ -78,21 +69,13 @@ def check(
 
         clickassay check
     """
-    from clickassay.studies.runs_compared.gate.check import check_run
-    from clickassay.studies.runs_compared.gate.grammar import parse_rules
+    from clickassay.api.studies.check import CheckResult
 
     folder = run_folder or runs.last(1, "RUN")[0]
     texts = _without_last(rules.texts(() if runs.project is None else runs.project.rules), folder, runs)
-    outcomes = check_run(folder, parse_rules(texts), sample.choice)
-    fails = any(one.fails(strict=rules.strict) for one in outcomes)
-    if json:
-        write_json({
-            "schema": SCHEMA, "run": str(folder), "passed": not fails, "strict": rules.strict,
-            "rules": [one.as_data() for one in outcomes],
-        })  # fmt: skip
-    else:
-        _show(outcomes, strict=rules.strict)
-    conclude(is_finding=fails, stderr=json)
+    found = CheckResult.of(folder, texts, sample.choice, strict=rules.strict, name=str(folder))
+    write_json(found.facts) if json else show(found.parts())
+    conclude(is_finding=not found.passed, stderr=json)
 
 
 def _without_last(texts: tuple[str, ...], folder: Path, runs: ProjectRuns) -> tuple[str, ...]:
@@ -104,47 +87,3 @@ def _without_last(texts: tuple[str, ...], folder: Path, runs: ProjectRuns) -> tu
         say(f"Note: rules with {LAST} are passed over: there is no run before {folder}", stderr=True)
         return tuple(text for text in texts if LAST not in text)
     return tuple(text.replace(LAST, str(before[-1])) for text in texts)
-
-
-def _show(outcomes: "Sequence[Outcome]", *, strict: bool) -> None:
-    heads = ("rule", "", "about", "value", "95 % interval")
-    rows = [
-        (one.rule, str(one.state), "" if one.sample is None else one.sample.label, *_numbers(one))
-        for one in outcomes
-    ]
-    show_table(heads, rows, numbers=heads[-2:])
-    say(*(f"{str(one.state).upper()} {one.rule}: {one.reason}" for one in outcomes if one.needs_words))
-    for caution in dict.fromkeys(one.found.caution for one in outcomes if one.found.caution):
-        number = sum(one.found.caution == caution for one in outcomes)
-        say(f"Caution, {plural(number, 'interval')}: {caution}")
-    say(_summary(outcomes, strict=strict))
-
-
-def _numbers(one: "Outcome") -> tuple[str, str]:
-    quantity = one.found
-    if quantity.value is None:
-        return one.status or "", ""
-    if quantity.is_exact:
-        return f"{quantity.value:,.6g}" if quantity.value % 1 else f"{quantity.value:,.0f}", ""
-    ends = (
-        "" if quantity.low is None or quantity.high is None else f"{quantity.low:.3f} to {quantity.high:.3f}"
-    )
-    is_change = one.comparison is None
-    return f"{'change ' if is_change else ''}{quantity.value:{'+' if is_change else ''}.4f}", ends
-
-
-def _summary(outcomes: "Sequence[Outcome]", *, strict: bool) -> str:
-    """Return the last line, e.g. ``3 rules: 1 broken, 1 open, 1 holds.``."""
-    from clickassay.studies.runs_compared.gate.outcome import RuleState
-
-    counts = {state: sum(one.state == state for one in outcomes) for state in RuleState}
-    order = (RuleState.BROKEN, RuleState.UNDECIDED, RuleState.OPEN, RuleState.HOLDS)
-    words = {RuleState.HOLDS: "kept"}
-    parts = [f"{counts[state]} {words.get(state, state)}" for state in order if counts[state]]
-    passed = not any(one.fails(strict=strict) for one in outcomes)
-    end = (
-        ""
-        if not passed or not counts[RuleState.OPEN]
-        else " Open rules pass; --strict takes them for broken."
-    )
-    return f"{plural(len(outcomes), 'rule')}: {', '.join(parts)}.{end}"

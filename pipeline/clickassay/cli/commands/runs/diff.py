@@ -6,22 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clickassay.cli.console import command_line, say, write_frame
+from clickassay.cli.console import command_line, say, show, write_frame
 from clickassay.cli.exit import ExitCode
 from clickassay.cli.inputs import ProjectRuns, project_runs
 from clickassay.cli.options import FORCE, Format, click_metric_names, metric_names
-from clickassay.core.errors import SettingsError
 from clickassay.core.settings import PROJECT
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from clickassay.studies.runs_compared.compare import RunComparison
+    from clickassay.api.studies.diff import DiffResult
     from clickassay.studies.runs_compared.numbers import DiffOptions
     from clickassay.studies.runs_compared.watch import Watch
-
-MOST_FINDINGS = 5
-"""Findings that are spelled out."""
 
 RunFolder = Annotated[
     Path | None,
@@ -96,23 +90,12 @@ class Alert:
         bool, typer.Option("--beyond-noise", help="With --fail-above: not for changes within noise.")
     ] = False
 
-    def __post_init__(self) -> None:
-        """Refuse what no change can be above."""
-        if self.fail_above is not None and not 0 < self.fail_above <= 2:
-            raise SettingsError(
-                f"--fail-above {self.fail_above}: expected a number above 0, at most 2, e.g. 0.05"
-            )
-        if self.beyond_noise and self.fail_above is None:
-            raise SettingsError(
-                "--beyond-noise is used with --fail-above only; add it, e.g. --fail-above 0.05"
-            )
-
     @property
     def watch(self) -> "Watch | None":
         """The same for the study; None where nothing is watched."""
-        from clickassay.studies.runs_compared.watch import Watch
+        from clickassay.api.studies.diff import watch_of
 
-        return None if self.fail_above is None else Watch(self.fail_above, self.beyond_noise)
+        return watch_of(self.fail_above, beyond_noise=self.beyond_noise)
 
 
 @dataclass(frozen=True)
@@ -153,34 +136,37 @@ def diff(
 
         clickassay diff
     """
-    from clickassay.studies.runs_compared.compare import compare_runs
-    from clickassay.studies.runs_compared.watch import check_watch, flag_findings
-    from clickassay.studies.runs_compared.words import uneven_words
+    from clickassay.api.studies.diff import DiffResult
 
     run_a, run_b = _compared(before, now, runs)
     if output.out is not None:
         from clickassay.studies.runs_compared.report.page import check_comparison_place
 
         check_comparison_place(output.out, (run_a, run_b), force=output.force)
-    comparison, watch = compare_runs(run_a, run_b, only.choice), alert.watch
-    if watch is not None:
-        check_watch(comparison.numbers, watch, only.choice)
-    numbers = flag_findings(comparison.numbers, watch)
-    page = _write_page(comparison, output)
-    if form.for_programs:
-        write_frame(numbers, csv=form.csv)
-    else:
-        from clickassay.cli.changes import show_changes
-
-        show_changes(comparison)
-    if watch is not None:
-        _show_findings(numbers, watch, stderr=form.for_programs)
-        if form.for_programs and (uneven := uneven_words(comparison.sizes)):
-            say(uneven, stderr=True)
+    found = DiffResult.of(run_a, run_b, only.choice, alert.watch)
+    page = None
+    if output.out is not None:
+        page = found.write(output.out, force=output.force, command=command_line())
+    _show(found, form)
     if page is not None:
         say(f"Page: {page}", stderr=form.for_programs)
-    if numbers["finding"].any():
+    if found.is_finding:
         raise typer.Exit(ExitCode.FINDING)
+
+
+def _show(found: "DiffResult", form: Format) -> None:
+    """Print the changes; for a program its numbers, and what is said of them on stderr."""
+    if not form.for_programs:
+        show(found.changes())
+        say("All numbers: --csv or --json; as a page: --out FILE.html")
+        show(found.findings())
+        return
+    from clickassay.studies.runs_compared.words import uneven_words
+
+    write_frame(found.numbers, csv=form.csv)
+    if found.watch is not None:
+        uneven = uneven_words(found.comparison.sizes)
+        say(*map(str, found.findings()), *filter(None, [uneven]), stderr=True)
 
 
 def _compared(before: Path | None, now: Path | None, runs: ProjectRuns) -> tuple[Path, Path]:
@@ -189,45 +175,3 @@ def _compared(before: Path | None, now: Path | None, runs: ProjectRuns) -> tuple
         first, second = runs.last(2, "RUN_A")
         return first, second
     return before, now or runs.last(1, "RUN_B")[0]
-
-
-def _write_page(comparison: "RunComparison", output: PageOut) -> Path | None:
-    if output.out is None:
-        return None
-    from clickassay.studies.runs_compared.report.page import build_comparison, write_comparison
-
-    return write_comparison(build_comparison(comparison, command_line()), output.out, force=output.force)
-
-
-def _show_findings(numbers: "pl.DataFrame", watch: "Watch", *, stderr: bool) -> None:
-    """Show the findings: below the tables, or on stderr where stdout is for a program."""
-    import polars as pl
-
-    from clickassay.studies.runs_compared.numbers import BEYOND
-    from clickassay.studies.runs_compared.read import ONLY_A
-    from clickassay.studies.runs_compared.words import alone_words, change_words, not_computed
-
-    numbers, above = numbers.filter(watch.watched), watch.above
-    findings, height = numbers.filter("finding"), numbers.filter(pl.col("a").is_not_null()).height
-    if findings.is_empty():
-        say(
-            f"No finding: none of {height:,} correlations is gone or changed by more than {above:g}.",
-            stderr=stderr,
-        )
-        return
-    say(
-        f"{findings.height:,} of {height:,} correlations are gone or changed by more than {above:g}:",
-        stderr=stderr,
-    )
-    gone = alone_words(numbers, ONLY_A)
-    each = findings.filter(~not_computed(ONLY_A)).sort(
-        pl.col("status") != BEYOND,
-        pl.col("change").abs(),
-        descending=[False, True],
-        nulls_last=False,
-        maintain_order=True,
-    )
-    changes = [change_words(row) for row in each.head(MOST_FINDINGS).iter_rows(named=True)]
-    say(*(f"FINDING {words}" for words in (*([gone] if gone else []), *changes)), stderr=stderr)
-    if each.height > MOST_FINDINGS:
-        say(f"and {each.height - MOST_FINDINGS:,} more; --csv gives all", stderr=stderr)

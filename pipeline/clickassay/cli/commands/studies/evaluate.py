@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from clickassay.cli.console import command_line, say, show_table, write_out
+from clickassay.cli.console import command_line, say, show, show_table, write_out
 from clickassay.cli.options import JSON, QUIET, TablesOut, metric_names
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of
@@ -14,8 +14,7 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 
 if TYPE_CHECKING:
-    from clickassay.report.model import ReportTable
-    from clickassay.studies.evaluation.job import EvaluationResult
+    from clickassay.studies.evaluation.job import EvaluatedFiles
 
 FormatName = Literal["text", "tsv", "jsonl", "markdown", "latex", "json"]
 METRICS = "nDCG@10 ERR@10 AP RR P@10"
@@ -138,7 +137,7 @@ def evaluate(
         say(f"Report: {output.out / 'report.html'}")
 
 
-def _write(result: "EvaluationResult", output: TablesOut, *, per_query: bool) -> None:
+def _write(result: "EvaluatedFiles", output: TablesOut, *, per_query: bool) -> None:
     from clickassay.studies.evaluation.job import write_evaluation
 
     if output.out is None:
@@ -146,20 +145,11 @@ def _write(result: "EvaluationResult", output: TablesOut, *, per_query: bool) ->
     write_evaluation(result, output.out, command=command_line(), per_query=per_query, force=output.force)
 
 
-def _show(result: "EvaluationResult", form: str, *, per_query: bool) -> None:
-    from clickassay.studies.evaluation.job import WRITERS, shown_tables
+def _show(result: "EvaluatedFiles", form: str, *, per_query: bool) -> None:
+    from clickassay.api.studies.evaluate import evaluation_parts
+    from clickassay.studies.evaluation.job import WRITERS
 
     if form in WRITERS:
         write_out(WRITERS[form](result, per_query=per_query))
         return
-    say(*(f"{what}: {how}" for what, how in result.conventions))
-    for table in shown_tables(result, per_query=per_query):
-        _show_report_table(table)
-
-
-def _show_report_table(table: "ReportTable") -> None:
-    from clickassay.report.writers.csv import plain_rows
-
-    heads, *rows = plain_rows(table)
-    show_table(heads, rows, numbers=heads[-len(table.heads) :], title=table.title)
-    say(*table.remarks)
+    show(evaluation_parts(result.conventions, result.evaluation.frames, per_query=per_query))

@@ -16,7 +16,7 @@ from clickassay.core.errors import ReportError, SettingsError
 from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
 from clickassay.core.text.words import plural, visible
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL, MIN_QUERIES
-from clickassay.findings.run import Run, open_run
+from clickassay.findings.run import Run, run_at
 from clickassay.findings.samples import largest_samples
 from clickassay.health.checks import OK, fired
 from clickassay.studies.runs_compared.gate.grammar import HEALTH, Limit, NotWorse, Rule, RunState
@@ -52,10 +52,10 @@ def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
     ReportError
         If it is no run.
     """
-    if rule.run.resolve() == run.folder.resolve():
+    if run.folder != Path() and rule.run.resolve() == run.folder.resolve():
         raise SettingsError(f"{rule.run} is the run itself; name another run")
     before = read_for_comparison(rule.run)
-    numbers, _ = compare_numbers((before, read_for_comparison(run.folder)), _options(before, rule, key))
+    numbers, _ = compare_numbers((before, read_for_comparison(run)), _options(before, rule, key))
     check_watch(numbers, NOTHING_WORSE, DiffOptions(), name=f"a comparison with {rule.run}")
     return judged(numbers, rule, key)
 
@@ -105,7 +105,7 @@ def _options(before: Run, rule: NotWorse, key: SampleKey) -> DiffOptions:
     if not key.rows(before.tables[STATISTICS.name])["n_sessions"].sum():
         raise SettingsError(f"{rule.run} has nothing of {key.label} to compare with; name another run")
     columns = before.tables[CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
-    metrics, clicks = parted(rule.names, columns, before.settings, before.folder)
+    metrics, clicks = parted(rule.names, columns, before.settings, before.called)
     return DiffOptions(metrics, clicks, (key.depth,), (key.market,), (key.judge,))
 
 
@@ -125,13 +125,15 @@ DEFAULT_RULES = ('health != "finding"', f"queries >= {MIN_QUERIES}")
 """Rules where none is given: the log is sound, and intervals can be relied on."""
 
 
-def check_run(folder: Path, rules: Sequence[Rule], choice: SampleChoice = ANY_SAMPLE) -> tuple[Outcome, ...]:
+def check_run(
+    place: Run | Path, rules: Sequence[Rule], choice: SampleChoice = ANY_SAMPLE
+) -> tuple[Outcome, ...]:
     """Check rules against a finished run.
 
     Parameters
     ----------
-    folder
-        The run.
+    place
+        The run, or its folder.
     rules
         The rules, as `grammar.parse_rules` returns them.
     choice
@@ -144,7 +146,7 @@ def check_run(folder: Path, rules: Sequence[Rule], choice: SampleChoice = ANY_SA
     SettingsError
         If a rule names what the run does not have.
     """
-    run = open_run(folder)
+    run = run_at(place)
     return tuple(_outcome(run, rule, choice) for rule in rules)
 
 

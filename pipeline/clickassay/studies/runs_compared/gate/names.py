@@ -1,7 +1,6 @@
 """Metrics of a run by the names that rules give them, in capitals or not."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
@@ -31,7 +30,7 @@ def required_click_metric(name: str) -> str:
     return metric
 
 
-def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run: Path) -> str:
+def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run: str) -> str:
     """Return the column of a run that is the metric of this name: ``map`` may be ``AP(rel=1)``.
 
     Parameters
@@ -43,7 +42,7 @@ def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run:
     settings
         Settings of the run: they give what a name leaves open, so that ``AP(rel=3)`` is ``AP`` there.
     run
-        Its folder, for messages.
+        What messages call it.
 
     Raises
     ------
@@ -75,7 +74,7 @@ def _spelled_out(column: str, settings: Settings) -> Measure | None:
 
 
 def parted(
-    names: Iterable[str], columns: Sequence[str], settings: Settings, run: Path
+    names: Iterable[str], columns: Sequence[str], settings: Settings, run: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the editorial metrics and the click metrics among names; raises as `editorial_metric`."""
     clicks = {name: found for name in names if (found := click_metric(name)) is not None}

@@ -111,7 +111,7 @@ def _metrics(run: Run) -> Sequence[str]:
 
 
 def _editorial(run: Run, name: str) -> str:
-    return editorial_metric(name, _metrics(run), run.settings, run.folder)
+    return editorial_metric(name, _metrics(run), run.settings, run.called)
 
 
 def _mean(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
@@ -161,7 +161,7 @@ def _difference(run: Run, key: SampleKey, names: tuple[str, ...], *, table: str)
 def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey) -> RunQuantity:
     if rows.is_empty():
         raise SettingsError(
-            f"{run.folder} has no {what} of {key.label}; leave the rule out, or make the run again"
+            f"{run.called} has no {what} of {key.label}; leave the rule out, or make the run again"
         )
     row = rows.with_columns(pl.col(pl.Float64).fill_nan(None)).row(0, named=True)
     reason = row.get("reason") or ("the run has no value" if row[column] is None else None)

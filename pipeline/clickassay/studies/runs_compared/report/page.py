@@ -7,7 +7,6 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.files.output import (
     SETTINGS_FILE,
     check_apart,
@@ -21,8 +20,6 @@ from clickassay.core.provenance import versions
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.escape import html
 from clickassay.core.text.words import visible
-from clickassay.findings.run import open_run
-from clickassay.findings.samples import largest_samples
 from clickassay.report.build import write_table_files
 from clickassay.report.model import ReportTable, Section
 from clickassay.report.writers.markdown import markdown_page
@@ -92,7 +89,8 @@ def build_comparison(comparison: RunComparison, command: str) -> ComparisonRepor
         order_section(comparison),
         closed_forms_section(numbers),
     )
-    folders = (visible(folder, limit=400) for folder in (comparison.a, comparison.b))
+    places = ("not saved" if folder == Path() else folder for folder in (comparison.a, comparison.b))
+    folders = (visible(folder, limit=400) for folder in places)
     named = (f"Run {letter}: {name}" for letter, name in zip("AB", comparison.names, strict=True))
     runs = tuple(zip(named, folders, strict=True))
     title, rest = beyond_noise(comparison)
@@ -114,10 +112,9 @@ def _samples(numbers: pl.DataFrame) -> tuple[SampleKey, ...]:
 
 def _headline(comparison: RunComparison, keys: Sequence[SampleKey]) -> tuple[SampleKey, str]:
     """Return the sample and click metric that pictures show: the largest in run B of those compared."""
-    run = open_run(comparison.b)
-    keys = [key for key in largest_samples(run.tables[STATISTICS.name]) if key in keys] or keys
+    keys = [key for key in comparison.samples if key in keys] or keys
     known = comparison.numbers["click_metric"].drop_nulls().unique().sort().to_list()
-    clicks = [name for name in run.settings.click_metric if name in known] or known
+    clicks = [name for name in comparison.clicks if name in known] or known
     return (*keys, SampleKey(EVERY, 1, EVERY))[0], (*clicks, "")[0]
 
 
@@ -132,7 +129,7 @@ def comparison_markdown(report: ComparisonReport) -> str:
     return markdown_page("comparison.md.j2", home=HOME, report=report)
 
 
-def check_comparison_place(out: Path, found_in: tuple[Path, Path], *, force: bool) -> None:
+def check_comparison_place(out: Path, found_in: Sequence[Path], *, force: bool) -> None:
     """Check that a page or folder can be written, before anything is computed.
 
     Raises

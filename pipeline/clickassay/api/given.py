@@ -1,7 +1,26 @@
-"""The settings as keywords, for type checkers; a test compares them with the fields of `Settings`."""
+"""What functions are given: settings as keywords, tables of any library, runs or their folders."""
 
 from collections.abc import Sequence
-from typing import Literal, TypedDict
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from clickassay.core.progress import Progress
+from clickassay.inputs.staging.frames import Frame
+from clickassay.inputs.staging.made import Made
+from clickassay.inputs.staging.sources import Source
+from clickassay.inputs.staging.sql import InputSql
+
+Table = Any
+"""A path, glob or address, SQL as `InputSql`, or a frame: Polars (lazy too), pandas, Arrow, DuckDB."""
+
+Place = str | Path
+"""A file or folder."""
+
+Told = bool | Progress
+"""True: a bar in a terminal or a notebook; False: none; or a function that is called with what is done."""
+
+Names = str | Sequence[str]
+"""A name, or several."""
 
 
 class SettingsGiven(TypedDict, total=False):
@@ -49,3 +68,17 @@ class SettingsGiven(TypedDict, total=False):
     spark_remote: str | None
     spark_conf: Sequence[str] | str
     spark_staging: str | None
+
+
+def source_of(given: Table) -> Source | None:
+    """Return an input as jobs take it; None where none is given."""
+    if given is None or isinstance(given, str | Path | InputSql | Made | Frame):
+        return given
+    return Frame(given)
+
+
+def several(given: Any) -> tuple[Any, ...]:  # noqa: ANN401 - one value or several
+    """Return one value, or several, as a tuple."""
+    if given is None:
+        return ()
+    return tuple(given) if isinstance(given, list | tuple | set | frozenset) else (given,)

@@ -1,0 +1,267 @@
+"""From Python: a log to its pattern table, in memory, in a folder or in a store; and reports on it."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Unpack
+
+import polars as pl
+
+from clickassay.api.given import Place, SettingsGiven, Table, Told, source_of
+from clickassay.api.run import RunResult
+from clickassay.api.screen.parts import Part
+from clickassay.api.screen.progress import progress_of
+from clickassay.api.screen.python import for_python
+from clickassay.api.screen.result import Result
+from clickassay.core.errors import SettingsError
+from clickassay.core.files.output import published_folder
+from clickassay.core.files.scratch import with_scratch
+from clickassay.core.files.tables import writing_tables
+from clickassay.core.progress import Progress, silent
+from clickassay.core.settings import LOG_SETTINGS, Settings, load_settings
+from clickassay.core.text.words import listed, plural
+from clickassay.inputs.staging.sources import Source
+from clickassay.jobs.patterns import log_to_patterns, make_patterns, stored_patterns
+from clickassay.jobs.run import make_report, open_report
+from clickassay.jobs.run import run as computed
+from clickassay.jobs.stores import StoreGrowth, grow_store
+from clickassay.patterns.folders.table_folder import write_patterns
+from clickassay.patterns.table import PatternTable
+
+_TABLES = ("configurations", "patterns", "queries", "funnel", "health")
+
+
+@for_python
+def pattern_table(
+    searches: Table,
+    clicks: Table = None,
+    judgments: Table = None,
+    *,
+    out: Place | None = None,
+    store: Place | None = None,
+    force: bool = False,
+    progress: Told = True,
+    **settings: Unpack[SettingsGiven],
+) -> "PatternsResult":
+    """Turn a log into its pattern table, all that a report needs to know of it; it has no user ids.
+
+    Parameters
+    ----------
+    searches, clicks
+        As `run` takes them.
+    judgments
+        With ``only_judged=True``: sessions of queries without any are counted only.
+    out
+        Folder to write the table into; None = it stays in memory.
+    store
+        Instead of `out`: a store, to which what it lacks of the log is added.
+    force
+        Replace a table that lies in `out`.
+    progress
+        As `run` takes it.
+    settings
+        Settings of the log by their names: ``depth=[5, 10]``, ``idle_minutes=30``.
+
+    Raises
+    ------
+    ClickassayError
+        If an input or a setting is not what it must be; the message says what to do.
+
+    Examples
+    --------
+    >>> table = ca.pattern_table("searches.csv", "clicks.csv", progress=False)
+    >>> table.report(judgments="judgments.csv", max_grade=3, progress=False).decision.kind
+    'cannot_decide'
+    """
+    shown, clicked, judged = (source_of(one) for one in (searches, clicks, judgments))
+    if shown is None:
+        raise SettingsError("a pattern table needs searches: a path, SQL or a frame")
+    given = load_settings(**settings)
+    if judged is not None and not given.only_judged:
+        raise SettingsError("--judgments is used with --only-judged only; add it, or leave --judgments out")
+    target = TableOrStore(None if out is None else str(out), None if store is None else str(store), force)
+    with progress_of(progress) as told:
+        return PatternsResult.of(shown, clicked, judged, given, target, progress=told)
+
+
+@for_python
+def open_patterns(folder: Place) -> "PatternsResult":
+    """Open a pattern table or store that `pattern_table` or the command `patterns` wrote.
+
+    Raises
+    ------
+    PatternError, StoreError
+        If the folder is neither, or broken; when its tables are read.
+
+    Examples
+    --------
+    >>> ca.open_patterns("june-patterns").configurations.height
+    95
+    """
+    return PatternsResult(Path(folder))
+
+
+@dataclass(frozen=True)
+class TableOrStore:
+    """Where a pattern table is written: a folder, a store, or nowhere; `force` replaces a folder."""
+
+    out: str | None = None
+    store: str | None = None
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse both."""
+        if self.out is not None and self.store is not None:
+            raise SettingsError("give either --out or --store")
+
+
+class PatternsResult(Result):
+    """A pattern table: configurations, patterns, queries, funnel and health, frames of Polars.
+
+    Parameters
+    ----------
+    place
+        Its folder, or the table in memory.
+    grown
+        What was added to a store; None for a table of its own.
+    """
+
+    def __init__(self, place: Place | PatternTable, grown: StoreGrowth | None = None) -> None:
+        self.place, self.grown = place, grown
+
+    @classmethod
+    def of(
+        cls,
+        searches: Source,
+        clicks: Source | None,
+        judgments: Source | None,
+        settings: Settings,
+        target: TableOrStore,
+        *,
+        progress: Progress = silent,
+    ) -> "PatternsResult":
+        """Make a table, as `pattern_table` says."""
+        log = (searches, clicks)
+        if target.store is not None:
+            grown = grow_store(*log, target.store, settings, judgments=judgments, progress=progress)
+            return cls(target.store, grown)
+        if target.out is None:
+            return cls(log_to_patterns(*log, settings, judgments=judgments, progress=progress))
+        more: dict[str, Any] = {"judgments": judgments, "force": target.force, "progress": progress}
+        return cls(make_patterns(*log, target.out, settings, **more))
+
+    @cached_property
+    def _table(self) -> PatternTable:
+        return self.place if isinstance(self.place, PatternTable) else stored_patterns(Path(self.place))
+
+    def __getattr__(self, name: str) -> pl.DataFrame:
+        if name not in _TABLES:
+            raise AttributeError(f"a pattern table has no {name}; its tables are {', '.join(_TABLES)}")
+        return self.tables[name]
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_TABLES})
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Every table by its name."""
+        return {name: getattr(self._table, name) for name in _TABLES}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Where it lies, and what was added to a store."""
+        place = None if isinstance(self.place, PatternTable) else str(self.place)
+        if self.grown is None:
+            return {"folder": place}
+        return {
+            "folder": place, "batches_added": self.grown.batches, "files_known": self.grown.known_files,
+        }  # fmt: skip
+
+    @for_python
+    def report(
+        self,
+        judgments: Table = None,
+        queries: Table = None,
+        *,
+        out: Place | None = None,
+        force: bool = False,
+        progress: Told = True,
+        **settings: Unpack[SettingsGiven],
+    ) -> RunResult:
+        """Compute a run of the table and judgments, in seconds.
+
+        Parameters
+        ----------
+        judgments, queries, out, force, progress
+            As `run` takes them.
+        settings
+            Settings of judgments, metrics and the report; what decides the table was given when it was made.
+
+        Raises
+        ------
+        ClickassayError
+            If an input or a setting is not what it must be; the message says what to do.
+        """
+        decided = [name for name in settings if name in LOG_SETTINGS and name != "depth"]
+        if decided:
+            raise SettingsError(
+                f"{listed(decided)} decides a pattern table, and this one is made; give it to "
+                "`clickassay patterns`"
+            )
+        sources = source_of(judgments), source_of(queries)
+        with progress_of(progress) as told:
+            return self.run_of(*sources, load_settings(**settings), out=out, force=force, progress=told)
+
+    @with_scratch("out")
+    def run_of(
+        self,
+        judgments: Source | None,
+        queries: Source | None,
+        settings: Settings,
+        *,
+        out: Place | None = None,
+        force: bool = False,
+        command: str = "",
+        progress: Progress = silent,
+    ) -> RunResult:
+        """Compute a run, as `report` says; `command` is recorded as what made it."""
+        place = self.place if isinstance(self.place, PatternTable) else Path(self.place)
+        if out is None:
+            table, inputs = open_report(place, judgments, queries, settings, progress)
+            return RunResult.of_found(computed(inputs, settings, table=table, progress=progress))
+        told = make_report(
+            place, judgments, queries, Path(out), settings,
+            command=command, force=force, progress=progress,
+        )  # fmt: skip
+        return RunResult.written(told, Path(out))
+
+    @for_python
+    def save(self, folder: Place, *, force: bool = False) -> Path:
+        """Write the table into a new folder, as the command `patterns` does; return it.
+
+        Raises
+        ------
+        OutputError
+            If the folder exists (and `force` is not given, or it is not ours), or cannot be written.
+        """
+        place = Path(folder)
+        with published_folder(place, force=force) as work, writing_tables():
+            write_patterns(self._table, work)
+        return place
+
+    def parts(self) -> Iterator[Part]:
+        """Yield what the command prints: where it lies, and what comes next."""
+        if isinstance(self.place, PatternTable):
+            lists, sessions = self.configurations.height, int(self.patterns["sessions"].sum())
+            yield f"Pattern table in memory: {plural(lists, 'list')}, {plural(sessions, 'session')}"
+            yield "Next: its report(judgments=…)"
+            return
+        if self.grown is None:
+            yield f"Pattern table: {self.place}"
+        else:
+            added = plural(self.grown.batches, "batch", "batches")
+            known = plural(self.grown.known_files, "file")
+            yield f"Pattern store: {self.place}: {added} added; {known} had been read before"
+        yield f"Next: clickassay report --patterns {shlex.quote(str(self.place))} --judgments … --out …"

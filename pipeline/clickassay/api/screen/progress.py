@@ -1,0 +1,143 @@
+"""Progress: a bar on stderr, drawn by rich, or one in a notebook; on anything else, nothing but notes."""
+
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+)
+from rich.table import Column
+from rich.text import Text
+
+from clickassay.api.screen.notebook import in_notebook, notebook_bar
+from clickassay.api.screen.python import in_python
+from clickassay.core.progress import Event, silent
+from clickassay.core.progress import Progress as Callback
+from clickassay.core.text.escape import terminal
+from clickassay.core.text.words import without_secrets
+
+_REDRAWN_PER_SECOND = 4
+
+
+@contextmanager
+def progress_of(wanted: "bool | Callback") -> Iterator[Callback]:
+    """Yield the callback that a caller of a function wants to be told by.
+
+    Parameters
+    ----------
+    wanted
+        True: a bar in a terminal or a notebook; elsewhere only notes, on stderr. False: nothing. Or a
+        function that is called with each event.
+    """
+    if wanted is False:
+        yield silent
+        return
+    with _drawn(wanted) as callback:
+        yield lambda event: callback(replace(event, message=in_python(event.message)))
+
+
+def _drawn(wanted: "bool | Callback") -> AbstractContextManager[Callback]:
+    if not isinstance(wanted, bool):
+        return nullcontext(wanted)
+    return notebook_bar() if in_notebook() else drawn_on(Console(stderr=True))
+
+
+@contextmanager
+def drawn_on(console: Console) -> Iterator[Callback]:
+    """Yield a callback that draws a bar on a terminal; on anything else it prints notes alone."""
+    if not console.is_terminal:
+        yield partial(tell_note, console)
+        return
+    with _bar(console) as callback:
+        yield callback
+
+
+def tell_note(console: Console, event: Event) -> None:
+    """Print a note as a line of its own."""
+    if event.note:
+        console.print(Text(f"clickassay: {_shown(event.message)}"), soft_wrap=True)
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[Callback]:
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None, table_column=Column(max_width=40)),
+        TaskProgressColumn(),
+        _PaceColumn(table_column=Column(no_wrap=True)),
+    )
+    with Progress(*columns, console=console, transient=True, refresh_per_second=_REDRAWN_PER_SECOND) as bar:
+        task = bar.add_task("starting", total=None, pace=None)
+        began: float | None = None
+
+        def show(event: Event) -> None:
+            nonlocal began
+            if event.note:
+                tell_note(bar.console, event)
+                return
+            now = time.monotonic()
+            began = now if began is None and event.batch else began
+            pace = None if began is None else event.pace(now - began)
+            bar.update(
+                task,
+                description=escape(_shown(_described(event))),
+                total=None if event.part is None else 1.0,
+                completed=event.part or 0.0,
+                pace=pace and (*pace, now),
+            )
+
+        yield show
+
+
+def _shown(message: str) -> str:
+    return terminal(without_secrets(message))
+
+
+def _described(event: Event) -> str:
+    # '' is in every message
+    return event.message if event.batch in event.message else f"{event.batch}  {event.message}"
+
+
+class _PaceColumn(ProgressColumn):
+    """Rows per second and time left of the whole log, or else the time so far; and memory."""
+
+    def render(self, task: Task) -> Text:
+        memory = f"{resident_bytes() / 1e9:.1f} GB"
+        pace = task.fields["pace"]
+        if pace is None:
+            return Text(f"{clock_time(task.elapsed or 0.0)}  {memory}")
+        rows_per_second, seconds_left, told_at = pace
+        left = max(0.0, seconds_left - (time.monotonic() - told_at))  # counts down until it is told anew
+        return Text(f"{rows_per_second:,.0f} rows/s  {clock_time(left)} left  {memory}")
+
+
+def clock_time(seconds: float) -> str:
+    """Return seconds as minutes and seconds, or hours, minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process holds now; where the system does not tell, the most it held."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere
+    return pages * resource.getpagesize()

@@ -1,0 +1,166 @@
+"""What the command line says, in the words of Python: options as keywords, commands as functions.
+
+Messages are written once, with options: whoever calls a function reads them with its keywords.
+"""
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar, get_args
+
+from clickassay.core.errors import ClickassayError
+from clickassay.core.settings import SETTINGS
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB raises at Ctrl-C."""
+
+FUNCTIONS = {
+    "audit": "audit", "check": "check", "diff": "diff", "evaluate": "evaluate", "inspect": "inspect",
+    "learn": "learn", "patterns": "pattern_table", "power": "power", "run": "run", "simulate": "simulate",
+}  # fmt: skip
+"""Commands that are functions too."""
+
+_OTHER_KEYWORDS = frozenset({
+    "beyond_noise", "bounds", "comparisons", "cv_folds", "difference", "expected", "fail_above", "force",
+    "gains", "gamma", "grades", "judge", "judgments", "known", "market", "n_queries", "n_searches",
+    "objective", "others", "out", "pair", "power", "alpha", "queries", "rel", "rules", "searches", "clicks",
+    "splits", "store", "strict", "utilities", "value", "average_over",
+})  # fmt: skip
+"""Keywords of functions that are no settings."""
+
+_FLAGS = frozenset(
+    {"beyond_noise", "bounds", "force", "gamma", "splits", "strict", "utilities"}
+    | {name for name, one in SETTINGS.items() if one.type is bool}
+)
+_ELSEWHERE = " (on the command line)"
+
+_INSTEAD = {
+    "--searches-sql": "searches as InputSql", "--clicks-sql": "clicks as InputSql",
+    "--judgments-sql": "judgments as InputSql", "--queries-sql": "queries as InputSql",
+    "--database": "a database to InputSql",
+}  # fmt: skip
+
+_COMMAND = re.compile(r"`clickassay ([a-z]+)([^`]*)`")
+_LAST_COMMAND = re.compile(r"(?:(?<=: )|(?<=^  )|^)clickassay ([a-z]+)((?: .*)?)$", re.MULTILINE)
+_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*)(?:[ =]([^\s,;:)`]*[^\s,;:.)`]))?")
+_PLACEHOLDER = re.compile(r"[A-Z_]+|…|-?\d+(?:\.\d+)?")
+_WRITTEN_WITH_EQUALS = frozenset({"column", "scale", "health_limit", "spark_conf"})
+
+
+def in_python(text: str) -> str:
+    """Return a message with keywords in place of options, and functions in place of commands.
+
+    What the command line alone can do stays a command, and says where it is given.
+    """
+    text = _COMMAND.sub(lambda found: f"`{_call(found[1], found[2], found[0].strip('`'))}`", text)
+    text = _LAST_COMMAND.sub(lambda found: f"`{_call(found[1], found[2], found[0])}`", text)
+    text = text.replace(f"{_ELSEWHERE}`", f"`{_ELSEWHERE}")
+    return "".join(part if at % 2 else _OPTION.sub(_keyword, part) for at, part in enumerate(_apart(text)))
+
+
+def _apart(text: str) -> list[str]:
+    """Return a text in parts, of which each second is in backquotes."""
+    return re.split(r"(`[^`]*`)", text)
+
+
+def _call(command: str, rest: str, whole: str) -> str:
+    if command == "report":
+        return _report_call(rest.split())
+    if command not in FUNCTIONS:
+        return f"{whole}{_ELSEWHERE}"
+    return f"clickassay.{FUNCTIONS[command]}{_arguments(rest.split())}"
+
+
+def _report_call(words: Sequence[str]) -> str:
+    if "--patterns" not in words:
+        return "clickassay.open_patterns(…).report"
+    at = list(words).index("--patterns")
+    rest = [*words[:at], *words[at + 2 :]]
+    return f"clickassay.open_patterns({_literal(words[at + 1])}).report{_arguments(rest)}"
+
+
+def _arguments(words: Sequence[str]) -> str:
+    """Return the arguments of a call; '' where there are none."""
+    taken, place = [], 0
+    while place < len(words):
+        word, following = words[place], words[place + 1] if place + 1 < len(words) else "--"
+        place += 1
+        if not word.startswith("--"):
+            taken.append(_literal(word))
+        elif following.startswith("--"):
+            taken.append(_flag(word))
+        else:
+            taken.append(f"{_name(word)}={_literal(following)}")
+            place += 1
+    return f"({', '.join(taken)})" if taken else ""
+
+
+def _keyword(found: re.Match[str]) -> str:
+    option, value = found[1], found[2]
+    if option in _INSTEAD:
+        return _INSTEAD[option]
+    name = _name(option)
+    if name.removeprefix("no_") not in SETTINGS and name not in _OTHER_KEYWORDS:
+        return found[0]
+    if value is not None and _is_value(name, value):
+        return f"`{name}={_literal(value)}`"
+    return f"`{_flag(option)}`{'' if value is None else f' {value}'}"
+
+
+def _flag(option: str) -> str:
+    name = _name(option)
+    if name.removeprefix("no_") in _FLAGS and name not in _FLAGS:
+        return f"{name.removeprefix('no_')}=False"
+    return f"{name}=True" if name in _FLAGS else name
+
+
+def _is_value(name: str, value: str) -> bool:
+    """Tell whether a word after an option is its value, and not the next word of a sentence."""
+    if _PLACEHOLDER.fullmatch(value) or (name in _WRITTEN_WITH_EQUALS and "=" in value):
+        return True
+    return name in SETTINGS and any(value in _choices(one) for one in (SETTINGS[name].type,))
+
+
+def _choices(kind: object) -> tuple[object, ...]:
+    """Return the values of a type that is a choice of texts, also in a list."""
+    found = get_args(kind)
+    return found if any(isinstance(one, str) for one in found) else sum(map(_choices, found), ())
+
+
+def _literal(value: str) -> str:
+    if _PLACEHOLDER.fullmatch(value):
+        return value
+    return f'"{value.strip(chr(39))}"'
+
+
+def _name(option: str) -> str:
+    return option.removeprefix("--").replace("-", "_")
+
+
+def for_python(function: Callable[P, R]) -> Callable[P, R]:
+    """Let errors of a public function speak of keywords."""
+
+    @functools.wraps(function)
+    def told(*args: P.args, **more: P.kwargs) -> R:
+        with python_errors():
+            return function(*args, **more)
+
+    return told
+
+
+@contextmanager
+def python_errors() -> Iterator[None]:
+    """Let errors of the block speak of keywords; Ctrl-C is `KeyboardInterrupt`, whoever met it."""
+    try:
+        yield
+    except ClickassayError as error:
+        error.args = tuple(in_python(one) if isinstance(one, str) else one for one in error.args)
+        raise
+    except RuntimeError as error:
+        if error.args != (_INTERRUPTED,):
+            raise
+        raise KeyboardInterrupt from None

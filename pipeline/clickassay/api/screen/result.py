@@ -1,0 +1,45 @@
+"""The common ground of results: text as the command prints it, HTML in a notebook, equal by their tables."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from clickassay.api.screen.parts import Part, ShownTable
+from clickassay.api.screen.python import in_python
+
+
+class Result(ABC):
+    """What a function returns: its tables are frames of Polars, and it prints as the command prints."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Its tables by their names."""
+
+    @abstractmethod
+    def parts(self) -> Iterable[Part]:
+        """Yield the lines and tables that the command prints."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, its = self.tables, other.tables
+        return mine.keys() == its.keys() and all(mine[name].equals(its[name]) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment] # equality is of tables
+
+    def __repr__(self) -> str:
+        from clickassay.api.screen.text import text_of  # noqa: PLC0415 - rich takes a while to import
+
+        return text_of(self._python_parts())
+
+    def _repr_html_(self) -> str:
+        from clickassay.api.screen.html import html_of  # noqa: PLC0415 - beside its use
+
+        return html_of(self._python_parts())
+
+    def _python_parts(self) -> Iterable[Part]:
+        return (
+            one.in_words(in_python) if isinstance(one, ShownTable) else in_python(one) for one in self.parts()
+        )

@@ -1,0 +1,357 @@
+"""From Python: one metric under the conventions of many tools, on a run or on one list."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.api.given import Place, Table, Told, source_of
+from clickassay.api.run import RunResult, named_run, run_or_folder
+from clickassay.api.screen.parts import Part, ShownTable
+from clickassay.api.screen.progress import progress_of
+from clickassay.api.screen.python import for_python
+from clickassay.api.screen.result import Result
+from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
+from clickassay.core.errors import SettingsError
+from clickassay.core.files.tables import write_tables
+from clickassay.core.progress import Progress, silent
+from clickassay.core.records import SampleChoice
+from clickassay.core.settings import load_settings
+from clickassay.core.text.words import did_you_mean
+from clickassay.findings.run import Run
+from clickassay.inputs.staging.sources import Source
+from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.tools.formulas import AuditScale
+from clickassay.studies.audit.on_run import Audit, audit_run
+from clickassay.studies.audit.one_list import audit_list, one_list
+
+Row = dict[str, Any]
+
+WITHIN_NOISE = "reversed, within noise"
+"""What `correlation.conventions.change` says of an order that was never significant."""
+
+
+@for_python
+def audit(
+    run: RunResult | Place,
+    judgments: Table = None,
+    *,
+    click_metric: str = "MeanRR",
+    value: str | None = None,
+    market: str | None = None,
+    depth: int | None = None,
+    judge: str | None = None,
+    progress: Told = True,
+) -> "AuditResult":
+    """Explain why tools report other numbers for one metric, and whether that changes a conclusion.
+
+    Parameters
+    ----------
+    run
+        The run, by its result or its folder.
+    judgments
+        Its judgments, as `run` takes them: some conventions ask for results that no list shows.
+    click_metric
+        The click metric that conventions are to predict.
+    value
+        Show only what gives this value, to the digits given, e.g. ``"0.46"``.
+    market, depth, judge
+        The sample; None as in the report.
+    progress
+        As `run` takes it.
+
+    Raises
+    ------
+    ReportError, InputError, SettingsError
+        If it is no run, the judgments are others, or a name is unknown.
+
+    Examples
+    --------
+    >>> audited = ca.audit(run, progress=False)
+    >>> audited.conventions.height > 20
+    True
+    """
+    choice = SampleChoice(market, depth, judge)
+    with progress_of(progress) as told:
+        audited = audited_run(run_or_folder(run), source_of(judgments), click_metric, choice, told)
+    return AuditResult(audited, click_metric, value, named_run(run))
+
+
+@for_python
+def audit_grades(
+    grades: Sequence[int | None],
+    others: Sequence[int] = (),
+    *,
+    depth: int | None = None,
+    max_grade: int = 4,
+    relevant_grade: int | None = None,
+    persistence: float = 0.8,
+    value: str | None = None,
+) -> "ListAuditResult":
+    """Compute a metric of one list under the conventions of many tools.
+
+    Parameters
+    ----------
+    grades
+        Grades of its results, best result first; None without a grade.
+    others
+        Grades of judged results that the list does not show.
+    depth
+        The cut; None = its length.
+    max_grade, relevant_grade, persistence
+        Top of the scale, lowest grade that is relevant, p of RBP, as in settings.
+    value
+        Show only what gives this value, to the digits given.
+
+    Raises
+    ------
+    JudgmentError, SettingsError
+        If a grade is off the scale, or a setting out of its range.
+
+    Examples
+    --------
+    >>> found = ca.audit_grades([3, None, 4, 0, 1], [4, 3, 2, 2, 1, 0], value="0.46")
+    >>> found.table.columns
+    ['quantity', 'convention', 'value', 'choice', 'tools']
+    """
+    settings = load_settings(
+        success_grade=0, relevant_grade=relevant_grade, max_grade=max_grade, persistence=persistence
+    )
+    scale = AuditScale(
+        depth or max(1, len(grades)), settings.max_grade, settings.relevant_grade, settings.persistence
+    )
+    return ListAuditResult.of(grades, others, scale, value)
+
+
+def audited_run(
+    run: Run | Path,
+    judgments: Source | None,
+    click_metric: str,
+    choice: SampleChoice,
+    progress: Progress = silent,
+) -> Audit:
+    """Audit a run, as `audit` says."""
+    if click_metric not in CLICK_METRICS:
+        known = did_you_mean(click_metric, CLICK_METRICS)
+        raise SettingsError(f"unknown click metric {click_metric!r}; {known}")
+    return audit_run(run, judgments=judgments, wanted=choice, progress=progress)
+
+
+class AuditResult(Result):
+    """Conventions on the configurations of a run.
+
+    Parameters
+    ----------
+    audited
+        The conventions, and what they change.
+    click_metric, value
+        The click metric and the value that are shown; None = any value.
+    name
+        What the run is called.
+    """
+
+    def __init__(self, audited: Audit, click_metric: str, value: str | None, name: str) -> None:
+        self.audited, self.click_metric, self.value, self.name = audited, click_metric, value, name
+
+    @property
+    def conventions(self) -> pl.DataFrame:
+        """A row for each convention with the click metric: mean, correlation, gap to the run's own."""
+        return self.audited.audited.filter(click_metric=self.click_metric)
+
+    @property
+    def changed(self) -> pl.DataFrame:
+        """Comparisons of metrics that a convention changes."""
+        return self.audited.changed.filter(click_metric=self.click_metric)
+
+    @property
+    def shown(self) -> pl.DataFrame:
+        """The conventions that give the value."""
+        return _with_value(self.conventions, "mean", self.value)
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Conventions and changes of all click metrics (docs/reference/audit.md)."""
+        return {CONVENTIONS.name: self.audited.audited, CHANGED.name: self.audited.changed}
+
+    @for_python
+    def save(self, folder: Place, *, force: bool = False) -> Path:
+        """Write the tables into a new folder; return it.
+
+        Raises
+        ------
+        OutputError
+            If the folder exists (and `force` is not given, or it is not ours), or cannot be written.
+        """
+        return self.write(Path(folder), force=force)
+
+    def write(self, out: Path, *, force: bool, command: str = "") -> Path:
+        """Write as `save` does; `command` is recorded as what made them."""
+        write_tables(out, self.tables, {"command": command}, force=force)
+        return out
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the conventions, how telling a value is, and what changes."""
+        every, rows = self.conventions, self.shown
+        yield from _run_parts(self.name, self.audited, rows, self.click_metric)
+        if self.value is not None:
+            yield from _how_telling(rows, every.filter(every["mean"].is_not_null()))
+        yield from _left_out(every)
+        yield from _changes(self.changed.join(rows, on="convention", how="semi"))
+
+
+class ListAuditResult(Result):
+    """Conventions on one list.
+
+    Parameters
+    ----------
+    every
+        A row for each convention.
+    value
+        The value that is shown; None = any.
+    """
+
+    def __init__(self, every: pl.DataFrame, value: str | None) -> None:
+        self.every, self.value = every, value
+
+    @classmethod
+    def of(
+        cls, shown: Sequence[int | None], others: Sequence[int], scale: AuditScale, value: str | None
+    ) -> "ListAuditResult":
+        """Audit a list, as `audit_grades` says."""
+        return cls(audit_list(one_list(shown, others, scale.max_grade), scale), value)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The conventions that give the value: name, value, choice, tools."""
+        return _with_value(self.every, "value", self.value)
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The table."""
+        return {"one_list": self.every}
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the conventions, and how telling a value is."""
+        yield from _list_parts(self.table)
+        if self.value is not None:
+            yield from _how_telling(self.table, self.every)
+
+
+def _with_value(table: pl.DataFrame, column: str, wanted: str | None) -> pl.DataFrame:
+    """Keep the rows whose value is `wanted` to the digits given."""
+    if wanted is None:
+        return table
+    try:
+        number = Decimal(wanted)
+        half = Decimal((0, (5,), int(number.as_tuple().exponent) - 1))
+    except (InvalidOperation, ValueError):
+        raise SettingsError(
+            f"--value {wanted!r}: expected a number as a tool printed it, e.g. 0.46"
+        ) from None
+    # tools cut digits off as well as they round: a unit of the last digit upwards, half of one downwards
+    low, high = float(number - half), float(number + 2 * half)
+    kept = [value is not None and low <= value < high for value in table[column]]
+    return table.filter(kept)
+
+
+def _how_telling(rows: pl.DataFrame, every: pl.DataFrame) -> Iterator[str]:
+    """Yield how many conventions give a value: one that many give does not tell which one a tool has."""
+    quantities = rows["quantity"].n_unique()
+    if rows.height > 1:
+        yield (
+            f"{rows.height} of {every.height} conventions give this value, of {quantities} "
+            f"metric{'' if quantities == 1 else 's'}: it does not tell which of them a tool has. Look only "
+            "at the metric that the tool names, give more digits, or take a list with other grades: a list "
+            "whose order is ideal has 1 by most conventions, and one without a relevant result 0."
+        )
+
+
+def _list_parts(rows: pl.DataFrame) -> Iterator[Part]:
+    cells = [
+        (row["convention"], f"{row['value']:.4f}", row["choice"], row["tools"])
+        for row in rows.iter_rows(named=True)
+    ]
+    yield _table_or_none(("convention", "value", "choice", "reported by"), cells, numbers=("value",))
+
+
+def _run_parts(run: str, audited: Audit, rows: pl.DataFrame, click_metric: str) -> Iterator[Part]:
+    sample = audited.sample
+    yield (
+        f"{run}, {sample.key.label}: "
+        f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations; * marks the run's own"
+    )
+    yield _about_unjudged(audited.n_unjudged)
+    every = audited.audited.filter(click_metric=click_metric)
+    shown = rows.filter(rows["mean"].is_not_null(), rows["same_as"].is_null())
+    quantities = shown["quantity"].to_list()
+    numbers = ("mean", f"correlation with {click_metric}", "against the run's own")
+    yield _table_or_none(
+        ("convention", *numbers, "reported by"),
+        [_cells(row, every) for row in shown.iter_rows(named=True)],
+        numbers=numbers,
+        sections=[
+            place for place in range(len(quantities) - 1) if quantities[place] != quantities[place + 1]
+        ],
+    )
+
+
+def _about_unjudged(n_unjudged: int | None) -> str:
+    if n_unjudged is None:
+        return "Which results have no judgment is not known without --judgments."
+    if n_unjudged:
+        return f"{n_unjudged:,} results have no judgment."
+    return (
+        "Every result has a judgment, so this run cannot show what conventions do with results without one."
+    )
+
+
+def _cells(row: Row, rows: pl.DataFrame) -> tuple[str, ...]:
+    alike = rows.filter(rows["same_as"] == row["convention"])["tools"].to_list()
+    gap = "" if row["own"] else _with_interval(row, ("gap", "gap_low", "gap_high"), "+.3f")
+    return (
+        f"{row['convention']}{' *' if row['own'] else ''}",
+        f"{row['mean']:.4f}",
+        _with_interval(row, ("correlation", "ci_low", "ci_high"), ".3f"),
+        gap,
+        "; ".join((row["tools"], *alike)),
+    )
+
+
+def _with_interval(row: Row, names: tuple[str, str, str], form: str) -> str:
+    value, low, high = (row[name] for name in names)
+    if value is None:
+        return str(row["reason"] or "none")
+    # + 0.0 after rounding: -0.000 is printed as 0
+    number, *ends = (None if one is None else f"{round(one, 3) + 0.0:{form}}" for one in (value, low, high))
+    return str(number) if None in ends else f"{number} ({ends[0]} to {ends[1]})"
+
+
+def _left_out(rows: pl.DataFrame) -> Iterator[str]:
+    out = rows.filter(rows["mean"].is_null())
+    for reason in out["reason"].unique(maintain_order=True):
+        names = out.filter(out["reason"] == reason)["convention"]
+        yield f"Not computed, since it {reason}: {', '.join(names)}"
+
+
+def _changes(changed: pl.DataFrame) -> Iterator[str]:
+    within = changed.filter(changed["change"] == WITHIN_NOISE).height
+    significant = changed.filter(changed["change"] != WITHIN_NOISE)
+    if significant.is_empty():
+        yield "No convention changes which of two metrics correlates better, beyond noise."
+    else:
+        yield "Differences from other metrics of the run, when this convention alone is changed:"
+    for convention in significant["convention"].unique(maintain_order=True):
+        own = significant.filter(significant["convention"] == convention)
+        changes = [
+            f"{change} against {', '.join(own.filter(own['change'] == change)['other'])}"
+            for change in own["change"].unique(maintain_order=True)
+        ]
+        yield f"  {convention}: {'; '.join(changes)}"
+    if within:
+        yield f"Reversed as well, but within noise before and after: {within}"
+
+
+def _table_or_none(heads: Sequence[str], rows: Sequence[tuple[str, ...]], **more: Any) -> Part:  # noqa: ANN401
+    return ShownTable(heads, rows, **more) if rows else "No convention gives this value."

@@ -1,0 +1,169 @@
+"""From Python: rules that a run must keep, the gate of a nightly job."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.api.given import Place, several
+from clickassay.api.run import RunResult, named_run, run_or_folder
+from clickassay.api.screen.parts import Part, ShownTable
+from clickassay.api.screen.python import for_python
+from clickassay.api.screen.result import Result
+from clickassay.core.records import ANY_SAMPLE, SampleChoice
+from clickassay.core.text.words import plural
+from clickassay.findings.run import Run
+from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run
+from clickassay.studies.runs_compared.gate.grammar import parse_rules
+from clickassay.studies.runs_compared.gate.outcome import Outcome, RuleState
+from clickassay.studies.runs_compared.gate.rules_file import read_rules_file
+
+SCHEMA = 1
+"""Number of the form of the JSON document."""
+
+_SHOWN = (
+    "rule", "state", "reason", "market", "depth", "judge", "status", "value", "ci_low", "ci_high", "caution",
+    "comparison", "limit",
+)  # fmt: skip
+
+
+@for_python
+def check(
+    run: RunResult | Place,
+    rules: str | Sequence[str] | Path = DEFAULT_RULES,
+    *,
+    market: str | None = None,
+    depth: int | None = None,
+    judge: str | None = None,
+    strict: bool = False,
+) -> "CheckResult":
+    """Check rules that a run must keep.
+
+    A rule about a correlation, a difference or a mean is broken only if its whole 95 % interval breaks it.
+
+    Parameters
+    ----------
+    run
+        The run, by its result or its folder.
+    rules
+        One or several, as ``"coverage >= 0.8"`` and ``"not worse than reports/last"``
+        (docs/reference/check.md), or the path of a TOML file with ``rules = […]``.
+    market, depth, judge
+        The sample of rules that do not name one; None as in the report.
+    strict
+        Whether open rules count as broken.
+
+    Raises
+    ------
+    SettingsError, ReportError
+        If a rule cannot be read, or names what the run does not have.
+
+    Examples
+    --------
+    >>> found = ca.check(run, ["queries >= 50", 'health != "finding"'])
+    >>> found.passed
+    True
+    """
+    texts = read_rules_file(rules) if isinstance(rules, Path) else several(rules)
+    choice = SampleChoice(market, depth, judge)
+    return CheckResult.of(run_or_folder(run), texts, choice, strict=strict, name=named_run(run))
+
+
+class CheckResult(Result):
+    """What became of rules.
+
+    Parameters
+    ----------
+    outcomes
+        What became of each.
+    strict
+        Whether open rules count as broken.
+    name
+        What the run is called.
+    """
+
+    def __init__(self, outcomes: tuple[Outcome, ...], *, strict: bool = False, name: str = "") -> None:
+        self.outcomes, self.strict, self.name = outcomes, strict, name
+
+    @classmethod
+    def of(
+        cls,
+        run: Run | Path,
+        rules: Sequence[str],
+        choice: SampleChoice = ANY_SAMPLE,
+        *,
+        strict: bool,
+        name: str,
+    ) -> "CheckResult":
+        """Check rules, as `check` says."""
+        return cls(check_run(run, parse_rules(tuple(rules)), choice), strict=strict, name=name)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no rule is broken, or undecided for want of a value."""
+        return not any(one.fails(strict=self.strict) for one in self.outcomes)
+
+    @property
+    def rules(self) -> pl.DataFrame:
+        """A row for each rule: state, reason, sample, value with its interval, limit."""
+        rows = [{name: one.as_data()[name] for name in _SHOWN} for one in self.outcomes]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The rules."""
+        return {"rules": self.rules}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The content of the JSON document (docs/reference/check.md)."""
+        return {
+            "schema": SCHEMA, "run": self.name, "passed": self.passed, "strict": self.strict,
+            "rules": [one.as_data() for one in self.outcomes],
+        }  # fmt: skip
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the rules with their numbers, what needs words, and how many are broken."""
+        outcomes = self.outcomes
+        heads = ("rule", "", "about", "value", "95 % interval")
+        rows = [
+            (one.rule, str(one.state), "" if one.sample is None else one.sample.label, *_numbers(one))
+            for one in outcomes
+        ]
+        yield ShownTable(heads, rows, heads[-2:])
+        yield from (
+            f"{str(one.state).upper()} {one.rule}: {one.reason}" for one in outcomes if one.needs_words
+        )
+        for caution in dict.fromkeys(one.found.caution for one in outcomes if one.found.caution):
+            number = sum(one.found.caution == caution for one in outcomes)
+            yield f"Caution, {plural(number, 'interval')}: {caution}"
+        yield _summary(outcomes, strict=self.strict)
+
+
+def _numbers(one: Outcome) -> tuple[str, str]:
+    quantity = one.found
+    if quantity.value is None:
+        return one.status or "", ""
+    if quantity.is_exact:
+        return f"{quantity.value:,.6g}" if quantity.value % 1 else f"{quantity.value:,.0f}", ""
+    ends = (
+        "" if quantity.low is None or quantity.high is None else f"{quantity.low:.3f} to {quantity.high:.3f}"
+    )
+    is_change = one.comparison is None
+    return f"{'change ' if is_change else ''}{quantity.value:{'+' if is_change else ''}.4f}", ends
+
+
+def _summary(outcomes: Sequence[Outcome], *, strict: bool) -> str:
+    """Return the last line, e.g. ``3 rules: 1 broken, 1 open, 1 holds.``."""
+    counts = {state: sum(one.state == state for one in outcomes) for state in RuleState}
+    order = (RuleState.BROKEN, RuleState.UNDECIDED, RuleState.OPEN, RuleState.HOLDS)
+    words = {RuleState.HOLDS: "kept"}
+    parts = [f"{counts[state]} {words.get(state, state)}" for state in order if counts[state]]
+    passed = not any(one.fails(strict=strict) for one in outcomes)
+    end = (
+        ""
+        if not passed or not counts[RuleState.OPEN]
+        else " Open rules pass; --strict takes them for broken."
+    )
+    return f"{plural(len(outcomes), 'rule')}: {', '.join(parts)}.{end}"

@@ -1,0 +1,352 @@
+"""From Python: what changed between two runs, and whether a change is within noise."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.api.given import Names, Place, several
+from clickassay.api.run import RunResult, run_or_folder
+from clickassay.api.screen.parts import Part, ShownTable
+from clickassay.api.screen.python import for_python
+from clickassay.api.screen.result import Result
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.errors import SettingsError
+from clickassay.core.records import SampleKey
+from clickassay.core.text.words import plural
+from clickassay.findings.run import Run
+from clickassay.studies.runs_compared.compare import REVERSED, RunComparison, compare_runs
+from clickassay.studies.runs_compared.numbers import BEYOND, FAMILIES, INTERVALS, DiffOptions
+from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
+from clickassay.studies.runs_compared.report.page import (
+    build_comparison,
+    check_comparison_place,
+    write_comparison,
+)
+from clickassay.studies.runs_compared.watch import Watch, check_watch, flag_findings
+from clickassay.studies.runs_compared.words import (
+    alone_words,
+    cautions_words,
+    change_words,
+    clearest,
+    decision_sentence,
+    not_computed,
+    sentences,
+    uneven_words,
+)
+
+MOST_FINDINGS = 5
+"""Findings that are spelled out."""
+
+MOST_OF_FAMILY, MOST_OTHERS, MOST_NAMED = 2, 5, 3
+"""Rows of each family of numbers, rows of each other table, and sentences on the order of metrics: so that
+all fits 60 lines. The frames, and the page, have everything."""
+
+_SHORT = {
+    "means of editorial metrics": "mean",
+    "means of click metrics": "mean",
+    "correlations within queries": "within queries",
+    "weighted correlations": "over all queries",
+    "closed forms": "closed form",
+    "correlations by class": "by class",
+}
+
+
+@for_python
+def diff(  # noqa: PLR0913 - the options of the command
+    before: RunResult | Place,
+    now: RunResult | Place,
+    *,
+    metric: Names = (),
+    click_metric: Names = (),
+    depth: int | Sequence[int] = (),
+    market: Names = (),
+    judge: Names = (),
+    splits: bool = False,
+    fail_above: float | None = None,
+    beyond_noise: bool = False,
+) -> "DiffResult":
+    """Compare two runs, each by its result or its folder.
+
+    Parameters
+    ----------
+    before, now
+        The run before, or to compare with, and the run now.
+    metric, click_metric, depth, market, judge
+        Only numbers of these; none = all.
+    splits
+        Whether to compare classes of queries as well.
+    fail_above
+        `DiffResult.is_finding` says whether a correlation changed by more than this (above 0, at most 2), or
+        is gone.
+    beyond_noise
+        With `fail_above`: not for changes within noise.
+
+    Raises
+    ------
+    ReportError
+        If one is no run, or broken.
+    SettingsError
+        If neither run has what is asked for.
+
+    Examples
+    --------
+    >>> found = ca.diff("reports/june", run, metric="ERR")
+    >>> found.numbers["editorial_metric"].drop_nulls().unique().to_list()
+    ['ERR']
+    """
+    options = DiffOptions(
+        several(metric), several(click_metric), several(depth), several(market), several(judge), splits
+    )
+    watch = watch_of(fail_above, beyond_noise=beyond_noise)
+    return DiffResult.of(run_or_folder(before), run_or_folder(now), options, watch)
+
+
+def watch_of(fail_above: float | None, *, beyond_noise: bool) -> Watch | None:
+    """Return what makes a change a finding; None where nothing is watched.
+
+    Raises
+    ------
+    SettingsError
+        If no change can be above the number.
+    """
+    if fail_above is not None and not 0 < fail_above <= 2:
+        raise SettingsError(f"--fail-above {fail_above}: expected a number above 0, at most 2, e.g. 0.05")
+    if beyond_noise and fail_above is None:
+        raise SettingsError("--beyond-noise is used with --fail-above only; add it, e.g. --fail-above 0.05")
+    return None if fail_above is None else Watch(fail_above, beyond_noise)
+
+
+class DiffResult(Result):
+    """The changes between two runs.
+
+    Parameters
+    ----------
+    comparison
+        The comparison.
+    watch
+        What makes a change a finding; None = nothing does.
+
+    Attributes
+    ----------
+    numbers
+        A row for each mean and correlation: a, b, change, ci_low, ci_high, p_adjusted, status, finding.
+    """
+
+    def __init__(self, comparison: RunComparison, watch: Watch | None = None) -> None:
+        self.comparison, self.watch = comparison, watch
+        self.numbers = flag_findings(comparison.numbers, watch)
+
+    @classmethod
+    def of(cls, a: Run | Path, b: Run | Path, options: DiffOptions, watch: Watch | None) -> "DiffResult":
+        """Compare two runs, as `diff` says."""
+        comparison = compare_runs(a, b, options)
+        if watch is not None:
+            check_watch(comparison.numbers, watch, options)
+        return cls(comparison, watch)
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Numbers, sizes, pairs of metrics that changed places, and queries and lists of both runs."""
+        own = self.comparison
+        return {"numbers": self.numbers, "sizes": own.sizes, "flips": own.flips, "overlap": own.overlap}
+
+    @property
+    def sizes(self) -> pl.DataFrame:
+        """Coverage and statistics of both: a, b, change."""
+        return self.comparison.sizes
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether a change is one that a job should stop at."""
+        return bool(self.numbers["finding"].any())
+
+    @for_python
+    def report(self, place: Place, *, force: bool = False) -> Path:
+        """Write a page (FILE.html), or a folder with the page and its tables; return the page.
+
+        Raises
+        ------
+        OutputError
+            If something is there already, or it cannot be written.
+        """
+        out = Path(place)
+        runs = [one for one in (self.comparison.a, self.comparison.b) if one != Path()]
+        check_comparison_place(out, runs, force=force)
+        return self.write(out, force=force)
+
+    def write(self, out: Path, *, force: bool, command: str = "") -> Path:
+        """Write as `report` does; `command` is recorded as what made it."""
+        return write_comparison(build_comparison(self.comparison, command), out, force=force)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the decision, what changed in sentences, then inputs, sizes and the clearest changes."""
+        yield from self.changes()
+        yield from self.findings()
+
+    def changes(self) -> Iterator[Part]:
+        """Yield what changed."""
+        comparison = self.comparison
+        names = comparison.names
+        yield decision_sentence(comparison)
+        yield from sentences(comparison)
+        yield from filter(None, [uneven_words(comparison.sizes, names)])
+        yield from cautions_words(comparison.numbers)
+        folders = zip(names, (comparison.a, comparison.b), strict=True)
+        yield from (f"{name}: {own}" for name, own in folders if own != Path() and name != str(own))
+        yield from _entries(comparison)
+        yield from _sizes(comparison)
+        yield from _numbers(comparison)
+        yield from order_sentences(comparison)
+
+    def findings(self) -> Iterator[Part]:
+        """Yield which changes are findings, where any change could be one."""
+        if self.watch is not None:
+            yield from _finding_lines(self.numbers, self.watch)
+
+
+def _entries(comparison: RunComparison) -> Iterator[Part]:
+    same = [entry.name for entry in comparison.entries if entry.status == SAME]
+    if same:
+        yield f"Inputs that are the same: {', '.join(same)}"
+    rows = [(e.kind, e.name, e.status, e.a, e.b) for e in comparison.entries if e.status != SAME]
+    heads = ("what", "name", "", *comparison.names)
+    yield from _table("Inputs, settings and versions", heads, rows, most=MOST_OTHERS)
+
+
+def _sizes(comparison: RunComparison) -> Iterator[Part]:
+    changed = comparison.sizes.filter(~comparison.sizes["a"].eq_missing(comparison.sizes["b"]))
+    if changed.is_empty():
+        yield "Queries, configurations, sessions and coverage are the same."
+    heads = ("market", "depth", "judge", "quantity", *comparison.names, "change")
+    rows = [
+        (
+            *row[:3],
+            row[3].removeprefix("n_").replace("_", " "),
+            *(_size(row[3], value) for value in row[4:6]),
+            _size(row[3], row[6], sign="+"),
+        )
+        for row in changed.iter_rows()
+    ]
+    yield from _table(
+        "Coverage and statistics that changed", heads, rows, numbers=heads[4:], most=MOST_OTHERS
+    )
+    for row in comparison.overlap.sort("queries_both", descending=True).head(1).iter_rows(named=True):
+        a, b = comparison.names
+        parts = [
+            f"{row[f'{what}_both']:,} {what} in both ({a} {row[f'{what}_a']:,}, {b} {row[f'{what}_b']:,})"
+            for what in ("queries", "configurations")
+        ]
+        yield f"{SampleKey.of(row).label}: {'; '.join(parts)}"
+
+
+def _size(quantity: str, value: float | None, *, sign: str = "") -> str:
+    if value is None:
+        return ""
+    return f"{value:{sign}.4f}" if quantity == "coverage" else f"{value:{sign},.0f}"
+
+
+def _numbers(comparison: RunComparison) -> Iterator[Part]:
+    numbers = comparison.numbers
+    alone = [alone_words(numbers, status, comparison.names) for status in (ONLY_A, ONLY_B)]
+    yield from filter(None, alone)
+    known = numbers.filter(~not_computed(ONLY_A), ~not_computed(ONLY_B))
+    moved = known.filter((pl.col("change") != 0) | pl.col("status").is_in([ONLY_A, ONLY_B]))
+    rows = pl.concat([clearest(moved.filter(family=one)).head(MOST_OF_FAMILY) for one in FAMILIES])
+    numeric = (*comparison.names, "change", "95 % interval", "p adj.")
+    heads = ("", "market", "depth", "judge", "class", "click", "editorial", *numeric, " ")
+    cells = [_number_cells(row) for row in rows.iter_rows(named=True)]
+    yield from _table("The clearest changes of each kind", heads, cells, numbers=numeric)
+    by_intervals = moved.filter(pl.col("split") == EVERY, pl.col("tested_by") == INTERVALS).height
+    if by_intervals:
+        yield (
+            f"{plural(by_intervals, 'change')} judged from the intervals of both runs alone: the "
+            "correlations that they state cannot be computed again from their configurations"
+        )
+
+
+def _number_cells(row: Mapping[str, Any]) -> tuple[object, ...]:
+    of_class = "" if row["split"] == EVERY else f"{row['split']} {row['class']}"
+    values = ["" if row[run] is None else f"{row[run]:.4f}" for run in ("a", "b")]
+    change = "" if row["change"] is None else _signed(row["change"])
+    ends = "" if row["ci_low"] is None else f"{_signed(row['ci_low'])} to {_signed(row['ci_high'])}"
+    p = "" if row["p_adjusted"] is None else f"{row['p_adjusted']:.2g}"
+    by = " (from intervals)" if row["tested_by"] == INTERVALS else ""
+    place = (
+        row["market"],
+        row["depth"],
+        row["judge"],
+        of_class,
+        row["click_metric"],
+        row["editorial_metric"],
+    )
+    return (_SHORT[row["family"]], *place, *values, change, ends, p, row["reason"] or f"{row['status']}{by}")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}" if value == 0 or abs(value) >= 0.0005 else f"{value:+.0e}"
+
+
+def order_sentences(comparison: RunComparison) -> Iterator[str]:
+    """Yield which pairs of metrics changed places, and how many are significant in one run alone."""
+    a, b = comparison.names
+    turned = comparison.flips.filter(what=REVERSED)
+    for row in turned.head(MOST_NAMED).iter_rows(named=True):
+        pair = (row["metric_a"], row["metric_b"])
+        up, down = pair if row["difference_a"] > 0 else reversed(pair)
+        yield (
+            f"{up} is significantly above {down} in {a}, and significantly below in {b} "
+            f"({row['click_metric']}, {SampleKey.of(row).label})"
+        )
+    if turned.height > MOST_NAMED:
+        yield f"and {turned.height - MOST_NAMED:,} more such pairs"
+    once = comparison.flips.height - turned.height
+    if not turned.height:
+        yield "No two metrics are in significantly opposite orders in the two runs."
+    if once:
+        what = f"{plural(once, 'comparison')} of two metrics {'is' if once == 1 else 'are'} significant"
+        yield f"{what} in one of the runs only, which alone shows no change."
+
+
+def _table(
+    title: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    numbers: Sequence[str] = (),
+    most: int | None = None,
+) -> Iterator[Part]:
+    """Yield a table, if it has rows, without the columns that say nothing, such as a market of no name."""
+    every = [tuple(row) for row in rows]
+    cells = every[:most]
+    if not cells:
+        return
+    kept = [place for place in range(len(heads)) if any(row[place] not in {None, "", EVERY} for row in cells)]
+    yield ShownTable(
+        [heads[place] for place in kept],
+        [[row[place] for place in kept] for row in cells],
+        numbers=numbers,
+        title=title if len(cells) == len(every) else f"{title}: {len(cells)} of {len(every):,}",
+    )
+
+
+def _finding_lines(numbers: pl.DataFrame, watch: Watch) -> Iterator[str]:
+    numbers, above = numbers.filter(watch.watched), watch.above
+    findings, height = numbers.filter("finding"), numbers.filter(pl.col("a").is_not_null()).height
+    if findings.is_empty():
+        yield f"No finding: none of {height:,} correlations is gone or changed by more than {above:g}."
+        return
+    yield f"{findings.height:,} of {height:,} correlations are gone or changed by more than {above:g}:"
+    gone = alone_words(numbers, ONLY_A)
+    each = findings.filter(~not_computed(ONLY_A)).sort(
+        pl.col("status") != BEYOND,
+        pl.col("change").abs(),
+        descending=[False, True],
+        nulls_last=False,
+        maintain_order=True,
+    )
+    changes = [change_words(row) for row in each.head(MOST_FINDINGS).iter_rows(named=True)]
+    yield from (f"FINDING {words}" for words in (*([gone] if gone else []), *changes))
+    if each.height > MOST_FINDINGS:
+        yield f"and {each.height - MOST_FINDINGS:,} more; --csv gives all"

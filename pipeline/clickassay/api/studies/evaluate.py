@@ -1,0 +1,189 @@
+"""From Python: metrics of rankings against judgments, and which ranking is better."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+import polars as pl
+
+from clickassay.api.screen.parts import Part, ShownTable
+from clickassay.api.screen.python import for_python
+from clickassay.api.screen.result import Result
+from clickassay.core.progress import Progress, silent
+from clickassay.inputs.text.trec import Source
+from clickassay.metrics.definition import Measure
+from clickassay.metrics.lists import Lists
+from clickassay.studies.evaluation.evaluate import (
+    DEFAULT_MEASURES,
+    AverageOver,
+    Conflicts,
+    Evaluation,
+    Measures,
+)
+from clickassay.studies.evaluation.evaluate import evaluate as evaluated
+
+
+@for_python
+def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a number
+    qrels: Source,
+    runs: Source | Mapping[str, Source],
+    measures: Measures = DEFAULT_MEASURES,
+    *,
+    rel: int = 1,
+    max_grade: int = 4,
+    persistence: float = 0.8,
+    average_over: AverageOver = "judged",
+    bounds: bool = False,
+    known: Source | None = None,
+    expected: Source | None = None,
+    seed: int = 0,
+    conflicts: Conflicts = "error",
+    strict: bool = False,
+    progress: Progress = silent,
+) -> "EvaluationResult":
+    """Evaluate runs against judgments.
+
+    Parameters
+    ----------
+    qrels
+        Judgments: a TREC file, a Polars or pandas frame with columns query, doc, grade, or a dict
+        ``{query: {doc: grade}}``.
+    runs
+        A run (a TREC file, a frame with columns query, doc, score, a dict ``{query: {doc: score}}``, or
+        ``{query: [doc, ...]}``, best first), or a dict of them by name.
+    measures
+        Names in the grammar of ir_measures, or of trec_eval: ``"nDCG@10 ERR@10 AP(rel=2)"``; or a list of
+        them, of `clickassay.measures` or text.
+    rel
+        Lowest grade that counts as relevant where a name has no ``rel``; 1 as in trec_eval.
+    max_grade
+        Top of the scale, for ERR and RBP where a name has no ``max_rel``; never taken from the data.
+    persistence
+        p of RBP where a name has no ``p``.
+    average_over
+        ``judged``: means are over all queries that have judgments, and a query that a run lacks counts as an
+        empty list: 0 for most measures, as in ir_measures. ``both``: over the queries that have judgments and
+        results, as in trec_eval.
+    bounds
+        Whether to compute the least and the largest value over every way to grade results without a grade.
+    known, expected
+        Documents that users know (query, doc), for Coverage and Novelty; number of relevant results that they
+        expect (query, number), for RelativeRecall and RecallEffort.
+    seed
+        Seed of the randomisation test.
+    conflicts
+        Rule for a document that is judged more than once for a query: ``error``, ``max``, ``mean-rounded``
+        or ``latest``.
+    strict
+        Whether a run is refused if none of its results is named in the judgments; else there is a warning.
+
+    Raises
+    ------
+    InputError, SettingsError, JudgmentError
+        If an input, a name or a grade is not what it must be.
+    NothingInCommonError
+        If a run and the judgments share no query; with `strict`, also if they share no document of a query.
+
+    Warns
+    -----
+    NothingInCommonWarning
+        Without `strict`: if a run and the judgments share no document of a query.
+
+    Examples
+    --------
+    >>> found = ca.evaluate({"q": {"a": 2, "b": 0}}, {"q": ["b", "a"]}, "RR nDCG@2")
+    >>> found["RR"]
+    0.5
+    """
+    found = evaluated(
+        qrels, runs, measures,
+        rel=rel, max_grade=max_grade, persistence=persistence, average_over=average_over, bounds=bounds,
+        known=known, expected=expected, seed=seed, conflicts=conflicts, strict=strict, progress=progress,
+    )  # fmt: skip
+    return EvaluationResult(found, average_over)
+
+
+class EvaluationResult(Result):
+    """The values of measures for runs; it prints their means, and which run is better.
+
+    Parameters
+    ----------
+    evaluation
+        The numbers.
+    average_over
+        The queries of the means.
+    """
+
+    def __init__(self, evaluation: Evaluation, average_over: Literal["judged", "both"] = "judged") -> None:
+        self.evaluation, self.average_over = evaluation, average_over
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures, every parameter spelled out, in the order given."""
+        return self.evaluation.measures
+
+    @property
+    def lists(self) -> Mapping[str, Lists]:
+        """By run: its ranked lists with their grades."""
+        return self.evaluation.lists
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """A row for each run: numbers of queries and results."""
+        return self.evaluation.runs
+
+    @property
+    def means(self) -> pl.DataFrame:
+        """A row for each run and measure: the mean with its interval."""
+        return self.evaluation.means
+
+    @property
+    def per_query(self) -> pl.DataFrame:
+        """A row for each run, query and measure."""
+        return self.evaluation.per_query
+
+    @property
+    def comparisons(self) -> pl.DataFrame:
+        """A row for each two runs and measure: difference, interval, tests."""
+        return self.evaluation.comparisons
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Sentences on what contradicts itself in the inputs, or is read otherwise by other tools."""
+        return self.evaluation.cautions
+
+    @property
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """The frames by their names."""
+        return self.evaluation.frames
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The frames by their names."""
+        return self.evaluation.frames
+
+    def __getitem__(self, measure: str | Measure) -> float:
+        """Return the mean of a measure, where there is one run."""
+        return self.evaluation[measure]
+
+    def parts(self) -> Iterator[Part]:
+        """Yield conventions, means and comparisons."""
+        from clickassay.studies.evaluation.conventions import conventions  # noqa: PLC0415 - for printing alone
+
+        told = conventions(self.evaluation, average_over=self.average_over)
+        cautions = " ".join(self.cautions)
+        more = (("Caution", cautions),) if cautions else ()
+        yield from evaluation_parts((*told, *more), self.frames, per_query=False)
+
+
+def evaluation_parts(
+    conventions: tuple[tuple[str, str], ...], frames: Mapping[str, pl.DataFrame], *, per_query: bool
+) -> Iterator[Part]:
+    """Yield the definitions that numbers depend on, and the numbers."""
+    from clickassay.report.writers.csv import plain_rows  # noqa: PLC0415 - for printing alone
+    from clickassay.studies.evaluation.report.sections import evaluation_tables  # noqa: PLC0415 - as above
+
+    yield from (f"{what}: {how}" for what, how in conventions)
+    for table in evaluation_tables(dict(frames), per_query=per_query):
+        heads, *rows = plain_rows(table)
+        yield ShownTable(heads, rows, heads[-len(table.heads) :], table.title)
+        yield from table.remarks

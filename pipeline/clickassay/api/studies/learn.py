@@ -1,0 +1,256 @@
+"""From Python: values of grades and positions with which ERR predicts clicks best, learned from a run."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from clickassay.api.given import Place, Told
+from clickassay.api.run import RunResult, named_run, run_or_folder
+from clickassay.api.screen.parts import Part, ShownTable
+from clickassay.api.screen.progress import progress_of
+from clickassay.api.screen.python import for_python
+from clickassay.api.screen.result import Result
+from clickassay.core.errors import SettingsError
+from clickassay.core.files.output import check_place
+from clickassay.core.files.tables import write_tables
+from clickassay.core.progress import Progress, silent
+from clickassay.core.records import Sample, SampleChoice
+from clickassay.core.text.words import sentence
+from clickassay.findings.run import Run
+from clickassay.studies.gain_learning.gain_map import Positions
+from clickassay.studies.gain_learning.on_run import learn_from_run, learned_tables, metric_of_study
+from clickassay.studies.gain_learning.validation import LearnOptions, Study
+
+AGREEMENT = {
+    "correlation": "weighted correlation with {}",
+    "rankers": "correlation of two rankers' differences (closed form of Algorithm 3) with {}",
+}
+
+
+@for_python
+def learn(  # noqa: PLR0913 - the options of the command
+    run: RunResult | Place,
+    *,
+    click_metric: str = "MeanRR",
+    objective: Literal["correlation", "rankers"] = "correlation",
+    utilities: bool = False,
+    gamma: bool = False,
+    cv_folds: int = 20,
+    seed: int = 0,
+    market: str | None = None,
+    depth: int | None = None,
+    judge: str | None = None,
+    progress: Told = True,
+) -> "LearnResult":
+    """Learn the chance of satisfaction of each grade with which ERR predicts clicks best.
+
+    Parameters
+    ----------
+    run
+        The run, by its result or its folder.
+    click_metric
+        The click metric to predict.
+    objective
+        ``correlation``: the weighted correlation. ``rankers``: the closed form of Algorithm 3.
+    utilities, gamma
+        Whether to learn the utility of each position as well, or one gamma of which they are powers.
+    cv_folds
+        Folds of queries, 2 to 1000: each is left out once.
+    seed
+        Seed of the folds.
+    market, depth, judge
+        The sample; None as in the report.
+    progress
+        As `run` takes it.
+
+    Raises
+    ------
+    LearningError
+        If there are too few queries, or clicks do not vary.
+    ReportError, SettingsError
+        If it is no run, or an option is none of those above.
+
+    Examples
+    --------
+    >>> learned = ca.learn(run, progress=False)
+    >>> learned.values.columns[:3]
+    ['what', 'place', 'value']
+    """
+    options = LearnOptions(
+        click_metric, objective, positions=positions_of(utilities, gamma), cv_folds=cv_folds, seed=seed
+    )
+    choice = SampleChoice(market, depth, judge)
+    with progress_of(progress) as told:
+        return LearnResult.of(run_or_folder(run), options, choice, name=named_run(run), progress=told)
+
+
+def positions_of(utilities: bool, gamma: bool) -> Positions:
+    """Return which positions are learned.
+
+    Raises
+    ------
+    SettingsError
+        If both kinds are wanted.
+    """
+    if utilities and gamma:
+        raise SettingsError("give --utilities or --gamma, not both")
+    return "free" if utilities else "gamma" if gamma else "fixed"
+
+
+class LearnResult(Result):
+    """Learned values, with the gain on queries that they were not learned from.
+
+    Parameters
+    ----------
+    sample
+        The configurations.
+    study
+        The learned map with its cross-validation.
+    tables
+        ``learned_values`` and ``learned_gain``.
+    options
+        How it was learned.
+    name
+        What the run is called.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        study: Study,
+        tables: Mapping[str, pl.DataFrame],
+        options: LearnOptions,
+        name: str,
+    ) -> None:
+        self.sample, self.study, self.options, self.name = sample, study, options, name
+        self._tables = dict(tables)
+
+    @classmethod
+    def of(
+        cls,
+        run: Run | Path,
+        options: LearnOptions,
+        choice: SampleChoice,
+        *,
+        name: str,
+        progress: Progress = silent,
+    ) -> "LearnResult":
+        """Learn, as `learn` says."""
+        if options.objective not in AGREEMENT or not 2 <= options.cv_folds <= 1000:
+            raise SettingsError(
+                f"objective {options.objective!r}, cv_folds {options.cv_folds}: expected one of "
+                f"{', '.join(AGREEMENT)}, and 2 to 1000 folds"
+            )
+        sample, study, fixed = learn_from_run(run, options, wanted=choice, progress=progress)
+        return cls(sample, study, learned_tables(sample, study, fixed, options), options, name)
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """``learned_values`` and ``learned_gain`` (docs/reference/learn.md)."""
+        return self._tables
+
+    @property
+    def values(self) -> pl.DataFrame:
+        """A row for each learned value, with its interval."""
+        return self._tables["learned_values"]
+
+    @property
+    def metric(self) -> str | None:
+        """ERR with the learned values as the setting `metric` takes it; None where nothing is learned."""
+        return metric_of_study(self.study, self.options.positions)
+
+    @property
+    def reason(self) -> str | None:
+        """Why nothing is learned; None if something is."""
+        return self.study.reason
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The content of the JSON document."""
+        told = {"metric": self.metric, "reason": self.study.reason, "warnings": list(self.study.warnings)}
+        return told | {name: table.to_dicts() for name, table in self.tables.items()}
+
+    @for_python
+    def save(self, folder: Place, *, force: bool = False) -> Path:
+        """Write the tables into a new folder; return it.
+
+        Raises
+        ------
+        OutputError
+            If the folder exists (and `force` is not given, or it is not ours), or cannot be written.
+        """
+        return self.write(Path(folder), force=force)
+
+    def write(self, out: Path, *, force: bool, command: str = "") -> Path:
+        """Write as `save` does; `command` is recorded as what made them."""
+        options = self.options
+        info = {
+            "command": command, "seed": options.seed, "cv_folds": options.cv_folds, "metric": self.metric,
+        }  # fmt: skip
+        write_tables(out, self._tables, {**info, **self.sample.key.columns}, force=force)
+        return out
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the values, how well they agree with clicks, and the metric that they make."""
+        yield from self.told()
+        yield from self.of_metric()
+
+    def told(self) -> Iterator[Part]:
+        """Yield the values, and how well they agree with clicks."""
+        sample, options = self.sample, self.options
+        yield (
+            f"{self.name}, {sample.key.label}: "
+            f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations"
+        )
+        agreement = AGREEMENT[options.objective].format(options.click_metric)
+        yield from _learned_parts(self.study, self.values, agreement, utilities=options.positions == "free")
+
+    def of_metric(self) -> Iterator[Part]:
+        """Yield the map as a metric."""
+        if self.metric is None:
+            yield "No values are given, and no metric: use those of ERR, or a log with more queries."
+            return
+        yield f'The map as a metric of a run: --metric "{self.metric}"'
+        yield (
+            "Its values were learned on this log and look better there than elsewhere: use them on another "
+            "log, or on other users."
+        )
+
+
+def check_out(out: Path | None, run: Path, *, force: bool) -> None:
+    """Check that tables can be written, before anything is computed."""
+    if out is not None:
+        check_place(out, run, force=force)
+
+
+def _learned_parts(study: Study, values: pl.DataFrame, agreement: str, *, utilities: bool) -> Iterator[Part]:
+    if study.reason is None:
+        yield _values(values, utilities=utilities)
+    gain = study.gain
+    beyond = "more than noise" if gain.low > 0 or gain.high < 0 else "within noise"
+    yield from [sentence(study.reason)] if study.reason else []
+    yield (
+        f"On queries it was not learned from, the {agreement} is {study.held_out.value:.3f} with the learned "
+        f"values and {study.held_out_fixed:.3f} with those of ERR: {gain.value:+.3f} "
+        f"({gain.low:+.3f} to {gain.high:+.3f}), {beyond}."
+    )
+    yield f"On all queries: {study.fitted:.3f} and {study.fixed:.3f}."
+    yield from (f"Warning: {warning}" for warning in study.warnings)
+
+
+def _values(values: pl.DataFrame, *, utilities: bool) -> ShownTable:
+    numbers = ("learned", "95 % interval", "ERR has", "configurations")
+    rows = [
+        (
+            row["what"] if row["what"] == "gamma" else f"{row['what']}({row['place']})",
+            f"{row['value']:.3f}",
+            "none" if row["ci_low"] is None else f"{row['ci_low']:.3f} to {row['ci_high']:.3f}",
+            "none" if row["fixed"] is None else f"{row['fixed']:.3f}",
+            f"{row['n_configurations']:,}",
+        )
+        for row in values.iter_rows(named=True)
+        if row["what"] != "phi" or utilities
+    ]
+    return ShownTable(("value", *numbers), rows, numbers)
