@@ -10,7 +10,10 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 project = "clickassay"
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+autodoc_typehints = "none"  # the text says what each parameter takes
+autodoc_member_order = "bysource"
+default_role = "code"
 root_doc = "docs/index"
 include_patterns = [
     "docs/**.md",

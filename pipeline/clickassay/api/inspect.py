@@ -70,9 +70,9 @@ def inspect(
 
     Examples
     --------
-    >>> found = ca.inspect(searches="searches.csv", clicks="clicks.csv", progress=False)
-    >>> found.inspection.sessions > 0
-    True
+    >>> found = ca.inspect(searches="searches.parquet", clicks="clicks.parquet", progress=False)
+    >>> found.inspection.sessions
+    18441
     """
     named = {"searches": searches, "clicks": clicks, "judgments": judgments}
     sources = {name: source for name, one in named.items() if (source := source_of(one)) is not None}

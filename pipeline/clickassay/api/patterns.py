@@ -13,7 +13,7 @@ from clickassay.api.given import Place, SettingsGiven, Table, Told, source_of
 from clickassay.api.run import RunResult
 from clickassay.api.screen.parts import Part
 from clickassay.api.screen.progress import progress_of
-from clickassay.api.screen.python import for_python
+from clickassay.api.screen.python import for_python, python_errors
 from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.output import published_folder
@@ -23,7 +23,7 @@ from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import LOG_SETTINGS, Settings, load_settings
 from clickassay.core.text.words import listed, plural
 from clickassay.inputs.staging.sources import Source
-from clickassay.jobs.patterns import log_to_patterns, make_patterns, stored_patterns
+from clickassay.jobs.patterns import log_to_patterns, make_patterns, opened_table, stored_patterns
 from clickassay.jobs.run import make_report, open_report
 from clickassay.jobs.run import run as computed
 from clickassay.jobs.stores import StoreGrowth, grow_store
@@ -71,9 +71,9 @@ def pattern_table(
 
     Examples
     --------
-    >>> table = ca.pattern_table("searches.csv", "clicks.csv", progress=False)
-    >>> table.report(judgments="judgments.csv", max_grade=3, progress=False).decision.kind
-    'cannot_decide'
+    >>> table = ca.pattern_table("searches.parquet", "clicks.parquet", progress=False)
+    >>> table.report(judgments="judgments.parquet", progress=False).decision.kind
+    'baseline_as_good'
     """
     shown, clicked, judged = (source_of(one) for one in (searches, clicks, judgments))
     if shown is None:
@@ -93,14 +93,16 @@ def open_patterns(folder: Place) -> "PatternsResult":
     Raises
     ------
     PatternError, StoreError
-        If the folder is neither, or broken; when its tables are read.
+        If the folder is neither, or broken.
 
     Examples
     --------
     >>> ca.open_patterns("june-patterns").configurations.height
-    95
+    3974
     """
-    return PatternsResult(Path(folder))
+    place = Path(folder)
+    opened_table(place)
+    return PatternsResult(place)
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,10 @@ class PatternsResult(Result):
 
     @cached_property
     def _table(self) -> PatternTable:
-        return self.place if isinstance(self.place, PatternTable) else stored_patterns(Path(self.place))
+        if isinstance(self.place, PatternTable):
+            return self.place
+        with python_errors():
+            return stored_patterns(Path(self.place))
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         if name not in _TABLES:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.api.given import Place, SettingsGiven, Table, Told, source_of
-from clickassay.api.screen.html import html_of, paragraph
+from clickassay.api.screen.html import paragraph
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python, in_python
@@ -22,6 +22,7 @@ from clickassay.core.files.output import published_file, published_folder
 from clickassay.core.files.scratch import scratch, scratch_folder, with_scratch
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings, load_settings
+from clickassay.core.text.escape import html
 from clickassay.core.text.words import capital, did_you_mean, number, plural
 from clickassay.findings.draw import Findings, draw_findings
 from clickassay.findings.run import Run, run_of
@@ -30,6 +31,7 @@ from clickassay.health.checks import HealthCheck, well_text
 from clickassay.inputs.staging.sources import Source
 from clickassay.jobs.run import FoundRun, RunSummary, make_run, open_inputs, save, write_tables
 from clickassay.jobs.run import run as computed
+from clickassay.report.charts.overview import COLOURS
 from clickassay.report.verdict.decision import Advice, advise_run
 from clickassay.report.verdict.summary import summary
 from clickassay.studies.questions import ask, sql_of
@@ -84,9 +86,9 @@ def run(
     Examples
     --------
     >>> import clickassay as ca
-    >>> run = ca.run("searches.csv", "clicks.csv", "judgments.csv", max_grade=3, progress=False)
+    >>> run = ca.run("searches.parquet", "clicks.parquet", "judgments.parquet", progress=False)
     >>> run.decision.kind
-    'cannot_decide'
+    'baseline_as_good'
     """
     shown, clicked, judged, asked = map(source_of, (searches, clicks, judgments, queries))
     given = load_settings(**settings)
@@ -105,8 +107,8 @@ def open_run(folder: Place) -> "RunResult":
 
     Examples
     --------
-    >>> ca.open_run("reports/june").statistics.height
-    1
+    >>> ca.open_run("reports/june").decision.subject
+    'MeanGrade@1'
     """
     return RunResult(read_run(Path(folder)))
 
@@ -157,8 +159,14 @@ class Chart:
         return f"{self.title}: {self.alt}"
 
     def _repr_html_(self) -> str:
-        card = "background:#fbfbfa;color:#1c2127;padding:0.75rem;max-width:46rem;overflow-x:auto"
-        return f'<div style="{card}"><p><strong>{_text(self.title)}</strong></p>{self.svg}</div>'
+        return f"<section>{paragraph(self.title)}{picture_of(self)}</section>"
+
+
+def picture_of(chart: Chart) -> str:
+    """Return a chart as an image on a light card, which dark notebooks show as it is."""
+    data = b64encode(chart.svg.encode()).decode("ascii")
+    card = "background:#fbfbfa;padding:0.75rem;max-width:min(100%,46rem)"
+    return f'<img alt="{html(chart.alt)}" style="{card}" src="data:image/svg+xml;base64,{data}">'
 
 
 class RunResult(Result):
@@ -276,6 +284,7 @@ class RunResult(Result):
         """Whether a job should stop at this run: something is wrong with its log, or too little is judged."""
         return bool(self._undecided) or any(one.is_finding for one in self._findings.health)
 
+    @for_python
     def query(self, sql: str) -> pl.DataFrame:
         """Return the rows of one SELECT over the tables, or of a ready question by its name.
 
@@ -291,6 +300,7 @@ class RunResult(Result):
             write_tables(self.found_run, folder)
             return ask(folder, sql_of(sql))
 
+    @for_python
     def chart(self, name: str = RANKING) -> Chart:
         """Return a picture of the report by its name: ``ranking``, ``within``, ``leads`` and more.
 
@@ -371,33 +381,24 @@ class RunResult(Result):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the decision, the picture, and what is wrong with the log."""
-        picture = "" if self._undecided else self._picture()
-        if not picture:
+        chart = None if self._undecided else self._ranking_chart()
+        if chart is None:
             return super()._repr_html_()
-        checks = html_of(_health_lines(self._findings.health, well_text(self.tables["health"])))
-        texts = paragraph(in_python(f"Next: {self._advice.next_step}"))  # the picture has the reason
-        title = f"<p><strong>{_text(self._advice.sentence)}.</strong></p>"
-        return f"<section>{title}{picture}{texts}{in_python(checks)}</section>"
+        told = self.decision
+        title = f"<p><strong>{html(told.sentence)}.</strong></p>"
+        above = filter(None, (told.scope, " ".join(filter(None, (told.reason, told.caution)))))
+        health = _health_lines(self._findings.health, well_text(self.tables["health"]))
+        below = (chart.title, COLOURS, f"Next: {told.next_step}", *map(in_python, health))
+        texts = ("".join(map(paragraph, some)) for some in (above, below))
+        return f"<section>{title}{picture_of(chart).join(texts)}</section>"
 
-    def _picture(self) -> str:
-        from clickassay.report.build import build_report  # noqa: PLC0415 - as above
-
-        report = build_report(self.found_run, self._findings)
-        if report.picture is None:
-            return ""
+    def _ranking_chart(self) -> Chart | None:
+        """Return the picture of the first screen; None without a value, or where nothing can be drawn."""
         try:
-            image = report.picture.image(report.title, f"{report.scope} {report.reason}")
+            chart = self.chart(RANKING)
         except ReportError:
-            return ""
-        data = b64encode(image).decode("ascii")
-        style = "max-width:min(100%,46rem)"
-        return f'<img alt="{_text(report.title)}" style="{style}" src="data:image/png;base64,{data}">'
-
-
-def _text(text: str) -> str:
-    from clickassay.core.text.escape import html  # noqa: PLC0415 - beside its use
-
-    return str(html(text))
+            return None
+        return chart if chart.svg.startswith("<svg") else None
 
 
 def _ranking_parts(content: Mapping[str, Any]) -> Iterator[Part]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -95,6 +96,11 @@ class Input:
         return first_unread(wanted, parts, self.time_zone)
 
     @property
+    def held(self) -> Mapping[Path, pl.DataFrame]:
+        """Rows of files that are in memory."""
+        return self.parts[0].held
+
+    @property
     def made_of(self) -> Counter[tuple[str, str]]:
         """Rows that its files were made of, by step and reason of the funnel; empty where it was not."""
         return sum(
@@ -110,6 +116,7 @@ def read_input(
     keep_others: bool = False,
     time_zone: str = UTC,
     names: Names = OUR_NAMES,
+    held: Mapping[Path, pl.DataFrame] = MappingProxyType({}),
 ) -> Input:
     """Find the files of an input and put them into canonical types, lazily.
 
@@ -127,6 +134,8 @@ def read_input(
         Zone of the times that have none.
     names
         The columns that the files call otherwise.
+    held
+        Rows of files that are in memory.
 
     Raises
     ------
@@ -137,7 +146,7 @@ def read_input(
     if not Path(path).is_file():
         logging.getLogger(__name__).info("%s: %s", what, walked)
     ours = {want.name for want in wanted}
-    parts = list(parts_of(what, walked, None if keep_others else ours, names))
+    parts = list(parts_of(what, walked, None if keep_others else ours, names, held))
     _check_same_columns(what, parts, ours)
     wide = frozenset[str]().union(*(part.wide for part in parts))
 

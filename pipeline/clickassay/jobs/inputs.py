@@ -96,10 +96,16 @@ def _read(
     what: str, source: Source, wanted: Sequence[Wanted], settings: Settings, progress: Progress
 ) -> Input:
     names, zone = names_of(what, settings.column), settings.time_zone
-    made = staged(what, source, names, progress)
-    path = made.path if isinstance(made, Made) else made
-    table = read_input(what, path, wanted, keep_others=what == "queries", time_zone=zone, names=names)
+    made = staged(what, source, names, progress, held=_may_hold(settings))
+    path, held = (made.path, made.held) if isinstance(made, Made) else (made, {})
+    others = what == "queries"
+    table = read_input(what, path, wanted, keep_others=others, time_zone=zone, names=names, held=held)
     return replace(table, origins=made.origins) if isinstance(made, Made) else table
+
+
+def _may_hold(settings: Settings) -> bool:
+    """Tell whether rows in memory are read there: other engines read files."""
+    return settings.engine == "arrays"
 
 
 def open_log(
@@ -173,7 +179,7 @@ def _halves(
 def impressions(searches: Source, settings: Settings, progress: Progress = silent) -> Input | None:
     """Open searches that have one row for each result shown; None if they have one for each search."""
     names = names_of("searches", settings.column)
-    searches = staged("searches", searches, names, progress)
+    searches = staged("searches", searches, names, progress, held=_may_hold(settings))
     if not _has_impressions(searches, names, settings.shape):
         return None
     return _read("searches", searches, IMPRESSIONS, settings, progress)
@@ -210,7 +216,8 @@ def _within_reach(what: str, source: Source, settings: Settings, progress: Progr
     """Return the files of one half of a log, where the engine sees them."""
     if _is_far(settings) and not is_plain(source):
         raise _made_here()
-    return staged(what, source, names_of(what, settings.column), progress)
+    held = _may_hold(settings)
+    return staged(what, source, names_of(what, settings.column), progress, held=held)
 
 
 def _made_here() -> SettingsError:

@@ -299,7 +299,8 @@ def columns_of(file: Path) -> pl.Schema | None:
 
 def _table_facts(table: Input, path: str) -> TableFacts:
     columns = {name: str(dtype) for part in table.parts for name, dtype in part.schema.items()}
-    size = sum(file.stat().st_size for file in table.files)
+    in_memory = {file: table.file_fingerprint(file).bytes for file in table.files if file in table.held}
+    size = sum(in_memory[file] if file in in_memory else file.stat().st_size for file in table.files)
     rows = table.frame.select(pl.len()).collect(engine="streaming").item()
     files = table.found
     counts = (len(table.files), files.folders, dict(files.left_out), size, int(rows))

@@ -172,6 +172,7 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
 ) -> RunSummary:
     """Turn logs and judgments into a run folder; return its summary."""
     check_apart(out, searches, clicks, judgments, queries)
+    check_free(out, force=force)
     inputs = open_inputs(searches, clicks, judgments, queries, settings, progress)
     with published_folder(out, force=force) as folder:
         made = run(inputs, settings, work=folder, progress=progress)

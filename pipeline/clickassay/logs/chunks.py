@@ -16,6 +16,9 @@ from clickassay.inputs.types.canonical import UTC
 DAY_MS = 86_400_000
 MANY_DAYS = 40
 
+HELD_ROWS = 1 << 17
+"""Rows of a table in memory that are taken together, as many as a usual row group has."""
+
 
 @dataclass(frozen=True)
 class FileChunk:
@@ -61,7 +64,14 @@ def _read_days(rows: pl.LazyFrame, first_ms: int | None, last_ms: int | None) ->
 
 
 def row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None, int | None]]:
-    """Yield offset and rows of row groups, and their times (ms) by the footer; or of a whole file of text."""
+    """Yield offset and rows of row groups, and their times (ms) by the footer; or of a whole file of text.
+
+    Rows in memory are cut likewise; their times are not known before they are looked at.
+    """
+    if file in table.held:
+        height = table.held[file].height
+        yield from ((at, min(HELD_ROWS, height - at), None, None) for at in range(0, height, HELD_ROWS))
+        return
     footer, offset = footer_of(file), 0
     if footer is None:
         yield 0, int(table.opened([file]).select(pl.len()).collect().item()), None, None

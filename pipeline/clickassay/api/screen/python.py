@@ -39,6 +39,7 @@ _FLAGS = frozenset(
 _ELSEWHERE = " (on the command line)"
 
 _INSTEAD = {
+    "--csv": "the table `numbers`",
     "--searches-sql": "searches as InputSql", "--clicks-sql": "clicks as InputSql",
     "--judgments-sql": "judgments as InputSql", "--queries-sql": "queries as InputSql",
     "--database": "a database to InputSql",
@@ -46,8 +47,9 @@ _INSTEAD = {
 
 _COMMAND = re.compile(r"`clickassay ([a-z]+)([^`]*)`")
 _LAST_COMMAND = re.compile(r"(?:(?<=: )|(?<=^  )|^)clickassay ([a-z]+)((?: .*)?)$", re.MULTILINE)
-_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*)(?:[ =]([^\s,;:)`]*[^\s,;:.)`]))?")
+_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*)(?:[ =](\"[^\"]*\"|'[^']*'|[^\s,;:)`]*[^\s,;:.)`]))?")
 _PLACEHOLDER = re.compile(r"[A-Z_]+|…|-?\d+(?:\.\d+)?")
+_QUOTES = frozenset({'"', "'"})
 _WRITTEN_WITH_EQUALS = frozenset({"column", "scale", "health_limit", "spark_conf"})
 
 
@@ -59,7 +61,15 @@ def in_python(text: str) -> str:
     text = _COMMAND.sub(lambda found: f"`{_call(found[1], found[2], found[0].strip('`'))}`", text)
     text = _LAST_COMMAND.sub(lambda found: f"`{_call(found[1], found[2], found[0])}`", text)
     text = text.replace(f"{_ELSEWHERE}`", f"`{_ELSEWHERE}")
-    return "".join(part if at % 2 else _OPTION.sub(_keyword, part) for at, part in enumerate(_apart(text)))
+    said = (_quoted, lambda part: _OPTION.sub(_keyword, part))  # in backquotes, and between them
+    return "".join(said[place % 2 == 0](part) for place, part in enumerate(_apart(text)))
+
+
+def _quoted(part: str) -> str:
+    """Return what is in backquotes: a call or a command as it is, an option as a keyword."""
+    if part.startswith("`clickassay"):
+        return part
+    return f"`{_OPTION.sub(lambda found: _keyword(found).replace('`', ''), part[1:-1])}`"
 
 
 def _apart(text: str) -> list[str]:
@@ -76,7 +86,7 @@ def _call(command: str, rest: str, whole: str) -> str:
 
 
 def _report_call(words: Sequence[str]) -> str:
-    if "--patterns" not in words:
+    if "--patterns" not in words[:-1]:
         return "clickassay.open_patterns(…).report"
     at = list(words).index("--patterns")
     rest = [*words[:at], *words[at + 2 :]]
@@ -102,7 +112,8 @@ def _arguments(words: Sequence[str]) -> str:
 def _keyword(found: re.Match[str]) -> str:
     option, value = found[1], found[2]
     if option in _INSTEAD:
-        return _INSTEAD[option]
+        is_placeholder = value is None or value[0].isupper()
+        return _INSTEAD[option] if is_placeholder else f"{_INSTEAD[option]} {value}"
     name = _name(option)
     if name.removeprefix("no_") not in SETTINGS and name not in _OTHER_KEYWORDS:
         return found[0]
@@ -120,7 +131,11 @@ def _flag(option: str) -> str:
 
 def _is_value(name: str, value: str) -> bool:
     """Tell whether a word after an option is its value, and not the next word of a sentence."""
-    if _PLACEHOLDER.fullmatch(value) or (name in _WRITTEN_WITH_EQUALS and "=" in value):
+    if (
+        value[0] in _QUOTES
+        or _PLACEHOLDER.fullmatch(value)
+        or (name in _WRITTEN_WITH_EQUALS and "=" in value)
+    ):
         return True
     return name in SETTINGS and any(value in _choices(one) for one in (SETTINGS[name].type,))
 
@@ -134,7 +149,7 @@ def _choices(kind: object) -> tuple[object, ...]:
 def _literal(value: str) -> str:
     if _PLACEHOLDER.fullmatch(value):
         return value
-    return f'"{value.strip(chr(39))}"'
+    return value if value[0] in _QUOTES else f'"{value}"'
 
 
 def _name(option: str) -> str:

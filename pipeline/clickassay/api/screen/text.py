@@ -26,11 +26,9 @@ _NARROWEST, _WIDEST = 9, 10_000
 def text_of(parts: Iterable[Part]) -> str:
     """Return parts as text, as wide as the terminal if there is one."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if is_terminal else WIDTH
     written = StringIO()
-    console = Console(
-        file=written, width=width, highlight=False, markup=False, emoji=False, color_system=None
-    )
+    console = Console(file=written, highlight=False, markup=False, emoji=False, color_system=None)
+    console.width = shutil.get_terminal_size().columns if is_terminal else max(console.width, WIDTH)
     for part in parts:
         if isinstance(part, ShownTable):
             print_table(console, part)

@@ -150,10 +150,16 @@ class AuditResult(Result):
         The click metric and the value that are shown; None = any value.
     name
         What the run is called.
+
+    Attributes
+    ----------
+    shown
+        The conventions that give the value.
     """
 
     def __init__(self, audited: Audit, click_metric: str, value: str | None, name: str) -> None:
         self.audited, self.click_metric, self.value, self.name = audited, click_metric, value, name
+        self.shown = _with_value(self.conventions, "mean", value)
 
     @property
     def conventions(self) -> pl.DataFrame:
@@ -164,11 +170,6 @@ class AuditResult(Result):
     def changed(self) -> pl.DataFrame:
         """Comparisons of metrics that a convention changes."""
         return self.audited.changed.filter(click_metric=self.click_metric)
-
-    @property
-    def shown(self) -> pl.DataFrame:
-        """The conventions that give the value."""
-        return _with_value(self.conventions, "mean", self.value)
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
@@ -210,10 +211,16 @@ class ListAuditResult(Result):
         A row for each convention.
     value
         The value that is shown; None = any.
+
+    Attributes
+    ----------
+    table
+        The conventions that give the value: name, value, choice, tools.
     """
 
     def __init__(self, every: pl.DataFrame, value: str | None) -> None:
         self.every, self.value = every, value
+        self.table = _with_value(every, "value", value)
 
     @classmethod
     def of(
@@ -221,11 +228,6 @@ class ListAuditResult(Result):
     ) -> "ListAuditResult":
         """Audit a list, as `audit_grades` says."""
         return cls(audit_list(one_list(shown, others, scale.max_grade), scale), value)
-
-    @property
-    def table(self) -> pl.DataFrame:
-        """The conventions that give the value: name, value, choice, tools."""
-        return _with_value(self.every, "value", self.value)
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:

@@ -1,7 +1,8 @@
 """From Python: metrics of rankings against judgments, and which ranking is better."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from dataclasses import fields
+from typing import Any, Literal
 
 import polars as pl
 
@@ -12,6 +13,7 @@ from clickassay.core.progress import Progress, silent
 from clickassay.inputs.text.trec import Source
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
+from clickassay.metrics.names import parse_measure
 from clickassay.studies.evaluation.evaluate import (
     DEFAULT_MEASURES,
     AverageOver,
@@ -75,6 +77,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         or ``latest``.
     strict
         Whether a run is refused if none of its results is named in the judgments; else there is a warning.
+    progress
+        A function that is called with each event.
 
     Raises
     ------
@@ -115,6 +119,11 @@ class EvaluationResult(Result):
 
     def __init__(self, evaluation: Evaluation, average_over: Literal["judged", "both"] = "judged") -> None:
         self.evaluation, self.average_over = evaluation, average_over
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = self.evaluation  # a measure is known by its name: its function is no data
+        parts = {one.name: getattr(own, one.name) for one in fields(own) if one.name != "measures"}
+        return _unpickled, (tuple(map(str, own.measures)), parts, self.average_over)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -173,6 +182,12 @@ class EvaluationResult(Result):
         cautions = " ".join(self.cautions)
         more = (("Caution", cautions),) if cautions else ()
         yield from evaluation_parts((*told, *more), self.frames, per_query=False)
+
+
+def _unpickled(
+    names: tuple[str, ...], parts: Mapping[str, Any], average_over: AverageOver
+) -> EvaluationResult:
+    return EvaluationResult(Evaluation(tuple(map(parse_measure, names)), **parts), average_over)
 
 
 def evaluation_parts(

@@ -15,6 +15,8 @@ ENDS = "ends"
 """Of size, first and last MiB, as older versions recorded: a change between them was not seen."""
 LISTING = "listing"
 """Of path, size and time of change, where only Spark reaches; of an input, of paths and sizes."""
+ROWS = "rows"
+"""Of the rows of a table in memory."""
 TABLES = "tables"
 """Of the tables that were made, where another program read the files."""
 

@@ -1,10 +1,11 @@
 """The files of an input by format and schema, with what their folders spell out."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from glob import escape
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 
@@ -96,6 +97,8 @@ class Part:
         Columns and types under the names that the files have.
     renamed
         What selects the columns of `written` from them; empty where their names are ours.
+    held
+        Rows of files that are in memory.
     """
 
     files: tuple[Path, ...]
@@ -106,6 +109,7 @@ class Part:
     folders: frozenset[str]
     source: pl.Schema
     renamed: tuple[pl.Expr, ...] = ()
+    held: Mapping[Path, pl.DataFrame] = field(default_factory=dict)
 
     @property
     def schema(self) -> pl.Schema:
@@ -126,12 +130,17 @@ class Part:
 
     def written_in(self, files: Sequence[Path]) -> pl.LazyFrame:
         """Return the rows of some files as they were written, without the partition."""
-        rows = scan(files, self.format, self.source)
+        in_memory = [self.held[file].lazy() for file in files if file in self.held]
+        rows = pl.concat(in_memory) if in_memory else scan(files, self.format, self.source)
         return rows.select(self.renamed) if self.renamed else rows
 
 
 def parts_of(
-    what: str, found: Found, read: Collection[str] | None, names: Names = OUR_NAMES
+    what: str,
+    found: Found,
+    read: Collection[str] | None,
+    names: Names = OUR_NAMES,
+    held: Mapping[Path, pl.DataFrame] = MappingProxyType({}),
 ) -> Iterator[Part]:
     """Yield the parts of an input.
 
@@ -142,6 +151,8 @@ def parts_of(
         one part. None = all.
     names
         The columns that files or folders call otherwise.
+    held
+        Rows of files that are in memory.
 
     Raises
     ------
@@ -165,7 +176,7 @@ def parts_of(
         ours = columns_under(what, members[0], source, of_files)
         written = pl.Schema({name: dtype for name, (_, dtype) in ours.items()})
         columns = tuple(column for column, _ in ours.values()) if of_files else ()
-        yield Part(tuple(members), format_, written, wide, partition, folders, source, columns)
+        yield Part(tuple(members), format_, written, wide, partition, folders, source, columns, held)
 
 
 def _under_our_names(spelled: Partition, names: Names) -> Partition:

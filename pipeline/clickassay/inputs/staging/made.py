@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import polars as pl
+
 from clickassay.inputs.sources.fingerprint import Origin
 
 
@@ -17,7 +19,10 @@ class Made:
         A file or a folder.
     origins
         Of each file, what it was made of.
+    held
+        Of files without a row, the rows, which are in memory.
     """
 
     path: Path
     origins: Mapping[Path, Origin] = field(default_factory=dict)
+    held: Mapping[Path, pl.DataFrame] = field(default_factory=dict)

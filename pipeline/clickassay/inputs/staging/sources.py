@@ -15,7 +15,9 @@ Source = str | Path | InputSql | Frame | Made
 """A file, folder, glob or address of an object store; SQL; a table in memory; or what was made of one."""
 
 
-def staged(what: str, source: Source, names: Names, progress: Progress = silent) -> str | Path | Made:
+def staged(
+    what: str, source: Source, names: Names, progress: Progress = silent, *, held: bool = False
+) -> str | Path | Made:
     """Return the files of an input: as they lie here, or made in the scratch folder.
 
     Parameters
@@ -24,6 +26,8 @@ def staged(what: str, source: Source, names: Names, progress: Progress = silent)
         Name of the input.
     names
         The columns that it calls otherwise.
+    held
+        Whether the rows of a frame may stay in memory.
 
     Raises
     ------
@@ -35,7 +39,7 @@ def staged(what: str, source: Source, names: Names, progress: Progress = silent)
     if isinstance(source, InputSql):
         return selected(what, source, progress)
     if isinstance(source, Frame):
-        return framed(what, source, names)
+        return framed(what, source, names, held=held)
     if is_uri(str(source)) and not Path(source).exists():
         return fetched(what, str(source), names, progress)
     return lake_rows(what, Path(source), names, progress) or source

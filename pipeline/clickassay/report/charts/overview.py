@@ -64,7 +64,7 @@ class Status(StrEnum):
     REFERENCE = "what the others are compared with"
 
 
-_COLOURS = (
+COLOURS = (
     "Blue: significantly better. Hollow: may be better by more than the margin. Grey: not so. Orange: worse."
 )
 
@@ -118,7 +118,7 @@ class Overview:
         spec = specification(*parts, size=self._size(_WIDE), sides=self._sides(_WIDE))
         width = _WIDE.plot + sum(self._sides(_WIDE)[::2])
         return image(
-            spec, wrap(title, int(width / TITLE_LETTER)), [*wrap(subtitle, int(width / LETTER)), _COLOURS]
+            spec, wrap(title, int(width / TITLE_LETTER)), [*wrap(subtitle, int(width / LETTER)), COLOURS]
         )
 
     def _size(self, form: _Form) -> tuple[float, float]:
