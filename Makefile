@@ -107,6 +107,7 @@ pages: report $(VENV)/tools
 	$(BIN)/python docs/make/tables.py
 	$(BIN)/python docs/make/questions.py
 	$(BIN)/python docs/make/sql.py
+	$(BIN)/python docs/make/notebook.py
 
 pictures: report $(VENV)/tools
 	$(BIN)/python docs/make/pictures.py

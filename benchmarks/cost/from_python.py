@@ -58,7 +58,8 @@ def _print(world: str, searches: int, costs: dict[str, list[Cost]]) -> None:
         Cost(frames.cpu - read.cpu, frames.wall - read.wall, frames.peak_mb - size, "")
         for frames, read in zip(costs["frames"], costs["reading"], strict=True)
     ]
-    print(f"frames, without reading them, over files: CPU time {spread(ratios(run_alone, costs['files'], 'cpu'))}")
+    over = spread(ratios(run_alone, costs["files"], "cpu"))
+    print(f"frames, without reading them, over files: CPU time {over}")
     more = median(ratios(run_alone, costs["files"], "peak_mb"))
     print(f"peak without the frames, over files: {more:.2f}", flush=True)
 

@@ -7,6 +7,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch_file
+from clickassay.core.files.tables import scan_parquet
 from clickassay.core.text.words import first_line
 from clickassay.inputs.sources.fingerprint import ROWS, FileFingerprint, Origin
 from clickassay.inputs.sources.mapping import Names, needed_columns
@@ -78,7 +79,9 @@ def framed(what: str, frame: Frame, names: Names, *, held: bool = False) -> Made
     if held and not frame.is_lazy:
         eager = rows.collect()
         eager.clear().write_parquet(file)
-        if pl.read_parquet_schema(file) == eager.schema:  # else its types are others once it was written
+        if (
+            scan_parquet(file).collect_schema() == eager.schema
+        ):  # else its types are others once it was written
             return Made(file, {file: Origin((_fingerprint(file.name, eager),))}, {file: eager})
     rows.sink_parquet(file, compression="uncompressed")
     return Made(file)
