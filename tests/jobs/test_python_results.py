@@ -199,6 +199,12 @@ def test_a_simulated_log_is_taken_by_a_run(tmp_path):
     assert run.statistics["n_sessions"].sum() > 0
 
 
+def test_a_text_is_returned_and_not_shown_where_a_notebook_would_show_it(run, monkeypatch):
+    text = repr(run)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert repr(run) == text
+
+
 def test_rankings_print_their_table():
     found = ca.evaluate({"q": {"a": 2, "b": 0}, "r": {"c": 1}}, {"q": ["b", "a"], "r": ["c"]}, "RR nDCG@2")
     assert found["RR"] == 0.75

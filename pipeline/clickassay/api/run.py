@@ -386,9 +386,10 @@ class RunResult(Result):
             return super()._repr_html_()
         told = self.decision
         title = f"<p><strong>{html(told.sentence)}.</strong></p>"
-        above = filter(None, (told.scope, " ".join(filter(None, (told.reason, told.caution)))))
+        reason = " ".join(filter(None, (told.reason, told.caution)))
+        above = filter(None, (told.scope, reason, f"{chart.title}:"))
         health = _health_lines(self._findings.health, well_text(self.tables["health"]))
-        below = (chart.title, COLOURS, f"Next: {told.next_step}", *map(in_python, health))
+        below = (COLOURS, f"Next: {told.next_step}", *map(in_python, health))
         texts = ("".join(map(paragraph, some)) for some in (above, below))
         return f"<section>{title}{picture_of(chart).join(texts)}</section>"
 

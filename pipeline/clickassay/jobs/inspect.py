@@ -20,6 +20,7 @@ from clickassay.inputs.files import FORMATS, format_of, is_parquet
 from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.sources.parts import schema_of
 from clickassay.inputs.sources.walk import files_below
+from clickassay.inputs.staging.frames import Frame
 from clickassay.inputs.staging.sources import Source, staged
 from clickassay.inputs.staging.sql import InputSql
 from clickassay.inputs.tables import Input, collected, files_named, mixed_times
@@ -256,6 +257,8 @@ def run_of(paths: Mapping[str, Source], settings: Settings, *, has_clicks: bool 
 
 
 def _option(name: str, source: Source) -> str:
+    if isinstance(source, Frame):
+        return f"--{name} {name.upper()}"
     if isinstance(source, InputSql):
         return f"--{name}-sql {shlex.quote(source.text if source.file is None else str(source.file))}"
     return f"--{name} {shlex.quote(str(source))}"

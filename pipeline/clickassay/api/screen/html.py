@@ -1,10 +1,13 @@
 """Parts of a result as HTML for a notebook: no script, nothing from outside, colours as the notebook's."""
 
+import re
 from collections.abc import Iterable
 
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.core.text.escape import html, terminal
 from clickassay.core.text.words import without_secrets
+
+_CODE = re.compile("`([^`]*)`")
 
 
 def html_of(parts: Iterable[Part]) -> str:
@@ -13,8 +16,8 @@ def html_of(parts: Iterable[Part]) -> str:
 
 
 def paragraph(text: str) -> str:
-    """Return a line as a paragraph."""
-    return f"<p>{_shown(text)}</p>"
+    """Return a line as a paragraph, with what is in backquotes as code."""
+    return f"<p>{_CODE.sub(r'<code>\1</code>', _shown(text))}</p>"
 
 
 def _part(part: Part) -> str:

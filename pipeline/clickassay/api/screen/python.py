@@ -5,6 +5,7 @@ Messages are written once, with options: whoever calls a function reads them wit
 
 import functools
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar, get_args
@@ -79,10 +80,18 @@ def _apart(text: str) -> list[str]:
 
 def _call(command: str, rest: str, whole: str) -> str:
     if command == "report":
-        return _report_call(rest.split())
+        return _report_call(_words(rest))
     if command not in FUNCTIONS:
         return f"{whole}{_ELSEWHERE}"
-    return f"clickassay.{FUNCTIONS[command]}{_arguments(rest.split())}"
+    return f"clickassay.{FUNCTIONS[command]}{_arguments(_words(rest))}"
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a command; a text whose quotes do not close has those that blanks part."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def _report_call(words: Sequence[str]) -> str:

@@ -27,7 +27,10 @@ def text_of(parts: Iterable[Part]) -> str:
     """Return parts as text, as wide as the terminal if there is one."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     written = StringIO()
-    console = Console(file=written, highlight=False, markup=False, emoji=False, color_system=None)
+    console = Console(
+        file=written, highlight=False, markup=False, emoji=False, color_system=None,
+        force_jupyter=False, force_terminal=False,  # in a notebook it would show the text by itself
+    )  # fmt: skip
     console.width = shutil.get_terminal_size().columns if is_terminal else max(console.width, WIDTH)
     for part in parts:
         if isinstance(part, ShownTable):
