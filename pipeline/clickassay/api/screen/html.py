@@ -17,7 +17,7 @@ def html_of(parts: Iterable[Part]) -> str:
 
 def paragraph(text: str) -> str:
     """Return a line as a paragraph, with what is in backquotes as code."""
-    return f"<p>{_CODE.sub(r'<code>\1</code>', _shown(text))}</p>"
+    return _CODE.sub(r"<code>\1</code>", f"<p>{_shown(text)}</p>")
 
 
 def _part(part: Part) -> str:
