@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 from clickassay.core.progress import Progress
-from clickassay.inputs.staging.frames import Frame
-from clickassay.inputs.staging.made import Made
-from clickassay.inputs.staging.sources import Source
-from clickassay.inputs.staging.sql import InputSql
+
+if TYPE_CHECKING:
+    from clickassay.findings.run import Run
+    from clickassay.inputs.staging.sources import Source
 
 Table = Any
 """A path, glob or address, SQL as `InputSql`, or a frame: Polars (lazy too), pandas, Arrow, DuckDB."""
@@ -70,8 +70,30 @@ class SettingsGiven(TypedDict, total=False):
     spark_staging: str | None
 
 
-def source_of(given: Table) -> Source | None:
+class HasRun(Protocol):
+    """A `RunResult`: to know it by name, studies would have to import all that makes one."""
+
+    @property
+    def found_run(self) -> "Run":
+        """Its tables and settings."""
+
+
+def run_or_folder(given: HasRun | Place) -> "Run | Path":
+    """Return a run as studies take it."""
+    return Path(given) if isinstance(given, str | Path) else given.found_run
+
+
+def named_run(given: HasRun | Place) -> str:
+    """Return what a run is called on the screen."""
+    return str(given) if isinstance(given, str | Path) else given.found_run.called
+
+
+def source_of(given: Table) -> "Source | None":
     """Return an input as jobs take it; None where none is given."""
+    from clickassay.inputs.staging.frames import Frame  # noqa: PLC0415 - DuckDB takes a while to import
+    from clickassay.inputs.staging.made import Made  # noqa: PLC0415 - as above
+    from clickassay.inputs.staging.sql import InputSql  # noqa: PLC0415 - as above
+
     if given is None or isinstance(given, str | Path | InputSql | Made | Frame):
         return given
     return Frame(given)

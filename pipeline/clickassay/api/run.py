@@ -113,16 +113,6 @@ def open_run(folder: Place) -> "RunResult":
     return RunResult(read_run(Path(folder)))
 
 
-def run_or_folder(given: "RunResult | Place") -> Run | Path:
-    """Return a run as studies take it."""
-    return given.found_run if isinstance(given, RunResult) else Path(given)
-
-
-def named_run(given: "RunResult | Place") -> str:
-    """Return what a run is called on the screen."""
-    return given.found_run.called if isinstance(given, RunResult) else str(given)
-
-
 @dataclass(frozen=True)
 class Chart:
     """A picture of a report; a notebook shows it.

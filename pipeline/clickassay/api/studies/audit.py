@@ -7,8 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import Place, Table, Told, source_of
-from clickassay.api.run import RunResult, named_run, run_or_folder
+from clickassay.api.given import HasRun, Place, Table, Told, named_run, run_or_folder, source_of
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
@@ -35,7 +34,7 @@ WITHIN_NOISE = "reversed, within noise"
 
 @for_python
 def audit(
-    run: RunResult | Place,
+    run: HasRun | Place,
     judgments: Table = None,
     *,
     click_metric: str = "MeanRR",

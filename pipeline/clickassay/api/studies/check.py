@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import Place, several
-from clickassay.api.run import RunResult, named_run, run_or_folder
+from clickassay.api.given import HasRun, Place, named_run, run_or_folder, several
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
@@ -30,7 +29,7 @@ _SHOWN = (
 
 @for_python
 def check(
-    run: RunResult | Place,
+    run: HasRun | Place,
     rules: str | Sequence[str] | Path = DEFAULT_RULES,
     *,
     market: str | None = None,

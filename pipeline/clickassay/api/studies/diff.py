@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import Names, Place, several
-from clickassay.api.run import RunResult, run_or_folder
+from clickassay.api.given import HasRun, Names, Place, run_or_folder, several
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
@@ -55,8 +54,8 @@ _SHORT = {
 
 @for_python
 def diff(  # noqa: PLR0913 - the options of the command
-    before: RunResult | Place,
-    now: RunResult | Place,
+    before: HasRun | Place,
+    now: HasRun | Place,
     *,
     metric: Names = (),
     click_metric: Names = (),

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from clickassay.api.given import Place, Told
-from clickassay.api.run import RunResult, named_run, run_or_folder
+from clickassay.api.given import HasRun, Place, Told, named_run, run_or_folder
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
@@ -31,7 +30,7 @@ AGREEMENT = {
 
 @for_python
 def learn(  # noqa: PLR0913 - the options of the command
-    run: RunResult | Place,
+    run: HasRun | Place,
     *,
     click_metric: str = "MeanRR",
     objective: Literal["correlation", "rankers"] = "correlation",

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from clickassay.api.given import Place
-from clickassay.api.run import RunResult, named_run, run_or_folder
+from clickassay.api.given import HasRun, Place, named_run, run_or_folder
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
@@ -41,7 +40,7 @@ MIN_ALPHA = 1e-12
 
 @for_python
 def power(  # noqa: PLR0913 - the options of the command
-    run: RunResult | Place,
+    run: HasRun | Place,
     *,
     pair: str | tuple[str, str] = "ERR,DCG",
     click_metric: str = "MeanRR",
