@@ -51,23 +51,7 @@ def show_table(
     bold: int | None = None,
     sections: Iterable[int] = (),
 ) -> None:
-    """Print a table; a number is never cut or folded, since it would be another number.
-
-    Parameters
-    ----------
-    heads
-        Heads of the columns; one may be empty.
-    rows
-        A cell for each column; None is an empty one.
-    numbers
-        The heads of columns of numbers: aligned right, in one piece. Texts are folded where space is short.
-    title
-        A line above, in one piece.
-    bold
-        Place of a row that stands out.
-    sections
-        Places of rows below which a rule is drawn.
-    """
+    """Print a table; `ShownTable` says what its parts are."""
     rows = [tuple(row) for row in rows]
     _print_table(ShownTable(heads, rows, tuple(numbers), title, bold, tuple(sections)))
 
