@@ -116,18 +116,17 @@ truth: $(VENV)/installed
 	$(BIN)/python -m benchmarks.promises.truth
 
 # Extras stay in the pins: pip before 23.3 does not apply the pin of a package to the package with an extra.
+COMPILE := uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11
+EVERY := --extra cloud --extra explore --extra lake --extra spark --group test
 pins:
-	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml -o requirements/run.txt
-	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml --extra docs \
-	  -c requirements/run.txt -o requirements/docs.txt
-	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml --extra explore \
-	  -c requirements/docs.txt -o requirements/explore.txt
-	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml --extra spark \
-	  -c requirements/docs.txt -c requirements/explore.txt -c requirements/constraints.in -o requirements/spark.txt
-	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml --extra test \
-	  -c requirements/docs.txt -c requirements/explore.txt -c requirements/spark.txt -o requirements/test.txt
-	echo 'hatchling>=1.27' | uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 - \
-	  -c requirements/test.txt -o requirements/build.txt
+	$(COMPILE) pyproject.toml -o requirements/run.txt
+	$(COMPILE) pyproject.toml --group docs -c requirements/run.txt -o requirements/docs.txt
+	$(COMPILE) pyproject.toml --extra explore -c requirements/docs.txt -o requirements/explore.txt
+	$(COMPILE) pyproject.toml --extra spark -c requirements/docs.txt -c requirements/explore.txt \
+	  -c requirements/constraints.in -o requirements/spark.txt
+	$(COMPILE) pyproject.toml $(EVERY) -c requirements/docs.txt -c requirements/explore.txt \
+	  -c requirements/spark.txt -o requirements/test.txt
+	echo 'hatchling>=1.27' | $(COMPILE) - -c requirements/test.txt -o requirements/build.txt
 
 clean:
 	rm -rf $(VENV) dist build .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

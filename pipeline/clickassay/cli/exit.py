@@ -128,6 +128,8 @@ def end_on_signals() -> None:
     waits there passes them on as SIGINT. A command that a script started in the background ignores SIGINT,
     so its main thread ends it at its next step.
     """
+    if os.name == "nt":
+        return  # there, Ctrl-C is the one signal, and Python raises it itself
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         _speak_apart()
         signal.signal(signal.SIGINT, _interrupt)
@@ -154,7 +156,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 def _end_where_interrupts_are_ignored(_number: int, _frame: FrameType | None) -> None:

@@ -1,13 +1,10 @@
 """Progress: a bar on stderr, drawn by rich, or one in a notebook; on anything else, nothing but notes."""
 
-import resource
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -134,10 +131,7 @@ def clock_time(seconds: float) -> str:
 
 
 def resident_bytes() -> int:
-    """Return the memory that this process holds now; where the system does not tell, the most it held."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere
-    return pages * resource.getpagesize()
+    """Return the memory that this process holds now."""
+    import psutil  # noqa: PLC0415 - beside its use
+
+    return int(psutil.Process().memory_info().rss)

@@ -1,7 +1,6 @@
 """Folders that appear whole or not at all: written beside their place, then renamed."""
 
 import errno
-import fcntl
 import os
 import secrets
 import shutil
@@ -10,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from clickassay.core.errors import OutputError
+from clickassay.core.files.locks import locks
 from clickassay.core.text import escape
 
 _LOCK = ".clickassay-work"
@@ -58,11 +58,11 @@ def _new_or_replaced(place: Path, check: Callable[[], None]) -> Iterator[Path]:
     with (
         writing_to(place),
         _parents(place) as parent,
-        work_folder(parent, f".{place.name[:_MAX_PREFIX]}.") as work,
+        _held_folder(parent, f".{place.name[:_MAX_PREFIX]}.") as (work, let_go),
     ):
         yield work
         check()  # once more: the work took its time
-        (work / _LOCK).unlink(missing_ok=True)
+        let_go()
         _move(work, place)
 
 
@@ -86,13 +86,29 @@ def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
     prefix
         What its name begins with; it begins with a dot itself.
     """
+    with _held_folder(parent, prefix) as (work, _):
+        yield work
+
+
+@contextmanager
+def _held_folder(parent: Path, prefix: str) -> Iterator[tuple[Path, Callable[[], None]]]:
+    """Yield a folder to work in, and what ends its lock: from then on it is a folder like others."""
     _sweep(parent)
     work, lock = _locked_folder(parent, prefix)
+    held = [lock]
+
+    def let_go() -> None:
+        with suppress(PermissionError):  # on Windows, as long as it is open
+            (work / _LOCK).unlink(missing_ok=True)
+        os.close(held.pop())
+        (work / _LOCK).unlink(missing_ok=True)
+
     try:
-        yield work
+        yield work, let_go
     finally:
+        for handle in held:
+            os.close(handle)
         shutil.rmtree(work, ignore_errors=True)
-        os.close(lock)
 
 
 def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int]:
@@ -103,20 +119,9 @@ def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int]:
         except OSError:  # a full disk
             work.rmdir()
             raise
-        if _locks(lock) is not False and os.fstat(lock).st_nlink:
+        if locks(lock) is not False and os.fstat(lock).st_nlink:
             return work, lock
         os.close(lock)  # another process took it for a leftover just now
-
-
-def _locks(handle: int) -> bool | None:
-    """Return whether a file is locked for this process from now on; None where the system has no locks."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
 
 
 def _sweep(parent: Path) -> None:
@@ -125,10 +130,11 @@ def _sweep(parent: Path) -> None:
         with suppress(OSError):  # it may be another user's, or gone by now
             handle = os.open(leftover, os.O_RDWR)
             try:
-                if _locks(handle):
-                    shutil.rmtree(leftover.parent, ignore_errors=True)
+                is_left = locks(handle)
             finally:
-                os.close(handle)
+                os.close(handle)  # Windows removes no file that is open
+            if is_left:
+                shutil.rmtree(leftover.parent, ignore_errors=True)
 
 
 def _check_new(place: Path) -> None:

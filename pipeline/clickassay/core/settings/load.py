@@ -6,7 +6,6 @@ Names are the same everywhere: ``--idle-minutes 30`` on the command line is ``id
 ``CLICKASSAY_IDLE_MINUTES=30`` in the environment.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,9 @@ PREFIX = "CLICKASSAY_"
 
 def memory_bytes() -> int:
     """Return the bytes of memory that this machine has: `memory_limit` is a part of them unless told."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    import psutil  # noqa: PLC0415 - beside its use
+
+    return int(psutil.virtual_memory().total)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """The files of a pattern store: locks, writes that reach the disk, digests, and errors for broken files."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -13,6 +12,7 @@ import polars as pl
 
 from clickassay.core.errors import StoreError
 from clickassay.core.files.documents import DocumentError, check_form, read_json
+from clickassay.core.files.locks import locks
 from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.files.output import is_disk_full, write_json
 from clickassay.core.files.tables import scan_parquet
@@ -131,14 +131,12 @@ def refuse_others(folder: Path) -> None:
 def locked_folder(folder: Path) -> Iterator[None]:
     """Keep other processes from changing a store; an error inside names the store if its disk is full."""
     with _full_disk_named(folder), (folder / ".lock").open("a+b", buffering=0) as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if locks(lock.fileno()) is False:
             lock.seek(0)
             raise StoreError(
                 f"store {folder} is in use by another clickassay (process {lock.read().decode()}); "
                 "wait until it ends, then run again"
-            ) from error
+            )
         with suppress(OSError):  # on a full disk batches can still be undone
             lock.truncate(0)
             lock.write(str(os.getpid()).encode())
@@ -171,7 +169,9 @@ def replace_json(file: Path, value: Mapping[str, Any]) -> None:
 
 def write_through(path: Path) -> None:
     """Have the system write a file, or the names in a folder, to disk."""
-    handle = os.open(path, os.O_RDONLY)
+    if os.name == "nt" and path.is_dir():
+        return  # Windows writes names by itself, and opens no folder
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

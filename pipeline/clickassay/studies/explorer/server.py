@@ -76,8 +76,9 @@ def serve(
         if open_browser:
             webbrowser.open(address)
         signal.set_wakeup_fd(-1)  # the server handles SIGTERM itself; a SIGINT would interrupt its shutdown
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which it does not
+        hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
+        if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
+            signal.signal(hang_up, signal.SIG_DFL)  # which the server does not handle
         server.run(sockets=[listening])
 
 
