@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet
 SOURCES := pyproject.toml $(shell find pipeline sql -type f -not -name '*.pyc')
 SAMPLE := data_samples
 
-.PHONY: report sample explore dev quick check test test-thorough test-all lint samples truth pictures site pages pins clean
+.PHONY: report sample explore dev quick check bounds test test-thorough test-all lint samples truth pictures site pages pins clean
 
 report: $(VENV)/installed
 	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
@@ -44,6 +44,10 @@ check: $(VENV)/installed $(VENV)/tools lint
 # Everything but what is marked thorough.
 test: $(VENV)/installed $(VENV)/tools lint
 	$(PYTEST)
+
+# The lowest and the newest versions that pyproject.toml allows run the sample.
+bounds: $(VENV)/installed $(VENV)/tools
+	$(BIN)/python tests/support/bounds.py
 
 # What is marked thorough alone: with `make test` before it, everything.
 test-thorough: $(VENV)/installed $(VENV)/tools

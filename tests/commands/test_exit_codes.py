@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 import polars as pl
 import pytest
@@ -55,14 +56,47 @@ def test_a_refusal_keeps_its_code_where_nobody_can_read_it():
     assert subprocess.run(["sh", "-c", line], check=False, env=tiny.environment()).returncode == 2
 
 
-def test_a_fault_of_ours_is_3_with_its_traceback_and_a_request(capsys):
-    def broken():
-        raise ZeroDivisionError("of ours")
+def broken():
+    try:
+        raise KeyError("secret query of the log")
+    except KeyError as error:
+        raise ZeroDivisionError("secret url\x1b[31m") from error
 
+
+def test_a_fault_of_ours_is_3_in_a_line_that_names_a_file_to_report(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert run_command(broken) == ExitCode.FAULT == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("clickassay: this is a fault of clickassay (ZeroDivisionError: secret url\\x1b")
+    (file,) = tmp_path.iterdir()
+    assert f"please report it with {file}, which has" in line
+    assert file.stat().st_mode & 0o077 == 0
+    told = file.read_text(encoding="utf-8")
+    for part in (
+        "clickassay ",
+        "polars ",
+        "command: clickassay",
+        "in broken",
+        "builtins.KeyError",
+        "ZeroDivisionError",
+    ):
+        assert part in told
+    assert told.count("secret") == told.count('Error("secret')  # lines of code, as they stand in a file
+
+
+def test_where_no_file_can_be_written_the_traceback_is_shown(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    assert run_command(broken) == ExitCode.FAULT
     shown = capsys.readouterr().err
     assert shown.startswith("Traceback")
     assert shown.splitlines()[-1].startswith("clickassay: this is a fault of clickassay; please report it")
+
+
+def test_the_version_with_all_that_a_report_needs():
+    shown = tiny.outside("--version", "--verbose").out.splitlines()
+    assert shown[0] == tiny.said_by("--version").strip()
+    assert shown[1].startswith("Python 3.")
+    assert any(line.startswith("polars ") for line in shown)
 
 
 @pytest.mark.parametrize("error", [MemoryError(), PermissionError(13, "Permission denied", "grades.csv")])

@@ -271,11 +271,14 @@ def main() -> None:
 
 
 def _show_version(wanted: bool) -> None:
-    if wanted:
-        from clickassay.core.provenance import __version__  # noqa: PLC0415 - metadata take a while to read
+    if not wanted:
+        return
+    from clickassay.core.provenance import __version__, of_a_report  # noqa: PLC0415 - takes a while
 
-        sys.stdout.write(f"clickassay {__version__}\n")
-        raise typer.Exit
+    # the other option is not read yet: to read it, Typer would import what takes long
+    lines = of_a_report() if "--verbose" in sys.argv else [f"clickassay {__version__}"]
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    raise typer.Exit
 
 
 @app.callback()
@@ -283,6 +286,9 @@ def _root(
     version: Annotated[
         bool | None,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = None,
+    verbose: Annotated[
+        bool | None, typer.Option("--verbose", help="With --version: what a bug report needs.")
     ] = None,
 ) -> None:
     """Check offline search metrics against what users click."""

@@ -48,7 +48,7 @@ def run_command(command: Callable[[], object]) -> int:
         if isinstance(error, SystemExit) and error.code != _CTRL_C and _is_our_end(error):
             raise
         message = _message(error)
-        code = _report_fault() if message is None else _complain(message)
+        code = _report_fault(error) if message is None else _complain(message)
         if isinstance(error, NothingInCommonError):
             code = ExitCode.FINDING
         _drop_what_cannot_be_written()
@@ -80,10 +80,21 @@ def _reader_gone() -> int:
     return ExitCode.FINE
 
 
-def _report_fault() -> int:
-    """Show the traceback of an error that no user causes, and ask for a report."""
-    _tell(traceback.format_exc())
-    _tell("clickassay: this is a fault of clickassay; please report it with the lines above\n")
+def _report_fault(error: BaseException) -> int:
+    """Say an error that no user causes, and ask for a report with the file of its places in the code."""
+    from clickassay.cli.fault import fault_file  # noqa: PLC0415 - beside its use
+
+    shown = terminal(" ".join(f"{type(error).__name__}: {error}".split()))
+    try:
+        file = fault_file(error)
+    except OSError:
+        _tell(traceback.format_exc())
+        _tell("clickassay: this is a fault of clickassay; please report it with the lines above\n")
+        return ExitCode.FAULT
+    _tell(
+        f"clickassay: this is a fault of clickassay ({shown}); please report it with {file}, which has "
+        "versions, the command and places in the code, and no row of the log\n"
+    )
     return ExitCode.FAULT
 
 

@@ -176,10 +176,15 @@ class Chunk:
         return self.rows.select(names)[at]
 
 
+_NUMPY_NAMES = {"float": "float32", "double": "float64"}
+"""Types that Arrow and NumPy call otherwise."""
+
+
 def numbers_in(values: pl.Series, absent: int = 0) -> NDArray[Any]:
     """Return the numbers of a column; `absent` where it is null."""
     array = as_arrow(values)
-    numbers = np.frombuffer(array.buffers()[1] or b"", array.type.to_pandas_dtype())
+    name = str(array.type)  # `to_pandas_dtype` imports pandas in some versions
+    numbers = np.frombuffer(array.buffers()[1] or b"", np.dtype(_NUMPY_NAMES.get(name, name)))
     numbers = numbers[array.offset : array.offset + len(array)]
     if array.null_count:
         numbers = np.where(nulls_in(array), numbers.dtype.type(absent), numbers)
