@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet
 SOURCES := pyproject.toml $(shell find pipeline sql -type f -not -name '*.pyc')
 SAMPLE := data_samples
 
-.PHONY: report sample explore dev quick check bounds test test-thorough test-all lint samples truth pictures site pages pins clean
+.PHONY: report sample explore dev quick check bounds test test-thorough test-all lint samples truth pictures site pages pins packages clean
 
 report: $(VENV)/installed
 	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
@@ -131,6 +131,10 @@ pins:
 	$(COMPILE) pyproject.toml $(EVERY) -c requirements/docs.txt -c requirements/explore.txt \
 	  -c requirements/spark.txt -o requirements/test.txt
 	echo 'hatchling>=1.27' | $(COMPILE) - -c requirements/test.txt -o requirements/build.txt
+
+# What a release publishes.
+packages: $(VENV)/installed $(VENV)/tools
+	$(BIN)/python -m hatchling build -t sdist -d dist
 
 clean:
 	rm -rf $(VENV) dist build .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
