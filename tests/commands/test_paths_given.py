@@ -159,6 +159,7 @@ def test_any_other_text_that_is_not_utf_8_is_refused_too(words):
 
 MAKERS = {
     "cli/exit.py": "the null device",
+    "cli/fault.py": "the file that it has written",
     "cli/inputs.py": "places that `cli.places` or a project file has named",
     "cli/commands/project.py": "a file in the working folder",
     "core/files/scratch.py": "temporary folders",

@@ -296,3 +296,13 @@ def test_an_interrupt_leaves_nothing(tmp_path, engine):
         [sys.executable, "-c", code], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert done.stdout == "interrupted []\n", done.stderr[-2000:]
+
+
+def test_no_bars_are_drawn_where_nothing_was_tested(run):
+    undecided = ca.run(
+        tiny.searches(), tiny.clicks(), tiny.judgments(), depth=[3], click_models="none", progress=False
+    )
+    assert undecided.decision.kind == "cannot_decide"
+    assert "\u2588" not in repr(undecided)
+    assert "Among the best" not in repr(undecided)
+    assert "\u2588" in repr(run)

@@ -367,7 +367,9 @@ class RunResult(Result):
         decides = content["verdict"]["quantity"]
         ranking = next(one for one in content["findings"] if one.get("quantity") == decides)
         if ranking["numbers"]:
-            yield from _ranking_parts(ranking)
+            yield _ranking_table(ranking, is_tested=told.kind != "cannot_decide")
+            if len(ranking["numbers"]) > _MOST_METRICS:
+                yield f"{plural(len(ranking['numbers']) - _MOST_METRICS, 'more metric')}: see the report."
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the decision, the picture, and what is wrong with the log."""
@@ -392,8 +394,11 @@ class RunResult(Result):
         return chart if chart.svg.startswith("<svg") else None
 
 
-def _ranking_parts(content: Mapping[str, Any]) -> Iterator[Part]:
-    """Yield metrics and baselines, highest first, each with a bar."""
+def _ranking_table(content: Mapping[str, Any], *, is_tested: bool) -> ShownTable:
+    """Return metrics and baselines, highest first, each with a bar and whether it is among the best.
+
+    Where nothing was tested, it has the values alone: bars would look like an answer.
+    """
     numbers, best = content["numbers"], set(content["among_best"])
     highest = max(abs(one["value"]) for one in numbers) or 1.0
     rows = [
@@ -406,9 +411,8 @@ def _ranking_parts(content: Mapping[str, Any]) -> Iterator[Part]:
         for one in numbers[:_MOST_METRICS]
     ]
     title = f"{capital(content['quantity'])} with {content['click_metric']}, highest first"
-    yield ShownTable(("Metric", "Correlation", "", "Among the best"), rows, ("Correlation",), title)
-    if len(numbers) > _MOST_METRICS:
-        yield f"{plural(len(numbers) - _MOST_METRICS, 'more metric')}: see the report."
+    heads, shown = ("Metric", "Correlation", "", "Among the best"), len(rows[0]) if is_tested else 2
+    return ShownTable(heads[:shown], [row[:shown] for row in rows], ("Correlation",), title)
 
 
 def _health_lines(checks: tuple[HealthCheck, ...], well: str) -> Iterator[str]:
