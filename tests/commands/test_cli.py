@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 import typer
 
+from clickassay import open_run
 from clickassay.cli.app import app
 from clickassay.cli.exit import run_command
 from clickassay.cli.progress import shown_progress
@@ -29,6 +30,7 @@ from support.logs.small_logs import simulated
 from support.logs.tiny import Outcome, inside, refusal, said_by
 from support.places import IMPORTED
 from support.processes import ran
+from support.runs.sample_run import sample
 
 
 def paths_of(command, path=()):
@@ -110,9 +112,10 @@ def test_a_run_ends_with_the_decision_the_ranking_its_health_and_the_place_of_th
     assert rows == values
 
 
-def test_bars_are_as_long_as_values_and_mark_who_is_among_the_best(finished):
-    out, printed = finished
-    first = json.loads((out / "summary.json").read_text(encoding="utf-8"))["findings"][0]
+def test_bars_are_as_long_as_values_and_mark_who_is_among_the_best():
+    content, printed = json.loads((sample() / "summary.json").read_text("utf-8")), repr(open_run(sample()))
+    decides = content["verdict"]["quantity"]
+    first = next(one for one in content["findings"] if one.get("quantity") == decides)
     highest = max(abs(one["value"]) for one in first["numbers"])
     lines = {line.split()[0]: line for line in printed.splitlines() if line.strip()}
     for one in first["numbers"]:
