@@ -56,6 +56,7 @@ def test_parameters_of_a_function_are_explained():
             assert re.search(rf"\b{parameter}\b", function.__doc__), (name, parameter)
 
 
+@pytest.mark.thorough
 def test_the_notebook_shows_what_its_cells_show(tmp_path):
     made = ROOT / "docs" / "make" / "notebook.py"
     spec = importlib.util.spec_from_file_location("notebook", made)

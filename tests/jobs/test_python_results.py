@@ -75,6 +75,7 @@ def test_results_print_as_the_commands_and_are_kept(run, monkeypatch):
             hash(found)
 
 
+@pytest.mark.thorough
 def test_a_run_in_memory_answers_as_the_run_in_its_folder(run):
     again = ca.run(**SAMPLE, progress=False)
     assert again == run
@@ -274,6 +275,8 @@ def test_progress_is_told_to_a_function_or_to_nobody(capsys):
 INTERRUPTED = """
 import os, signal, sys
 import clickassay as ca
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 
 def told(event):
     if "{at}" in event.message:

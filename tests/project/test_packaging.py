@@ -333,3 +333,19 @@ def test_a_broken_installation_says_so(tmp_path):
     code = "from clickassay.core.files.sql import sql_names; sql_names('checks')"
     done = ran(sys.executable, "-c", code, cwd=tmp_path, code=1)
     assert "EngineError: no folder sql in" in done.stderr
+
+
+@pytest.mark.thorough
+def test_an_image_installs_what_is_pinned_and_its_context_builds_the_wheel(wheel, tmp_path):
+    image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    installs = re.findall(r"pip install [^&\n]*", image)
+    assert all("--require-hashes -r" in line or "--no-deps /tmp/wheel/" in line for line in installs)
+    assert "USER analyst" in image
+    context = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    assert context[0] == "**"
+    for name in (line.removeprefix("!") for line in context[1:]):
+        place = ROOT / name
+        (shutil.copytree if place.is_dir() else shutil.copy)(place, tmp_path / name)
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "dist", cwd=tmp_path)
+    packed, usual = ({*zipfile.ZipFile(file).namelist()} for file in (tmp_path / "dist" / wheel.name, wheel))
+    assert {name for name in packed if "__pycache__" not in name} == usual

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,9 @@ from clickassay.report.charts.overview import COLOURS
 from clickassay.report.verdict.decision import Advice, advise_run
 from clickassay.report.verdict.summary import summary
 from clickassay.studies.questions import ask, sql_of
+
+if TYPE_CHECKING:
+    from clickassay.report.build import Report
 
 _TABLES = tuple(table.name for table in RUN_TABLES)
 
@@ -258,6 +261,12 @@ class RunResult(Result):
     def _advice(self) -> Advice:
         return advise_run(self.found_run, self._findings)
 
+    @cached_property
+    def _report(self) -> "Report":
+        from clickassay.report.build import build_report  # noqa: PLC0415 - charts take a second
+
+        return build_report(self.found_run, self._findings)
+
     @property
     def decision(self) -> Advice:
         """What to do, in words and numbers: kind, sentence, reason, next step."""
@@ -299,9 +308,7 @@ class RunResult(Result):
         ReportError
             If the report has no such picture; the message names those that it has.
         """
-        from clickassay.report.build import build_report  # noqa: PLC0415 - charts take a second
-
-        report = build_report(self.found_run, self._findings)
+        report = self._report
         known = dict.fromkeys([RANKING], report.overview[0]) if report.overview else {}
         known |= {one.name: one for section in report.sections for one in section.every_figure}
         if name not in known:
@@ -333,12 +340,11 @@ class RunResult(Result):
         OutputError
             If the file exists, or cannot be written.
         """
-        from clickassay.report.build import build_report, html_report  # noqa: PLC0415 - as above
+        from clickassay.report.build import html_report  # noqa: PLC0415 - charts take a second
 
         place = Path(file)
         with published_file(place) as work:
-            page = html_report(build_report(self.found_run, self._findings))
-            work.write_text(page, encoding="utf-8")
+            work.write_text(html_report(self._report), encoding="utf-8")
         return place
 
     # ---- on the screen ----
