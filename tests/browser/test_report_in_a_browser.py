@@ -6,7 +6,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from clickassay import open_run
 from support.reports.report_world import HOSTILE
+from support.runs.sample_run import sample
 from support.tiers import first
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
@@ -163,3 +165,24 @@ def test_print_leaves_out_what_is_folded_and_what_only_a_screen_needs(opened, sa
         assert not page.locator("#t-table6_differences").is_visible()
         assert "Which metric correlates with which click metric" in page.inner_text(".print-only")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_a_picture_that_stands_alone_shows_all_its_texts(chromium):
+    """As in a notebook: there, nothing is seen of what reaches beyond the drawing."""
+    run = open_run(sample())
+    page = chromium.new_page()
+    for name in ("ranking", "within", "leads"):
+        page.set_content(run.chart(name).svg)
+        beyond = page.evaluate(BEYOND)
+        assert beyond, name
+        assert max(beyond.values()) < 3, {text: by for text, by in beyond.items() if by >= 3}
+    page.close()
+
+
+BEYOND = """() => Object.fromEntries([...document.querySelectorAll('svg text')]
+  .filter(text => text.textContent.trim())
+  .map(text => {
+    const all = text.closest('svg').getBoundingClientRect(), own = text.getBoundingClientRect();
+    const sides = [all.left - own.left, own.right - all.right, all.top - own.top, own.bottom - all.bottom];
+    return [text.textContent, Math.max(...sides)];
+  }))"""

@@ -6,7 +6,9 @@ import pickle
 import pkgutil
 import subprocess
 import sys
+import threading
 
+import numpy as np
 import polars as pl
 import pytest
 import typer
@@ -215,6 +217,34 @@ def test_rankings_print_their_table():
     assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301 - our own
 
 
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        (lambda run: ca.check(run, 3), "rules: found 3, expected a text, a list"),
+        (lambda run: ca.check(run, []), "no rule is given"),
+        (lambda run: ca.check(None), "a run: found None, expected the result of `run`, or a folder"),
+        (
+            lambda run: ca.power(run, question="x"),
+            "question: found 'x', expected 'rankings' or 'queries'",
+        ),
+        (lambda run: ca.audit(run, value=0.46), "value: found 0.46, expected a text or None"),
+        (lambda run: ca.audit_grades([1.5]), r"grades: found \[1.5\], expected a list"),
+        (lambda run: ca.simulate("log", "many"), "n_searches: found 'many', expected a whole number"),
+        (lambda run: run.chart(3), "name: found 3, expected a text"),
+        (lambda run: ca.open_run(3), "folder: found 3, expected a text or a path"),
+    ],
+)
+def test_an_argument_of_another_kind_is_named_in_a_line(run, mistake, message):
+    with pytest.raises(ca.SettingsError, match=message):
+        mistake(run)
+
+
+def test_numbers_of_numpy_and_numbers_as_text_are_numbers(run):
+    plain = ca.power(run, depth=5, difference=0.05)
+    assert ca.power(run, depth=np.int64(5), difference=np.float64(0.05)) == plain
+    assert ca.power(run, depth="5", difference=0.05) == plain
+
+
 # ---- progress ---------------------------------------------------------------------------------------
 
 
@@ -270,6 +300,22 @@ def test_progress_is_told_to_a_function_or_to_nobody(capsys):
             told(Event("reading"))
             told(Event("a note", note=True))
     assert capsys.readouterr().err == "clickassay: a note\n"
+
+
+def test_files_that_are_left_out_are_named_in_the_thread_that_reads_them(tmp_path):
+    (tmp_path / "searches").mkdir()
+    tiny.searches().write_parquet(tmp_path / "searches" / "a.parquet")
+    (tmp_path / "searches" / "notes.txt").write_text("x")
+    told, others = [], []
+    with progress.files_told(others.append):
+        thread = threading.Thread(
+            target=lambda: ca.inspect(searches=str(tmp_path / "searches"), quick=True, progress=told.append)
+        )
+        thread.start()
+        thread.join()
+    (note,) = [event.message for event in told if event.note]
+    assert "notes.txt" in note or "left out" in note
+    assert others == []
 
 
 INTERRUPTED = """

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
+from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -79,8 +80,18 @@ class HasRun(Protocol):
 
 
 def run_or_folder(given: HasRun | Place) -> "Run | Path":
-    """Return a run as studies take it."""
-    return Path(given) if isinstance(given, str | Path) else given.found_run
+    """Return a run as studies take it.
+
+    Raises
+    ------
+    SettingsError
+        If it is neither a result nor a path.
+    """
+    if isinstance(given, str | Path):
+        return Path(given)
+    if not hasattr(given, "found_run"):
+        raise SettingsError(f"a run: found {given!r:.60}, expected the result of `run`, or a folder")
+    return given.found_run
 
 
 def named_run(given: HasRun | Place) -> str:

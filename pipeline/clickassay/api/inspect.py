@@ -94,8 +94,6 @@ class InspectResult(Result):
         A folder that clickassay wrote: where it lies, what it is, the command that reads it.
     project
         The text of a project file for these tables; '' where they need none.
-    looked_at
-        Whether facts of a file and of the log that it holds belong together.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ def simulate(
     seed
         0 to 2^63 - 1.
     gains
-        World cascade: chances that grades 0 to 4 satisfy; None = those of the paper.
+        World cascade: chances that grades 0 to 4 satisfy; None = the paper's.
     progress
         As `run` takes it.
 

@@ -1,15 +1,15 @@
 """Progress of a command, and the notes that it leaves."""
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from rich.console import Console
 
-from clickassay.api.screen.progress import drawn_on, tell_note
+from clickassay.api.screen.progress import drawn_on, files_told, tell_note
 from clickassay.cli.exit import interruptible
-from clickassay.core.progress import Event, silent
 from clickassay.core.progress import Progress as Callback
+from clickassay.core.progress import silent
 
 
 @contextmanager
@@ -22,27 +22,9 @@ def shown_progress(*, quiet: bool) -> Iterator[Callback]:
         When the user presses Ctrl-C; by then the block has cleaned up.
     """
     console = Console(stderr=True)
-    with interruptible(), _files_told(console, quiet=quiet):
+    with interruptible():
         if quiet:
             yield silent
         else:
-            with drawn_on(console) as callback:
+            with files_told(partial(tell_note, console)), drawn_on(console) as callback:
                 yield callback
-
-
-@contextmanager
-def _files_told(console: Console, *, quiet: bool) -> Iterator[None]:
-    """Tell, once the block has done its work, which files were read of each input, and which left out."""
-    lines: dict[str, None] = {}
-    reading, handler = logging.getLogger("clickassay.inputs"), logging.Handler()
-    handler.emit = lambda record: lines.update({record.getMessage(): None})  # type: ignore[method-assign]
-    level = reading.level
-    reading.addHandler(handler)
-    reading.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        reading.removeHandler(handler)
-        reading.setLevel(level)
-    for line in () if quiet else lines:
-        tell_note(console, Event(line, note=True))

@@ -1,11 +1,13 @@
 """What the command line says, in the words of Python."""
 
 import ast
+import inspect
 import re
 
 import pytest
 
-from clickassay.api.screen.python import FUNCTIONS, in_python, python_errors
+import clickassay as ca
+from clickassay.api.screen.python import FUNCTIONS, KEYWORDS, in_python, python_errors
 from clickassay.core.errors import InputError
 from clickassay.core.settings import SETTINGS
 from support.places import ROOT
@@ -75,3 +77,11 @@ def test_functions_are_commands():
     from clickassay.cli.app import COMMANDS
 
     assert FUNCTIONS.keys() <= COMMANDS.keys()
+
+
+def test_every_keyword_of_a_function_is_known_as_one():
+    """Or its option would stay an option in messages."""
+    named = {"run", "path", "before", "now", "qrels", "runs", "measures", "progress", "quick", "settings"}
+    for name in FUNCTIONS.values():
+        taken = inspect.signature(getattr(ca, name)).parameters.keys() - named
+        assert taken <= KEYWORDS | SETTINGS.keys(), name

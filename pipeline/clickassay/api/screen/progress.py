@@ -1,10 +1,12 @@
 """Progress: a bar on stderr, drawn by rich, or one in a notebook; on anything else, nothing but notes."""
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from threading import get_ident
 
 from rich.console import Console
 from rich.markup import escape
@@ -44,13 +46,35 @@ def progress_of(wanted: "bool | Callback") -> Iterator[Callback]:
         yield silent
         return
     with _drawn(wanted) as callback:
-        yield lambda event: callback(replace(event, message=in_python(event.message)))
+
+        def tell(event: Event) -> None:
+            callback(replace(event, message=in_python(event.message)))
+
+        with files_told(tell):
+            yield tell
 
 
 def _drawn(wanted: "bool | Callback") -> AbstractContextManager[Callback]:
     if not isinstance(wanted, bool):
         return nullcontext(wanted)
     return notebook_bar() if in_notebook() else drawn_on(Console(stderr=True))
+
+
+@contextmanager
+def files_told(callback: Callback) -> Iterator[None]:
+    """Tell, once the block has done its work, which files were read of each input, and which left out."""
+    lines: dict[str, None] = {}
+    reading, handler, thread = logging.getLogger("clickassay.inputs"), logging.Handler(), get_ident()
+    handler.addFilter(lambda record: record.thread == thread)  # others read for themselves
+    handler.emit = lambda record: lines.update({record.getMessage(): None})  # type: ignore[method-assign]
+    reading.setLevel(logging.INFO)
+    reading.addHandler(handler)
+    try:
+        yield
+    finally:
+        reading.removeHandler(handler)
+    for line in lines:
+        callback(Event(line, note=True))
 
 
 @contextmanager

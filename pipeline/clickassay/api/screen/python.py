@@ -1,6 +1,6 @@
 """What the command line says, in the words of Python: options as keywords, commands as functions.
 
-Messages are written once, with options: whoever calls a function reads them with its keywords.
+Messages are written once, with options: a caller of a function reads them with its keywords.
 """
 
 import functools
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar, get_args
 
+from clickassay.api.screen.arguments import checked
 from clickassay.core.errors import ClickassayError
 from clickassay.core.settings import SETTINGS
 
@@ -25,11 +26,11 @@ FUNCTIONS = {
 }  # fmt: skip
 """Commands that are functions too."""
 
-_OTHER_KEYWORDS = frozenset({
+KEYWORDS = frozenset({
     "beyond_noise", "bounds", "comparisons", "cv_folds", "difference", "expected", "fail_above", "force",
     "gains", "gamma", "grades", "judge", "judgments", "known", "market", "n_queries", "n_searches",
     "objective", "others", "out", "pair", "power", "alpha", "queries", "rel", "rules", "searches", "clicks",
-    "splits", "store", "strict", "utilities", "value", "average_over",
+    "splits", "store", "strict", "utilities", "value", "average_over", "world",
 })  # fmt: skip
 """Keywords of functions that are no settings."""
 
@@ -40,7 +41,6 @@ _FLAGS = frozenset(
 _ELSEWHERE = " (on the command line)"
 
 _INSTEAD = {
-    "--csv": "the table `numbers`",
     "--searches-sql": "searches as InputSql", "--clicks-sql": "clicks as InputSql",
     "--judgments-sql": "judgments as InputSql", "--queries-sql": "queries as InputSql",
     "--database": "a database to InputSql",
@@ -62,20 +62,15 @@ def in_python(text: str) -> str:
     text = _COMMAND.sub(lambda found: f"`{_call(found[1], found[2], found[0].strip('`'))}`", text)
     text = _LAST_COMMAND.sub(lambda found: f"`{_call(found[1], found[2], found[0])}`", text)
     text = text.replace(f"{_ELSEWHERE}`", f"`{_ELSEWHERE}")
-    said = (_quoted, lambda part: _OPTION.sub(_keyword, part))  # in backquotes, and between them
-    return "".join(said[place % 2 == 0](part) for place, part in enumerate(_apart(text)))
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(_quoted(part) if part.startswith("`") else _OPTION.sub(_keyword, part) for part in parts)
 
 
 def _quoted(part: str) -> str:
     """Return what is in backquotes: a call or a command as it is, an option as a keyword."""
-    if part.startswith("`clickassay"):
+    if part.startswith("`clickassay") or part == "`":
         return part
     return f"`{_OPTION.sub(lambda found: _keyword(found).replace('`', ''), part[1:-1])}`"
-
-
-def _apart(text: str) -> list[str]:
-    """Return a text in parts, of which each second is in backquotes."""
-    return re.split(r"(`[^`]*`)", text)
 
 
 def _call(command: str, rest: str, whole: str) -> str:
@@ -87,7 +82,7 @@ def _call(command: str, rest: str, whole: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a command; a text whose quotes do not close has those that blanks part."""
+    """Return the words of a command; blanks part them where quotes do not close."""
     try:
         return shlex.split(text)
     except ValueError:
@@ -124,7 +119,7 @@ def _keyword(found: re.Match[str]) -> str:
         is_placeholder = value is None or value[0].isupper()
         return _INSTEAD[option] if is_placeholder else f"{_INSTEAD[option]} {value}"
     name = _name(option)
-    if name.removeprefix("no_") not in SETTINGS and name not in _OTHER_KEYWORDS:
+    if name.removeprefix("no_") not in SETTINGS and name not in KEYWORDS:
         return found[0]
     if value is not None and _is_value(name, value):
         return f"`{name}={_literal(value)}`"
@@ -146,7 +141,7 @@ def _is_value(name: str, value: str) -> bool:
         or (name in _WRITTEN_WITH_EQUALS and "=" in value)
     ):
         return True
-    return name in SETTINGS and any(value in _choices(one) for one in (SETTINGS[name].type,))
+    return name in SETTINGS and value in _choices(SETTINGS[name].type)
 
 
 def _choices(kind: object) -> tuple[object, ...]:
@@ -166,19 +161,20 @@ def _name(option: str) -> str:
 
 
 def for_python(function: Callable[P, R]) -> Callable[P, R]:
-    """Let errors of a public function speak of keywords."""
+    """Check the arguments of a public function, and let its errors speak of keywords."""
 
     @functools.wraps(function)
     def told(*args: P.args, **more: P.kwargs) -> R:
         with python_errors():
-            return function(*args, **more)
+            given = checked(function, args, more)
+            return function(*given.args, **given.kwargs)
 
     return told
 
 
 @contextmanager
 def python_errors() -> Iterator[None]:
-    """Let errors of the block speak of keywords; Ctrl-C is `KeyboardInterrupt`, whoever met it."""
+    """Let errors of the block speak of keywords; Ctrl-C is `KeyboardInterrupt` everywhere."""
     try:
         yield
     except ClickassayError as error:

@@ -10,6 +10,7 @@ from clickassay.api.given import HasRun, Place, named_run, run_or_folder, severa
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
+from clickassay.core.errors import SettingsError
 from clickassay.core.records import ANY_SAMPLE, SampleChoice
 from clickassay.core.text.words import plural
 from clickassay.findings.run import Run
@@ -96,6 +97,8 @@ class CheckResult(Result):
         name: str,
     ) -> "CheckResult":
         """Check rules, as `check` says."""
+        if not rules:
+            raise SettingsError("no rule is given, so none could be broken; leave out rules for the default")
         return cls(check_run(run, parse_rules(tuple(rules)), choice), strict=strict, name=name)
 
     @property

@@ -348,4 +348,4 @@ def _finding_lines(numbers: pl.DataFrame, watch: Watch) -> Iterator[str]:
     changes = [change_words(row) for row in each.head(MOST_FINDINGS).iter_rows(named=True)]
     yield from (f"FINDING {words}" for words in (*([gone] if gone else []), *changes))
     if each.height > MOST_FINDINGS:
-        yield f"and {each.height - MOST_FINDINGS:,} more; --csv gives all"
+        yield f"and {each.height - MOST_FINDINGS:,} more"

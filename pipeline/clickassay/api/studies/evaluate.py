@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 import polars as pl
 
+from clickassay.api.given import Told
 from clickassay.api.screen.parts import Part, ShownTable
+from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
-from clickassay.core.progress import Progress, silent
 from clickassay.inputs.text.trec import Source
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
@@ -40,7 +41,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     seed: int = 0,
     conflicts: Conflicts = "error",
     strict: bool = False,
-    progress: Progress = silent,
+    progress: Told = False,
 ) -> "EvaluationResult":
     """Evaluate runs against judgments.
 
@@ -78,7 +79,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     strict
         Whether a run is refused if none of its results is named in the judgments; else there is a warning.
     progress
-        A function that is called with each event.
+        As `run` takes it; none unless asked for, since it takes longer than most evaluations.
 
     Raises
     ------
@@ -98,11 +99,12 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     >>> found["RR"]
     0.5
     """
-    found = evaluated(
-        qrels, runs, measures,
-        rel=rel, max_grade=max_grade, persistence=persistence, average_over=average_over, bounds=bounds,
-        known=known, expected=expected, seed=seed, conflicts=conflicts, strict=strict, progress=progress,
-    )  # fmt: skip
+    with progress_of(progress) as told:
+        found = evaluated(
+            qrels, runs, measures,
+            rel=rel, max_grade=max_grade, persistence=persistence, average_over=average_over, bounds=bounds,
+            known=known, expected=expected, seed=seed, conflicts=conflicts, strict=strict, progress=told,
+        )  # fmt: skip
     return EvaluationResult(found, average_over)
 
 

@@ -12,7 +12,6 @@ from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
-from clickassay.core.files.output import check_place
 from clickassay.core.files.tables import write_tables
 from clickassay.core.progress import Progress, silent
 from clickassay.core.records import Sample, SampleChoice
@@ -216,12 +215,6 @@ class LearnResult(Result):
             "Its values were learned on this log and look better there than elsewhere: use them on another "
             "log, or on other users."
         )
-
-
-def check_out(out: Path | None, run: Path, *, force: bool) -> None:
-    """Check that tables can be written, before anything is computed."""
-    if out is not None:
-        check_place(out, run, force=force)
 
 
 def _learned_parts(study: Study, values: pl.DataFrame, agreement: str, *, utilities: bool) -> Iterator[Part]:

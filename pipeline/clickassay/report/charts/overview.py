@@ -125,10 +125,11 @@ class Overview:
         return form.plot, form.step * max(1, len(self.bars))
 
     def _sides(self, form: _Form) -> Sides:
+        bottom = 46 if form is _SMALL else 60  # one line below the axis, or two
         if not form.label:
-            return 12, 44, 12, 60
+            return 12, 44, 12, bottom
         labels = [shorten(bar.label, form.label) for bar in self.bars]
-        return label_width(labels, limit=form.label), 24, form.side, 46
+        return label_width(labels, limit=form.label), 24, form.side, bottom
 
     def _parts(self, form: _Form) -> tuple[Sequence[Spec], Values, dict[str, str]]:
         heads = apart({bar.label: shorten(bar.label, form.label or form.plot - 60) for bar in self.bars})

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 from warnings import warn
 
 import numpy as np
@@ -19,7 +19,6 @@ from clickassay.core.errors import (
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings, load_settings
-from clickassay.core.text.words import listed
 from clickassay.inputs.text.frames import is_list
 from clickassay.inputs.text.trec import (
     Source,
@@ -134,11 +133,6 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     NothingInCommonWarning
         Without `strict`: if a run and the judgments share no document of a query.
     """
-    for name, given, known_values in (
-        ("average_over", average_over, get_args(AverageOver)), ("conflicts", conflicts, get_args(Conflicts)),
-    ):  # fmt: skip
-        if given not in known_values:
-            raise SettingsError(f"{name} is {given!r}, expected {listed(map(repr, known_values), 'or')}")
     settings = _settings(rel, max_grade, persistence)
     parsed = tuple(dict.fromkeys(spell_out(measure, settings) for measure in _parse(measures)))
     users = _UserKnowledge(

@@ -55,14 +55,16 @@ def learn(
 
         clickassay learn reports/june --gamma
     """
-    from clickassay.api.studies.learn import LearnResult, check_out, positions_of
+    from clickassay.api.studies.learn import LearnResult, positions_of
+    from clickassay.core.files.output import check_place
     from clickassay.studies.gain_learning.validation import LearnOptions
 
     positions = positions_of(learning.utilities, learning.gamma)
     options = LearnOptions(
         click_metric, learning.objective, positions=positions, cv_folds=learning.cv_folds, seed=settings.seed
     )
-    check_out(output.out, run_folder, force=output.force)
+    if output.out is not None:
+        check_place(output.out, run_folder, force=output.force)
     name = str(run_folder)
     with shown_progress(quiet=quiet) as progress:
         found = LearnResult.of(run_folder, options, sample.choice, name=name, progress=progress)
