@@ -130,7 +130,7 @@ pins:
 	  -c requirements/constraints.in -o requirements/spark.txt
 	$(COMPILE) pyproject.toml $(EVERY) -c requirements/docs.txt -c requirements/explore.txt \
 	  -c requirements/spark.txt -o requirements/test.txt
-	echo 'hatchling>=1.27' | $(COMPILE) - -c requirements/test.txt -o requirements/build.txt
+	printf 'hatch-fancy-pypi-readme>=25.1\nhatchling>=1.27\n' | $(COMPILE) - -c requirements/test.txt -o requirements/build.txt
 
 # What a release publishes.
 packages: $(VENV)/installed $(VENV)/tools

@@ -1,16 +1,20 @@
-"""How soon commands answer: CPU seconds of whole processes on the sample, most of which is importing.
+"""How soon commands answer, and how much is installed.
 
     python -m benchmarks.cost.start_up [--runs N]
 
-Prints the median, the least and the greatest of each command, and the aim; the check value is the number of
-lines that it printed.
+Prints the median, the least and the greatest CPU seconds of each command as a whole process on the sample,
+most of which is importing, and the aim; the check value is the number of lines that it printed. Then the size
+of what is installed without an extra, of its largest parts, and of what each extra adds.
 """
 
 import argparse
 import sys
 import tempfile
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from statistics import median
+
+from packaging.requirements import Requirement
 
 from benchmarks.lib.measuring import ROOT, clickassay, machine, measured
 
@@ -30,6 +34,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, aim, command in commands(Path(folder)):
             print_row(name, aim, command, options.runs)
+    print_sizes()
 
 
 def commands(folder: Path) -> list[tuple[str, float | None, list[str]]]:
@@ -58,6 +63,47 @@ def print_row(name: str, aim: float | None, command: list[str], runs: int) -> No
     wanted = "" if aim is None else f"  aim {aim:.1f}"
     spread = f"({min(seconds):.2f} to {max(seconds):.2f})"
     print(f"{name:32}{median(seconds):6.2f} CPU s {spread}{wanted}  {lines} lines")
+
+
+def print_sizes() -> None:
+    """Print the size of what is installed, in MB of 1,000,000 bytes."""
+    base = {name: size_of(name) for name in needed("clickassay")}
+    largest = sorted(base.items(), key=lambda part: -part[1])[:5]
+    parts = ", ".join(f"{name} {size / 1e6:.0f}" for name, size in largest)
+    print(f"installed: {sum(base.values()) / 1e6:.0f} MB in {len(base)} packages, of which {parts}")
+    for extra in distribution("clickassay").metadata.get_all("Provides-Extra"):
+        added = needed("clickassay", extra) - set(base)
+        print(f"[{extra}] adds {sum(map(size_of, added)) / 1e6:.0f} MB in {len(added)} packages")
+
+
+def size_of(name: str) -> int:
+    """Return the bytes of the files of a package, without what Python compiles."""
+    files = (file.locate() for file in distribution(name).files or () if file.suffix != ".pyc")
+    return sum(Path(file).stat().st_size for file in files if Path(file).is_file())
+
+
+def needed(name: str, extra: str = "") -> set[str]:
+    """Return a package, and all that it needs here, with an extra."""
+    found, open_ends = {name}, [(name, extra)]
+    while open_ends:
+        of, extra = open_ends.pop()
+        for text in distribution(of).requires or ():
+            need = Requirement(text)
+            if need.marker and not need.marker.evaluate({"extra": extra}):
+                continue
+            if need.name not in found and is_installed(need.name):
+                open_ends += [(need.name, "")] + [(need.name, one) for one in need.extras]
+                found.add(need.name)
+    return found
+
+
+def is_installed(name: str) -> bool:
+    """Tell whether a package is here."""
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -10,7 +10,10 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 project = "clickassay"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+copybutton_prompt_text = "$ "
+copybutton_only_copy_prompt_lines = True  # a console block shows output too
+copybutton_line_continuation_character = "\\"
 autodoc_typehints = "none"  # the text says what each parameter takes
 autodoc_member_order = "bysource"
 default_role = "code"

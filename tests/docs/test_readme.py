@@ -1,4 +1,4 @@
-"""The README fits one sitting, and what it shows works: the log, the commands, the code."""
+"""The README fits one sitting, and what it shows works, on the pages beside it too."""
 
 import re
 import shlex
@@ -10,13 +10,17 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import clickassay as ca
 from clickassay.cli.app import app
 from clickassay.inputs.types.columns import CANONICAL, CLICKED, required
 from support.pages import parts
 from support.places import ROOT
+from support.runs.sample_run import sample
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PARTS = parts(README)
+OWN_LOG = (ROOT / "docs" / "how-to" / "own-log-format.md").read_text(encoding="utf-8")
+QUESTIONS = (ROOT / "docs" / "how-to" / "which-command.md").read_text(encoding="utf-8")
 LONGEST = 150
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^    (.+)$", re.MULTILINE)
@@ -40,18 +44,32 @@ def test_what_it_installs_is_the_checkout_with_extras_that_there_are():
     assert {"explore", "spark", "cloud", "lake"} <= set(extras["optional-dependencies"])
 
 
+def words_of(lines):
+    """Return the lines without white space at their ends, and without empty lines."""
+    return [line.rstrip() for line in lines.splitlines() if line.strip()]
+
+
+def test_it_shows_what_its_first_command_prints():
+    ((_, _, shown),) = BLOCK.findall(PARTS["Two commands"])
+    printed = words_of(repr(ca.open_run(sample())))
+    first, last = (words_of(part) for part in shown.split("  …\n"))
+    assert len(first) + len(last) <= 10
+    assert printed[: len(first)] == first
+    assert printed[-len(last) :] == last
+
+
 # ---- your own log -----------------------------------------------------------------------------
 
 
-def columns_of_the_readme(name):
-    line = next(line for line in README.splitlines() if line.startswith(f"| `--{name}`"))
+def columns_of(name):
+    line = next(line for line in OWN_LOG.splitlines() if line.startswith(f"| `--{name}`"))
     needed, optional = ([*re.findall(r"`(\w+)`", cell)] for cell in line.split("|")[2:4])
     return needed, optional
 
 
 @pytest.mark.parametrize("name", CANONICAL)
-def test_it_has_every_column_of_the_canonical_tables(name):
-    needed, optional = columns_of_the_readme(name)
+def test_the_page_on_own_logs_has_every_column_of_the_canonical_tables(name):
+    needed, optional = columns_of(name)
     known = [column.name for column in CANONICAL[name]]
     must = required(CANONICAL[name]) | (CLICKED if name == "clicks" else set())
     first = [one for one in known if one in must]
@@ -60,47 +78,58 @@ def test_it_has_every_column_of_the_canonical_tables(name):
     assert all(column.meaning for column in CANONICAL[name])
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    """Return a folder with the log that the README shows, and what its commands make of it."""
-    folder = tmp_path_factory.mktemp("readme")
-    for language, name, text in BLOCK.findall(PARTS["Your own log"]):
-        assert language == "csv"
-        (folder / name).write_text(text, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for line in INDENTED.findall(PARTS["Your own log"])[:2]:
-            ended = CliRunner().invoke(app, shlex.split(line)[1:])
-            assert ended.exit_code == 0, ended.output
-    return folder
+def files_of(folder, below):
+    """Write the files of the page on own logs that lie in a folder of that name."""
+    (folder / below).mkdir()
+    for _, name, text in BLOCK.findall(OWN_LOG):
+        if name.startswith(f"{below}/"):
+            (folder / name).write_text(text, encoding="utf-8")
+    return folder / below
 
 
-def test_the_log_is_read_whole_and_its_queries_and_labels_are_those_that_it_shows(place):
-    run = place / "reports" / "june"
-    funnel = pl.read_parquet(run / "funnel.parquet")
+def typed(line):
+    ended = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+    assert ended.exit_code == 0, ended.output
+    return ended.output
+
+
+def test_three_commands_lead_from_a_folder_of_files_to_a_report(tmp_path, monkeypatch):
+    logs = files_of(tmp_path, "logs")
+    lines = INDENTED.findall(PARTS["Your own log"])
+    assert [line.split()[1] for line in lines] == ["init", "inspect", "run"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLICKASSAY_DEPTH", "3")
+    for line in lines:
+        typed(line)
+    assert {file.name for file in logs.iterdir()} == {"shown.csv", "labels.csv"}
+    assert (tmp_path / "reports" / "june" / "report.html").is_file()
+
+
+def test_the_plain_tables_are_read_whole_with_their_queries_and_labels(tmp_path, monkeypatch):
+    monkeypatch.chdir(files_of(tmp_path, "plain"))
+    inputs = "--searches searches.csv --clicks clicks.csv --judgments judgments.csv"
+    typed(f"clickassay run {inputs} --scale Irrelevant,Complement,Substitute,Exact --depth 2 --out june")
+    funnel = pl.read_parquet("june/funnel.parquet")
     assert set(funnel["step"]) == {"read", "kept", "in patterns", "formed"}
     kept = funnel.filter(pl.col("step") == "kept", pl.col("source") != "sessions").select("source", "rows")
     assert dict(kept.iter_rows()) == {"searches": 2, "clicks": 1, "judgments": 4}
-    graded = pl.read_parquet(run / "configurations.parquet").select("query", "grades").sort("query").rows()
+    graded = pl.read_parquet("june/configurations.parquet").select("query", "grades").sort("query").rows()
     assert graded == [("größe 42 schuhe", [3, 0]), ("赤い靴", [2, 1])]
 
 
-def test_its_code_prints_what_it_shows(monkeypatch, capsys):
+def test_its_code_runs_and_prints_the_decision(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
-    (_, _, code), (_, _, shown) = BLOCK.findall(PARTS["From Python"])
+    ((_, _, code),) = BLOCK.findall(PARTS["From Python"])
     exec(code, {})  # noqa: S102 - our own page
-    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip()]
-    first, last = (part.strip("\n").splitlines() for part in shown.split("  …\n"))
-    assert printed[: len(first)] == first
-    assert printed[-len(last) :] == last
+    assert capsys.readouterr().out.startswith("Keep NDCG: ")
 
 
 # ---- which command ----------------------------------------------------------------------------
 
 
-def rows_of_commands():
-    """Return the code of each row of the table of commands: command lines, without `clickassay`."""
-    rows = [line.split(" | ")[1] for line in PARTS["Which command"].splitlines() if line.startswith("| ")]
+def rows_of_commands(text):
+    """Return the code of each row of a table of commands: command lines, without `clickassay`."""
+    rows = [line.split(" | ")[1] for line in text.splitlines() if line.startswith("| ")]
     return [re.findall(r"`([^`]+)`", row) for row in rows[1:]]
 
 
@@ -113,9 +142,10 @@ def found(words):
     return path, {name for one in at.params for name in one.opts}
 
 
-def test_every_question_has_a_command_with_options_that_exist():
-    named, rows = set(), rows_of_commands()
-    for row in rows:
+def named_by(text):
+    """Return the commands of a table, all of whose options exist."""
+    named = set()
+    for row in rows_of_commands(text):
         commands = [shlex.split(code) for code in row if not code.startswith("--")]
         assert commands
         for words in commands:
@@ -123,10 +153,19 @@ def test_every_question_has_a_command_with_options_that_exist():
             assert path, words
             named.add(path[0])
             assert {word for word in words if word.startswith("--")} <= options, words
-    assert named == set(typer.main.get_command(app).commands)
+    return named
+
+
+def test_every_question_has_a_command_with_options_that_exist():
+    assert named_by(QUESTIONS) == set(typer.main.get_command(app).commands)
+
+
+def test_the_readme_has_six_of_these_rows():
+    assert len(rows_of_commands(PARTS["Six commands"])) == 6
+    assert named_by(PARTS["Six commands"]) < named_by(QUESTIONS)
 
 
 def test_every_link_of_the_readme_is_relative_to_the_checkout():
     targets = re.findall(r"\]\(([^)#\s]+)", README)
     assert [target for target in targets if "://" in target or Path(target).is_absolute()] == []
-    assert len(targets) >= 30
+    assert len(targets) >= 25

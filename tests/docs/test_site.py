@@ -11,11 +11,11 @@ import pytest
 
 from support.places import ROOT
 
-NEEDED = ("sphinx", "myst_parser", "furo")
+NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_copybutton")
 MISSING = [name for name in NEEDED if find_spec(name) is None]
 
 pytestmark = pytest.mark.skipif(
-    bool(MISSING), reason=f"the site needs {', '.join(MISSING)}: pip install 'clickassay[docs]'"
+    bool(MISSING), reason=f"the site needs {', '.join(MISSING)}: make .venv/documents"
 )
 
 LOADING = {

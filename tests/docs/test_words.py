@@ -1,8 +1,6 @@
 """Documents stay short: whoever adds a page takes words from another."""
 
-import subprocess
-
-from support.places import ROOT
+from support.places import ROOT, tracked
 
 MOST = 75_000
 ELSEWHERE = ("reports/", "sql/", "tests/", "data_samples/")
@@ -11,9 +9,7 @@ ELSEWHERE = ("reports/", "sql/", "tests/", "data_samples/")
 
 def words_of_documents():
     """Return the number of words of each page that is under version control."""
-    command = ["git", "ls-files", "-z", "*.md"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=True)
-    pages = [name for name in listed.stdout.split("\0") if name and not name.startswith(ELSEWHERE)]
+    pages = [name for name in tracked() if name.endswith(".md") and not name.startswith(ELSEWHERE)]
     return {name: len((ROOT / name).read_text(encoding="utf-8").split()) for name in pages}
 
 

@@ -18,9 +18,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from markdown_it import MarkdownIt
 from packaging.requirements import Requirement
 
-from support.places import ROOT
+from support.places import ROOT, tracked
 from support.processes import ran
 
 FILE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -131,6 +132,21 @@ def test_the_wheel_states_name_command_and_needs(wheel):
     ]  # fmt: skip
 
 
+def test_on_a_package_index_the_readme_links_to_nothing_and_installs_by_name(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (file,) = (name for name in archive.namelist() if name.endswith("METADATA"))
+    metadata = email.message_from_bytes(archive.read(file))
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    text = metadata.get_payload(decode=True).decode()
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    kinds = {token.type for block in tokens for token in (block, *(block.children or ()))}
+    assert {"table_open", "code_block", "fence", "heading_open"} <= kinds
+    assert kinds & {"link_open", "image", "html_block", "html_inline"} == set()
+    assert re.findall(r"pip install (\S+)", text)[:2] == ["clickassay", "'clickassay[explore]'"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) > 0.95 * len(re.sub(r"\]\([^)]*\)", "]", readme).split())
+
+
 def test_a_wheel_built_again_has_the_same_bytes(wheel, tmp_path):
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, cwd=ROOT)
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
@@ -139,8 +155,7 @@ def test_a_wheel_built_again_has_the_same_bytes(wheel, tmp_path):
 def test_the_source_distribution_holds_the_checkout_and_so_its_tests(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    tracked = set(run("git", "ls-files", cwd=ROOT).splitlines()) - {".gitignore"}
-    assert tracked - names == set()
+    assert tracked() - names == set()
     made = (".venv", "dist", "build", "reports/sample", "benchmarks/work")
     assert [name for name in names if name.startswith(made)] == []
 

@@ -16,6 +16,9 @@ TESTS, SOURCES = ROOT / "tests", ROOT / "pipeline"
 
 
 def changed_files():
+    if not (ROOT / ".git").exists():
+        sys.exit("make quick needs a checkout of git, to know what changed; make check does not")
+
     def listed(*command):
         out = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=True)
         return {Path(name) for name in out.stdout.splitlines()}
