@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from string import ascii_lowercase
 from typing import Any, Literal
 
@@ -159,17 +160,17 @@ class Ranking:
     n_queries: int = 0
     reason: str | None = None
 
-    @property
+    @cached_property
     def values(self) -> dict[str, Estimate]:
         """The estimates by name, highest first."""
         return {name: one.estimate for name, one in self.competitors.items()}
 
-    @property
+    @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that are no baselines, highest first."""
         return tuple(name for name, one in self.competitors.items() if not one.is_baseline)
 
-    @property
+    @cached_property
     def baselines(self) -> tuple[str, ...]:
         """The baselines, highest first."""
         return tuple(name for name, one in self.competitors.items() if one.is_baseline)
@@ -194,7 +195,7 @@ class Ranking:
         """All but the best metric, highest first."""
         return tuple(name for name in self.competitors if name not in self.metrics[:1])
 
-    @property
+    @cached_property
     def leads(self) -> dict[str, Lead]:
         """How much the best metric is ahead of each other one."""
         return {name: self.lead(self.best, name) for name in self.others}
@@ -208,12 +209,15 @@ class Ranking:
         (first, second), lead = max(significant.items(), key=lambda one: abs(one[1].value or 0.0))
         return ((first, second), lead) if lead.is_ahead else ((second, first), swap_sides(lead))
 
+    @cached_property
+    def _both_ways(self) -> dict[tuple[str, str], Lead]:
+        swapped = {(second, first): swap_sides(lead) for (first, second), lead in self.pairs.items()}
+        return {**swapped, **self.pairs}
+
     def lead(self, first: str, second: str) -> Lead:
         """Return how much `first` is ahead of `second`; without a test if the run made none."""
-        if (first, second) in self.pairs:
-            return self.pairs[first, second]
-        if (second, first) in self.pairs:
-            return swap_sides(self.pairs[second, first])
+        if (first, second) in self._both_ways:
+            return self._both_ways[first, second]
         return Lead(Estimate(self.competitors[first].value - self.competitors[second].value))
 
     def not_above(self, first: str, others: tuple[str, ...]) -> tuple[str, ...]:
@@ -238,7 +242,7 @@ class Ranking:
             if lead.p_adjusted is not None and not lead.is_significant
         )
 
-    @property
+    @cached_property
     def proven(self) -> tuple[str, ...]:
         """Metrics that are significantly above nothing and above each baseline, highest first."""
         return tuple(
@@ -256,7 +260,7 @@ class Ranking:
             if not any(self.lead(name, baseline).is_ahead for name in self.metrics)
         )
 
-    @property
+    @cached_property
     def among_best(self) -> tuple[str, ...]:
         """All that are significantly below none, highest first; () where nothing is above nothing.
 

@@ -146,7 +146,12 @@ class Run:
 
     def competing(self, name: str) -> pl.DataFrame:
         """Rows of a table of `COMPETING`, with the rows that concern baselines at the end."""
-        return pl.concat([self.frames[name], self.of_baselines(name)])
+        return self._competing[name]
+
+    @cached_property
+    def _competing(self) -> Mapping[str, pl.DataFrame]:
+        tables = (name for name in COMPETING if name in self.tables)
+        return {name: pl.concat([self.frames[name], self.of_baselines(name)]) for name in tables}
 
     def headline_rows(self, name: str) -> pl.DataFrame:
         """Rows of a table of the headline sample; no row when there is no such sample."""
