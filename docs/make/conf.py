@@ -29,6 +29,7 @@ include_patterns = [
     "reports/*.md",
     "reports/active/*.md",
     "reports/calibration/*.md",
+    "reports/gallery/*.md",
     "requirements/README.md",
     "sql/README.md",
 ]

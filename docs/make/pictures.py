@@ -1,5 +1,12 @@
-"""Take the pictures of the documents from the sample report, in headless Chromium: `make pictures`."""
+"""Take the pictures of the documents in headless Chromium: `make pictures`, of the sample report.
 
+    .venv/bin/python docs/make/pictures.py --gallery FOLDER
+
+takes the gallery's, of reports in a folder: `year-report` of the tutorial, and the runs that
+`python -m benchmarks.promises.real_logs --runs FOLDER` leaves.
+"""
+
+import argparse
 import shutil
 import subprocess
 import tempfile
@@ -9,6 +16,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
+GALLERY = ROOT / "reports" / "gallery"
+SHOWN = ("year-report", "run_clara2", "run_trec2013")
 REPORT = (ROOT / "reports" / "sample" / "report.html").resolve().as_uri()
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 PICTURES = {
@@ -19,16 +28,29 @@ PICTURES = {
 
 
 def main() -> None:
-    """Write the three pictures of the screen, and the first page as it is printed."""
+    """Write the pictures of the sample report, or those of the gallery."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gallery", type=Path, help="folder of the reports of the gallery")
+    folder = parser.parse_args().gallery
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        for name, options in PICTURES.items():
-            page = browser.new_context(reduced_motion="reduce", **options).new_page()
-            page.goto(REPORT)
-            page.wait_for_timeout(300)
-            page.screenshot(path=IMAGES / f"{name}.png")
-        printed(browser)
+        if folder is None:
+            for name, options in PICTURES.items():
+                screen(browser, REPORT, IMAGES / f"{name}.png", options)
+            printed(browser)
+        else:
+            for name in SHOWN:
+                report = (folder / name / "report.html").resolve().as_uri()
+                screen(browser, report, GALLERY / f"{name.split('_')[-1]}.png", PICTURES["report"])
         browser.close()
+
+
+def screen(browser: Browser, report: str, out: Path, options: dict) -> None:
+    """Picture the first screen of a report."""
+    page = browser.new_context(reduced_motion="reduce", **options).new_page()
+    page.goto(report)
+    page.wait_for_timeout(300)
+    page.screenshot(path=out)
 
 
 def printed(browser: Browser) -> None:

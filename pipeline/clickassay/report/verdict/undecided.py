@@ -49,15 +49,22 @@ def _nothing_predicts(ranking: Ranking) -> Told:
             f"All metrics are significantly below noise; the highest has {number(metrics[0].value)}.",
             "Check that the highest grade is the best: else judges and users disagree.",
         )
-    ends = [one.together[1] for one in metrics if one.together[1] is not None]
-    queries = count(ranking.n_queries)
-    ruled_out = (
-        f"A correlation of a metric above {rounded_up(max(*ends, 0.0))} is ruled out by {queries} queries."
-        if len(ends) == len(metrics)
-        else ""
-    )
     return (
         f"This log cannot decide: no metric can be shown to predict {predicted(ranking)}",
-        ruled_out,
+        _ruled_out(ranking),
         "If smaller correlations are of no use, look at the judgments; else judge more queries.",
     )
+
+
+def _ruled_out(ranking: Ranking) -> str:
+    """Return which correlations the log rules out; none by an interval that is not reliable."""
+    metrics = [ranking.competitors[name].estimate for name in ranking.metrics]
+    caution = next((one.caution for one in metrics if one.caution), None)
+    if caution:
+        return f"Nor is any correlation ruled out: intervals are not reliable ({caution_reason(caution)})."
+    ends = [ranking.competitors[name].together[1] for name in ranking.metrics]
+    known = [end for end in ends if end is not None]
+    if len(known) < len(ends):
+        return ""
+    highest = rounded_up(max(*known, 0.0))
+    return f"A correlation of a metric above {highest} is ruled out by {count(ranking.n_queries)} queries."

@@ -55,6 +55,18 @@ def test_the_data_line_counts_what_was_read(tables, run):
     assert "9,000 judgments by 2 judges" in line
 
 
+def test_the_data_line_says_as_how_many_grouped_queries_count(tables):
+    queries = one(tables["statistics"])["n_queries"]
+    fewer = pl.when(**HEADLINE).then(queries - 7).otherwise("n_queries")
+    grouped = {
+        **tables,
+        "queries": tables["queries"].with_columns(query_group=pl.lit("all of them")),
+        "comparisons": tables["comparisons"].with_columns(n_queries=fewer),
+    }
+    assert f"({queries} queries that count as {queries - 7}, a group as one, " in data_line(run_of(grouped))
+    assert "count as" not in data_line(run_of({**grouped, "queries": tables["queries"]}))
+
+
 def test_table_1_has_a_row_per_sample_with_the_headline_first(tables, run):
     table = statistics_section(run).tables[0]
     assert table.rows[0].name == "market m1, depth 5, judge editor"

@@ -178,6 +178,15 @@ def test_a_log_of_noise_is_told_what_it_rules_out(current):
     assert found.reason == "A correlation of a metric above 0.480 is ruled out by 60 queries."
 
 
+def test_intervals_that_are_not_reliable_rule_nothing_out():
+    values = correlations(VALUES, p=UNSURE).with_columns(caution=pl.lit("fewer than 50 queries"))
+    found = decided(run_of(correlations=values, comparisons=pairs(VALUES)))
+    assert found.sentence == "This log cannot decide: no metric can be shown to predict MeanRR"
+    assert found.reason == (
+        "Nor is any correlation ruled out: intervals are not reliable (fewer than 50 queries)."
+    )
+
+
 def test_what_was_not_tested_decides_nothing():
     found = decided(world(p=None))
     assert (found.kind, found.sentence) == (

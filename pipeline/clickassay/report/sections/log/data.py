@@ -54,10 +54,7 @@ def data_line(run: Run) -> str:
     text += f"; {plural(read['judgments'], 'judgment')}{_several(run, 'judge', ' by ')}"
     if run.headline is not None:
         row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
-        size = [
-            plural(row["n_queries"], "query", "queries"),
-            plural(row["n_configurations"], "configuration"),
-        ]
+        size = [_queries(run, row["n_queries"]), plural(row["n_configurations"], "configuration")]
         verb = "grades" if read["judgments"] == 1 else "grade"
         filled = filled_share(run, run.headline)
         if filled is not None:
@@ -67,6 +64,14 @@ def data_line(run: Run) -> str:
         text += f" {verb} every result of {percent(row['coverage'])} of the sessions at {run.headline.label} "
         text += f"({', '.join(size)})"
     return sentence(text)
+
+
+def _queries(run: Run, queries: int) -> str:
+    """Return the number of queries in words, and as how many they count where like ones are grouped."""
+    units = int(max(run.headline_rows("comparisons")["n_queries"].drop_nulls(), default=queries))
+    grouped = units < queries and run.tables["queries"]["query_group"].count() > 0
+    counted = f" that count as {count(units)}, a group as one" if grouped else ""
+    return plural(queries, "query", "queries") + counted
 
 
 def _rows(funnel: pl.DataFrame, source: str, steps: Sequence[str]) -> int:
