@@ -5,13 +5,18 @@ import sys
 
 import pytest
 
-from benchmarks.promises.real_logs.page import StatementError, decimals, holds, interval
 from clickassay.core.text.words import MINUS
 from support.places import DATA, ROOT
 from support.processes import ran
 
+BENCHMARKS = "benchmarks.promises.real_logs"
 PAGE = ROOT / "reports" / "real-logs.md"
 NEEDED = [DATA / name for name in ("clara2_naver", "trec_session_2012_2013")]
+
+
+@pytest.fixture
+def page(benchmark_module):
+    return benchmark_module("page")
 
 
 @pytest.mark.thorough
@@ -22,22 +27,22 @@ def test_runs_on_the_real_logs_write_the_page_again(tmp_path):
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
 
 
-def test_a_statement_that_does_not_hold_is_refused():
-    assert holds(True, "Two is more than one.") == "Two is more than one."
-    with pytest.raises(StatementError, match="Two is less"):
-        holds(not True, "Two is less than one.")
+def test_a_statement_that_does_not_hold_is_refused(page):
+    assert page.holds(True, "Two is more than one.") == "Two is more than one."
+    with pytest.raises(page.StatementError, match="Two is less"):
+        page.holds(not True, "Two is less than one.")
 
 
-def test_figures_are_written_as_documents_write_them():
-    assert [decimals(value) for value in (0.12345, -0.0001, -0.5, None)] == [
+def test_figures_are_written_as_documents_write_them(page):
+    assert [page.decimals(value) for value in (0.12345, -0.0001, -0.5, None)] == [
         "0.123",
         "0.000",
         f"{MINUS}0.500",
         "",
     ]
     row = {"correlation": 0.1, "ci_low": -0.05, "ci_high": 0.25, "caution": None}
-    assert interval(row) == f"0.100 [{MINUS}0.050, 0.250]"
-    assert interval({**row, "ci_low": None, "caution": "few"}) == "0.100 [no bound]*"
+    assert page.interval(row) == f"0.100 [{MINUS}0.050, 0.250]"
+    assert page.interval({**row, "ci_low": None, "caution": "few"}) == "0.100 [no bound]*"
 
 
 def test_the_gallery_quotes_decisions_of_the_sample_the_tutorial_and_the_real_logs():
