@@ -50,6 +50,19 @@ def test_report_and_patterns_use_the_store_of_the_project(here):
     assert (here / "again" / "report.html").is_file()
 
 
+def test_init_looks_into_a_folder_of_several_tables_but_not_of_days(here):
+    for name in ("searches", "clicks"):
+        for day in ("01", "02"):
+            place = here / "logs" / name / "2026" / day
+            place.mkdir(parents=True)
+            (place / "part.parquet").write_bytes((here / "log" / f"{name}.parquet").read_bytes())
+    (here / "logs" / "grades.parquet").write_bytes((here / "log" / "judgments.parquet").read_bytes())
+    (here / "log").rename(here / ".log")
+    said = tiny.said_by("init").splitlines()
+    found = {"searches": "logs/searches", "clicks": "logs/clicks", "judgments": "logs/grades.parquet"}
+    assert said[1:4] == [f"  {name}: {path}" for name, path in found.items()]
+
+
 def test_paths_count_from_the_folder_of_the_file(here, monkeypatch):
     project(here)
     (here / "elsewhere").mkdir()

@@ -26,6 +26,9 @@ from clickassay.jobs.inputs import opened
 _DEFAULT_GRADE = 4
 _LONGEST = 300
 
+_FEW = 12
+"""A folder with more entries is one table: its folders are days or parts."""
+
 
 @dataclass(frozen=True)
 class FoundTable:
@@ -143,8 +146,21 @@ def _candidates(folder: Path) -> list[str]:
         name = re.sub(r"\d+", "*", file.name) if format_of(file) is not None else file.name
         alike.setdefault(name, []).append(file)
     found = [str(folder / name) if len(some) > 1 else str(some[0]) for name, some in alike.items()]
-    folders = [str(entry) for entry in entries if entry.is_dir()]
-    return found + folders
+    folders = (entry for entry in entries if entry.is_dir())
+    return found + [place for entry in folders for place in _of_folder(entry)]
+
+
+def _of_folder(folder: Path) -> list[str]:
+    """Return a folder as one table; or what is in it, where that is several tables."""
+    try:
+        inside = list(folder.iterdir())
+    except OSError:
+        return [str(folder)]
+    if len(inside) > _FEW or not any(entry.is_dir() for entry in inside):
+        return [str(folder)]
+    places = _candidates(folder)
+    names = {table.name for table in map(_recognised, places) if table}
+    return places if len(names) > 1 else [str(folder)]
 
 
 def _recognised(path: str) -> FoundTable | None:

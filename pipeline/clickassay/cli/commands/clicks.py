@@ -138,7 +138,7 @@ def fit(
     --------
         clickassay clicks fit june-patterns --click-model DBN --out june-dbn
 
-        clickassay clicks fit reports/june --click-model PBM --market us --depth 5 --out us-pbm
+        clickassay clicks fit reports/june --click-model PBM --market north --depth 5 --out north-pbm
     """
     from clickassay.click_models.catalogue import click_models
     from clickassay.core.files.output import check_place

@@ -89,7 +89,8 @@ def patterns(
 
         clickassay patterns --searches logs/searches --clicks logs/clicks --store patterns-store
 
-        clickassay patterns --searches logs/searches --clicks logs/clicks --out p --only-judged --judgments j
+        clickassay patterns --searches logs/searches --clicks logs/clicks
+        --only-judged --judgments grades.csv --out judged-patterns
 
         clickassay patterns --searches logs/searches --clicks logs/clicks --store patterns-store --dry-run
     """
@@ -233,7 +234,7 @@ def forget(
 
     Examples
     --------
-        clickassay store forget patterns-store --from 12
+        clickassay store forget patterns-store --from 5
 
         clickassay store forget patterns-store --before 3
     """
