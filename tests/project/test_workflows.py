@@ -34,6 +34,13 @@ def test_a_workflow_calls_targets_of_the_makefile_and_nothing_else(file):
         assert ({target} if target in targets else tiers) <= targets
 
 
+def test_the_workflow_of_the_page_on_nightly_runs_has_the_form_of_the_forge(tmp_path):
+    page = (ROOT / "docs" / "how-to" / "nightly-run.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```yaml nightly.yml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "nightly.yml").write_text(text, encoding="utf-8")
+    ran(TOOLS / "check-jsonschema", "--builtin-schema", "vendor.github-workflows", tmp_path / "nightly.yml")
+
+
 def test_workflows_and_forms_have_the_forms_of_the_forge():
     ran(TOOLS / "check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS)
     ran(TOOLS / "check-jsonschema", "--builtin-schema", "vendor.github-issue-forms", *FORMS)
