@@ -126,6 +126,32 @@ def test_the_search_for_calls_finds_them_however_they_are_made(source, found):
     assert list(calls_to_files(ast.parse(source))) == found
 
 
+# ---- the same bytes on every system -------------------------------------------------------------
+
+
+def writes_in_the_line_ends_of_the_system(tree):
+    """Yield the calls that write text to a file and do not say how lines end."""
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        mode = next((arg.value for arg in call.args if isinstance(arg, ast.Constant)), "")
+        opens = name == "open" and isinstance(mode, str) and mode[:1] in "wxa" and mode and "b" not in mode
+        if (opens or name == "write_text") and not any(word.arg == "newline" for word in call.keywords):
+            yield name
+
+
+def test_texts_are_written_with_the_same_line_ends_on_every_system():
+    ends = {("cli/exit.py", "open")}  # nothing is read of it: /dev/null
+    found = {
+        (module.relative_to(PACKAGE).as_posix(), call)
+        for module in MODULES
+        for call in writes_in_the_line_ends_of_the_system(ast.parse(text_of(module)))
+    }
+    assert found == ends
+    assert list(writes_in_the_line_ends_of_the_system(ast.parse("p.write_text('a'); p.open('xb')"))) == [
+        "write_text"
+    ]
+
+
 # ---- studies ------------------------------------------------------------------------------------
 
 

@@ -145,7 +145,7 @@ class Chart:
         """
         place = Path(file)
         with published_file(place) as work:
-            work.write_text(self.svg, encoding="utf-8")
+            work.write_text(self.svg, encoding="utf-8", newline="\n")
         return place
 
     def __repr__(self) -> str:
@@ -344,7 +344,7 @@ class RunResult(Result):
 
         place = Path(file)
         with published_file(place) as work:
-            work.write_text(html_report(self._report), encoding="utf-8")
+            work.write_text(html_report(self._report), encoding="utf-8", newline="\n")
         return place
 
     # ---- on the screen ----

@@ -1,10 +1,12 @@
 """Properties of a path by its text alone."""
 
+import os
 import re
 from pathlib import Path
 from urllib.parse import unquote
 
 _FILE_URL = re.compile(r"(?i)file:/+(?:localhost/+)?")
+_ROOT = "" if os.name == "nt" else "/"  # a drive comes first on Windows
 
 
 def is_uri(path: str) -> bool:
@@ -39,7 +41,7 @@ def local_path(path: str | Path) -> str | Path:
     """
     text = str(path)
     begin = _FILE_URL.match(text)
-    return path if begin is None else type(path)(f"/{unquote(text[begin.end() :])}")
+    return path if begin is None else type(path)(_ROOT + unquote(text[begin.end() :]))
 
 
 def without_patterns(path: str) -> str:

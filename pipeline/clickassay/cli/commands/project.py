@@ -75,7 +75,7 @@ def init(
 
 def _write_new(file: Path, text: str) -> None:
     try:
-        with file.open("x", encoding="utf-8") as stream:
+        with file.open("x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
     except OSError as error:
         raise OutputError(f"cannot write {file}: {error.strerror}; give --out another name") from error

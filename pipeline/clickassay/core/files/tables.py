@@ -138,7 +138,7 @@ def write_tables(
         for name, frame in tables.items():
             write_table(frame, folder / f"{name}.parquet")
         if picture is not None:
-            (folder / "examination.svg").write_text(picture, encoding="utf-8")
+            (folder / "examination.svg").write_text(picture, encoding="utf-8", newline="\n")
         write_json(folder / SETTINGS_FILE, info)
 
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Self
 
 from clickassay.core.errors import InputError
@@ -96,7 +96,7 @@ class Origin:
 
 
 def _older_kind(path: str) -> str:
-    return ENDS if path.startswith("/") else LISTING
+    return ENDS if PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute() else LISTING
 
 
 def file_fingerprint(file: Path) -> FileFingerprint:

@@ -246,6 +246,7 @@ def _without_vectors(java: Path) -> Path:
         'for word; do shift; [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"; done\n'
         f'exec {shlex.quote(str(java))} "$@"\n',
         encoding="utf-8",
+        newline="\n",
     )
     script.chmod(0o755)
     return home

@@ -185,7 +185,7 @@ def write_sheet(to_label: pl.DataFrame, folder: Path) -> None:
     """Write the sheet as CSV for editors, and as Parquet, which has the texts unchanged, for programs."""
     write_table(to_label, folder / "to_label.parquet")
     sheet = to_label.with_columns(pl.lit(None, pl.String).alias("grade"))
-    (folder / "to_label.csv").write_text(as_csv(sheet), encoding="utf-8")
+    (folder / "to_label.csv").write_text(as_csv(sheet), encoding="utf-8", newline="\n")
 
 
 def read_plan(folder: Path) -> LabelPlan:
