@@ -160,6 +160,19 @@ def test_the_source_distribution_holds_the_checkout_and_so_its_tests(sdist):
     assert [name for name in names if name.startswith(made)] == []
 
 
+@pytest.mark.thorough
+def test_the_source_distribution_builds_the_wheel_and_tests_itself(sdist, wheel, tmp_path):
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "dist", cwd=source)
+    assert (tmp_path / "dist" / wheel.name).read_bytes() == wheel.read_bytes()
+    own = ["tests/project/test_house.py", "tests/docs/test_words.py", "tests/docs/test_docs.py",
+           "tests/sql_cases", "tests/unit/metrics"]  # fmt: skip
+    told = run(sys.executable, "-m", "pytest", "-n0", "-m", "not spark", "-rN", *own, cwd=source)
+    assert re.search(r"\d+ passed", told), told
+
+
 def test_licences_go_with_the_wheel_and_the_source(wheel, sdist):
     with zipfile.ZipFile(wheel) as archive:
         packed = {name.partition("/licenses/")[2]: archive.read(name) for name in archive.namelist()}
