@@ -238,7 +238,8 @@ def folder(files, tmp_path_factory):
     return out
 
 
-TABLES = {table.name for table in EVALUATION_TABLES}
+OF_A_JUDGE = {"corrected_means", "corrected_comparisons"}
+TABLES = {table.name for table in EVALUATION_TABLES} - OF_A_JUDGE
 
 
 def test_the_folder_has_the_report_and_every_table(folder):
@@ -247,6 +248,27 @@ def test_the_folder_has_the_report_and_every_table(folder):
     }  # fmt: skip
     assert {file.name for file in (folder / "tables").glob("*.csv")} == {f"{name}.csv" for name in TABLES}
     assert (folder / "tables" / "means.tex").is_file()
+
+
+def test_a_judge_of_more_queries_is_corrected_in_the_text_and_in_the_folder(tmp_path):
+    people = {f"q{n:02d}": {"a": n % 3, "b": 1 + n % 2} for n in range(24)}
+    judge = {f"q{n:02d}": {"a": (n + 1) % 4, "b": 2} for n in range(60)}
+    runs = {name: {query: {"a": one, "b": 1.5} for query in judge} for name, one in (("old", 1), ("new", 2))}
+    qrels, files = written(tmp_path, people, runs)
+    (tmp_path / "model").mkdir()
+    model, _ = written(tmp_path / "model", judge, {})
+    said = printed(qrels, *files, "--judge", model, "-m", "nDCG@2", "--out", tmp_path / "out", "-q")
+    assert "Corrected: means of 60 queries by --judge, corrected by the 24 of them that people judged" in said
+    assert "Means corrected by people" in said
+    assert "Differences corrected by people" in said
+    folder = tmp_path / "out"
+    found = {name: pl.read_parquet(folder / f"{name}.parquet") for name in OF_A_JUDGE}
+    assert found["corrected_means"].select("n_queries", "n_both").unique().row(0) == (60, 24)
+    assert found["corrected_comparisons"].height == 1
+    assert {f"{name}.csv" for name in OF_A_JUDGE} <= {file.name for file in (folder / "tables").iterdir()}
+    assert "Corrected by people" in (folder / "report.html").read_text(encoding="utf-8")
+    for form in ("json", "jsonl", "markdown", "latex", "tsv"):
+        assert printed(qrels, *files, "--judge", model, "-m", "RR", "--format", form)
 
 
 def test_parquet_and_csv_have_the_very_numbers(folder, numbers):

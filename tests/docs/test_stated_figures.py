@@ -219,3 +219,24 @@ def test_what_heavy_tails_do_to_decisions_is_what_was_found():
     assert [
         round(100 * end) for kind in kinds for end in (kind["coverage"].min(), kind["coverage"].max())
     ] == found
+
+
+def test_corrected_means_hold_as_often_as_the_page_on_evaluation_says():
+    pattern = (
+        r"In (\d,\d{3}) simulated worlds for each of (\d+) kinds they held the truth in (\d+\.\d)\u2013"
+        r"(\d+\.\d) % of cases, the intervals of the model alone in (\d+) % on average; "
+        r"(\d+) to (\d+) queries by people were worth up to (\d\.\d) times as many, twice as many on average"
+    )
+    found = pl.read_csv(ROOT / "reports" / "calibration" / "corrected.csv")
+    some = found.filter(pl.col("both").is_in([50, 100]))["worth"]
+    assert numbers(pattern, page("docs/reference/evaluate.md")) == [
+        found["worlds"].unique().item(),
+        found.height,
+        *ends(found["corrected"] * 100, 1),
+        round(100 * found["by_judge"].mean()),
+        50,
+        100,
+        round(some.max(), 1),
+    ]
+    assert round(some.mean()) == 2
+    assert found["alarms"].max() < 0.065

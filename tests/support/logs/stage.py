@@ -84,7 +84,10 @@ def _runs(place):
 def _rankings(place):
     """Write judgments and rankings as TREC has them, and their tables for plans."""
     pairs = list(product(range(QUERIES), range(RESULTS)))
-    (place / "qrels.txt").write_text("".join(f"q{q} 0 d{n} {(q + 2 * n) % GRADES}\n" for q, n in pairs))
+    grades = {"qrels": (QUERIES, 2), "model": (QUERIES, 3), "people": (30, 2)}
+    for name, (queries, step) in grades.items():
+        own = (f"q{q} 0 d{n} {(q + step * n) % GRADES}\n" for q, n in pairs if q < queries)
+        (place / f"{name}.txt").write_text("".join(own))
     for name, step in (("old", 1), ("new", 5), ("run", 7)):
         lines = (f"q{q} Q0 d{n * step % RESULTS} {n + 1} {RESULTS - n} {name}\n" for q, n in pairs)
         text = "".join(lines)

@@ -38,6 +38,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     bounds: bool = False,
     known: Source | None = None,
     expected: Source | None = None,
+    judge: Source | None = None,
     seed: int = 0,
     conflicts: Conflicts = "error",
     strict: bool = False,
@@ -71,6 +72,9 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     known, expected
         Documents that users know (query, doc), for Coverage and Novelty; number of relevant results that they
         expect (query, number), for RelativeRecall and RecallEffort.
+    judge
+        Judgments of more queries than `qrels`, by a model: their means are corrected by `qrels`, which people
+        made, with intervals that hold if the queries of `qrels` are a random sample.
     seed
         Seed of the randomisation test.
     conflicts
@@ -103,7 +107,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         found = evaluated(
             qrels, runs, measures,
             rel=rel, max_grade=max_grade, persistence=persistence, average_over=average_over, bounds=bounds,
-            known=known, expected=expected, seed=seed, conflicts=conflicts, strict=strict, progress=told,
+            known=known, expected=expected, judge=judge, seed=seed, conflicts=conflicts, strict=strict,
+            progress=told,
         )  # fmt: skip
     return EvaluationResult(found, average_over)
 
@@ -156,6 +161,16 @@ class EvaluationResult(Result):
     def comparisons(self) -> pl.DataFrame:
         """A row for each two runs and measure: difference, interval, tests."""
         return self.evaluation.comparisons
+
+    @property
+    def corrected_means(self) -> pl.DataFrame:
+        """A row for each run and measure: the mean of the judge, corrected by people."""
+        return self.evaluation.corrected_means
+
+    @property
+    def corrected_comparisons(self) -> pl.DataFrame:
+        """A row for each two runs and measure: the difference by the judge, corrected by people."""
+        return self.evaluation.corrected_comparisons
 
     @property
     def cautions(self) -> tuple[str, ...]:

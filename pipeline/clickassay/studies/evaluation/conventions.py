@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clickassay.core.settings import Settings
+from clickassay.core.text.words import count
 from clickassay.metrics.definition import Measure, given_arguments
 from clickassay.studies.evaluation.evaluate import AverageOver, Evaluation
 from clickassay.studies.evaluation.joins import overlap
@@ -59,7 +60,20 @@ def conventions(evaluation: Evaluation, *, average_over: AverageOver) -> tuple[C
         ("In common", overlap(evaluation.runs)),
         ("Intervals", INTERVALS),
         *((("Comparisons", tests),) if pairs else ()),
+        *_corrected(evaluation),
     )
+
+
+def _corrected(evaluation: Evaluation) -> tuple[Convention, ...]:
+    frame = evaluation.corrected_means
+    if frame.is_empty():
+        return ()
+    judged, both = frame.select("n_queries", "n_both").row(0)
+    text = (
+        f"means of {count(judged)} queries by --judge, corrected by the {count(both)} of them that people "
+        "judged too; intervals hold if these are a random sample"
+    )
+    return (("Corrected", text),)
 
 
 def _group_by_text(measures: tuple[Measure, ...], how: Callable[[Measure], str | None]) -> str:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 from warnings import warn
@@ -33,7 +33,16 @@ from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measure, parse_measures, spell_out
 from clickassay.studies.evaluation.bounds.extremes import measure_bounds
 from clickassay.studies.evaluation.compare import comparison_table, mean_with_interval
-from clickassay.studies.evaluation.forms import COMPARISONS, MEANS, PER_QUERY, RUNS, in_form
+from clickassay.studies.evaluation.corrected import CorrectedTables, Sides, corrected_tables
+from clickassay.studies.evaluation.forms import (
+    COMPARISONS,
+    CORRECTED_COMPARISONS,
+    CORRECTED_MEANS,
+    MEANS,
+    PER_QUERY,
+    RUNS,
+    in_form,
+)
 from clickassay.studies.evaluation.joins import (
     check_queries,
     contradictions,
@@ -64,6 +73,8 @@ class Evaluation:
         By run: its ranked lists with their grades.
     runs, means, per_query, comparisons
         Polars frames in the forms of `studies.evaluation.forms`.
+    corrected_means, corrected_comparisons
+        The same by a judge of more queries, corrected by the judgments; without rows where none was given.
     cautions
         Sentences on what contradicts itself in the inputs, or is read otherwise by other tools.
     """
@@ -74,12 +85,14 @@ class Evaluation:
     means: pl.DataFrame
     per_query: pl.DataFrame
     comparisons: pl.DataFrame
+    corrected_means: pl.DataFrame = field(default_factory=CORRECTED_MEANS.empty)
+    corrected_comparisons: pl.DataFrame = field(default_factory=CORRECTED_COMPARISONS.empty)
     cautions: tuple[str, ...] = ()
 
     @property
     def frames(self) -> dict[str, pl.DataFrame]:
         """The frames by the names of their forms."""
-        names = ("runs", "means", "per_query", "comparisons")
+        names = ("runs", "means", "per_query", "comparisons", "corrected_means", "corrected_comparisons")
         return {name: getattr(self, name) for name in names}
 
     def __getitem__(self, measure: str | Measure) -> float:
@@ -114,6 +127,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     bounds: bool = False,
     known: Source | None = None,
     expected: Source | None = None,
+    judge: Source | None = None,
     seed: int = 0,
     conflicts: Conflicts = "error",
     strict: bool = False,
@@ -141,7 +155,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     options = _Options(parsed, settings, average_over, bounds, users)
     progress(Event("reading judgments and runs"))
     sources, counts = _by_name(runs), dict[str, int]()
-    grades, read = _read(qrels, sources, users, conflicts, counts)
+    grades, read = _read(qrels, sources, users, conflicts, counts, tables=judge is not None)
+    more = None if judge is None else read_qrels(judge, conflicts=conflicts, counts=counts)
     parts, cautions = {}, list(judged_again(counts, conflicts))
     for place, (name, run) in enumerate(read.items()):
         progress(Event(f"evaluating {name}", place / len(read)))
@@ -153,6 +168,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     refuse_different_queries({name: part.lists.queries for name, part in parts.items()})
     values = {name: part.values for name, part in parts.items()}
     names = tuple(map(str, parsed))
+    corrected = _corrected(parts, read, more, options)
     return Evaluation(
         parsed,
         {name: part.lists for name, part in parts.items()},
@@ -160,8 +176,29 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         pl.concat([part.means(name, parsed) for name, part in parts.items()]),
         pl.concat([part.per_query(name, names) for name, part in parts.items()]),
         in_form(COMPARISONS, comparison_table(names, values, seed=seed)),
-        tuple(cautions),
+        corrected.means,
+        corrected.comparisons,
+        (*cautions, *corrected.cautions),
     )
+
+
+def _corrected(
+    parts: Mapping[str, "_RunValues"],
+    runs: Mapping[str, _Grades],
+    judge: pl.DataFrame | None,
+    options: "_Options",
+) -> CorrectedTables:
+    """Return what a judge of more queries says of the runs, corrected by the judgments."""
+    if judge is None:
+        return CorrectedTables(CORRECTED_MEANS.empty(), CORRECTED_COMPARISONS.empty(), ())
+    options = replace(options, bounds=False)
+    by_judge = {name: _RunValues.of((name, run), judge, options) for name, run in runs.items()}
+    refuse_different_queries({name: part.lists.queries for name, part in by_judge.items()})
+    sides = {
+        name: Sides(one.lists, parts[name].lists, one.values, parts[name].values)
+        for name, one in by_judge.items()
+    }
+    return corrected_tables(options.measures, sides)
 
 
 def _settings(rel: int, max_grade: int, persistence: float) -> Settings:
@@ -199,12 +236,15 @@ def _read(
     users: "_UserKnowledge",
     rule: Conflicts,
     counts: dict[str, int],
+    *,
+    tables: bool,
 ) -> tuple[_Grades, Mapping[str, _Grades]]:
     """Return judgments and runs as dicts where all are, which spares making tables, else as tables."""
     plain = plain_dict(qrels, int)
     plain_runs = {name: plain_dict(run, float) for name, run in runs.items()}
     if (
-        plain is not None
+        not tables
+        and plain is not None
         and users.known is None
         and users.expected is None
         and None not in plain_runs.values()

@@ -115,7 +115,67 @@ R_PRECISIONS = Table(
     ),
     key=("baseline", "run", "query"),
 )
-EVALUATION_TABLES = (RUNS, MEANS, PER_QUERY, COMPARISONS, RECALL_PRECISION, GAIN_CURVES, R_PRECISIONS)
+_ALONE = {"judge": "by the judge alone, over all its queries", "people": "by people alone, over theirs"}
+_SIDES = tuple(
+    Column(name, pl.Float64, meaning)
+    for side, alone in _ALONE.items()
+    for name, meaning in (
+        (side, f"the same {alone}"),
+        (f"{side}_low", "lower end of its 95 % interval"),
+        (f"{side}_high", "upper end of its 95 % interval"),
+    )
+)
+_CORRECTION = (
+    *_SIDES,
+    Column(
+        "weight",
+        pl.Float64,
+        "slope of values by people against values by the judge; 0: not used",
+    ),
+    Column("worth", pl.Float64, "queries judged by people alone that are as precise; null without interval"),
+    Column("n_queries", pl.Int64, "queries that the judge judged"),
+    Column("n_both", pl.Int64, "those that people judged too"),
+    Column("reason", pl.String, "why there is no interval; null when there is one"),
+)
+CORRECTED_MEANS = Table(
+    "corrected_means",
+    "one row per run and measure, where a judge of more queries is given",
+    (
+        _RUN,
+        _MEASURE,
+        Column("value", pl.Float64, "mean over the queries of the judge, corrected by people"),
+        _LOW,
+        _HIGH,
+        *_CORRECTION,
+    ),
+    key=("run", "measure"),
+)
+CORRECTED_COMPARISONS = Table(
+    "corrected_comparisons",
+    "one row per two runs and measure, where a judge of more queries is given",
+    (
+        *_PAIR,
+        _MEASURE,
+        Column("value", pl.Float64, "mean of the run - mean of the baseline, corrected by people"),
+        _LOW,
+        _HIGH,
+        Column("p_value", pl.Float64, "of no difference"),
+        Column("p_holm", pl.Float64, "p_value corrected for all rows of the table"),
+        *_CORRECTION,
+    ),
+    key=("baseline", "run", "measure"),
+)
+EVALUATION_TABLES = (
+    RUNS,
+    MEANS,
+    PER_QUERY,
+    COMPARISONS,
+    CORRECTED_MEANS,
+    CORRECTED_COMPARISONS,
+    RECALL_PRECISION,
+    GAIN_CURVES,
+    R_PRECISIONS,
+)
 
 
 def in_form(table: Table, frame: pl.DataFrame) -> pl.DataFrame:

@@ -25,6 +25,8 @@ from clickassay.studies.evaluation.conventions import Convention, conventions
 from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
 from clickassay.studies.evaluation.evaluate import AverageOver, Conflicts, Evaluation, evaluate
 from clickassay.studies.evaluation.forms import (
+    CORRECTED_COMPARISONS,
+    CORRECTED_MEANS,
     EVALUATION_TABLES,
     GAIN_CURVES,
     R_PRECISIONS,
@@ -46,7 +48,7 @@ class EvaluationOptions:
     ----------
     measures
         Names with blanks between them.
-    rel, max_grade, persistence, average_over, bounds, known, expected, seed, conflicts
+    rel, max_grade, persistence, average_over, bounds, known, expected, judge, seed, conflicts
         The parameters of `studies.evaluation.evaluate`.
     """
 
@@ -58,6 +60,7 @@ class EvaluationOptions:
     bounds: bool = False
     known: Path | None = None
     expected: Path | None = None
+    judge: Path | None = None
     seed: int = 0
     conflicts: Conflicts = "error"
 
@@ -99,7 +102,7 @@ def evaluate_files(
     given = {name: value for name, value in vars(options).items() if name != "measures"}
     measures = parse_measures(options.measures)
     named = run_names(runs)
-    files = {"qrels": qrels, "known": options.known, "expected": options.expected}
+    files = {"qrels": qrels, **{name: given[name] for name in ("known", "expected", "judge")}}
     with unchanged(files | {f"run {name}": file for name, file in named.items()}) as inputs:
         evaluation = evaluate(qrels, named, measures, strict=True, progress=progress, **given)
     cautions = " ".join((*_scale_cautions(evaluation), *evaluation.cautions))
@@ -165,6 +168,9 @@ def as_json(result: EvaluatedFiles, *, per_query: bool) -> str:
 def _records(result: EvaluatedFiles, *, per_query: bool) -> dict[str, pl.DataFrame]:
     evaluation = result.evaluation
     frames = {"run": evaluation.runs, "mean": evaluation.means, "comparison": evaluation.comparisons}
+    if evaluation.corrected_means.height:
+        frames["corrected_mean"] = evaluation.corrected_means
+        frames["corrected_comparison"] = evaluation.corrected_comparisons
     return frames | ({"query": evaluation.per_query} if per_query else {})
 
 
@@ -265,7 +271,7 @@ def write_evaluation(
 
 
 def evaluation_frames(result: EvaluatedFiles) -> dict[str, pl.DataFrame]:
-    """Return all tables of `studies.evaluation.forms.EVALUATION_TABLES` by name."""
+    """Return the tables of `forms.EVALUATION_TABLES` by name; corrected ones where a judge is given."""
     one, rel = result.evaluation, result.options.rel
     depth = _depth(one.measures)
     frames = one.frames | {
@@ -273,7 +279,8 @@ def evaluation_frames(result: EvaluatedFiles) -> dict[str, pl.DataFrame]:
         "gain_curves": _gain_curves(one, depth),
         "r_precision_differences": _r_precisions(one, rel),
     }
-    return {table.name: frames[table.name] for table in EVALUATION_TABLES}
+    left = set() if one.corrected_means.height else {CORRECTED_MEANS.name, CORRECTED_COMPARISONS.name}
+    return {table.name: frames[table.name] for table in EVALUATION_TABLES if table.name not in left}
 
 
 def _depth(measures: tuple[Measure, ...]) -> int:

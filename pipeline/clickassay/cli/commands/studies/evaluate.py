@@ -65,6 +65,13 @@ class MetricOptions:
         Path | None,
         typer.Option(metavar="FILE", help="How many relevant results users expect: lines `query number`."),
     ] = None
+    judge: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Judgments of more queries, by a model: their means, corrected by QRELS, which people made.",
+        ),
+    ] = None
     list_metrics: Annotated[
         bool,
         typer.Option(
@@ -119,12 +126,14 @@ def evaluate(
         clickassay evaluate qrels.txt run.txt -m "nDCG@10 ERR@10 AP(rel=2)"
 
         clickassay evaluate qrels.txt old.txt new.txt --bounds --out reports/old-new
+
+        clickassay evaluate people.txt old.txt new.txt --judge model.txt
     """
     from clickassay.studies.evaluation.job import EvaluationOptions, check_place, evaluate_files
 
     options = EvaluationOptions(
         " ".join(metrics.metric or [METRICS]), metrics.rel, settings.max_grade, settings.persistence,
-        metrics.average_over, metrics.bounds, metrics.known, metrics.expected, settings.seed,
+        metrics.average_over, metrics.bounds, metrics.known, metrics.expected, metrics.judge, settings.seed,
         settings.conflicts,
     )  # fmt: skip
     if output.out is not None:

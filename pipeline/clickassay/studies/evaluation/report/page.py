@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.text.escape import html
-from clickassay.core.text.words import listed, plural, visible
+from clickassay.core.text.words import count, listed, plural, visible
 from clickassay.report.build import write_table_files
 from clickassay.report.charts.lines import MOST_LINES
 from clickassay.report.model import Section
@@ -15,6 +15,7 @@ from clickassay.report.writers.markdown import markdown_page
 from clickassay.report.writers.page import downloads, html_page, write_text
 from clickassay.studies.evaluation.report.sections import (
     comparisons_table,
+    corrected_tables,
     difference_figure,
     differences_table,
     gain_figures,
@@ -88,6 +89,7 @@ def build_evaluation_report(
     sections = (
         _means_section(frames, shares),
         *((_comparisons_section(frames),) if frames["comparisons"].height else ()),
+        *((_corrected_section(frames),) if "corrected_means" in frames else ()),
         _recall_section(frames, rel),
         _gain_section(frames),
         *((_differences_section(frames, rel),) if frames["r_precision_differences"].height else ()),
@@ -115,6 +117,16 @@ def _comparisons_section(frames: Mapping[str, pl.DataFrame]) -> Section:
     have = "has" if significant == 1 else "have"
     text = f"{significant} of {plural(frame.height, 'difference')} {have} p < 0.05 after Holm's correction."
     return Section("comparisons", "Comparisons", (text,), tables=(comparisons_table(frame),))
+
+
+def _corrected_section(frames: Mapping[str, pl.DataFrame]) -> Section:
+    judged, both = frames["corrected_means"].select("n_queries", "n_both").row(0)
+    text = (
+        f"A judge judged {plural(judged, 'query', 'queries')}, people {count(both)} of them. The judge's "
+        "means over all its queries are corrected by what people say of theirs. Intervals hold, whatever the "
+        "judge's errors are, if these queries are a random sample."
+    )
+    return Section("corrected", "Corrected by people", (text,), tables=tuple(corrected_tables(frames)))
 
 
 def _recall_section(frames: Mapping[str, pl.DataFrame], rel: int) -> Section:

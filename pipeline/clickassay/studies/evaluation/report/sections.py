@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.text.words import MINUS, number, plural, visible
+from clickassay.core.text.words import MINUS, count, number, plural, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.cells import Cell, Row, Spelled
 from clickassay.report.charts.lines import MOST_LINES, Line, curves, difference_bars
@@ -23,6 +23,7 @@ MOST_BARS = 120
 _SINGLE = "intervals and t tests need two queries"
 _ALIKE = "all differences are equal"
 _INTERVAL, _TESTS, _QUERIES = "95 % interval", "p-value", "Queries"
+WORTH = "Worth: so many queries judged by people alone would be as precise."
 LARGER = "Better means a larger value and worse a smaller one, also for measures of which less is better."
 
 
@@ -33,6 +34,7 @@ def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) ->
     """
     tables = [runs_table(frames["runs"]), means_table(frames["means"])]
     tables += [comparisons_table(frames["comparisons"])] if frames["comparisons"].height else []
+    tables += corrected_tables(frames)
     tables += [per_query_table(frames["per_query"])] if per_query else []
     return tuple(replace(table, most=max(1, len(table.rows))) for table in tables)
 
@@ -83,6 +85,46 @@ def _comparison_row(row: Mapping[str, Any]) -> Row:
     counts = [row[name] for name in ("better", "worse", "equal")]
     cells = (_fixed(row["difference"], "no query"), *ends, *tests, *counts)
     return Row(f"{row['run']} {MINUS} {row['baseline']}", row["measure"], cells)
+
+
+def corrected_tables(frames: Mapping[str, pl.DataFrame]) -> list[ReportTable]:
+    """Return means and differences of a judge of more queries, corrected by people; none without a judge."""
+    if "corrected_means" not in frames:
+        return []
+    means, pairs = frames["corrected_means"], frames["corrected_comparisons"]
+    spanners = ((_INTERVAL, 1, 2), ("By the judge alone", 3, 3), ("By people alone", 6, 3), (_QUERIES, 9, 2))
+    heads = ("Corrected", "low", "high", *("mean", "low", "high") * 2, "of both", "worth")
+    shown = [
+        ReportTable(
+            "corrected_means", "Means corrected by people", "Measure", heads,
+            tuple(Row(row["run"], row["measure"], _corrected(row)) for row in means.iter_rows(named=True)),
+            spanners=spanners, notes=(WORTH,), data=means, group_head="Run", explained=False,
+        ),
+        ReportTable(
+            "corrected_comparisons", "Differences corrected by people", "Measure", (*heads, "p", "Holm"),
+            tuple(map(_corrected_difference, pairs.iter_rows(named=True))),
+            spanners=(*spanners, (_TESTS, 11, 2)), notes=(WORTH,), data=pairs, group_head="Runs",
+            explained=False,
+        ),
+    ]  # fmt: skip
+    return [table for table in shown if table.rows]
+
+
+def _corrected(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    reason = row["reason"] or _SINGLE
+    sides = (f"{side}{end}" for side in ("judge", "people") for end in ("", "_low", "_high"))
+    numbers = [_fixed(row[name], reason) for name in ("value", "ci_low", "ci_high", *sides)]
+    worth = (
+        Estimate(None, reason=reason)
+        if row["worth"] is None
+        else Spelled(count(round(row["worth"])), row["worth"])
+    )
+    return (*numbers, row["n_both"], worth)
+
+
+def _corrected_difference(row: Mapping[str, Any]) -> Row:
+    tests = tuple(_p_value(row[name], row["reason"] or _ALIKE) for name in ("p_value", "p_holm"))
+    return Row(f"{row['run']} {MINUS} {row['baseline']}", row["measure"], (*_corrected(row), *tests))
 
 
 def per_query_table(frame: pl.DataFrame) -> ReportTable:
