@@ -258,7 +258,9 @@ def test_a_judge_of_more_queries_is_corrected_in_the_text_and_in_the_folder(tmp_
     (tmp_path / "model").mkdir()
     model, _ = written(tmp_path / "model", judge, {})
     said = printed(qrels, *files, "--judge", model, "-m", "nDCG@2", "--out", tmp_path / "out", "-q")
-    assert "Corrected: means of 60 queries by --judge, corrected by the 24 of them that people judged" in said
+    assert (
+        "Corrected: means of 60 queries by the judge, corrected by the 24 of them that people judged" in said
+    )
     assert "Means corrected by people" in said
     assert "Differences corrected by people" in said
     folder = tmp_path / "out"
@@ -269,6 +271,44 @@ def test_a_judge_of_more_queries_is_corrected_in_the_text_and_in_the_folder(tmp_
     assert "Corrected by people" in (folder / "report.html").read_text(encoding="utf-8")
     for form in ("json", "jsonl", "markdown", "latex", "tsv"):
         assert printed(qrels, *files, "--judge", model, "-m", "RR", "--format", form)
+
+
+def words_of(text):
+    return text.replace("\u2500", "").split()
+
+
+def test_one_of_the_files_may_come_by_standard_input(tmp_path):
+    qrels, (old, new) = written(tmp_path)
+    by_name = printed(qrels, old, new, "-q")
+    for given, file in (((qrels, old, "-"), new), (("-", old, new), qrels)):
+        ended = CliRunner().invoke(
+            app, ["evaluate", *map(str, given), "-q"], input=file.read_text(encoding="utf-8")
+        )
+        assert ended.exit_code == 0, ended.output
+        assert words_of(ended.output.replace("stdin", "new")) == words_of(by_name)
+    assert "named twice" in refused(qrels, "-", "-")
+
+
+def test_a_broken_line_of_standard_input_is_named_so(tmp_path):
+    qrels, _ = written(tmp_path)
+    ended = CliRunner().invoke(app, ["evaluate", str(qrels), "-"], input="one two\n")
+    assert "standard input, line 1: found 'one two'" in str(ended.exception)
+
+
+def test_with_a_baseline_each_run_is_compared_with_it_alone(tmp_path):
+    third = {query: dict(reversed(docs.items())) for query, docs in RUNS["new"].items()}
+    qrels, files = written(tmp_path, runs={**RUNS, "third": third})
+    told = json.loads(printed(qrels, *files, "-m", "AP", "--baseline", "new", "--json"))
+    assert [(row["baseline"], row["run"]) for row in told["comparisons"]] == [
+        ("new", "old"),
+        ("new", "third"),
+    ]
+    every = json.loads(printed(qrels, *files, "-m", "AP", "--json"))["comparisons"]
+    assert len(every) == 3
+    (same,) = (row for row in every if (row["baseline"], row["run"]) == ("new", "third"))
+    assert told["comparisons"][1]["p_value"] == same["p_value"]
+    line = refused(qrels, *files, "--baseline", "neu")
+    assert "--baseline: no run is called 'neu'; there are old, new and third" in line
 
 
 def test_parquet_and_csv_have_the_very_numbers(folder, numbers):

@@ -154,6 +154,9 @@ OTHER_NAMES = {
     "F1": "F",
     "hit_rate": "Success",
     "HitRate": "Success",
+    "HR": "Success",
+    "Hits": "Success",
+    "Accuracy": "Success",
 }
 """Names that other tools have for a measure. There grade 1 is relevant, and so it is here without a `rel`."""
 

@@ -124,6 +124,7 @@ def test_measures_of_the_same_metric_with_other_parameters_differ():
         (("Bpref", "bpref"), "Bpref"),
         (("F1@5", "f1@5", "F(rel=1)@5"), "F(rel=1)@5"),
         (("hit_rate@5", "HitRate@5", "success_5", "success.5"), "Success(rel=1)@5"),
+        (("HR@1", "Hits@1", "Accuracy@1", "hits@1", "accuracy@1"), "Success(rel=1)@1"),
     ],
 )
 def test_a_name_means_one_thing_in_any_case_in_a_run_and_in_evaluate(names, meaning):

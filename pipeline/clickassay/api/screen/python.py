@@ -27,8 +27,8 @@ FUNCTIONS = {
 """Commands that are functions too."""
 
 KEYWORDS = frozenset({
-    "beyond_noise", "bounds", "comparisons", "cv_folds", "difference", "expected", "fail_above", "force",
-    "gains", "gamma", "grades", "judge", "judgments", "known", "market", "n_queries", "n_searches",
+    "baseline", "beyond_noise", "bounds", "comparisons", "cv_folds", "difference", "expected", "fail_above",
+    "force", "gains", "gamma", "grades", "judge", "judgments", "known", "market", "n_queries", "n_searches",
     "objective", "others", "out", "pair", "power", "alpha", "queries", "rel", "rules", "searches", "clicks",
     "splits", "store", "strict", "utilities", "value", "average_over", "world",
 })  # fmt: skip

@@ -39,6 +39,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     known: Source | None = None,
     expected: Source | None = None,
     judge: Source | None = None,
+    baseline: str | None = None,
     seed: int = 0,
     conflicts: Conflicts = "error",
     strict: bool = False,
@@ -75,6 +76,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     judge
         Judgments of more queries than `qrels`, by a model: their means are corrected by `qrels`, which people
         made, with intervals that hold if the queries of `qrels` are a random sample.
+    baseline
+        Name of the run that each other one is compared with; None = every two.
     seed
         Seed of the randomisation test.
     conflicts
@@ -107,8 +110,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         found = evaluated(
             qrels, runs, measures,
             rel=rel, max_grade=max_grade, persistence=persistence, average_over=average_over, bounds=bounds,
-            known=known, expected=expected, judge=judge, seed=seed, conflicts=conflicts, strict=strict,
-            progress=told,
+            known=known, expected=expected, judge=judge, baseline=baseline, seed=seed, conflicts=conflicts,
+            strict=strict, progress=told,
         )  # fmt: skip
     return EvaluationResult(found, average_over)
 

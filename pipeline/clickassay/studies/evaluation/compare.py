@@ -1,12 +1,15 @@
 """Means with intervals, and runs compared query by query: paired tests, corrected for how many there are."""
 
+from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 
+from clickassay.core.errors import SettingsError
 from clickassay.core.records import Floats
 from clickassay.core.special import stdtr, stdtrit
+from clickassay.core.text.words import listed
 from clickassay.correlation.uncertainty.multiplicity import holm
 from clickassay.studies.evaluation.forms import COMPARISONS
 
@@ -37,7 +40,25 @@ def _half_width(values: Floats) -> Floats:
     return half
 
 
-def comparison_table(names: tuple[str, ...], values: dict[str, Floats], *, seed: int = 0) -> pl.DataFrame:
+def pairs_of_runs(runs: Iterable[str], baseline: str | None) -> list[tuple[str, str]]:
+    """Return every two runs; with a baseline, the baseline and each other one.
+
+    Raises
+    ------
+    SettingsError
+        If no run has the name.
+    """
+    names = list(runs)
+    if baseline is None:
+        return list(combinations(names, 2))
+    if baseline not in names:
+        raise SettingsError(f"--baseline: no run is called {baseline!r}; there are {listed(names)}")
+    return [(baseline, name) for name in names if name != baseline]
+
+
+def comparison_table(
+    names: tuple[str, ...], values: dict[str, Floats], *, seed: int = 0, baseline: str | None = None
+) -> pl.DataFrame:
     """Compare every two runs by every measure, in the form of `forms.COMPARISONS`.
 
     Parameters
@@ -48,6 +69,8 @@ def comparison_table(names: tuple[str, ...], values: dict[str, Floats], *, seed:
         By run: (Q, E) values, for the same queries in the same order.
     seed
         Of the randomisation test.
+    baseline
+        The run that each other one is compared with; None = every two.
 
     `p_value` is of the paired t test, `p_randomised` of a paired randomisation test (signs of the differences
     drawn `RESAMPLES` times). `p_holm` is `p_value` corrected for all rows of the table (Holm 1979). There is
@@ -55,7 +78,7 @@ def comparison_table(names: tuple[str, ...], values: dict[str, Floats], *, seed:
     """
     rows = [
         part
-        for number, (one, two) in enumerate(combinations(values, 2))
+        for number, (one, two) in enumerate(pairs_of_runs(values, baseline))
         for part in _comparison_rows(names, (one, two), values[two] - values[one], (seed, number))
     ]
     frame = pl.DataFrame(rows, COMPARISONS.empty().schema, orient="row")

@@ -70,7 +70,7 @@ def _corrected(evaluation: Evaluation) -> tuple[Convention, ...]:
         return ()
     judged, both = frame.select("n_queries", "n_both").row(0)
     text = (
-        f"means of {count(judged)} queries by --judge, corrected by the {count(both)} of them that people "
+        f"means of {count(judged)} queries by the judge, corrected by the {count(both)} of them that people "
         "judged too; intervals hold if these are a random sample"
     )
     return (("Corrected", text),)

@@ -12,7 +12,6 @@ random sample of the N; a judge that tells nothing gets a w near 0, which leaves
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -25,6 +24,7 @@ from clickassay.correlation.uncertainty.jackknife import Deviations, Spread
 from clickassay.correlation.uncertainty.multiplicity import holm
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
+from clickassay.studies.evaluation.compare import pairs_of_runs
 from clickassay.studies.evaluation.forms import CORRECTED_COMPARISONS, CORRECTED_MEANS, in_form
 
 MIN_BOTH = 20
@@ -207,7 +207,9 @@ class CorrectedTables:
     cautions: tuple[str, ...]
 
 
-def corrected_tables(measures: Sequence[Measure], sides: Mapping[str, Sides]) -> CorrectedTables:
+def corrected_tables(
+    measures: Sequence[Measure], sides: Mapping[str, Sides], *, baseline: str | None = None
+) -> CorrectedTables:
     """Correct the means of each run, and the differences of every two.
 
     Parameters
@@ -216,6 +218,8 @@ def corrected_tables(measures: Sequence[Measure], sides: Mapping[str, Sides]) ->
         The E measures, every parameter spelled out; intervals of means are cut to their ranges.
     sides
         By run: its values; the queries of all runs are the same.
+    baseline
+        The run that each other one is compared with; None = every two.
     """
     names = tuple(map(str, measures))
     first = next(iter(sides.values()))
@@ -229,7 +233,7 @@ def corrected_tables(measures: Sequence[Measure], sides: Mapping[str, Sides]) ->
     means = {name: corrected(one.of_judge, one.of_people) for name, one in sides.items()}
     pairs = {
         (a, b): corrected(sides[b].of_judge - sides[a].of_judge, sides[b].of_people - sides[a].of_people)
-        for a, b in combinations(sides, 2)
+        for a, b in pairs_of_runs(sides, baseline)
     }
     low, high = np.array([(one.metric.low, one.metric.high) for one in measures], np.float64).T
     counts = {"n_queries": len(place), "n_both": len(both)}
@@ -277,7 +281,7 @@ def _cautions(
     alone = len(next(iter(sides.values())).people.queries) - len(rows)
     if alone:
         have = "has" if alone == 1 else "have"
-        yield f"{plural(alone, 'query', 'queries')} judged by people {have} no grade by --judge: not used."
+        yield f"{plural(alone, 'query', 'queries')} judged by people {have} no grade by the judge: not used."
     yield from _unlike(measures, sides, means, both)
     yield from _less_graded(max((one.depth or NO_CUT for one in measures), default=NO_CUT), sides, places)
 
@@ -294,7 +298,7 @@ def _unlike(
     values = sides[name].of_judge[:, column]
     inside, outside = values[both].mean(), np.delete(values, both).mean()
     yield (
-        f"Queries that people judged are not like the others: by --judge, {measures[column]} of "
+        f"Queries that people judged are not like the others: by the judge, {measures[column]} of "
         f"{visible(name)} is {number(inside, PLACES)} there and {number(outside, PLACES)} elsewhere. "
         "Corrected means hold for a random sample."
     )
@@ -308,7 +312,7 @@ def _less_graded(depth: int, sides: Mapping[str, Sides], places: tuple[Rows, Row
         if by_people < by_judge - LESS:
             yield (
                 f"Of the results of {visible(run)} for the queries of both, people graded "
-                f"{percent(by_people)} and --judge {percent(by_judge)}: what people left counts as their "
+                f"{percent(by_people)} and the judge {percent(by_judge)}: what people left counts as their "
                 "grade 0, and the correction takes it for an error of the judge."
             )
             return

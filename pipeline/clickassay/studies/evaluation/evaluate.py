@@ -128,6 +128,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     known: Source | None = None,
     expected: Source | None = None,
     judge: Source | None = None,
+    baseline: str | None = None,
     seed: int = 0,
     conflicts: Conflicts = "error",
     strict: bool = False,
@@ -168,14 +169,14 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     refuse_different_queries({name: part.lists.queries for name, part in parts.items()})
     values = {name: part.values for name, part in parts.items()}
     names = tuple(map(str, parsed))
-    corrected = _corrected(parts, read, more, options)
+    corrected = _corrected(parts, read, more, (options, baseline))
     return Evaluation(
         parsed,
         {name: part.lists for name, part in parts.items()},
         pl.concat([part.run_row(name) for name, part in parts.items()]),
         pl.concat([part.means(name, parsed) for name, part in parts.items()]),
         pl.concat([part.per_query(name, names) for name, part in parts.items()]),
-        in_form(COMPARISONS, comparison_table(names, values, seed=seed)),
+        in_form(COMPARISONS, comparison_table(names, values, seed=seed, baseline=baseline)),
         corrected.means,
         corrected.comparisons,
         (*cautions, *corrected.cautions),
@@ -186,19 +187,19 @@ def _corrected(
     parts: Mapping[str, "_RunValues"],
     runs: Mapping[str, _Grades],
     judge: pl.DataFrame | None,
-    options: "_Options",
+    how: tuple["_Options", str | None],
 ) -> CorrectedTables:
     """Return what a judge of more queries says of the runs, corrected by the judgments."""
     if judge is None:
         return CorrectedTables(CORRECTED_MEANS.empty(), CORRECTED_COMPARISONS.empty(), ())
-    options = replace(options, bounds=False)
+    options = replace(how[0], bounds=False)
     by_judge = {name: _RunValues.of((name, run), judge, options) for name, run in runs.items()}
     refuse_different_queries({name: part.lists.queries for name, part in by_judge.items()})
     sides = {
         name: Sides(one.lists, parts[name].lists, one.values, parts[name].values)
         for name, one in by_judge.items()
     }
-    return corrected_tables(options.measures, sides)
+    return corrected_tables(options.measures, sides, baseline=how[1])
 
 
 def _settings(rel: int, max_grade: int, persistence: float) -> Settings:

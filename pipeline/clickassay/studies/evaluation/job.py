@@ -48,7 +48,7 @@ class EvaluationOptions:
     ----------
     measures
         Names with blanks between them.
-    rel, max_grade, persistence, average_over, bounds, known, expected, judge, seed, conflicts
+    rel, max_grade, persistence, average_over, bounds, known, expected, judge, baseline, seed, conflicts
         The parameters of `studies.evaluation.evaluate`.
     """
 
@@ -61,6 +61,7 @@ class EvaluationOptions:
     known: Path | None = None
     expected: Path | None = None
     judge: Path | None = None
+    baseline: str | None = None
     seed: int = 0
     conflicts: Conflicts = "error"
 

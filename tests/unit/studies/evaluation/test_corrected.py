@@ -192,14 +192,14 @@ def test_too_few_queries_of_both_have_the_reason_in_place_of_an_interval():
 def test_what_people_left_without_a_grade_is_said():
     people, runs, model = judged(missing=(0, 3))
     cautions = " ".join(evaluate(people, runs, "nDCG@5", judge=model).cautions)
-    assert "people graded 60 % and --judge 100.0 %" in cautions.replace("60.0", "60")
+    assert "people graded 60 % and the judge 100.0 %" in cautions.replace("60.0", "60")
     assert "people graded" not in " ".join(evaluate(*judged()[:2], "nDCG@5", judge=model).cautions)
 
 
 def test_queries_that_the_judge_lacks_are_counted():
     people, runs, model = judged()
     found = evaluate(people, runs, "RR", judge=model.filter(pl.col("query") != "q03"))
-    assert "1 query judged by people has no grade by --judge: not used." in found.cautions
+    assert "1 query judged by people has no grade by the judge: not used." in found.cautions
     assert set(found.corrected_means["n_both"]) == {24}
 
 

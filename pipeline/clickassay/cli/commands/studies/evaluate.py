@@ -1,5 +1,7 @@
 """`clickassay evaluate`: metrics of rankings against judgments, and which ranking is better."""
 
+import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 FormatName = Literal["text", "tsv", "jsonl", "markdown", "latex", "json"]
 METRICS = "nDCG@10 ERR@10 AP RR P@10"
+STDIN = "-"
 
 
 def _list_metrics(wanted: bool) -> None:
@@ -72,6 +75,10 @@ class MetricOptions:
             help="Judgments of more queries, by a model: their means, corrected by QRELS, which people made.",
         ),
     ] = None
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Compare each ranking with the one of this name alone."),
+    ] = None
     list_metrics: Annotated[
         bool,
         typer.Option(
@@ -119,7 +126,7 @@ def evaluate(
 ) -> None:
     """Evaluate rankings against judgments, and test whether two differ significantly.
 
-    Files are as for trec_eval. With --out, also a report with curves.
+    Files are as for trec_eval; - is standard input. With --out, also a report with curves.
 
     Examples
     --------
@@ -129,21 +136,38 @@ def evaluate(
 
         clickassay evaluate people.txt old.txt new.txt --judge model.txt
     """
+    from clickassay.core.files.scratch import scratch
     from clickassay.studies.evaluation.job import EvaluationOptions, check_place, evaluate_files
 
     options = EvaluationOptions(
         " ".join(metrics.metric or [METRICS]), metrics.rel, settings.max_grade, settings.persistence,
-        metrics.average_over, metrics.bounds, metrics.known, metrics.expected, metrics.judge, settings.seed,
-        settings.conflicts,
+        metrics.average_over, metrics.bounds, metrics.known, metrics.expected, metrics.judge,
+        metrics.baseline, settings.seed, settings.conflicts,
     )  # fmt: skip
     if output.out is not None:
         check_place(output.out, qrels, rankings, force=output.force)
-    with shown_progress(quiet=quiet) as progress:
+    with scratch(), shown_progress(quiet=quiet) as progress:
+        qrels, *rankings = _with_stdin([qrels, *rankings])
         result = evaluate_files(qrels, rankings, options, progress=progress)
         _write(result, output, per_query=form.per_query)
     _show(result, form.name, per_query=form.per_query)
     if output.out is not None and form.name == "text":
         say(f"Report: {output.out / 'report.html'}")
+
+
+def _with_stdin(paths: list[Path]) -> list[Path]:
+    """Return paths with standard input, which - names, as a file that is gone at the end."""
+    from clickassay.core.files.scratch import scratch_file
+
+    given = list(map(str, paths))
+    if given.count(STDIN) > 1:
+        raise SettingsError("standard input, -, is named twice; give one of the files by its name")
+    if STDIN not in given:
+        return paths
+    file = scratch_file("standard input", "stdin")
+    with file.open("wb") as stream:
+        shutil.copyfileobj(sys.stdin.buffer, stream)
+    return [file if str(path) == STDIN else path for path in paths]
 
 
 def _write(result: "EvaluatedFiles", output: TablesOut, *, per_query: bool) -> None:
