@@ -295,6 +295,21 @@ def test_a_broken_line_of_standard_input_is_named_so(tmp_path):
     assert "standard input, line 1: found 'one two'" in str(ended.exception)
 
 
+def test_labels_stand_for_grades(tmp_path):
+    qrels, files = written(tmp_path)
+    by_grades = json.loads(printed(qrels, *files, "--max-grade", 4, "--json"))
+    labels = ("Bad", "so so", "GOOD", "better", "best")
+    table = [(query, doc, labels[grade]) for query, own in QRELS.items() for doc, grade in own.items()]
+    file = tmp_path / "labels.csv"
+    pl.DataFrame(table, schema=["query", "url", "grade"], orient="row").write_csv(file)
+    scale = ("--scale", "bad,so so,good,better,best")
+    assert json.loads(printed(file, *files, *scale, "--json"))["means"] == by_grades["means"]
+    usual = file.read_text(encoding="utf-8").replace("so so", "fair").replace("GOOD", " good ")
+    file.write_text(usual.replace("better", "excellent").replace("best", "perfect"), encoding="utf-8")
+    assert json.loads(printed(file, *files, "--json"))["means"] == by_grades["means"]
+    assert "expected a whole grade" in refused(file, *files, "--scale", "a,b,c,d,e")
+
+
 def test_with_a_baseline_each_run_is_compared_with_it_alone(tmp_path):
     third = {query: dict(reversed(docs.items())) for query, docs in RUNS["new"].items()}
     qrels, files = written(tmp_path, runs={**RUNS, "third": third})
@@ -423,7 +438,7 @@ GOOD = "q1 Q0 a 1 2.0 tag\n"
     [
         ("run.txt", f"{GOOD}q1 Q0 b\n", ("run.txt, line 2", "query Q0 doc rank score tag")),
         ("run.txt", "", ("has no line",)),
-        ("qrels.txt", "q1 0 a good\n", ("whole grade",)),
+        ("qrels.txt", "q1 0 a fine\n", ("whole grade",)),
         ("qrels.txt", "q1 0 a\n", ("query 0 doc grade",)),
     ],
 )

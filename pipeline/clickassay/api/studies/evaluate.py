@@ -1,6 +1,6 @@
 """From Python: metrics of rankings against judgments, and which ranking is better."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Literal
 
@@ -40,6 +40,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     expected: Source | None = None,
     judge: Source | None = None,
     baseline: str | None = None,
+    scale: Sequence[str] = (),
     seed: int = 0,
     conflicts: Conflicts = "error",
     strict: bool = False,
@@ -78,6 +79,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         made, with intervals that hold if the queries of `qrels` are a random sample.
     baseline
         Name of the run that each other one is compared with; None = every two.
+    scale
+        Labels in place of grades, the worst first; `max_grade` follows from them.
     seed
         Seed of the randomisation test.
     conflicts
@@ -110,8 +113,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         found = evaluated(
             qrels, runs, measures,
             rel=rel, max_grade=max_grade, persistence=persistence, average_over=average_over, bounds=bounds,
-            known=known, expected=expected, judge=judge, baseline=baseline, seed=seed, conflicts=conflicts,
-            strict=strict, progress=told,
+            known=known, expected=expected, judge=judge, baseline=baseline, scale=scale, seed=seed,
+            conflicts=conflicts, strict=strict, progress=told,
         )  # fmt: skip
     return EvaluationResult(found, average_over)
 

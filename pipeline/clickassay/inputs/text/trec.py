@@ -31,7 +31,11 @@ _QRELS_LINE, _RUN_LINE = "query 0 doc grade", "query Q0 doc rank score tag"
 
 
 def read_qrels(
-    source: Source, *, conflicts: str = "error", counts: MutableMapping[str, int] | None = None
+    source: Source,
+    *,
+    conflicts: str = "error",
+    scale: Sequence[str] = (),
+    counts: MutableMapping[str, int] | None = None,
 ) -> pl.DataFrame:
     """Return judgments: query, doc (text), grade (0..30, or -1 = pooled, but not judged).
 
@@ -42,6 +46,8 @@ def read_qrels(
         Grades below -1 (spam) are judgments, of grade 0.
     conflicts
         What a result judged more than once gets: ``error``, or a grade by a rule of the setting `conflicts`.
+    scale
+        Labels that stand for grades, the worst first, in lower case.
     counts
         ``judged_again`` is set to the judgments that such a rule takes no row of its own for.
 
@@ -51,6 +57,10 @@ def read_qrels(
         If a line, a column or a grade is not what it must be, or a result of a query is judged twice.
     """
     frame = _read(source, "qrels", _QRELS_LINE, ("query", "doc", "grade"))
+    if scale and frame.schema["grade"] == pl.String:
+        labels = {label: str(grade) for grade, label in enumerate(scale)}
+        text = pl.col("grade").str.strip_chars().str.to_lowercase()
+        frame = frame.with_columns(grade=text.replace_strict(labels, default=pl.col("grade")))
     grades = _whole_grades(frame, source)
     if conflicts != "error":
         kept = grades.group_by("query", "doc", maintain_order=True).agg(

@@ -1,8 +1,9 @@
 """`evaluate`: from judgments and runs to values by query, means with intervals, and comparisons."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from warnings import warn
@@ -129,6 +130,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     expected: Source | None = None,
     judge: Source | None = None,
     baseline: str | None = None,
+    scale: Sequence[str] = (),
     seed: int = 0,
     conflicts: Conflicts = "error",
     strict: bool = False,
@@ -148,7 +150,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     NothingInCommonWarning
         Without `strict`: if a run and the judgments share no document of a query.
     """
-    settings = _settings(rel, max_grade, persistence)
+    settings = _settings(rel, max_grade, persistence, scale)
     parsed = tuple(dict.fromkeys(spell_out(measure, settings) for measure in _parse(measures)))
     users = _UserKnowledge(
         None if known is None else read_pairs(known), None if expected is None else read_numbers(expected)
@@ -156,8 +158,9 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     options = _Options(parsed, settings, average_over, bounds, users)
     progress(Event("reading judgments and runs"))
     sources, counts = _by_name(runs), dict[str, int]()
-    grades, read = _read(qrels, sources, users, conflicts, counts, tables=judge is not None)
-    more = None if judge is None else read_qrels(judge, conflicts=conflicts, counts=counts)
+    judged = partial(read_qrels, conflicts=conflicts, scale=settings.scale, counts=counts)
+    grades, read = _read(qrels, sources, users, judged, tables=judge is not None)
+    more = None if judge is None else judged(judge)
     parts, cautions = {}, list(judged_again(counts, conflicts))
     for place, (name, run) in enumerate(read.items()):
         progress(Event(f"evaluating {name}", place / len(read)))
@@ -202,8 +205,9 @@ def _corrected(
     return corrected_tables(options.measures, sides, baseline=how[1])
 
 
-def _settings(rel: int, max_grade: int, persistence: float) -> Settings:
-    return load_settings(relevant_grade=rel, success_grade=1, max_grade=max_grade, persistence=persistence)
+def _settings(rel: int, max_grade: int, persistence: float, scale: Sequence[str]) -> Settings:
+    given = {"scale": ",".join(scale)} if scale else {"max_grade": max_grade}
+    return load_settings(relevant_grade=rel, success_grade=1, persistence=persistence, **given)
 
 
 def _parse(measures: Measures) -> tuple[Measure, ...]:
@@ -235,8 +239,7 @@ def _read(
     qrels: Source,
     runs: Mapping[str, Source],
     users: "_UserKnowledge",
-    rule: Conflicts,
-    counts: dict[str, int],
+    judged: Callable[[Source], pl.DataFrame],
     *,
     tables: bool,
 ) -> tuple[_Grades, Mapping[str, _Grades]]:
@@ -251,7 +254,7 @@ def _read(
         and None not in plain_runs.values()
     ):
         return plain, {name: run for name, run in plain_runs.items() if run is not None}
-    grades = read_qrels(qrels, conflicts=rule, counts=counts)
+    grades = judged(qrels)
     return grades, {name: read_run(run, ranks=True) for name, run in runs.items()}
 
 

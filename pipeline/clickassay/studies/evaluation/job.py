@@ -48,7 +48,8 @@ class EvaluationOptions:
     ----------
     measures
         Names with blanks between them.
-    rel, max_grade, persistence, average_over, bounds, known, expected, judge, baseline, seed, conflicts
+    rel, max_grade, persistence, average_over, bounds, known, expected, judge, baseline, scale, seed,
+    conflicts
         The parameters of `studies.evaluation.evaluate`.
     """
 
@@ -62,6 +63,7 @@ class EvaluationOptions:
     expected: Path | None = None
     judge: Path | None = None
     baseline: str | None = None
+    scale: tuple[str, ...] = ()
     seed: int = 0
     conflicts: Conflicts = "error"
 

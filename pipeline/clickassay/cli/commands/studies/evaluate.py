@@ -118,7 +118,9 @@ def evaluate(
     metrics: MetricOptions,
     settings: Annotated[
         Settings,
-        settings_of("max_grade", "conflicts", "persistence", "seed", relevant_grade=1, success_grade=0),
+        settings_of(
+            "max_grade", "scale", "conflicts", "persistence", "seed", relevant_grade=1, success_grade=0
+        ),
     ],
     form: NumbersFormat,
     output: TablesOut,
@@ -142,7 +144,8 @@ def evaluate(
     options = EvaluationOptions(
         " ".join(metrics.metric or [METRICS]), metrics.rel, settings.max_grade, settings.persistence,
         metrics.average_over, metrics.bounds, metrics.known, metrics.expected, metrics.judge,
-        metrics.baseline, settings.seed, settings.conflicts,
+        metrics.baseline, settings.scale if "scale" in settings.model_fields_set else (), settings.seed,
+        settings.conflicts,
     )  # fmt: skip
     if output.out is not None:
         check_place(output.out, qrels, rankings, force=output.force)
