@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from clickassay.api.studies.diff import diff as diff
     from clickassay.api.studies.evaluate import EvaluationResult as EvaluationResult
     from clickassay.api.studies.evaluate import evaluate as evaluate
+    from clickassay.api.studies.judges import JudgesResult as JudgesResult
+    from clickassay.api.studies.judges import judges as judges
     from clickassay.api.studies.learn import LearnResult as LearnResult
     from clickassay.api.studies.learn import learn as learn
     from clickassay.api.studies.power import PowerResult as PowerResult
@@ -66,6 +68,7 @@ __all__ = [
     "InputError",
     "InputSql",
     "InspectResult",
+    "JudgesResult",
     "JudgmentError",
     "LearnResult",
     "ListAuditResult",
@@ -83,6 +86,7 @@ __all__ = [
     "diff",
     "evaluate",
     "inspect",
+    "judges",
     "learn",
     "open_patterns",
     "open_run",
@@ -106,6 +110,7 @@ _HOMES = {
     "EvaluationResult": "clickassay.api.studies.evaluate",
     "InputSql": "clickassay.inputs.staging.sql",
     "InspectResult": "clickassay.api.inspect",
+    "JudgesResult": "clickassay.api.studies.judges",
     "LearnResult": "clickassay.api.studies.learn",
     "ListAuditResult": "clickassay.api.studies.audit",
     "PatternsResult": "clickassay.api.patterns",
@@ -119,6 +124,7 @@ _HOMES = {
     "diff": "clickassay.api.studies.diff",
     "evaluate": "clickassay.api.studies.evaluate",
     "inspect": "clickassay.api.inspect",
+    "judges": "clickassay.api.studies.judges",
     "learn": "clickassay.api.studies.learn",
     "open_patterns": "clickassay.api.patterns",
     "open_run": "clickassay.api.run",

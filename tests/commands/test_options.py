@@ -40,7 +40,7 @@ NARROWER = {
     "metric": {"diff", "evaluate", "plan"},
     "click_metric": {"audit", "diff", "learn", "power"},
     "click_models": {"clicks compare"},
-    "max_grade": {"import judgments"},
+    "max_grade": {"import judgments", "judges"},
     "question": {"power"},
     "conflicts": {"import judgments"},
 }

@@ -26,6 +26,8 @@ def folder(tmp_path_factory):
     for file in SAMPLES.glob("*.parquet"):
         shutil.copy(file, place)
     shutil.copytree(sample(), place / "reports" / "june")
+    for name, grade in (("people", 3), ("model", 2)):
+        (place / f"{name}.csv").write_text(f"query,url,grade\nq,a,{grade}\nq,b,0\nr,a,1\nr,c,2\n")
     log = (SAMPLES / "searches.parquet", SAMPLES / "clicks.parquet")
     ca.pattern_table(*log, out=place / "june-patterns", progress=False)
     return place

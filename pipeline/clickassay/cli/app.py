@@ -81,6 +81,11 @@ COMMANDS = {
         "Evaluate rankings against judgments, and test whether two differ significantly.",
         module="studies.evaluate",
     ),
+    "judges": CommandEntry(
+        START,
+        "Measure how far judges agree, such as people and a language model, without a log.",
+        module="studies.judges",
+    ),
     "query": CommandEntry(ASK, "Ask a run a question in SQL.", module="runs.query"),
     "explore": CommandEntry(
         ASK,

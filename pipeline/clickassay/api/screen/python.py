@@ -22,15 +22,16 @@ _INTERRUPTED = "Query interrupted"
 
 FUNCTIONS = {
     "audit": "audit", "check": "check", "diff": "diff", "evaluate": "evaluate", "inspect": "inspect",
-    "learn": "learn", "patterns": "pattern_table", "power": "power", "run": "run", "simulate": "simulate",
+    "judges": "judges", "learn": "learn", "patterns": "pattern_table", "power": "power", "run": "run",
+    "simulate": "simulate",
 }  # fmt: skip
 """Commands that are functions too."""
 
 KEYWORDS = frozenset({
     "baseline", "beyond_noise", "bounds", "comparisons", "cv_folds", "difference", "expected", "fail_above",
-    "force", "gains", "gamma", "grades", "judge", "judgments", "known", "market", "n_queries", "n_searches",
-    "objective", "others", "out", "pair", "power", "alpha", "queries", "rel", "rules", "searches", "clicks",
-    "splits", "store", "strict", "utilities", "value", "average_over", "world",
+    "files", "force", "gains", "grade_map", "gamma", "grades", "judge", "judgments", "known", "market",
+    "n_queries", "n_searches", "objective", "others", "out", "pair", "power", "alpha", "queries", "rel", "rules",
+    "searches", "clicks", "splits", "store", "strict", "utilities", "value", "average_over", "world",
 })  # fmt: skip
 """Keywords of functions that are no settings."""
 

@@ -1,0 +1,309 @@
+"""How far judges agree: from judgments alone, each number with an interval that takes queries as units."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.columns import CAUTION, INTERVAL
+from clickassay.core.contracts.form import Column, Table
+from clickassay.core.errors import InputError, NothingInCommonError
+from clickassay.core.files.scratch import scratch_folder, with_scratch
+from clickassay.core.files.tables import scan_parquet
+from clickassay.core.progress import Progress, silent
+from clickassay.core.records import Floats
+from clickassay.core.text.words import listed, number, plural, visible
+from clickassay.correlation.judges.agreement import kappa
+from clickassay.correlation.judges.reliability import ac1, alphas, coincidences
+from clickassay.correlation.uncertainty.jackknife import Deviations, cautions, difference_interval, left_out
+from clickassay.health.overlap import Side, names_apart
+from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
+from clickassay.inputs.normalise import normalise_query
+
+Measured = Callable[[Floats, int], Floats]
+"""Values of measures from (..., size²) sums over queries."""
+
+_JUDGES = (
+    Column("judge_a", pl.String, "a judge"),
+    Column("judge_b", pl.String, "another judge; both are `all` for all judges together"),
+)
+MEASURES = {
+    "equal": "share of results with the same grade",
+    "kappa": "Cohen's kappa",
+    "kappa_linear": "the same, a miss counting by its distance",
+    "kappa_quadratic": "the same, a miss counting by its squared distance",
+    "ac1": "Gwet's AC1",
+    "alpha_nominal": "Krippendorff's alpha, grades as names",
+    "alpha_ordinal": "the same, grades in order",
+    "alpha_interval": "the same, grades as numbers",
+    "mean_difference": "mean grade of judge_b minus judge_a",
+}
+ALPHAS = tuple(name for name in MEASURES if name.startswith("alpha"))
+AGREEMENT = Table(
+    "agreement",
+    "one row per pair of judges and measure, and one per alpha of all judges, if there are three or more",
+    (
+        *_JUDGES,
+        Column("measure", pl.String, "name of the measure"),
+        Column("value", pl.Float64, "its value; null where all grades are the same"),
+        *INTERVAL,
+        Column("n_results", pl.Int64, "results that both judged, or two or more judges"),
+        Column("n_queries", pl.Int64, "their queries"),
+        CAUTION,
+    ),
+    ("judge_a", "judge_b", "measure"),
+)
+CONFUSION = Table(
+    "confusion",
+    "one row per pair of judges and pair of grades: how often one gave this and the other that",
+    (
+        *_JUDGES,
+        Column("grade_a", pl.Int8, "grade of judge_a"),
+        Column("grade_b", pl.Int8, "grade of judge_b"),
+        Column("rows", pl.Int64, "results"),
+    ),
+    ("judge_a", "judge_b", "grade_a", "grade_b"),
+)
+SHARES = Table(
+    "grades",
+    "one row per judge and grade: how often the judge gave it",
+    (
+        Column("judge", pl.String, "a judge"),
+        Column("grade", pl.Int8, "the grade"),
+        Column("rows", pl.Int64, "results with it"),
+        Column("share", pl.Float64, "their share of the results of the judge; 0..1"),
+    ),
+    ("judge", "grade"),
+)
+
+
+@dataclass(frozen=True)
+class JudgesCompared:
+    """Judges compared.
+
+    Attributes
+    ----------
+    judges
+        Their names, in the order of the files.
+    agreement, confusion, grades
+        Tables in the forms of this module.
+    sheet
+        Results that judges grade differently, the largest difference first: query, url, grade (empty, to be
+        filled in), and a column for each judge.
+    repeated
+        By judge: results judged more than once, and those of them with the same grade each time.
+    """
+
+    judges: tuple[str, ...]
+    agreement: pl.DataFrame
+    confusion: pl.DataFrame
+    grades: pl.DataFrame
+    sheet: pl.DataFrame
+    repeated: dict[str, tuple[int, int]]
+
+
+@with_scratch()
+def judgments_of(
+    files: Sequence[Path], options: RatingOptions, *, progress: Progress = silent
+) -> tuple[tuple[str, ...], pl.DataFrame]:
+    """Read judgments of two judges or more, as `import judgments` does.
+
+    Returns
+    -------
+    Names of the judges, and rows judge, query (normalised), url, grade, in the order of the files.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or there is one judge.
+    """
+    folder = scratch_folder(listed([str(file) for file in files])) / "judgments"
+    import_judgments(files, out=folder, rating_options=options, progress=progress)
+    rows = scan_parquet(folder / "judgments.parquet").collect()
+    judges = tuple(rows["judge"].unique(maintain_order=True)) if "judge" in rows.columns else ()
+    if len(judges) < 2:
+        raise InputError(
+            f"{listed([str(file) for file in files])}: one judge; give a file for each judge, or a table "
+            "with a column judge"
+        )
+    normal = {query: normalise_query(query) for query in rows["query"].unique()}
+    return judges, rows.with_columns(query=pl.col("query").replace_strict(normal, return_dtype=pl.String))
+
+
+def compare_judges(
+    judges: tuple[str, ...], rows: pl.DataFrame, *, max_grade: int | None = None
+) -> JudgesCompared:
+    """Compare judges by the results that they have in common.
+
+    Parameters
+    ----------
+    judges
+        Their names.
+    rows
+        Rows judge, query, url, grade. Of a result that a judge judged more than once, the first counts.
+    max_grade
+        Top of the scale, which AC1 depends on; None = the highest grade given.
+
+    Raises
+    ------
+    NothingInCommonError
+        If no two judges judged a result in common.
+    """
+    key = ["judge", "query", "url"]
+    once = rows.unique(key, keep="first", maintain_order=True)
+    size = max((int(str(once["grade"].max())) if max_grade is None else max_grade) + 1, 2)
+    pairs = {(a, b): _pair(once, a, b) for a, b in combinations(judges, 2)}
+    pairs = {names: pair for names, pair in pairs.items() if pair.height}
+    if not pairs:
+        _refuse(judges, once)
+    parts = [_agreement(names, _tables(pair, size), _measures, size) for names, pair in pairs.items()]
+    if len(judges) > 2:
+        parts.append(_agreement(("all", "all"), _of_all(once, size), alphas, size))
+    return JudgesCompared(
+        judges,
+        pl.concat(parts),
+        CONFUSION.canonical(pl.concat([_confusion(names, pair) for names, pair in pairs.items()])),
+        _shares(once),
+        _sheet(judges, once),
+        _repeated(rows, key),
+    )
+
+
+def _refuse(judges: tuple[str, ...], once: pl.DataFrame) -> None:
+    one, two = (
+        Side(f"{judge} has", once.filter(judge=judge).select("query", text="url")) for judge in judges[:2]
+    )
+    raise NothingInCommonError(
+        f"judges {listed(judges)} have no result in common: {names_apart(one, two, ('query',))}; give files "
+        "that use the same names of queries and results"
+    )
+
+
+def _pair(once: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
+    """Return rows query, grade_a, grade_b of the results that both judged."""
+    one, two = (once.filter(judge=name).drop("judge") for name in (a, b))
+    both = one.join(two, on=["query", "url"], suffix="_b", maintain_order="left")
+    return both.select("query", "url", grade_a="grade", grade_b="grade_b")
+
+
+def _tables(pair: pl.DataFrame, size: int) -> tuple[Floats, int, int]:
+    """Return (Q, size²) counts of pairs of grades by query, and the numbers of results and queries."""
+    query = pair["query"].rank("dense").to_numpy().astype(np.int64) - 1
+    cell = pair["grade_a"].to_numpy().astype(np.int64) * size + pair["grade_b"].to_numpy()
+    queries = int(query.max()) + 1
+    counted = np.bincount(query * size**2 + cell, minlength=queries * size**2)
+    return counted.reshape(queries, -1).astype(np.float64), pair.height, queries
+
+
+def _of_all(once: pl.DataFrame, size: int) -> tuple[Floats, int, int]:
+    """Return (Q, size²) coincidences of all judges by query; a pair of m grades counts 1/(m - 1)."""
+    several = once.with_columns(m=pl.len().over("query", "url")).filter(pl.col("m") > 1)
+    paired = several.join(several, on=["query", "url"], suffix="_b").filter(
+        pl.col("judge") != pl.col("judge_b")
+    )
+    query = paired["query"].rank("dense").to_numpy().astype(np.int64) - 1
+    cell = paired["grade"].to_numpy().astype(np.int64) * size + paired["grade_b"].to_numpy()
+    weight = 1 / (paired["m"].to_numpy() - 1)
+    queries = int(query.max()) + 1
+    counted = np.bincount(query * size**2 + cell, weights=weight, minlength=queries * size**2)
+    return counted.reshape(queries, -1).astype(np.float64), several.select("query", "url").n_unique(), queries
+
+
+def _measures(tables: Floats, size: int) -> Floats:
+    """Return (..., 9) the values of `MEASURES`."""
+    counted = tables.reshape(*tables.shape[:-1], size, size)
+    results = np.maximum(tables.sum(axis=-1), 1)
+    apart = np.subtract.outer(np.arange(size), np.arange(size))
+    equal = np.trace(counted, axis1=-2, axis2=-1) / results
+    higher = -(counted * apart).sum(axis=(-1, -2)) / results
+    alone = (equal[..., None], kappa(tables, size), ac1(tables, size)[..., None])
+    return np.concatenate([*alone, alphas(coincidences(tables, size), size), higher[..., None]], axis=-1)
+
+
+def _agreement(
+    names: tuple[str, str], counted: tuple[Floats, int, int], measured: Measured, size: int
+) -> pl.DataFrame:
+    tables, results, queries = counted
+    measures = tuple(MEASURES) if measured is _measures else ALPHAS
+    values = measured(tables.sum(axis=0), size)
+    known = Deviations()
+    for left in left_out(tables, lambda sums: measured(sums, size)):
+        known.add(left - values)
+    spread = known.spread()
+    always = (values == 1) & (spread.error == 0)
+    low, high = (np.where(always, values, end) for end in difference_interval(values, spread))
+    capped = np.array([name != "mean_difference" for name in measures])
+    frame = pl.DataFrame(
+        {
+            "measure": measures,
+            "value": values,
+            "ci_low": np.where([name == "equal" for name in measures], np.maximum(low, 0), low),
+            "ci_high": np.where(capped, np.minimum(high, 1), high),
+            "caution": pl.Series(cautions(values, low, queries), dtype=pl.String),
+        }
+    ).with_columns(pl.col(pl.Float64).fill_nan(None), *_same(names, n_results=results, n_queries=queries))
+    return frame.select(pl.col(column.name).cast(column.dtype) for column in AGREEMENT.columns)
+
+
+def _same(names: tuple[str, str], **more: object) -> list[pl.Expr]:
+    columns = {"judge_a": names[0], "judge_b": names[1], **more}
+    return [pl.lit(value).alias(name) for name, value in columns.items()]
+
+
+def _confusion(names: tuple[str, str], pair: pl.DataFrame) -> pl.DataFrame:
+    counts = pair.group_by("grade_a", "grade_b").agg(rows=pl.len().cast(pl.Int64))
+    return counts.with_columns(*_same(names)).select(CONFUSION.empty().columns).cast(CONFUSION.empty().schema)
+
+
+def _shares(once: pl.DataFrame) -> pl.DataFrame:
+    counts = once.group_by("judge", "grade").agg(rows=pl.len().cast(pl.Int64))
+    return SHARES.canonical(counts.with_columns(share=pl.col("rows") / pl.col("rows").sum().over("judge")))
+
+
+def _sheet(judges: tuple[str, ...], once: pl.DataFrame) -> pl.DataFrame:
+    wide = once.pivot("judge", index=["query", "url"], values="grade", maintain_order=True)
+    columns = [name for name in judges if name in wide.columns]
+    lowest, highest = (pl.min_horizontal(columns), pl.max_horizontal(columns))
+    apart = wide.with_columns(apart=highest - lowest).filter(pl.col("apart") > 0)
+    ordered = apart.sort("apart", "query", "url", descending=[True, False, False])
+    names = {name: f"grade of {name}" for name in columns}
+    return ordered.select("query", "url", pl.lit(None, pl.Int8).alias("grade"), *columns).rename(names)
+
+
+def _repeated(rows: pl.DataFrame, key: list[str]) -> dict[str, tuple[int, int]]:
+    again = rows.group_by(key).agg(times=pl.len(), equal=pl.col("grade").n_unique() == 1)
+    counted = again.filter(pl.col("times") > 1).group_by("judge").agg(pl.len(), pl.col("equal").sum())
+    return {judge: (int(results), int(equal)) for judge, results, equal in counted.sort("judge").iter_rows()}
+
+
+def verdict(found: JudgesCompared) -> str:
+    """Say how far the first two judges agree, by quadratic kappa, and who gives higher grades."""
+    first = found.agreement.row(0, named=True)
+    a, b = first["judge_a"], first["judge_b"]
+    rows = {row["measure"]: row for row in found.agreement.iter_rows(named=True) if _names(row) == (a, b)}
+    kappas, apart = rows["kappa_quadratic"], rows["mean_difference"]
+    on = f"{plural(first['n_results'], 'result')} of {plural(first['n_queries'], 'query', 'queries')}"
+    a, b = visible(a), visible(b)
+    if kappas["value"] is None:
+        return f"{a} and {b} give one and the same grade to {on}: agreement beyond chance is not defined."
+    text = f"{a} and {b} have a quadratic kappa of {_with_interval(kappas)} on {on}"
+    if apart["ci_low"] is not None and (apart["ci_low"] > 0 or apart["ci_high"] < 0):
+        higher, sign = (b, 1) if apart["value"] > 0 else (a, -1)
+        text += f"; {higher} gives higher grades, by {_with_interval(apart, sign)} on average"
+    return f"{text}."
+
+
+def _names(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["judge_a"], row["judge_b"]
+
+
+def _with_interval(row: Mapping[str, Any], sign: int = 1) -> str:
+    value = number(sign * row["value"], 2)
+    if row["ci_low"] is None:
+        return value
+    low, high = sorted((sign * row["ci_low"], sign * row["ci_high"]))
+    return f"{value} (95 % interval {number(low, 2)} to {number(high, 2)})"

@@ -1,0 +1,181 @@
+"""Judges compared without a log: against scikit-learn, plain loops, and what is printed."""
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import cohen_kappa_score, confusion_matrix
+
+import clickassay as ca
+from clickassay.core.errors import InputError, NothingInCommonError, SettingsError
+from clickassay.studies.judges.compare import MEASURES, compare_judges
+
+NAMES = ("ann", "bob", "model")
+KAPPAS = {"kappa": None, "kappa_linear": "linear", "kappa_quadratic": "quadratic"}
+
+
+def world(seed, queries=40, *, holes=0.3):
+    """Rows of three judges who err by a grade now and then, with holes."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for query in range(queries):
+        ease = rng.integers(0, 3)
+        for url in range(rng.integers(2, 9)):
+            true = int(np.clip(rng.integers(0, 4) + ease - 1, 0, 4))
+            for name, error in zip(NAMES, (0.1, 0.2, 0.4), strict=True):
+                if rng.random() > holes:
+                    grade = int(
+                        np.clip(true + rng.choice([-1, 0, 1], p=[error / 2, 1 - error, error / 2]), 0, 4)
+                    )
+                    rows.append((name, f"q{query:02d}", f"d{url}", grade))
+    return pl.DataFrame(rows, schema=["judge", "query", "url", "grade"], orient="row")
+
+
+def both(rows, a, b):
+    one, two = (rows.filter(judge=name) for name in (a, b))
+    return one.join(two, on=["query", "url"], suffix="_b")
+
+
+def value(found, a, b, measure):
+    return found.agreement.filter(judge_a=a, judge_b=b, measure=measure).row(0, named=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_kappas_and_shares_are_those_of_scikit_learn(seed):
+    rows = world(seed)
+    found = compare_judges(NAMES, rows)
+    for a, b in combinations(NAMES, 2):
+        pair = both(rows, a, b)
+        one, two = pair["grade"].to_numpy(), pair["grade_b"].to_numpy()
+        for measure, weights in (
+            ("kappa", None),
+            ("kappa_linear", "linear"),
+            ("kappa_quadratic", "quadratic"),
+        ):
+            plain = cohen_kappa_score(one, two, weights=weights, labels=range(5))
+            assert value(found, a, b, measure)["value"] == pytest.approx(plain)
+        assert value(found, a, b, "equal")["value"] == pytest.approx((one == two).mean())
+        assert value(found, a, b, "mean_difference")["value"] == pytest.approx((two - one).mean())
+        counted = np.zeros((5, 5), int)
+        for row in found.confusion.filter(judge_a=a, judge_b=b).iter_rows(named=True):
+            counted[row["grade_a"], row["grade_b"]] = row["rows"]
+        assert (counted == confusion_matrix(one, two, labels=range(5))).all()
+        assert value(found, a, b, "equal")["n_results"] == len(one)
+        assert value(found, a, b, "equal")["n_queries"] == pair["query"].n_unique()
+
+
+def test_intervals_leave_out_a_query_at_a_time():
+    rows = world(5)
+    found = value(compare_judges(NAMES, rows), "ann", "model", "kappa_quadratic")
+    pair = both(rows, "ann", "model")
+
+    def kappa_without(query):
+        rest = pair.filter(pl.col("query") != query)
+        return cohen_kappa_score(rest["grade"], rest["grade_b"], weights="quadratic", labels=range(5))
+
+    left = np.array([kappa_without(query) for query in pair["query"].unique()])
+    n = len(left)
+    error = np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
+    half = (found["ci_high"] - found["ci_low"]) / 2
+    assert 1.96 * error <= half <= 2.3 * error
+
+
+def test_alpha_of_all_judges_counts_results_that_two_or_more_judged():
+    rows = world(6)
+    found = value(compare_judges(NAMES, rows), "all", "all", "alpha_interval")
+    units = [group["grade"].to_list() for _, group in rows.group_by("query", "url") if group.height > 1]
+    values = [grade for unit in units for grade in unit]
+    observed = sum(
+        sum((a - b) ** 2 for a in unit for b in unit) / (len(unit) - 1) for unit in units
+    )  # fmt: skip
+    expected = sum((a - b) ** 2 for a in values for b in values) / (len(values) - 1)
+    assert found["value"] == pytest.approx(1 - observed / expected)
+    assert found["n_results"] == len(units)
+
+
+def test_judges_who_agree_in_everything_have_one_and_of_one_grade_no_kappa():
+    rows = world(7).filter(judge="ann")
+    same = pl.concat([rows, rows.with_columns(judge=pl.lit("bob"))])
+    found = compare_judges(("ann", "bob"), same).agreement
+    assert set(found.filter(pl.col("measure") != "mean_difference")["value"].round(12)) == {1.0}
+    flat = same.with_columns(grade=pl.lit(2, pl.Int64))
+    of_one = compare_judges(("ann", "bob"), flat).agreement
+    assert of_one.filter(measure="kappa")["value"].to_list() == [None]
+    assert of_one.filter(measure="equal")["value"].to_list() == [1.0]
+
+
+def test_the_sheet_has_what_is_graded_differently_the_largest_difference_first():
+    rows = pl.DataFrame(
+        [("a", "q", "x", 0), ("b", "q", "x", 4), ("a", "q", "y", 2), ("b", "q", "y", 2), ("a", "r", "z", 1),
+         ("b", "r", "z", 2)],
+        schema=["judge", "query", "url", "grade"], orient="row",
+    )  # fmt: skip
+    sheet = compare_judges(("a", "b"), rows).sheet
+    assert sheet.columns == ["query", "url", "grade", "grade of a", "grade of b"]
+    assert sheet.rows() == [("q", "x", None, 0, 4), ("r", "z", None, 1, 2)]
+
+
+def test_of_results_judged_again_the_first_counts_and_consistency_is_told():
+    rows = pl.DataFrame(
+        [("a", "q", "x", 0), ("a", "q", "x", 3), ("a", "q", "y", 1), ("a", "q", "y", 1), ("b", "q", "x", 0)],
+        schema=["judge", "query", "url", "grade"], orient="row",
+    )  # fmt: skip
+    found = compare_judges(("a", "b"), rows)
+    assert found.repeated == {"a": (2, 1)}
+    assert value(found, "a", "b", "equal")["value"] == 1
+
+
+def test_judges_without_a_result_in_common_are_refused_with_one_name_of_each():
+    rows = pl.DataFrame(
+        [("a", "q", "X", 0), ("b", "q", "y", 4)], schema=["judge", "query", "url", "grade"], orient="row"
+    )
+    with pytest.raises(NothingInCommonError, match=r"judges a and b have no result in common: .*'y'.*'X'"):
+        compare_judges(("a", "b"), rows)
+
+
+# ---- files ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A file of each judge; queries are spelled in capitals by one."""
+    rows = world(8, holes=0.0)
+    for name in NAMES:
+        own = rows.filter(judge=name).drop("judge")
+        own = own.with_columns(pl.col("query").str.to_uppercase()) if name == "bob" else own
+        own.write_csv(tmp_path / f"{name}.csv")
+    rows.write_parquet(tmp_path / "all.parquet")
+    return tmp_path
+
+
+def test_files_are_named_by_themselves_and_queries_meet_in_any_case(files):
+    found = ca.judges([files / f"{name}.csv" for name in NAMES])
+    assert found.found.judges == NAMES
+    assert found == ca.judges([files / "all.parquet"])
+    assert set(found.agreement["measure"]) == set(MEASURES)
+    named = ca.judges([files / "ann.csv", files / "model.csv"], judge=["people", "gpt"])
+    assert named.verdict.startswith("people and gpt have a quadratic kappa of 0.")
+    printed = repr(found)
+    assert "Agreement, with 95 % intervals over queries" in printed
+    assert "all judges" in printed
+
+
+def test_a_single_judge_and_names_that_do_not_fit_are_refused(files):
+    with pytest.raises(InputError, match="one judge; give a file for each judge"):
+        ca.judges([files / "ann.csv"])
+    with pytest.raises(SettingsError, match="1 name for 2 files; give one for each"):
+        ca.judges([files / "ann.csv", files / "bob.csv"], judge=["x"])
+
+
+def test_the_folder_holds_the_tables_and_a_sheet_that_can_be_read_back(files, tmp_path):
+    from clickassay.inputs.importers.judgments.importer import import_judgments
+
+    found = ca.judges([files / "ann.csv", files / "model.csv"])
+    out = found.save(tmp_path / "out")
+    assert pl.read_parquet(out / "agreement.parquet").equals(found.agreement)
+    sheet = pl.read_csv(out / "to_decide.csv")
+    assert sheet["grade"].null_count() == sheet.height == found.sheet.height
+    sheet.with_columns(grade=pl.lit(3)).write_csv(tmp_path / "decided.csv")
+    import_judgments([tmp_path / "decided.csv"], out=tmp_path / "read")
+    assert pl.read_parquet(tmp_path / "read" / "judgments.parquet").height == sheet.height
