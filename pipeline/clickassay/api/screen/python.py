@@ -30,8 +30,8 @@ FUNCTIONS = {
 KEYWORDS = frozenset({
     "baseline", "beyond_noise", "bounds", "comparisons", "cv_folds", "difference", "expected", "fail_above",
     "files", "force", "gains", "grade_map", "gamma", "grades", "judge", "judgments", "known", "market",
-    "n_queries", "n_searches", "objective", "others", "out", "pair", "power", "alpha", "queries", "rel", "rules",
-    "searches", "clicks", "splits", "store", "strict", "utilities", "value", "average_over", "world",
+    "n_queries", "n_searches", "objective", "others", "out", "pair", "power", "alpha", "queries", "rel",
+    "rules", "searches", "clicks", "splits", "store", "strict", "utilities", "value", "average_over", "world",
 })  # fmt: skip
 """Keywords of functions that are no settings."""
 
