@@ -245,7 +245,7 @@ TWICE = pl.DataFrame({"query": ["q1"] * 2, "doc": ["b"] * 2, "score": [1, 2]})
         (QRELS, RUN, "nDCG(gains='0 1')", SettingsError, "gains has 2 values"),
         (QRELS, {"q7": {"a": 1.0}}, "AP", InputError, "no query in common"),
         ({"q1": {"a": "fine"}}, RUN, "AP", InputError, "expected a whole grade"),
-        ({"q1": {"a": 100}}, RUN, "AP", InputError, "grade-map"),
+        ({"q1": {"a": 100}}, RUN, "AP", InputError, "import judgments"),
         ({"q1": {"a": 1.5}}, RUN, "AP", InputError, "expected a whole grade"),
         (QRELS, {"q1": {"a": math.nan}}, "AP", InputError, "expected a finite number"),
         (QRELS, {"q1": {"a": None}}, "AP", InputError, "expected a finite number"),
