@@ -323,7 +323,7 @@ def _expected_grade(frame: pl.DataFrame, source: Source) -> str:
     """Return what a grade must be, and for a file the command that makes grades of all its ratings."""
     whole = f"a whole grade of {SMALLEST_GRADE}..{LARGEST_GRADE}"
     if not isinstance(source, str | Path):
-        return f"{whole} (a gain such as 100 is no grade: `clickassay import judgments` makes grades of gains)"
+        return f"{whole} (100 may be a gain: `clickassay import judgments` makes grades of gains)"
     keys = sorted({value_key(str(value)) for value in frame["grade"].unique().drop_nulls()})
     guess, file = suggestion([key for key in keys if key != str(NOT_JUDGED)]), shlex.quote(str(source))
     layout = " --layout qrels" if "line" in frame.columns else ""
