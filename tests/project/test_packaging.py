@@ -162,8 +162,7 @@ def test_the_source_distribution_holds_the_checkout_and_so_its_tests(sdist):
 
 @pytest.mark.thorough
 def test_the_source_distribution_builds_the_wheel_and_tests_itself(sdist, wheel, tmp_path):
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(sdist, tmp_path)
     (source,) = tmp_path.iterdir()
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "dist", cwd=source)
     assert (tmp_path / "dist" / wheel.name).read_bytes() == wheel.read_bytes()

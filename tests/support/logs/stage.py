@@ -87,7 +87,9 @@ def _rankings(place):
     grades = {"qrels": (QUERIES, 2), "model": (QUERIES, 3), "people": (30, 2)}
     for name, (queries, step) in grades.items():
         own = (f"q{q} 0 d{n} {(q + step * n) % GRADES}\n" for q, n in pairs if q < queries)
-        (place / f"{name}.txt").write_text("".join(own))
+        text = "".join(own)
+        (place / f"{name}.txt").write_text(text)
+        (place / f"{name}.csv").write_text("query,url,grade\n" + text.replace(" 0 ", ",").replace(" ", ","))
     for name, step in (("old", 1), ("new", 5), ("run", 7)):
         lines = (f"q{q} Q0 d{n * step % RESULTS} {n + 1} {RESULTS - n} {name}\n" for q, n in pairs)
         text = "".join(lines)
