@@ -140,7 +140,9 @@ def check(shell, command, lines, code):
         assert pattern(lines).fullmatch(said), f"$ {command}\n{said}"
 
 
-LONG = ("spark.md", "nightly-run.md", "spend-labels.md", "opensearch.md", "own-log-format.md")
+LONG = (
+    "spark.md", "nightly-run.md", "spend-labels.md", "opensearch.md", "own-log-format.md", "coming-from.md",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
