@@ -28,7 +28,7 @@ PICTURES = {
 
 
 def main() -> None:
-    """Write the pictures of the sample report, or those of the gallery."""
+    """Write the pictures of the sample report, or of the gallery."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gallery", type=Path, help="folder of the reports of the gallery")
     folder = parser.parse_args().gallery

@@ -310,6 +310,16 @@ def test_labels_stand_for_grades(tmp_path):
     assert "expected a whole grade" in refused(file, *files, "--scale", "a,b,c,d,e")
 
 
+def test_a_judge_who_names_other_queries_or_documents_is_refused_with_one_name_of_each(tmp_path):
+    qrels, files = written(tmp_path)
+    for query, docs, says in (("z", "a", "and the judgments by --judge have no query in common: "),
+                              ("q1", "A", "has a grade in the judgments by --judge: ")):  # fmt: skip
+        (tmp_path / "model.txt").write_text(f"{query} 0 {docs} 1\n")
+        ended = tiny.inside("evaluate", qrels, *files, "--judge", tmp_path / "model.txt")
+        assert (ended.code, says in ended.err, ended.err.count("\n")) == (1, True, 1)
+    assert "give --judge a file" in refused(qrels, *files, "--judge", "-")
+
+
 def test_with_a_baseline_each_run_is_compared_with_it_alone(tmp_path):
     third = {query: dict(reversed(docs.items())) for query, docs in RUNS["new"].items()}
     qrels, files = written(tmp_path, runs={**RUNS, "third": third})
@@ -453,7 +463,10 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_line(files, tmp_path, name
     ("line", "words"),
     [
         ("r1 Q0 a 1 2.0 tag\n", "no query in common: judgments have 'q1', the run has 'r1'"),
-        ("q1 Q0 Sa 1 2.0 tag\n", "no result of run.txt has a grade: judgments have 'a', the run has 'Sa'"),
+        (
+            "q1 Q0 Sa 1 2.0 tag\n",
+            "no result of run.txt has a grade in the judgments: judgments have 'a', the run has 'Sa'",
+        ),
     ],
 )
 def test_nothing_in_common_is_a_finding_and_no_number(files, tmp_path, line, words):

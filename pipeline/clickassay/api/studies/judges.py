@@ -10,6 +10,7 @@ from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.output import SETTINGS_FILE, published_folder, write_json
 from clickassay.core.files.tables import as_csv, write_table, writing_tables
@@ -71,7 +72,9 @@ def rating_options(
         raise SettingsError(
             f"--judge: {plural(len(names), 'name')} for {plural(len(files), 'file')}; give one for each"
         )
-    own = tuple(names) or (tuple(file.stem for file in files) if len(files) > 1 else ())
+    from clickassay.studies.evaluation.job import run_names  # noqa: PLC0415 - it imports the report
+
+    own = tuple(names) or (tuple(run_names(files, "file")) if len(files) > 1 else ())
     return RatingOptions(grade_map=grade_map, max_grade=max_grade, judges=own)
 
 
@@ -147,14 +150,14 @@ class JudgesResult(Result):
                 f"{percent(equal / results)} of them with the same grade; the first counts."
             )
         if caution := next(iter(self.agreement["caution"].drop_nulls()), None):
-            yield f"Do not rely on an interval: {caution}."
+            yield f"Caution: {caution}."
 
 
 def _agreement(frame: pl.DataFrame) -> ShownTable:
     heads = ["Judges", "Measure", "Value", "low", "high", "Results", "Queries"]
     rows = [
         [
-            "all judges" if row["judge_a"] == "all" else f"{row['judge_a']}, {row['judge_b']}",
+            "all judges" if row["judge_a"] == EVERY else f"{row['judge_a']}, {row['judge_b']}",
             MEASURE_HEADS[row["measure"]],
             *(_cell(row[name]) for name in ("value", "ci_low", "ci_high")),
             count(row["n_results"]),

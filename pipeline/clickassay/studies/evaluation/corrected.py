@@ -6,8 +6,9 @@ were judged by people too; h and f are the values of a measure by people and by 
 
     corrected = mean of h over the n + w (mean of f over the N - mean of f over the n)
 
-w is the slope of h by f over the n queries. Right on average whatever the judge's errors are, if the n are a
-random sample of the N; a judge that tells nothing gets a w near 0, which leaves the mean by people.
+w is the slope of h by f over the n queries. The value is right on average with any errors of the judge, if
+the n are a random sample of the N; a judge that tells nothing gets a w near 0, which leaves the mean by
+people.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -158,8 +158,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     options = _Options(parsed, settings, average_over, bounds, users)
     progress(Event("reading judgments and runs"))
     sources, counts = _by_name(runs), dict[str, int]()
-    judged = partial(read_qrels, conflicts=conflicts, scale=settings.scale, counts=counts)
-    grades, read = _read(qrels, sources, users, judged, tables=judge is not None)
+    judged = partial(read_qrels, conflicts=conflicts, scale=settings.scale)
+    grades, read = _read(qrels, sources, users, partial(judged, counts=counts), tables=judge is not None)
     more = None if judge is None else judged(judge)
     parts, cautions = {}, list(judged_again(counts, conflicts))
     for place, (name, run) in enumerate(read.items()):
@@ -170,9 +170,21 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         cautions += contradictions(file, run)
         cautions += precision_caution(file, parts[name].lists, parsed, settings)
     refuse_different_queries({name: part.lists.queries for name, part in parts.items()})
+    corrected = _corrected(parts, read, more, (options, baseline, strict))
+    return _evaluation(parsed, parts, corrected, tuple(cautions), (seed, baseline))
+
+
+def _evaluation(
+    parsed: tuple[Measure, ...],
+    parts: Mapping[str, "_RunValues"],
+    corrected: CorrectedTables,
+    cautions: tuple[str, ...],
+    tests: tuple[int, str | None],
+) -> Evaluation:
+    """Return the values as tables; `tests` are the seed and the baseline of the comparisons."""
+    seed, baseline = tests
     values = {name: part.values for name, part in parts.items()}
     names = tuple(map(str, parsed))
-    corrected = _corrected(parts, read, more, (options, baseline))
     return Evaluation(
         parsed,
         {name: part.lists for name, part in parts.items()},
@@ -190,19 +202,24 @@ def _corrected(
     parts: Mapping[str, "_RunValues"],
     runs: Mapping[str, _Grades],
     judge: pl.DataFrame | None,
-    how: tuple["_Options", str | None],
+    how: tuple["_Options", str | None, bool],
 ) -> CorrectedTables:
-    """Return what a judge of more queries says of the runs, corrected by the judgments."""
+    """Return what a judge of more queries says of the runs, corrected by the judgments.
+
+    `how` are the options, the baseline, and whether a judge of other documents is refused.
+    """
     if judge is None:
         return CorrectedTables(CORRECTED_MEANS.empty(), CORRECTED_COMPARISONS.empty(), ())
-    options = replace(how[0], bounds=False)
+    options, baseline, strict = replace(how[0], bounds=False, judgments="the judgments by --judge"), *how[1:]
     by_judge = {name: _RunValues.of((name, run), judge, options) for name, run in runs.items()}
     refuse_different_queries({name: part.lists.queries for name, part in by_judge.items()})
+    apart = tuple(line for part in by_judge.values() for line in _finding(part.apart, strict=strict))
     sides = {
         name: Sides(one.lists, parts[name].lists, one.values, parts[name].values)
         for name, one in by_judge.items()
     }
-    return corrected_tables(options.measures, sides, baseline=how[1])
+    found = corrected_tables(options.measures, sides, baseline=baseline)
+    return replace(found, cautions=(*apart, *found.cautions))
 
 
 def _settings(rel: int, max_grade: int, persistence: float, scale: Sequence[str]) -> Settings:
@@ -295,6 +312,7 @@ class _Options:
     average_over: AverageOver
     bounds: bool
     users: _UserKnowledge
+    judgments: str = "the judgments"
 
 
 @dataclass(frozen=True)
@@ -314,10 +332,10 @@ class _RunValues:
     def of(cls, named: tuple[str, _Grades], grades: _Grades, options: _Options) -> "_RunValues":
         name, run = named
         judged, there = _queries(grades), _queries(run)
-        check_queries(name, there, judged)
+        check_queries(name, there, judged, options.judgments)
         taken = judged if options.average_over == "judged" else judged & there
         lists = _ranked(run, grades, tuple(sorted(taken)))
-        apart = tuple(documents_apart(named, grades, lists))
+        apart = tuple(documents_apart(named, grades, lists, options.judgments))
         if isinstance(run, pl.DataFrame) and isinstance(grades, pl.DataFrame):
             lists = _with_user_knowledge(lists, run, grades, options)
         low = high = None

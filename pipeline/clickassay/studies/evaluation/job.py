@@ -126,19 +126,21 @@ def _scale_cautions(evaluation: Evaluation) -> Iterator[str]:
             yield one.text
 
 
-def run_names(runs: Sequence[Path]) -> dict[str, Path]:
-    """Return runs by name: the file name without its ending, or the path where two would be the same.
+def run_names(runs: Sequence[Path], what: str = "run") -> dict[str, Path]:
+    """Return runs, or other files that messages call `what`, by name.
+
+    A name is the file name without its ending, or the path where two would be the same.
 
     Raises
     ------
     SettingsError
-        If a run is given twice.
+        If one is given twice.
     """
     stems = [run.stem for run in runs]
     named = {str(run) if stems.count(run.stem) > 1 else run.stem: run for run in runs}
     if len(named) < len(runs):
         repeated = next(run for run in runs if list(runs).count(run) > 1)
-        raise SettingsError(f"run {repeated} is given twice; give each once")
+        raise SettingsError(f"{what} {repeated} is given twice; give each once")
     return named
 
 

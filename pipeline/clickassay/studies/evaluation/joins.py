@@ -20,8 +20,8 @@ _PLACES = 4
 _RULES = {"max": "the highest of its grades", "mean-rounded": "their rounded mean", "latest": "the last"}
 
 
-def check_queries(run: str, there: set[str], judged: set[str]) -> None:
-    """Refuse a run that has no query of the judgments.
+def check_queries(run: str, there: set[str], judged: set[str], judgments: str) -> None:
+    """Refuse a run that has no query of the judgments, which messages call so.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def check_queries(run: str, there: set[str], judged: set[str]) -> None:
         for who, names in (("the run has", there), ("judgments have", judged))
     )
     raise NothingInCommonError(
-        f"{visible(run)} and the judgments have no query in common: {names_apart(ours, theirs)}; "
+        f"{visible(run)} and {judgments} have no query in common: {names_apart(ours, theirs)}; "
         "give files that use the same query ids"
     )
 
@@ -51,7 +51,7 @@ def refuse_different_queries(answered: Mapping[str, tuple[str, ...]]) -> None:
             )
 
 
-def documents_apart(named: tuple[str, Pairs], judged: Pairs, lists: Lists) -> Iterator[str]:
+def documents_apart(named: tuple[str, Pairs], judged: Pairs, lists: Lists, judgments: str) -> Iterator[str]:
     """Yield a sentence with one name of each side if no result of a run is named in the judgments."""
     if (lists.grades != NO_GRADE).any():
         return
@@ -61,7 +61,7 @@ def documents_apart(named: tuple[str, Pairs], judged: Pairs, lists: Lists) -> It
         for who, pairs in (("the run has", run), ("judgments have", judged))
     )
     yield (
-        f"no result of {visible(name)} has a grade: {names_apart(ours, theirs, ('query',))}; "
+        f"no result of {visible(name)} has a grade in {judgments}: {names_apart(ours, theirs, ('query',))}; "
         "give files that use the same document names"
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from clickassay.core.contracts.columns import CAUTION, INTERVAL
+from clickassay.core.contracts.columns import CAUTION, EVERY, INTERVAL
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import InputError, NothingInCommonError
 from clickassay.core.files.scratch import scratch_folder, with_scratch
@@ -95,7 +95,7 @@ class JudgesCompared:
         Results that judges grade differently, the largest difference first: query, url, grade (empty, to be
         filled in), and a column for each judge.
     repeated
-        By judge: results judged more than once, and those of them with the same grade each time.
+        By judge: results judged more than once, and how many of them have the same grade each time.
     """
 
     judges: tuple[str, ...]
@@ -130,6 +130,8 @@ def judgments_of(
             f"{listed([str(file) for file in files])}: one judge; give a file for each judge, or a table "
             "with a column judge"
         )
+    if EVERY in judges:
+        raise InputError(f"a judge is called {EVERY!r}, which stands for all judges; name it by --judge")
     normal = {query: normalise_query(query) for query in rows["query"].unique()}
     return judges, rows.with_columns(query=pl.col("query").replace_strict(normal, return_dtype=pl.String))
 
@@ -162,7 +164,7 @@ def compare_judges(
         _refuse(judges, once)
     parts = [_agreement(names, _tables(pair, size), _measures, size) for names, pair in pairs.items()]
     if len(judges) > 2:
-        parts.append(_agreement(("all", "all"), _of_all(once, size), alphas, size))
+        parts.append(_agreement((EVERY, EVERY), _of_all(once, size), alphas, size))
     return JudgesCompared(
         judges,
         pl.concat(parts),
@@ -265,13 +267,13 @@ def _shares(once: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sheet(judges: tuple[str, ...], once: pl.DataFrame) -> pl.DataFrame:
-    wide = once.pivot("judge", index=["query", "url"], values="grade", maintain_order=True)
-    columns = [name for name in judges if name in wide.columns]
+    columns = [f"grade of {name}" for name in judges]
+    named = once.with_columns(judge=pl.format("grade of {}", "judge"))
+    wide = named.pivot("judge", index=["query", "url"], values="grade", maintain_order=True)
     lowest, highest = (pl.min_horizontal(columns), pl.max_horizontal(columns))
     apart = wide.with_columns(apart=highest - lowest).filter(pl.col("apart") > 0)
     ordered = apart.sort("apart", "query", "url", descending=[True, False, False])
-    names = {name: f"grade of {name}" for name in columns}
-    return ordered.select("query", "url", pl.lit(None, pl.Int8).alias("grade"), *columns).rename(names)
+    return ordered.select("query", "url", pl.lit(None, pl.Int8).alias("grade"), *columns)
 
 
 def _repeated(rows: pl.DataFrame, key: list[str]) -> dict[str, tuple[int, int]]:

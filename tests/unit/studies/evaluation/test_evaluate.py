@@ -335,7 +335,7 @@ def test_a_run_without_a_judged_document_is_a_finding_with_one_name_of_each_side
     shown = {"q1": {"S-a": 2.0, "S-b": 1.0}}
     with pytest.warns(
         NothingInCommonWarning,
-        match="no result of run has a grade: judgments have 'a', the run has 'S-a' .query 'q1'.",
+        match="no result of run has a grade in the judgments: judgments have 'a', the run has 'S-a' .query",
     ):
         found = evaluate(QRELS, shown, "Judged@2")
     assert found["Judged@2"] == 0

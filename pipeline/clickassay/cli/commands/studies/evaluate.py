@@ -141,6 +141,8 @@ def evaluate(
     from clickassay.core.files.scratch import scratch
     from clickassay.studies.evaluation.job import EvaluationOptions, check_place, evaluate_files
 
+    if str(metrics.judge) == STDIN:
+        raise SettingsError("--judge -: standard input is for QRELS or RANKINGS; give --judge a file")
     options = EvaluationOptions(
         " ".join(metrics.metric or [METRICS]), metrics.rel, settings.max_grade, settings.persistence,
         metrics.average_over, metrics.bounds, metrics.known, metrics.expected, metrics.judge,

@@ -123,8 +123,8 @@ def _corrected_section(frames: Mapping[str, pl.DataFrame]) -> Section:
     judged, both = frames["corrected_means"].select("n_queries", "n_both").row(0)
     text = (
         f"A judge judged {plural(judged, 'query', 'queries')}, people {count(both)} of them. The judge's "
-        "means over all its queries are corrected by what people say of theirs. Intervals hold, whatever the "
-        "judge's errors are, if these queries are a random sample."
+        "means over all its queries are corrected by what people say of theirs. Intervals hold with any "
+        "errors of the judge, if these queries are a random sample."
     )
     return Section("corrected", "Corrected by people", (text,), tables=tuple(corrected_tables(frames)))
 
