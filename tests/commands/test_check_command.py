@@ -69,6 +69,25 @@ def test_a_value_that_is_missing_ends_with_1(whole, tmp_path):
     assert "UNDECIDED correlation(ERR, MeanRR) >= -1: no value: no variance" in ended.out
 
 
+def test_two_judges_of_a_run_must_agree(tmp_path):
+    higher = pl.when(pl.int_range(pl.len()) % 3 == 0).then(1).otherwise(0)
+    by_model = judgments().with_columns(grade=(pl.col("grade") + higher).clip(0, 4), judge=pl.lit("gpt 5"))
+    both = pl.concat([judgments().with_columns(judge=pl.lit("people")), by_model], how="vertical_relaxed")
+    run = made(tmp_path / "run", both)
+    row = pl.read_parquet(run / "agreement.parquet").row(0, named=True)
+    assert 0.5 < row["ci_low"] < row["kappa_quadratic"] < 1
+    rule = with_rules('agreement(people, "gpt 5") >= 0.4')
+    told = json.loads(checked(run, *rule, "--json").out)["rules"][0]
+    assert (told["state"], told["value"]) == ("holds", row["kappa_quadratic"])
+    assert (told["ci_low"], told["ci_high"]) == (row["ci_low"], row["ci_high"])
+    assert checked(run, *with_rules("agreement(gpt 5, people) >= 0.999")).code == 1
+    assert (
+        "has no judge 'ann' to compare; it has gpt 5 and people"
+        in checked(run, *with_rules("agreement(people, ann) >= 0.4")).err
+    )
+    assert checked(sample(), *with_rules("agreement(a, b) >= 0.4")).err.endswith("it has one judge\n")
+
+
 def test_a_run_that_is_worse_than_another_ends_with_1(whole, turned):
     assert checked(turned, "--rule", f"not worse than {whole} in ERR, MeanRR").code == 1
     assert checked(whole, "--rule", f"not worse than {turned} in ERR, MeanRR").code == 0

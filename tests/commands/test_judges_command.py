@@ -2,6 +2,7 @@
 
 import json
 
+import polars as pl
 import pytest
 
 from support.logs import tiny
@@ -32,7 +33,7 @@ def test_json_has_the_verdict_and_every_measure(files):
 
 def test_the_folder_appears_whole_and_is_replaced_by_force_alone(files, tmp_path):
     out = tmp_path / "out"
-    assert tiny.said_by("judges", *files, "-q", "--out", out).endswith(f"Tables: {out}\n")
+    assert tiny.said_by("judges", *files, "-q", "--out", out).endswith(f"Report: {out / 'report.html'}\n")
     assert (out / "to_decide.csv").read_text().startswith("query,url,grade,grade of people,grade of model\n")
     assert "exists already" in tiny.refusal("judges", *files, "--out", out)
     tiny.said_by("judges", *files, "--out", out, "--force")
@@ -57,3 +58,99 @@ def test_names_of_judges_clash_with_nothing(files, tmp_path):
     assert head == "query,url,grade,grade of query,grade of grade"
     line = tiny.refusal("judges", *files, "--judge", "all", "--judge", "x")
     assert "a judge is called 'all', which stands for all judges; name it by --judge" in line
+
+
+@pytest.fixture
+def asked(files, tmp_path):
+    """Options that ask for everything: three rankings, classes of queries, a pattern table."""
+    places = [(query, at) for query in range(60) for at in range(4)]
+    for name, order in (("one", (0, 1, 2, 3)), ("two", (0, 3, 2, 1)), ("three", (1, 2, 3, 0))):
+        lines = (f"q{n} Q0 d{(order[at] + n) % 4} {at + 1} {9 - at} x\n" for n, at in places)
+        (tmp_path / f"{name}.txt").write_text("".join(lines))
+    kinds = "".join(f"q{n},{'head' if n < 20 else 'tail'},x\n" for n in range(60))
+    (tmp_path / "queries.csv").write_text(f"query,kind,note\n{kinds}")
+    return [part for name in ("one", "two", "three") for part in ("--rankings", tmp_path / f"{name}.txt")]
+
+
+def test_rankings_are_compared_under_both_judges(files, asked, tmp_path):
+    out = tmp_path / "out"
+    said = tiny.said_by("judges", *files, *asked, "-m", "nDCG@3 RR(rel=2)", "-q", "--out", out)
+    assert "3 rankings have a tau of" in said
+    pairs = pl.read_parquet(out / "ranking_pairs.parquet")
+    assert pairs.height == 2 * 3
+    values = json.loads(
+        tiny.said_by("evaluate", files[1], asked[1], asked[3], "-m", "nDCG@3", "--max-grade", 4, "--json")
+    )
+    means = {row["run"]: row["mean"] for row in values["means"]}
+    own = pairs.filter(pl.col("measure").str.contains("nDCG"), baseline="one", run="two")
+    assert own["difference_b"].item() == pytest.approx(means["two"] - means["one"])
+    page = (out / "report.html").read_text()
+    assert "Do people and model agree?" in page
+    assert "Do they put rankings in the same order?" in page
+
+
+def test_classes_of_queries_are_compared(files, asked, tmp_path):
+    told = json.loads(tiny.said_by("judges", *files, "--queries", tmp_path / "queries.csv", "--json"))
+    by = {row["by"]: row for row in told["bias"]}
+    assert set(by) == {"mean_grade", "quarter", "kind"}
+    assert "no column kinds; did you mean kind" in tiny.refusal(
+        "judges", *files, "--queries", tmp_path / "queries.csv", "--by", "kinds"
+    )
+    assert "give it by --queries" in tiny.refusal("judges", *files, "--by", "kind")
+
+
+def test_a_kappa_to_hold_it_against_is_settled_or_says_how_many_queries_would(files):
+    assert "It is at least 0.4." in tiny.said_by("judges", *files, "--at-least", 0.4, "-q")
+    assert "It is below 0.99." in tiny.said_by("judges", *files, "--at-least", 0.99, "-q")
+    open_still = tiny.said_by("judges", *files, "--at-least", 0.93, "-q")
+    assert "It may be above or below 0.93. To tell, 4 times out of 5, if it is 0.93, have" in open_still
+    assert "a kappa is -1 to 1" in tiny.refusal("judges", *files, "--at-least", 40)
+
+
+def test_one_ranking_is_no_order(files, asked):
+    assert "one ranking has no order; give two or more" in tiny.refusal("judges", *files, *asked[:2])
+    assert "ranking" in tiny.refusal("judges", *files, *asked[:2], *asked[:2])
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """A log of clicks with judgments of people and of a careless model, and its pattern table."""
+    folder = tmp_path_factory.mktemp("log")
+    small = ("--n-searches", 3000, "--n-queries", 60, "--seed", 3)
+    tiny.said_by("simulate", "--world", "web", *small, "--out", folder / "log", "-q")
+    graded = pl.read_parquet(folder / "log" / "judgments.parquet")
+    graded.write_csv(folder / "people.csv")
+    careless = pl.when(pl.int_range(pl.len()) % 3 == 0).then(4 - pl.col("grade")).otherwise("grade")
+    graded.with_columns(grade=careless.cast(pl.Int8)).write_csv(folder / "model.csv")
+    tiny.said_by(
+        "patterns", "--searches", folder / "log" / "searches.parquet", "--clicks",
+        folder / "log" / "clicks.parquet", "--depth", 5, "--out", folder / "patterns", "-q",
+    )  # fmt: skip
+    named = {who: pl.read_csv(folder / f"{who}.csv") for who in ("people", "model")}
+    sides = [rows.with_columns(judge=pl.lit(who)) for who, rows in named.items()]
+    both = pl.concat(sides)
+    both.write_parquet(folder / "both.parquet")
+    tiny.said_by(
+        "report", "--patterns", folder / "patterns", "--judgments", folder / "both.parquet", "--depth", 5,
+        "--click-models", "none", "--iterations", 10, "--out", folder / "run", "-q",
+    )  # fmt: skip
+    return folder
+
+
+def test_clicks_of_a_pattern_table_say_whose_order_they_support(log):
+    files = log / "people.csv", log / "model.csv"
+    told = json.loads(tiny.said_by("judges", *files, "--run", log / "patterns", "--json", "-q"))
+    rows = told["judge_disagreements"]
+    assert {(row["judge_a"], row["judge_b"]) for row in rows} == {("model", "people")}
+    assert {row["supported"] for row in rows} <= {"people", None}
+    assert pl.read_parquet(log / "run" / "judge_disagreements.parquet").to_dicts() == rows
+    again = json.loads(tiny.said_by("judges", *files, "--run", log / "run", "--json", "-q"))
+    assert again["judge_disagreements"] == rows
+    assert again["judge_comparisons"] == told["judge_comparisons"]
+    assert "What clicks say" not in tiny.said_by("judges", *files, "-q")
+
+
+def test_a_run_of_other_judges_is_refused_with_the_remedy(log):
+    files = log / "people.csv", log / "model.csv"
+    line = tiny.refusal("judges", *files, "--judge", "x", "--judge", "y", "--run", log / "run")
+    assert "its judges are model and people, not x and y; give a pattern table of its log" in line

@@ -9,6 +9,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import InputError
 from clickassay.core.records import Floats, Integers, Sample, Split
+from clickassay.core.text.words import did_you_mean
 
 MAX_CLASSES = 50
 """An attribute with more distinct values describes single queries, not classes of them."""
@@ -168,6 +169,36 @@ def _attribute_splits(sample: Sample, attributes: pl.DataFrame) -> tuple[list[Sp
     fits = {name: _is_class(attributes[name]) for name in names}
     splits = [_attribute(sample, attributes, name) for name in names if fits[name]]
     return splits, tuple(name for name in names if not fits[name])
+
+
+def class_columns(attributes: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFrame:
+    """Return the queries of a table with the text of their class in each column.
+
+    Parameters
+    ----------
+    attributes
+        Column query (normalised), and attributes.
+    by
+        Columns that are taken; none = all whose values are classes.
+
+    Raises
+    ------
+    InputError
+        If the table lacks a column, or a query has two classes.
+    """
+    _check(attributes, list(attributes.columns))
+    names = [name for name in attributes.columns if name not in _NO_SPLITS]
+    for name in by:
+        if name not in names:
+            raise InputError(f"query attributes: no column {name}; {did_you_mean(name, names)}")
+    taken = by or [name for name in names if _is_class(attributes[name])]
+    queries = attributes["query"].drop_nulls().unique(maintain_order=True)
+    frame = pl.DataFrame({"query": queries})
+    for name in taken:
+        values = _values_of(EVERY, queries, attributes, name)
+        texts = [values.get(query) for query in queries]
+        frame = frame.with_columns(pl.Series(name, texts, dtype=pl.String))
+    return frame
 
 
 def left_out_columns(attributes: pl.DataFrame) -> tuple[str, ...]:

@@ -257,8 +257,7 @@ def with_judgments(
     check_labels("judgments", graded.rows, settings)
     if queries is None:
         return replace(inputs, judgments=graded)
-    attributes = WholeInput.of(opened("queries", queries, settings, progress), progress)
-    return replace(inputs, judgments=graded, queries=_normalised(attributes))
+    return replace(inputs, judgments=graded, queries=_attributes(queries, settings, progress))
 
 
 @with_scratch()
@@ -284,6 +283,22 @@ def grouped_queries(
     rest = names.join(given, on="query", how="anti")
     table = pl.concat([given, rest], how="diagonal")
     return table.join(groups_of_queries(judged), on="query", how="left", maintain_order="left")
+
+
+@with_scratch()
+def read_attributes(queries: Source, settings: Settings, progress: Progress = silent) -> pl.DataFrame:
+    """Return a table of queries, their names normalised.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    return _attributes(queries, settings, progress).rows
+
+
+def _attributes(queries: Source, settings: Settings, progress: Progress) -> WholeInput:
+    return _normalised(WholeInput.of(opened("queries", queries, settings, progress), progress))
 
 
 def _normalised(queries: WholeInput) -> WholeInput:

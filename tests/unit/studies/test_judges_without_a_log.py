@@ -157,7 +157,7 @@ def test_files_are_named_by_themselves_and_queries_meet_in_any_case(files):
     named = ca.judges([files / "ann.csv", files / "model.csv"], judge=["people", "gpt"])
     assert named.verdict.startswith("people and gpt have a quadratic kappa of 0.")
     printed = repr(found)
-    assert "Agreement, with 95 % intervals over queries" in printed
+    assert "How often each grade is given" in printed
     assert "all judges" in printed
 
 

@@ -5,29 +5,43 @@ from pathlib import Path
 
 import polars as pl
 
-from clickassay.api.given import Told
+from clickassay.api.given import Names, Table, Told, several, source_of
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
-from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.output import SETTINGS_FILE, published_folder, write_json
 from clickassay.core.files.tables import as_csv, write_table, writing_tables
 from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import versions
-from clickassay.core.text.words import MISSING, count, number, percent, plural, visible
+from clickassay.core.text.words import plural
 from clickassay.inputs.importers.judgments.importer import RatingOptions
-from clickassay.studies.judges.compare import MEASURES, JudgesCompared, compare_judges, judgments_of, verdict
+from clickassay.jobs.judges import MEASURE, JudgesAsked, compare_files
+from clickassay.report.study import write_study
+from clickassay.report.writers.csv import plain_rows
+from clickassay.studies.judges.compare import JudgesCompared
+from clickassay.studies.judges.report.page import build_judges_report
+from clickassay.studies.judges.report.sections import judges_tables
+from clickassay.studies.judges.verdict import rankings_sentence, repeated_sentences, verdict
+
+_ALWAYS = ("agreement", "confusion", "grades", "sheet")
+"""Tables that every comparison has."""
 
 
 @for_python
-def judges(
+def judges(  # noqa: PLR0913 - one parameter for each question
     files: Sequence[str | Path],
     *,
     judge: Sequence[str] = (),
     grade_map: str | None = None,
     max_grade: int | None = None,
+    rankings: Sequence[str | Path] = (),
+    measures: str = MEASURE,
+    queries: Table = None,
+    by: Names = (),
+    run: str | Path | None = None,
+    at_least: float | None = None,
     progress: Told = False,
 ) -> "JudgesResult":
     """Measure how far judges agree, without a log.
@@ -43,6 +57,14 @@ def judges(
         Grades of ratings that are none, as ``0=0,1=1,10=3,100=4``.
     max_grade
         Top of the scale, which AC1 depends on; ratings above are refused. None = the highest grade found.
+    rankings, measures
+        Run files of TREC, two or more, whose order is compared under the judges by these measures.
+    queries, by
+        A table with a column query and classes of queries; columns of it (None = all that are classes).
+    run
+        A pattern table or store of a log, or a run of these judges: whose order its clicks support.
+    at_least
+        A quadratic kappa that the agreement is held against, as 0.4.
     progress
         As `run` takes it.
 
@@ -60,8 +82,10 @@ def judges(
     True
     """
     options = rating_options([Path(file) for file in files], judge, grade_map, max_grade)
+    log = None if run is None else Path(run)
+    asked = JudgesAsked(tuple(map(Path, rankings)), measures, source_of(queries), several(by), log)
     with progress_of(progress) as told:
-        return JudgesResult.of([Path(file) for file in files], options, told)
+        return JudgesResult.of([Path(file) for file in files], options, asked, at_least, told)
 
 
 def rating_options(
@@ -85,21 +109,31 @@ class JudgesResult(Result):
     ----------
     found
         The numbers.
+    at_least
+        A quadratic kappa that the agreement is held against.
     """
 
-    def __init__(self, found: JudgesCompared) -> None:
-        self.found = found
+    def __init__(self, found: JudgesCompared, at_least: float | None = None) -> None:
+        self.found, self.at_least = found, at_least
 
     @classmethod
-    def of(cls, files: Sequence[Path], options: RatingOptions, progress: Progress = silent) -> "JudgesResult":
+    def of(
+        cls,
+        files: Sequence[Path],
+        options: RatingOptions,
+        asked: JudgesAsked | None = None,
+        at_least: float | None = None,
+        progress: Progress = silent,
+    ) -> "JudgesResult":
         """Compare, as `judges` says."""
-        names, rows = judgments_of(files, options, progress=progress)
-        return cls(compare_judges(names, rows, max_grade=options.max_grade))
+        if at_least is not None and not -1 <= at_least <= 1:
+            raise SettingsError(f"--at-least: found {at_least:g}; a kappa is -1 to 1")
+        return cls(compare_files(files, options, asked or JudgesAsked(), progress=progress), at_least)
 
     @property
     def verdict(self) -> str:
-        """How far the first two judges agree, in a sentence."""
-        return verdict(self.found)
+        """How far the first two judges agree, and what would settle it."""
+        return verdict(self.found, self.at_least)
 
     @property
     def agreement(self) -> pl.DataFrame:
@@ -122,75 +156,57 @@ class JudgesResult(Result):
         return self.found.sheet
 
     @property
+    def bias(self) -> pl.DataFrame:
+        """A row for each pair of judges and group of results: mean difference, quadratic kappa."""
+        return self.found.bias
+
+    @property
+    def rankings(self) -> pl.DataFrame:
+        """A row for each pair of judges and measure: tau and tau_AP of the order of rankings."""
+        return self.found.rankings
+
+    @property
+    def ranking_pairs(self) -> pl.DataFrame:
+        """A row for each pair of judges, measure and two rankings: their difference under both."""
+        return self.found.ranking_pairs
+
+    @property
+    def clicks(self) -> Mapping[str, pl.DataFrame]:
+        """What the clicks of `run` say: tables judge_disagreements and judge_comparisons of a run."""
+        return self.found.clicks
+
+    @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """The tables by their names."""
-        return {name: getattr(self, name) for name in ("agreement", "confusion", "grades", "sheet")}
+        names = ("agreement", "confusion", "grades", "bias", "rankings", "ranking_pairs", "sheet")
+        tables = {name: getattr(self, name) for name in names} | dict(self.clicks)
+        return {name: table for name, table in tables.items() if table.height or name in _ALWAYS}
 
     def save(self, out: str | Path, *, force: bool = False) -> Path:
-        """Write the tables as Parquet, and the sheet as `to_decide.csv`, into a folder; return the folder."""
+        """Write a report, the tables as Parquet, and the sheet as `to_decide.csv`; return the folder."""
         return self.write(Path(out), force=force)
 
     def write(self, out: Path, *, force: bool, command: str = "") -> Path:
         """Write as `save` does; `command` is recorded as what made them."""
+        report = build_judges_report(self.found, self.at_least, command=command)
         with published_folder(out, force=force) as folder, writing_tables():
-            for name in ("agreement", "confusion", "grades"):
-                write_table(self.tables[name], folder / f"{name}.parquet")
+            for name, table in self.tables.items():
+                if name != "sheet":
+                    write_table(table, folder / f"{name}.parquet")
+            write_study(report, folder)
             (folder / "to_decide.csv").write_text(as_csv(self.sheet), encoding="utf-8", newline="\n")
             write_json(folder / SETTINGS_FILE, {"command": command, "versions": versions()})
         return out
 
     def parts(self) -> Iterator[Part]:
-        """Yield the verdict, the measures, and how often each grade is given."""
+        """Yield the verdict, and the tables."""
         yield self.verdict
-        yield _agreement(self.agreement)
-        yield _grades(self.grades, self.found.judges)
-        for judge, (results, equal) in self.found.repeated.items():
-            yield (
-                f"{visible(judge)} judged {plural(results, 'result')} more than once, "
-                f"{percent(equal / results)} of them with the same grade; the first counts."
-            )
+        if said := rankings_sentence(self.found):
+            yield said
+        for table in judges_tables(self.found):
+            heads, *rows = plain_rows(table)
+            yield ShownTable(heads, rows, heads[-len(table.heads) :], table.title)
+            yield from table.remarks
+        yield from repeated_sentences(self.found)
         if caution := next(iter(self.agreement["caution"].drop_nulls()), None):
             yield f"Caution: {caution}."
-
-
-def _agreement(frame: pl.DataFrame) -> ShownTable:
-    heads = ["Judges", "Measure", "Value", "low", "high", "Results", "Queries"]
-    rows = [
-        [
-            "all judges" if row["judge_a"] == EVERY else f"{row['judge_a']}, {row['judge_b']}",
-            MEASURE_HEADS[row["measure"]],
-            *(_cell(row[name]) for name in ("value", "ci_low", "ci_high")),
-            count(row["n_results"]),
-            count(row["n_queries"]),
-        ]
-        for row in frame.iter_rows(named=True)
-    ]
-    return ShownTable(heads, rows, heads[2:], "Agreement, with 95 % intervals over queries")
-
-
-def _grades(frame: pl.DataFrame, names: Sequence[str]) -> ShownTable:
-    shares = {(row["judge"], row["grade"]): row["share"] for row in frame.iter_rows(named=True)}
-    grades = sorted({grade for _, grade in shares})
-    heads = ["Grade", *names]
-    rows = [[str(grade), *(percent(shares.get((name, grade), 0.0)) for name in names)] for grade in grades]
-    return ShownTable(heads, rows, heads[1:], "How often each grade is given")
-
-
-MEASURE_HEADS = {
-    "equal": "same grade",
-    "kappa": "kappa",
-    "kappa_linear": "kappa, linear",
-    "kappa_quadratic": "kappa, quadratic",
-    "ac1": "AC1",
-    "alpha_nominal": "alpha, nominal",
-    "alpha_ordinal": "alpha, ordinal",
-    "alpha_interval": "alpha, interval",
-    "mean_difference": "mean grade, second - first",
-}
-"""What measures are called in the printed table."""
-
-assert MEASURE_HEADS.keys() == MEASURES.keys()  # noqa: S101 - a measure without a name
-
-
-def _cell(value: float | None) -> str:
-    return MISSING if value is None else number(value, 3)

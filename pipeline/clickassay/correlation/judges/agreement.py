@@ -84,10 +84,7 @@ def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
 
 def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
     size = max_grade + 1
-    unit = pair["unit"].rank("dense").to_numpy().astype(np.int64) - 1
-    index = unit * size**2 + pair["grade_a"].to_numpy().astype(np.int64) * size + pair["grade_b"].to_numpy()
-    n_units = int(unit.max()) + 1
-    tables = np.bincount(index, minlength=n_units * size**2).reshape(n_units, -1).astype(np.float64)
+    tables = tables_by_unit(pair["unit"], pair["grade_a"], pair["grade_b"], size)
     kappas = kappa(tables.sum(axis=0), size)
     known = Deviations()
     for left in left_out(tables, lambda sums: kappa(sums, size)):
@@ -95,7 +92,7 @@ def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
     spread = known.spread()
     always = (kappas == 1) & (spread.error == 0)  # they agree on all results, whatever query is left out
     low, high = (np.where(always, kappas, end) for end in difference_interval(kappas, spread))
-    caution_texts = cautions(kappas, low, n_units)
+    caution_texts = cautions(kappas, low, len(tables))
     return {
         "n_queries": pair["query"].n_unique(),
         "n_results": pair.height,
@@ -106,6 +103,15 @@ def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
         "ci_high": float(high[-1]),
         "caution": caution_texts[-1],
     }
+
+
+def tables_by_unit(unit: pl.Series, grade_a: pl.Series, grade_b: pl.Series, size: int) -> Floats:
+    """Return (U, size²) counts of pairs of grades, below `size`, by unit; the units in their order."""
+    place = unit.rank("dense").to_numpy().astype(np.int64) - 1
+    cell = place * size**2 + grade_a.to_numpy().astype(np.int64) * size + grade_b.to_numpy()
+    units = int(place.max()) + 1
+    counted = np.bincount(cell, minlength=units * size**2)
+    return counted.reshape(units, -1).astype(np.float64)
 
 
 def kappa(tables: Floats, size: int) -> Floats:

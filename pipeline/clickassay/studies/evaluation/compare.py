@@ -8,16 +8,15 @@ import polars as pl
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import Floats
-from clickassay.core.special import stdtr, stdtrit
 from clickassay.core.text.words import listed
 from clickassay.correlation.uncertainty.multiplicity import holm
+from clickassay.correlation.uncertainty.paired import ROUNDING, half_width, t_test
 from clickassay.studies.evaluation.forms import COMPARISONS
 
 RESAMPLES = 10_000
 """Draws of signs in the randomisation test."""
 
 _AT_ONCE = 2_000_000
-_ROUNDING = 1e-12
 
 
 def mean_with_interval(values: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
@@ -27,17 +26,8 @@ def mean_with_interval(values: Floats, low: Floats, high: Floats) -> tuple[Float
     queries its ends are NaN.
     """
     mean = values.mean(axis=0) if len(values) else np.full(values.shape[1], np.nan)
-    half = _half_width(values)
+    half = half_width(values)
     return mean, np.maximum(mean - half, low), np.minimum(mean + half, high)
-
-
-def _half_width(values: Floats) -> Floats:
-    number = len(values)
-    if number < 2:
-        return np.full(values.shape[1], np.nan)
-    error = values.std(axis=0, ddof=1) / np.sqrt(number)
-    half: Floats = stdtrit(number - 1, 0.975) * error
-    return half
 
 
 def pairs_of_runs(runs: Iterable[str], baseline: str | None) -> list[tuple[str, str]]:
@@ -89,8 +79,8 @@ def comparison_table(
 def _comparison_rows(
     names: tuple[str, ...], runs: tuple[str, str], difference: Floats, seed: tuple[int, int]
 ) -> list[tuple[object, ...]]:
-    mean, half = difference.mean(axis=0), _half_width(difference)
-    p_value = _t_test(difference)
+    mean, half = difference.mean(axis=0), half_width(difference)
+    p_value = t_test(difference)
     randomised = _randomisation_test(difference, np.random.default_rng(seed))
     better, worse = (difference > 0).sum(axis=0), (difference < 0).sum(axis=0)
     return [
@@ -115,22 +105,10 @@ def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _t_test(difference: Floats) -> Floats:
-    """Return the (E,) two-sided p values that the mean difference is 0; NaN where differences do not vary."""
-    number = len(difference)
-    if number < 2:
-        return np.full(difference.shape[1], np.nan)
-    error = difference.std(axis=0, ddof=1) / np.sqrt(number)
-    varies = error > _ROUNDING * np.abs(difference).max(axis=0)
-    statistic = np.divide(difference.mean(axis=0), error, out=np.zeros(len(error)), where=varies)
-    p_value: Floats = np.where(varies, 2 * stdtr(number - 1, -np.abs(statistic)), np.nan)
-    return p_value
-
-
 def _randomisation_test(difference: Floats, rng: "np.random.Generator") -> Floats:
     """Return the (E,) p values: shares of draws with a mean as far from 0; the data count as one draw."""
     observed = np.abs(difference.sum(axis=0))
-    slack = _ROUNDING * np.abs(difference).sum(axis=0)
+    slack = ROUNDING * np.abs(difference).sum(axis=0)
     as_far, left = np.ones(difference.shape[1]), RESAMPLES
     while left:
         number = min(left, max(1, _AT_ONCE // max(1, len(difference))))

@@ -254,9 +254,9 @@ def write_evaluation(
     OutputError
         If the folder exists already, or cannot be written.
     """
+    from clickassay.report.study import write_study  # noqa: PLC0415 - as above
     from clickassay.studies.evaluation.report.page import (  # noqa: PLC0415 - templates take a while to import
         build_evaluation_report,
-        write_evaluation_report,
     )
 
     frames = evaluation_frames(result)
@@ -271,7 +271,7 @@ def write_evaluation(
     with published_folder(out, force=force) as folder, writing_tables():
         for name, frame in frames.items():
             write_table(frame, folder / f"{name}.parquet")
-        write_evaluation_report(report, folder)
+        write_study(report, folder)
         write_json(folder / SETTINGS_FILE, _info(result, command))
 
 

@@ -1,84 +1,40 @@
 """How far judges agree: from judgments alone, each number with an interval that takes queries as units."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from clickassay.core.contracts.columns import CAUTION, EVERY, INTERVAL
-from clickassay.core.contracts.form import Column, Table
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import InputError, NothingInCommonError
 from clickassay.core.files.scratch import scratch_folder, with_scratch
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Progress, silent
 from clickassay.core.records import Floats
-from clickassay.core.text.words import listed, number, plural, visible
-from clickassay.correlation.judges.agreement import kappa
+from clickassay.core.text.words import listed
+from clickassay.correlation.judges.agreement import kappa, tables_by_unit
 from clickassay.correlation.judges.reliability import ac1, alphas, coincidences
 from clickassay.correlation.uncertainty.jackknife import Deviations, cautions, difference_interval, left_out
 from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from clickassay.inputs.normalise import normalise_query
+from clickassay.studies.judges.bias import bias
+from clickassay.studies.judges.forms import (
+    AGREEMENT,
+    ALPHAS,
+    BIAS,
+    CONFUSION,
+    MEASURES,
+    RANKING_PAIRS,
+    RANKINGS,
+    SHARES,
+)
 
 Measured = Callable[[Floats, int], Floats]
 """Values of measures from (..., size²) sums over queries."""
-
-_JUDGES = (
-    Column("judge_a", pl.String, "a judge"),
-    Column("judge_b", pl.String, "another judge; both are `all` for all judges together"),
-)
-MEASURES = {
-    "equal": "share of results with the same grade",
-    "kappa": "Cohen's kappa",
-    "kappa_linear": "the same, a miss counting by its distance",
-    "kappa_quadratic": "the same, a miss counting by its squared distance",
-    "ac1": "Gwet's AC1",
-    "alpha_nominal": "Krippendorff's alpha, grades as names",
-    "alpha_ordinal": "the same, grades in order",
-    "alpha_interval": "the same, grades as numbers",
-    "mean_difference": "mean grade of judge_b minus judge_a",
-}
-ALPHAS = tuple(name for name in MEASURES if name.startswith("alpha"))
-AGREEMENT = Table(
-    "agreement",
-    "one row per pair of judges and measure, and one per alpha of all judges, if there are three or more",
-    (
-        *_JUDGES,
-        Column("measure", pl.String, "name of the measure"),
-        Column("value", pl.Float64, "its value; null where all grades are the same"),
-        *INTERVAL,
-        Column("n_results", pl.Int64, "results that both judged, or two or more judges"),
-        Column("n_queries", pl.Int64, "their queries"),
-        CAUTION,
-    ),
-    ("judge_a", "judge_b", "measure"),
-)
-CONFUSION = Table(
-    "confusion",
-    "one row per pair of judges and pair of grades: how often one gave this and the other that",
-    (
-        *_JUDGES,
-        Column("grade_a", pl.Int8, "grade of judge_a"),
-        Column("grade_b", pl.Int8, "grade of judge_b"),
-        Column("rows", pl.Int64, "results"),
-    ),
-    ("judge_a", "judge_b", "grade_a", "grade_b"),
-)
-SHARES = Table(
-    "grades",
-    "one row per judge and grade: how often the judge gave it",
-    (
-        Column("judge", pl.String, "a judge"),
-        Column("grade", pl.Int8, "the grade"),
-        Column("rows", pl.Int64, "results with it"),
-        Column("share", pl.Float64, "their share of the results of the judge; 0..1"),
-    ),
-    ("judge", "grade"),
-)
 
 
 @dataclass(frozen=True)
@@ -89,13 +45,15 @@ class JudgesCompared:
     ----------
     judges
         Their names, in the order of the files.
-    agreement, confusion, grades
-        Tables in the forms of this module.
+    agreement, confusion, grades, bias, rankings, ranking_pairs
+        Tables in the forms of `studies.judges.forms`; the last two without rows where no rankings are given.
     sheet
         Results that judges grade differently, the largest difference first: query, url, grade (empty, to be
         filled in), and a column for each judge.
     repeated
         By judge: results judged more than once, and how many of them have the same grade each time.
+    clicks
+        Tables judge_disagreements and judge_comparisons of a run; none where no log is given.
     """
 
     judges: tuple[str, ...]
@@ -104,6 +62,10 @@ class JudgesCompared:
     grades: pl.DataFrame
     sheet: pl.DataFrame
     repeated: dict[str, tuple[int, int]]
+    bias: pl.DataFrame
+    rankings: pl.DataFrame = field(default_factory=RANKINGS.empty)
+    ranking_pairs: pl.DataFrame = field(default_factory=RANKING_PAIRS.empty)
+    clicks: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
 @with_scratch()
@@ -114,7 +76,8 @@ def judgments_of(
 
     Returns
     -------
-    Names of the judges, and rows judge, query (normalised), url, grade, in the order of the files.
+    Names of the judges, and rows judge, topic, query (its normalised form), url, grade, in the order of the
+    files.
 
     Raises
     ------
@@ -133,11 +96,16 @@ def judgments_of(
     if EVERY in judges:
         raise InputError(f"a judge is called {EVERY!r}, which stands for all judges; name it by --judge")
     normal = {query: normalise_query(query) for query in rows["query"].unique()}
-    return judges, rows.with_columns(query=pl.col("query").replace_strict(normal, return_dtype=pl.String))
+    named = pl.col("query").replace_strict(normal, return_dtype=pl.String)
+    return judges, rows.with_columns(topic="query", query=named)
 
 
 def compare_judges(
-    judges: tuple[str, ...], rows: pl.DataFrame, *, max_grade: int | None = None
+    judges: tuple[str, ...],
+    rows: pl.DataFrame,
+    *,
+    max_grade: int | None = None,
+    classes: pl.DataFrame | None = None,
 ) -> JudgesCompared:
     """Compare judges by the results that they have in common.
 
@@ -149,6 +117,8 @@ def compare_judges(
         Rows judge, query, url, grade. Of a result that a judge judged more than once, the first counts.
     max_grade
         Top of the scale, which AC1 depends on; None = the highest grade given.
+    classes
+        Columns query, and a text for each kind of classes that bias is measured by; a query once.
 
     Raises
     ------
@@ -158,8 +128,7 @@ def compare_judges(
     key = ["judge", "query", "url"]
     once = rows.unique(key, keep="first", maintain_order=True)
     size = max((int(str(once["grade"].max())) if max_grade is None else max_grade) + 1, 2)
-    pairs = {(a, b): _pair(once, a, b) for a, b in combinations(judges, 2)}
-    pairs = {names: pair for names, pair in pairs.items() if pair.height}
+    pairs = judged_by_both(judges, once)
     if not pairs:
         _refuse(judges, once)
     parts = [_agreement(names, _tables(pair, size), _measures, size) for names, pair in pairs.items()]
@@ -172,7 +141,15 @@ def compare_judges(
         _shares(once),
         _sheet(judges, once),
         _repeated(rows, key),
+        BIAS.canonical(pl.concat([_bias(names, pair, classes, size) for names, pair in pairs.items()])),
     )
+
+
+def judged_by_both(judges: tuple[str, ...], rows: pl.DataFrame) -> dict[tuple[str, str], pl.DataFrame]:
+    """Return the results that two judges both judged, for every two that have any: see `_pair`."""
+    once = rows.unique(["judge", "query", "url"], keep="first", maintain_order=True)
+    pairs = {(a, b): _pair(once, a, b) for a, b in combinations(judges, 2)}
+    return {names: pair for names, pair in pairs.items() if pair.height}
 
 
 def _refuse(judges: tuple[str, ...], once: pl.DataFrame) -> None:
@@ -186,19 +163,33 @@ def _refuse(judges: tuple[str, ...], once: pl.DataFrame) -> None:
 
 
 def _pair(once: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
-    """Return rows query, grade_a, grade_b of the results that both judged."""
+    """Return rows topic, query, url, grade_a, grade_b, place of the results that both judged.
+
+    `place`, 0..1, is where the result stands in the file of the second judge.
+    """
     one, two = (once.filter(judge=name).drop("judge") for name in (a, b))
+    two = two.with_columns(place=pl.int_range(pl.len()) / pl.len())
     both = one.join(two, on=["query", "url"], suffix="_b", maintain_order="left")
-    return both.select("query", "url", grade_a="grade", grade_b="grade_b")
+    return both.select(*_named(once), "query", "url", "grade_b", "place", grade_a="grade")
+
+
+def _named(rows: pl.DataFrame) -> list[str]:
+    return ["topic"] if "topic" in rows.columns else []
+
+
+def _bias(
+    names: tuple[str, str], pair: pl.DataFrame, classes: pl.DataFrame | None, size: int
+) -> pl.DataFrame:
+    if classes is None:
+        return bias(names, pair, (), size)
+    joined = pair.join(classes, on="query", how="left", maintain_order="left")
+    return bias(names, joined, [name for name in classes.columns if name != "query"], size)
 
 
 def _tables(pair: pl.DataFrame, size: int) -> tuple[Floats, int, int]:
     """Return (Q, size²) counts of pairs of grades by query, and the numbers of results and queries."""
-    query = pair["query"].rank("dense").to_numpy().astype(np.int64) - 1
-    cell = pair["grade_a"].to_numpy().astype(np.int64) * size + pair["grade_b"].to_numpy()
-    queries = int(query.max()) + 1
-    counted = np.bincount(query * size**2 + cell, minlength=queries * size**2)
-    return counted.reshape(queries, -1).astype(np.float64), pair.height, queries
+    tables = tables_by_unit(pair["query"], pair["grade_a"], pair["grade_b"], size)
+    return tables, pair.height, len(tables)
 
 
 def _of_all(once: pl.DataFrame, size: int) -> tuple[Floats, int, int]:
@@ -280,32 +271,3 @@ def _repeated(rows: pl.DataFrame, key: list[str]) -> dict[str, tuple[int, int]]:
     again = rows.group_by(key).agg(times=pl.len(), equal=pl.col("grade").n_unique() == 1)
     counted = again.filter(pl.col("times") > 1).group_by("judge").agg(pl.len(), pl.col("equal").sum())
     return {judge: (int(results), int(equal)) for judge, results, equal in counted.sort("judge").iter_rows()}
-
-
-def verdict(found: JudgesCompared) -> str:
-    """Say how far the first two judges agree, by quadratic kappa, and who gives higher grades."""
-    first = found.agreement.row(0, named=True)
-    a, b = first["judge_a"], first["judge_b"]
-    rows = {row["measure"]: row for row in found.agreement.iter_rows(named=True) if _names(row) == (a, b)}
-    kappas, apart = rows["kappa_quadratic"], rows["mean_difference"]
-    on = f"{plural(first['n_results'], 'result')} of {plural(first['n_queries'], 'query', 'queries')}"
-    a, b = visible(a), visible(b)
-    if kappas["value"] is None:
-        return f"{a} and {b} give one and the same grade to {on}: agreement beyond chance is not defined."
-    text = f"{a} and {b} have a quadratic kappa of {_with_interval(kappas)} on {on}"
-    if apart["ci_low"] is not None and (apart["ci_low"] > 0 or apart["ci_high"] < 0):
-        higher, sign = (b, 1) if apart["value"] > 0 else (a, -1)
-        text += f"; {higher} gives higher grades, by {_with_interval(apart, sign)} on average"
-    return f"{text}."
-
-
-def _names(row: Mapping[str, Any]) -> tuple[str, str]:
-    return row["judge_a"], row["judge_b"]
-
-
-def _with_interval(row: Mapping[str, Any], sign: int = 1) -> str:
-    value = number(sign * row["value"], 2)
-    if row["ci_low"] is None:
-        return value
-    low, high = sorted((sign * row["ci_low"], sign * row["ci_high"]))
-    return f"{value} (95 % interval {number(low, 2)} to {number(high, 2)})"

@@ -1,13 +1,47 @@
 """`clickassay judges`: how far sources of judgments agree, without a log."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from clickassay.cli.console import command_line, say, show, write_json
-from clickassay.cli.options import JSON, QUIET, TablesOut
+from clickassay.cli.options import JSON, QUIET, TablesOut, metric_names
 from clickassay.cli.progress import shown_progress
+
+
+@dataclass(frozen=True)
+class Besides:
+    """What is asked of judges besides their agreement."""
+
+    rankings: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Ranked lists: whose order differs under the judges. Repeat it."),
+    ] = None
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", "-m", metavar="NAMES", help="Metrics of the rankings. [default: nDCG@10]",
+            autocompletion=metric_names,
+        ),
+    ] = None  # fmt: skip
+    queries: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Table with a column query and classes of queries.")
+    ] = None
+    by: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Class to split by. [default: every class]")
+    ] = None
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Pattern table, or run of these judges: whose order do its clicks support?"
+        ),
+    ] = None
+    at_least: Annotated[
+        float | None,
+        typer.Option(metavar="KAPPA", help="Quadratic kappa that the agreement is held against."),
+    ] = None
 
 
 def judges(
@@ -27,32 +61,43 @@ def judges(
         int | None,
         typer.Option(metavar="GRADE", help="Highest grade of the scale. [default: the highest found]"),
     ] = None,
+    *,
+    besides: Besides,
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Measure how far judges agree, such as people and a language model, without a log.
 
     Files may have any layout that `import judgments` reads. Intervals take queries as units. With --out, also
-    a sheet of the results that judges grade differently, to be decided: fill in its column grade.
+    a report, and a sheet of the results that judges grade differently, to be decided: fill in its column
+    grade.
 
-    Example:
+    Examples
+    --------
+        clickassay judges people.csv model.csv --at-least 0.4 --out people-model
 
-        clickassay judges people.csv model.csv --out people-model
+        clickassay judges people.txt model.txt --rankings old.txt --rankings new.txt
     """
     from clickassay.api.studies.judges import JudgesResult, rating_options
     from clickassay.core.files.output import check_apart, check_free
+    from clickassay.jobs.judges import MEASURE, JudgesAsked
 
     options = rating_options(files, judge or [], grade_map, max_grade)
+    asked = JudgesAsked(
+        tuple(besides.rankings or ()), " ".join(besides.metric or [MEASURE]), besides.queries,
+        tuple(besides.by or ()), besides.run,
+    )  # fmt: skip
     if output.out is not None:
         check_free(output.out, force=output.force)
-        check_apart(output.out, *files)
+        check_apart(output.out, *files, *asked.rankings, asked.queries, asked.run)
     with shown_progress(quiet=quiet) as progress:
-        found = JudgesResult.of(files, options, progress)
+        found = JudgesResult.of(files, options, asked, besides.at_least, progress)
         if output.out is not None:
             found.write(output.out, force=output.force, command=command_line())
     if json:
-        write_json({"verdict": found.verdict, "agreement": found.agreement.to_dicts()})
+        tables = {name: table.to_dicts() for name, table in found.tables.items() if name != "sheet"}
+        write_json({"verdict": found.verdict, **tables})
         return
     show(found.parts())
     if output.out is not None:
-        say(f"Tables: {output.out}")
+        say(f"Report: {output.out / 'report.html'}")

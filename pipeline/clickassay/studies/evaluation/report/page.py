@@ -1,18 +1,13 @@
-"""The report of an evaluation of runs against judgments: built, and written as HTML, Markdown, CSV, LaTeX."""
+"""The report of an evaluation of runs against judgments."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
-from clickassay.core.text.escape import html
 from clickassay.core.text.words import count, listed, plural, visible
-from clickassay.report.build import write_table_files
 from clickassay.report.charts.lines import MOST_LINES
 from clickassay.report.model import Section
-from clickassay.report.writers.markdown import markdown_page
-from clickassay.report.writers.page import downloads, html_page, write_text
+from clickassay.report.study import StudyReport
 from clickassay.studies.evaluation.report.sections import (
     comparisons_table,
     corrected_tables,
@@ -28,33 +23,7 @@ from clickassay.studies.evaluation.report.sections import (
     runs_table,
 )
 
-HOME = "clickassay.studies.evaluation.report"
-"""The package that has the templates."""
-
 _NAMED = 4
-
-
-@dataclass(frozen=True)
-class EvaluationReport:
-    """The content of the report.
-
-    Attributes
-    ----------
-    title, lead
-        Headline, and one sentence on what was evaluated.
-    conventions
-        Pairs (convention, text).
-    sections
-        Its sections, in order.
-    command
-        The command line that made it.
-    """
-
-    title: str
-    lead: str
-    conventions: tuple[tuple[str, str], ...]
-    sections: tuple[Section, ...]
-    command: str
 
 
 def build_evaluation_report(
@@ -65,7 +34,7 @@ def build_evaluation_report(
     shares: frozenset[str],
     command: str,
     per_query: bool,
-) -> EvaluationReport:
+) -> StudyReport:
     """Turn the frames of an evaluation into sentences, tables and pictures, without writing anything.
 
     Parameters
@@ -96,8 +65,13 @@ def build_evaluation_report(
         *((_per_query_section(frames),) if per_query else ()),
     )
     lead = f"{plural(frames['means']['measure'].n_unique(), 'measure')} over {queries}."
-    return EvaluationReport(
-        f"Evaluation of {listed(named)}", lead, conventions, sections, visible(command, limit=10_000)
+    return StudyReport(
+        "Rankings against judgments",
+        f"Evaluation of {listed(named)}",
+        lead,
+        conventions,
+        sections,
+        visible(command, limit=10_000),
     )
 
 
@@ -185,15 +159,3 @@ def _per_query_section(frames: Mapping[str, pl.DataFrame]) -> Section:
         "queries", "Values by query", ("Every measure of every query.",),
         folded=(per_query_table(frames["per_query"]),),
     )  # fmt: skip
-
-
-def write_evaluation_report(report: EvaluationReport, folder: Path) -> None:
-    """Write ``report.html``, ``report.md``, ``tables/*.csv`` and ``tables/*.tex`` into an existing folder."""
-    tables = [table for section in report.sections for table in section.every_table]
-    files = downloads(tables, ())
-    write_text(
-        folder / "report.html",
-        html_page("evaluation.html.j2", home=HOME, mark=html, report=report, files=files),
-    )
-    write_text(folder / "report.md", markdown_page("evaluation.md.j2", home=HOME, report=report))
-    write_table_files(folder / "tables", tables)

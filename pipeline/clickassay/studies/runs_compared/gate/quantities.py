@@ -16,9 +16,11 @@ from clickassay.core.contracts.correlation import (
     WITHIN,
     WITHIN_COMPARISONS,
 )
+from clickassay.core.contracts.judges import AGREEMENT
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleKey
+from clickassay.core.text.words import listed
 from clickassay.findings.run import Run
 from clickassay.studies.runs_compared.gate.names import click_metric, editorial_metric, required_click_metric
 from clickassay.studies.runs_compared.levels import mean_levels
@@ -158,6 +160,25 @@ def _difference(run: Run, key: SampleKey, names: tuple[str, ...], *, table: str)
     return _row_of(run, own, "difference", f"difference of {first} and {second} by {click}", key)
 
 
+def _agreement(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
+    table = run.tables[AGREEMENT.name]
+    known = sorted({*table["judge_a"], *table["judge_b"]})
+    names = tuple(name.strip('"') for name in names)
+    for name in names:
+        if name not in known:
+            raise SettingsError(
+                f"{run.called} has no judge {name!r} to compare; it has {listed(known) or 'one judge'}"
+            )
+    first, second = sorted(names)
+    if first == second:
+        raise SettingsError(f"agreement is that of two judges, and {first} is one")
+    pair = table.filter(judge_a=first, judge_b=second)
+    rows = pair.filter(
+        pl.col("market").is_in([key.market, EVERY])
+    )  # one of them: judgments have markets or not
+    return _row_of(run, rows, "kappa_quadratic", f"agreement of {first} and {second}", key)
+
+
 def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey) -> RunQuantity:
     if rows.is_empty():
         raise SettingsError(
@@ -168,7 +189,7 @@ def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey
     return RunQuantity(row[column], row["ci_low"], row["ci_high"], row["caution"], reason)
 
 
-_METRIC, _CLICK = "METRIC", "CLICK METRIC"
+_METRIC, _CLICK, _JUDGE = "METRIC", "CLICK METRIC", "JUDGE"
 _ALL = (
     Quantity("coverage", (), "share of the market's sessions whose results all have a grade", 0, 1,
              partial(_size, column="coverage")),
@@ -194,6 +215,8 @@ _ALL = (
     Quantity("closed_form", (_METRIC, _CLICK),
              "correlation of differences between two rankings (closed form of Algorithm 3)", -1, 1,
              _closed_form),
+    Quantity("agreement", (_JUDGE, _JUDGE), "quadratic kappa of two judges, on what both judged", -1, 1,
+             _agreement),
 )  # fmt: skip
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType({one.name: one for one in _ALL})

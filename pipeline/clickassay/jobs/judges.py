@@ -1,0 +1,157 @@
+"""Judges compared: by their grades, by the rankings that they evaluate, by the clicks of a log."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.contracts.judges import AGREEMENT, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS
+from clickassay.core.errors import SettingsError
+from clickassay.core.files.scratch import with_scratch
+from clickassay.core.progress import Event, Progress, silent
+from clickassay.core.records import Floats
+from clickassay.core.settings import load_settings
+from clickassay.core.text.words import listed
+from clickassay.correlation.classes import class_columns
+from clickassay.findings.run import open_run
+from clickassay.inputs.importers.judgments.importer import RatingOptions
+from clickassay.inputs.staging.frames import Frame
+from clickassay.inputs.staging.sources import Source
+from clickassay.jobs.inputs import read_attributes
+from clickassay.jobs.patterns import opened_table
+from clickassay.jobs.run import open_report, run
+from clickassay.metrics.names import parse_measures
+from clickassay.patterns.folders.places import Place, place_of
+from clickassay.studies.evaluation.evaluate import evaluate
+from clickassay.studies.evaluation.job import run_names
+from clickassay.studies.judges.compare import (
+    JudgesCompared,
+    compare_judges,
+    judged_by_both,
+    judgments_of,
+)
+from clickassay.studies.judges.rankings import rankings_under
+
+MEASURE = "nDCG@10"
+FEWEST = 10
+"""Draws of Algorithm 3 in a run of which nothing but the judges is read."""
+
+
+@dataclass(frozen=True)
+class JudgesAsked:
+    """What is asked of judges besides their agreement.
+
+    Attributes
+    ----------
+    rankings
+        Run files of TREC, whose order is compared under every two judges.
+    measures
+        Names of the measures of rankings, with blanks between them.
+    queries
+        A table with a column query and classes of queries.
+    by
+        Columns of it; none = all that are classes.
+    run
+        A run of these judges, or a pattern table or store: its clicks are held against the judges.
+    """
+
+    rankings: tuple[Path, ...] = ()
+    measures: str = MEASURE
+    queries: Source | None = None
+    by: tuple[str, ...] = ()
+    run: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be compared."""
+        if len(self.rankings) == 1:
+            raise SettingsError("--rankings: one ranking has no order; give two or more")
+        if self.by and self.queries is None:
+            raise SettingsError("--by: which class a query has is in a table; give it by --queries")
+
+
+@with_scratch()
+def compare_files(
+    files: Sequence[Path], options: RatingOptions, asked: JudgesAsked, *, progress: Progress = silent
+) -> JudgesCompared:
+    """Compare the judges of files.
+
+    Raises
+    ------
+    InputError, SettingsError
+        If a file cannot be read, or there is one judge.
+    NothingInCommonError
+        If no two judges judged a result in common, or rankings have no judged query.
+    """
+    named = run_names(asked.rankings, "ranking")
+    classes = None
+    if asked.queries is not None:
+        classes = class_columns(read_attributes(asked.queries, load_settings(), progress), asked.by)
+    judges, rows = judgments_of(files, options, progress=progress)
+    found = compare_judges(judges, rows, max_grade=options.max_grade, classes=classes)
+    top = max(1, int(str(rows["grade"].max()))) if options.max_grade is None else options.max_grade
+    if asked.run is not None:
+        found = replace(found, clicks=_by_clicks(asked.run, judges, rows, top, progress))
+    if not named:
+        return found
+    parts = list(_rankings(judged_by_both(judges, rows), named, asked.measures, top, progress))
+    orders, pairs = (pl.concat(frames) for frames in zip(*parts, strict=True))
+    return replace(found, rankings=orders, ranking_pairs=pairs)
+
+
+def _rankings(
+    pairs: Mapping[tuple[str, str], pl.DataFrame],
+    rankings: Mapping[str, Path],
+    measures: str,
+    top: int,
+    progress: Progress,
+) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Yield rows of RANKINGS and RANKING_PAIRS for every two judges and measure, the first measure first.
+
+    Both judges' grades are of the results that both judged, so that what one left out makes no difference.
+    """
+    parsed = parse_measures(measures)
+    for judges, pair in pairs.items():
+        progress(Event(f"evaluating rankings by {judges[0]} and {judges[1]}"))
+        sides = [
+            evaluate(
+                pair.select("grade", query="topic", doc="url"),
+                dict(rankings),
+                parsed,
+                max_grade=top,
+                baseline=next(iter(rankings)),  # its own tests are not used: the fewest
+                strict=True,
+            ).per_query
+            for pair in (pair.rename({grade: "grade"}) for grade in ("grade_a", "grade_b"))
+        ]
+        for measure in sides[0]["measure"].unique(maintain_order=True):
+            one, two = (_by_run(side, measure) for side in sides)
+            yield rankings_under(judges, measure, (one, two))
+
+
+def _by_clicks(
+    place: Path, judges: tuple[str, ...], rows: pl.DataFrame, top: int, progress: Progress
+) -> dict[str, pl.DataFrame]:
+    """Return what the clicks of a log say of judges: the tables of a run (method 7.5)."""
+    if place_of(place) is Place.RUN:
+        made = open_run(place)
+        known = made.tables[AGREEMENT.name]
+        there = {*known["judge_a"], *known["judge_b"]}
+        if not there >= set(judges):
+            raise SettingsError(
+                f"--run {place}: its judges are {listed(sorted(there)) or 'one'}, not {listed(judges)}; "
+                "give a pattern table of its log, which `clickassay patterns` makes"
+            )
+    else:
+        once = rows.unique(["judge", "topic", "url"], keep="first", maintain_order=True)
+        graded = Frame(once.select("judge", "url", "grade", query="topic"))
+        depth = opened_table(place).stored_depth
+        settings = load_settings(depth=depth, max_grade=top, click_models="NONE", iterations=FEWEST)
+        table, inputs = open_report(place, graded, None, settings, progress)
+        made = run(inputs, settings, table=table, progress=progress).run
+    return {one.name: made.tables[one.name] for one in (JUDGE_DISAGREEMENTS, JUDGE_COMPARISONS)}
+
+
+def _by_run(values: pl.DataFrame, measure: str) -> dict[str, Floats]:
+    own = values.filter(measure=measure).sort("run", "query", maintain_order=True)
+    return {str(run): part["value"].to_numpy() for (run,), part in own.group_by("run", maintain_order=True)}

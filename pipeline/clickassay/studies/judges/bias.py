@@ -1,0 +1,133 @@
+"""Where judges differ: by the grade, by the place in a judge's file, by a class of queries.
+
+Groups of the first are by the mean of both grades: grouped by the grade of one judge, even two equal judges
+who err by chance would differ, the other's grade being nearer to the middle. These groups are not tested
+against each other: near the ends of the scale there is less room to differ.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.records import Floats
+from clickassay.correlation.judges.agreement import kappa, tables_by_unit
+from clickassay.correlation.uncertainty.jackknife import (
+    Deviations,
+    Spread,
+    cautions,
+    difference_interval,
+    left_out,
+    p_value,
+)
+from clickassay.correlation.uncertainty.multiplicity import holm
+from clickassay.studies.judges.forms import BIAS
+
+MEAN_GRADE, QUARTER = "mean_grade", "quarter"
+QUARTERS = 4
+
+
+def bias(names: tuple[str, str], pair: pl.DataFrame, classes: Sequence[str], size: int) -> pl.DataFrame:
+    """Measure the difference of two judges in groups of results, and test each against the other groups.
+
+    Parameters
+    ----------
+    names
+        The judges.
+    pair
+        Columns query, grade_a, grade_b, place (0..1, in the file of the second judge) and the classes.
+    classes
+        Columns to group by; rows without a class are left out of its groups.
+    size
+        Number of grades.
+
+    Returns
+    -------
+    Rows of BIAS, for each kind that has two groups or more.
+    """
+    quarter = (pl.col("place") * QUARTERS).floor().clip(0, QUARTERS - 1) + 1
+    mean = (pl.col("grade_a") + pl.col("grade_b")) // 2
+    grouped = pair.with_columns(
+        mean.clip(0, size - 2).cast(pl.String).alias(MEAN_GRADE),  # 4 alone: both gave it, nothing differs
+        quarter.cast(pl.Int8).cast(pl.String).alias(QUARTER),
+    )
+    frames = [
+        _grouped(names, grouped.rename({by: "part"}).drop_nulls("part"), by, size)
+        for by in (MEAN_GRADE, QUARTER, *classes)
+        if grouped[by].drop_nulls().n_unique() > 1
+    ]
+    return BIAS.canonical(pl.concat([BIAS.empty(), *frames]))
+
+
+def _grouped(names: tuple[str, str], rows: pl.DataFrame, by: str, size: int) -> pl.DataFrame:
+    parts = rows["part"].unique().sort().to_list()
+    sums = _sums(rows, parts)
+    counts = sums[:, len(parts) :]
+    mean, spread = _jackknife(sums, _means)
+    low, high = difference_interval(mean, spread)
+    queries = (counts > 0).sum(axis=0)
+    few = [cautions(*row)[0] for row in zip(mean, low, queries.tolist(), strict=True)]
+    columns = {
+        "part": parts,
+        "mean_difference": mean,
+        "ci_low": low,
+        "ci_high": high,
+        "p_adjusted": holm(p_value(*_jackknife(sums, _apart))) if by != MEAN_GRADE else None,
+        "n_results": counts.sum(axis=0).astype(np.int64),
+        "n_queries": queries,
+        "caution": pl.Series(few, dtype=pl.String),
+    }
+    kappas = [_kappa(rows.filter(part=part), size, given=by != MEAN_GRADE) for part in parts]
+    columns |= dict(zip(_KAPPA, np.array(kappas).T, strict=True))
+    same = {"judge_a": names[0], "judge_b": names[1], "by": by}
+    frame = pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
+    frame = frame.with_columns(**{name: pl.lit(text) for name, text in same.items()})
+    return frame.select(pl.col(column.name).cast(column.dtype) for column in BIAS.columns)
+
+
+_KAPPA = ("kappa_quadratic", "kappa_quadratic_low", "kappa_quadratic_high")
+
+
+def _sums(rows: pl.DataFrame, parts: Sequence[str]) -> Floats:
+    """Return (Q, 2 K) sums of differences, and numbers of results, by query and group."""
+    query = rows["query"].rank("dense").to_numpy().astype(np.int64) - 1
+    cell = query * len(parts) + np.searchsorted(parts, rows["part"].to_numpy())
+    shape = int(query.max()) + 1, len(parts)
+    apart = rows["grade_b"].cast(pl.Int64) - rows["grade_a"].cast(pl.Int64)
+    sums, counts = (
+        np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape) for weights in (apart.to_numpy(), None)
+    )
+    return np.concatenate([sums, counts], axis=1, dtype=np.float64)
+
+
+def _means(sums: Floats) -> Floats:
+    total, counts = np.split(sums, 2, axis=-1)
+    means: Floats = np.divide(total, counts, out=np.full(total.shape, np.nan), where=counts > 0)
+    return means
+
+
+def _apart(sums: Floats) -> Floats:
+    """Return the mean of each group less the mean of the other groups."""
+    total, counts = np.split(sums, 2, axis=-1)
+    others = [part.sum(axis=-1, keepdims=True) - part for part in (total, counts)]
+    return _means(sums) - _means(np.concatenate(others, axis=-1))
+
+
+def _jackknife(sums: Floats, statistic: Callable[[Floats], Floats]) -> tuple[Floats, Spread]:
+    value = statistic(sums.sum(axis=0))
+    known = Deviations()
+    for left in left_out(sums, statistic):
+        known.add(left - value)
+    return value, known.spread()
+
+
+def _kappa(rows: pl.DataFrame, size: int, *, given: bool) -> tuple[float, float, float]:
+    """Return the quadratic kappa with its interval; not `given`: among equal mean grades it means nothing."""
+    if not given:
+        return np.nan, np.nan, np.nan
+    tables = tables_by_unit(rows["query"], rows["grade_a"], rows["grade_b"], size)
+    value, spread = _jackknife(tables, lambda sums: kappa(sums, size)[..., -1])
+    low, high = difference_interval(value, spread)
+    if value == 1 and spread.error == 0:
+        return 1.0, 1.0, 1.0
+    return float(value), float(low), min(float(high), 1.0)

@@ -1,0 +1,124 @@
+"""The tables of judges compared: columns, types, grain and meaning."""
+
+import polars as pl
+
+from clickassay.core.contracts.columns import CAUTION, INTERVAL, with_interval
+from clickassay.core.contracts.form import Column, Table
+
+JUDGES = (
+    Column("judge_a", pl.String, "a judge"),
+    Column("judge_b", pl.String, "another judge; both are `all` for all judges together"),
+)
+MEASURES = {
+    "equal": "share of results with the same grade",
+    "kappa": "Cohen's kappa",
+    "kappa_linear": "the same, a miss counting by its distance",
+    "kappa_quadratic": "the same, a miss counting by its squared distance",
+    "ac1": "Gwet's AC1",
+    "alpha_nominal": "Krippendorff's alpha, grades as names",
+    "alpha_ordinal": "the same, grades in order",
+    "alpha_interval": "the same, grades as numbers",
+    "mean_difference": "mean grade of judge_b minus judge_a",
+}
+ALPHAS = tuple(name for name in MEASURES if name.startswith("alpha"))
+AGREEMENT = Table(
+    "agreement",
+    "one row per pair of judges and measure, and one per alpha of all judges, if there are three or more",
+    (
+        *JUDGES,
+        Column("measure", pl.String, "name of the measure"),
+        Column("value", pl.Float64, "its value; null where all grades are the same"),
+        *INTERVAL,
+        Column("n_results", pl.Int64, "results that both judged, or two or more judges"),
+        Column("n_queries", pl.Int64, "their queries"),
+        CAUTION,
+    ),
+    ("judge_a", "judge_b", "measure"),
+)
+CONFUSION = Table(
+    "confusion",
+    "one row per pair of judges and pair of grades: how often one gave this and the other that",
+    (
+        *JUDGES,
+        Column("grade_a", pl.Int8, "grade of judge_a"),
+        Column("grade_b", pl.Int8, "grade of judge_b"),
+        Column("rows", pl.Int64, "results"),
+    ),
+    ("judge_a", "judge_b", "grade_a", "grade_b"),
+)
+SHARES = Table(
+    "grades",
+    "one row per judge and grade: how often the judge gave it",
+    (
+        Column("judge", pl.String, "a judge"),
+        Column("grade", pl.Int8, "the grade"),
+        Column("rows", pl.Int64, "results with it"),
+        Column("share", pl.Float64, "their share of the results of the judge; 0..1"),
+    ),
+    ("judge", "grade"),
+)
+
+BIAS = Table(
+    "bias",
+    "one row per pair of judges and group of results: by mean grade, by place in the file, by class of query",
+    (
+        *JUDGES,
+        Column("by", pl.String, "what groups results: mean_grade, quarter, or a class of queries"),
+        Column("part", pl.String, "the group; of mean_grade, the least mean of both grades: 1 has 1 and 1.5"),
+        Column("mean_difference", pl.Float64, "mean grade of judge_b minus judge_a"),
+        *INTERVAL,
+        Column(
+            "p_adjusted",
+            pl.Float64,
+            "test against the other groups (Holm); null by mean_grade",
+        ),
+        *with_interval("kappa_quadratic", "quadratic kappa in the group; null by mean_grade"),
+        Column("n_results", pl.Int64, "results that both judged"),
+        Column("n_queries", pl.Int64, "their queries"),
+        CAUTION,
+    ),
+    ("judge_a", "judge_b", "by", "part"),
+)
+_RUNS = (
+    Column("baseline", pl.String, "the first run"),
+    Column("run", pl.String, "the run that is compared with it"),
+)
+_MEASURE = Column("measure", pl.String, "the measure, all its parameters spelled out")
+RANKINGS = Table(
+    "rankings",
+    "one row per pair of judges and measure: whether they put runs in the same order",
+    (
+        *JUDGES,
+        _MEASURE,
+        *with_interval("tau", "Kendall's tau of the means under both; -1..1", ends=" (every pair at once)"),
+        *with_interval("tau_ap", "tau_AP: the same, the top counting more", ends=" (every pair at once)"),
+        Column("pairs", pl.Int64, "pairs of runs"),
+        Column("same", pl.Int64, "pairs that differ significantly under both, in the same direction"),
+        Column("opposite", pl.Int64, "pairs that differ significantly under both, in opposite directions"),
+        Column("only_a", pl.Int64, "pairs that differ significantly under judge_a alone"),
+        Column("only_b", pl.Int64, "pairs that differ significantly under judge_b alone"),
+        Column("changed", pl.Int64, "pairs whose difference changes significantly with the judge"),
+        Column("n_runs", pl.Int64, "runs"),
+        Column("n_queries", pl.Int64, "queries with results that both judged"),
+        CAUTION,
+    ),
+    ("judge_a", "judge_b", "measure"),
+)
+RANKING_PAIRS = Table(
+    "ranking_pairs",
+    "one row per pair of judges, measure and two runs",
+    (
+        *JUDGES,
+        _MEASURE,
+        *_RUNS,
+        Column("difference_a", pl.Float64, "mean of the run - mean of the baseline, by judge_a"),
+        Column("p_holm_a", pl.Float64, "its paired t test, after Holm's correction over the pairs of runs"),
+        Column("difference_b", pl.Float64, "the same difference by judge_b"),
+        Column("p_holm_b", pl.Float64, "its test"),
+        Column("change", pl.Float64, "difference_b - difference_a"),
+        Column("ci_low", pl.Float64, "lower end of the 95 % interval of the change, over queries"),
+        Column("ci_high", pl.Float64, "upper end of it"),
+        Column("p_holm", pl.Float64, "test of no change, after Holm's correction over the pairs of runs"),
+    ),
+    ("judge_a", "judge_b", "measure", "baseline", "run"),
+)

@@ -1,0 +1,122 @@
+"""Whether judges put runs in the same order: tau, tau_AP, and pairs of runs that change with the judge.
+
+An order of means is not known where runs hardly differ, so that neither is tau: percentile intervals of a
+bootstrap over queries hold the true tau in 0 to 100 % of worlds. The interval here goes by what is known of
+each pair: a pair that differs significantly under both judges (Holm over the pairs of both) is in the same
+order or not; any other may be either. It is wide where runs are close, and holds for all pairs at once.
+"""
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.records import Floats, Integers
+from clickassay.correlation.uncertainty.jackknife import FEW_QUERIES, MIN_QUERIES
+from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
+from clickassay.correlation.uncertainty.paired import half_width, t_test
+from clickassay.studies.judges.forms import RANKING_PAIRS, RANKINGS
+
+
+def rankings_under(
+    judges: tuple[str, str], measure: str, values: tuple[Mapping[str, Floats], Mapping[str, Floats]]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Compare the order of runs under two judges.
+
+    Parameters
+    ----------
+    judges
+        Their names.
+    measure
+        Name of the measure.
+    values
+        For each judge: by run, the (Q,) values of the same queries.
+
+    Returns
+    -------
+    Rows of RANKINGS and of RANKING_PAIRS.
+    """
+    runs = list(values[0])
+    pairs = list(combinations(range(len(runs)), 2))
+    one, two = (np.column_stack([side[run] for run in runs]) for side in values)
+    of_one, of_two = (
+        np.column_stack([side[:, second] - side[:, first] for first, second in pairs]) for side in (one, two)
+    )
+    tests = np.stack([t_test(of_one), t_test(of_two)])
+    adjusted = holm(tests)
+    change = of_two - of_one
+    same = {"judge_a": judges[0], "judge_b": judges[1], "measure": measure}
+    half = half_width(change)
+    frame = pl.DataFrame(
+        {
+            "baseline": [runs[first] for first, _ in pairs],
+            "run": [runs[second] for _, second in pairs],
+            "difference_a": of_one.mean(axis=0),
+            "p_holm_a": adjusted[0],
+            "difference_b": of_two.mean(axis=0),
+            "p_holm_b": adjusted[1],
+            "change": change.mean(axis=0),
+            "ci_low": change.mean(axis=0) - half,
+            "ci_high": change.mean(axis=0) + half,
+            "p_holm": holm(t_test(change)),
+        }
+    ).with_columns(pl.col(pl.Float64).fill_nan(None), **{name: pl.lit(text) for name, text in same.items()})
+    orders = _orders(one.mean(axis=0), two.mean(axis=0), _settled(of_one, of_two, tests))
+    few = FEW_QUERIES if len(one) < MIN_QUERIES else None
+    row = same | orders | _counts(frame) | {"n_runs": len(runs), "n_queries": len(one), "caution": few}
+    return RANKINGS.canonical(pl.DataFrame([row], infer_schema_length=None)), RANKING_PAIRS.canonical(frame)
+
+
+def _settled(of_one: Floats, of_two: Floats, tests: Floats) -> Floats:
+    """Return (P,) 1 and -1 for pairs that are known to be in the same or in another order; NaN if unknown."""
+    known = (holm(tests.ravel()).reshape(tests.shape) < ALPHA).all(axis=0)  # false for NaN
+    order = np.sign(of_one.mean(axis=0)) * np.sign(of_two.mean(axis=0))
+    identical = (of_one == of_two).all(axis=0)
+    settled: Floats = np.where(identical, 1.0, np.where(known, order, np.nan))
+    return settled
+
+
+def _orders(one: Floats, two: Floats, settled: Floats) -> dict[str, float]:
+    """Return tau and tau_AP of the (S,) means, with the ends that the settled pairs leave."""
+    runs = len(one)
+    first, second = np.array(list(combinations(range(runs), 2))).T
+    signs = [np.sign(side[second] - side[first]) for side in (one, two)]
+    agree = signs[0] * signs[1]
+    untied = np.prod([np.abs(sign).sum() for sign in signs])
+    weights = np.mean([_top_weights(side, first, second) for side in (one, two)], axis=0)
+    low, high = (np.where(np.isnan(settled), end, settled) for end in (-1, 1))
+    return {
+        "tau": float(agree.sum() / np.sqrt(untied)) if untied else float("nan"),
+        "tau_low": float(low.mean()),
+        "tau_high": float(high.mean()),
+        "tau_ap": float((weights * agree).sum()),
+        "tau_ap_low": float((weights * low).sum()),
+        "tau_ap_high": float((weights * high).sum()),
+    }
+
+
+def _top_weights(means: Floats, first: Integers, second: Integers) -> Floats:
+    """Return the (P,) weights of pairs in tau_AP (Yilmaz, Aslam and Robertson 2008), whose sum is 1.
+
+    1 / (S - 1) of the runs above a rank i each count 1 / (i - 1), i being the lower rank of the pair.
+    """
+    rank = np.empty(len(means))
+    rank[np.argsort(-means, kind="stable")] = np.arange(len(means))
+    weights: Floats = 1 / np.maximum(rank[first], rank[second]) / (len(means) - 1)
+    return weights
+
+
+def _counts(pairs: pl.DataFrame) -> dict[str, int]:
+    """Count pairs of runs by the judges under whom they differ significantly."""
+    by_one, by_two = (pl.col(name).fill_null(1) < ALPHA for name in ("p_holm_a", "p_holm_b"))
+    same = pl.col("difference_a").sign() == pl.col("difference_b").sign()
+    counted = pairs.select(
+        pairs=pl.len(),
+        same=(by_one & by_two & same).sum(),
+        opposite=(by_one & by_two & ~same).sum(),
+        only_a=(by_one & ~by_two).sum(),
+        only_b=(by_two & ~by_one).sum(),
+        changed=(pl.col("p_holm").fill_null(1) < ALPHA).sum(),
+    )
+    return counted.row(0, named=True)

@@ -1,0 +1,133 @@
+"""What the numbers of judges say, in sentences."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from clickassay.core.special import ndtri
+from clickassay.core.text.words import count, number, percent, plural, visible
+from clickassay.correlation.uncertainty.jackknife import NO_INTERVAL
+from clickassay.studies.judges.compare import JudgesCompared
+
+WITHIN = 0.05
+"""Half width of an interval that is short enough, where no kappa is asked for."""
+
+POWER = 0.8
+_CLOSEST = 1e-9
+MOST_TIMES = 100
+"""So many times as many queries as there are is said in words: nobody has them judged."""
+
+
+def verdict(found: JudgesCompared, at_least: float | None = None) -> str:
+    """Say how far the first two judges agree, by quadratic kappa, and who gives higher grades.
+
+    `at_least` is a kappa that the agreement is held against.
+    """
+    first = found.agreement.row(0, named=True)
+    a, b = first["judge_a"], first["judge_b"]
+    rows = {row["measure"]: row for row in found.agreement.iter_rows(named=True) if _names(row) == (a, b)}
+    kappas, apart = rows["kappa_quadratic"], rows["mean_difference"]
+    on = f"{plural(first['n_results'], 'result')} of {plural(first['n_queries'], 'query', 'queries')}"
+    a, b = visible(a), visible(b)
+    if kappas["value"] is None:
+        return f"{a} and {b} give one and the same grade to {on}: agreement beyond chance is not defined."
+    text = f"{a} and {b} have a quadratic kappa of {_with_interval(kappas)} on {on}"
+    if apart["ci_low"] is not None and (apart["ci_low"] > 0 or apart["ci_high"] < 0):
+        higher, sign = (b, 1) if apart["value"] > 0 else (a, -1)
+        text += f"; {higher} gives higher grades, by {_with_interval(apart, sign)} on average"
+    held = "" if at_least is None else f" {_held(kappas, at_least)}"
+    return f"{text}.{held}{_needed(kappas, at_least)}"
+
+
+def _held(row: Mapping[str, Any], at_least: float) -> str:
+    """Say whether the interval lies above a kappa, or below it."""
+    limit = f"{at_least:g}"
+    if row["ci_low"] is None:
+        return f"Whether it is at least {limit} cannot be said: {NO_INTERVAL}."
+    if row["ci_low"] >= at_least:
+        return f"It is at least {limit}."
+    return f"It is below {limit}." if row["ci_high"] < at_least else f"It may be above or below {limit}."
+
+
+def _needed(row: Mapping[str, Any], at_least: float | None) -> str:
+    """Say how many queries judged by both settle what is open: on which side of a kappa, or within 0.05."""
+    queries = queries_needed(row, at_least)
+    if queries is None or queries <= row["n_queries"]:
+        return ""
+    if queries > MOST_TIMES * row["n_queries"]:
+        more = f"more than {MOST_TIMES} times as many"
+    else:
+        results = round(queries * row["n_results"] / row["n_queries"], -1)
+        more = f"about {count(queries)} queries ({count(int(results))} results)"
+    aim = (
+        f"know it within {WITHIN}"
+        if at_least is None
+        else f"tell, 4 times out of 5, if it is {number(row['value'], 2)}"
+    )
+    return f" To {aim}, have {more} judged by both."
+
+
+def queries_needed(row: Mapping[str, Any], at_least: float | None) -> int | None:
+    """Return how many queries judged by both make an interval short enough.
+
+    Its half width shrinks with the square root of their number. Without `at_least` it is to be `WITHIN`;
+    with it, the interval is to leave `at_least` out with a chance of 0.8 if kappa is as measured.
+
+    Returns
+    -------
+    Their number, more or less than there are now; None without an interval, or where nothing is open.
+    """
+    if row["ci_low"] is None or row["value"] == row["ci_low"]:
+        return None
+    queries, half = int(row["n_queries"]), float(row["value"] - row["ci_low"])
+    if at_least is None:
+        return math.ceil(queries * (half / WITHIN) ** 2)
+    if not row["ci_low"] < at_least <= row["ci_high"]:
+        return None
+    detected = half * float(1 + ndtri(POWER) / ndtri(0.975))
+    apart = max(abs(float(row["value"]) - at_least), _CLOSEST)
+    return math.ceil(queries * (detected / apart) ** 2)
+
+
+def rankings_sentence(found: JudgesCompared) -> str:
+    """Say whether the first two judges put runs in the same order; empty without rankings."""
+    if found.rankings.is_empty():
+        return ""
+    row = found.rankings.row(0, named=True)
+    a, b = visible(row["judge_a"]), visible(row["judge_b"])
+    if row["tau"] is None:
+        return f"By {row['measure']}, all rankings have the same mean under {a} or under {b}."
+    if row["opposite"]:
+        says = f"{plural(row['opposite'], 'pair')} differ significantly in opposite directions"
+    elif row["changed"]:
+        says = f"the difference of {plural(row['changed'], 'pair')} changes significantly with the judge"
+    else:
+        says = "no pair changes significantly with the judge"
+    tau = _with_interval({"value": row["tau"], "ci_low": row["tau_low"], "ci_high": row["tau_high"]})
+    by_a, by_b = (row["same"] + row["opposite"] + row[only] for only in ("only_a", "only_b"))
+    return (
+        f"By {row['measure']}, {plural(row['n_runs'], 'ranking')} have a tau of {tau} under {a} and {b}. "
+        f"Of {plural(row['pairs'], 'pair')}, {by_a} differ significantly under {a}, {by_b} under {b}, "
+        f"{row['same']} the same way under both; {says}."
+    )
+
+
+def _names(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["judge_a"], row["judge_b"]
+
+
+def _with_interval(row: Mapping[str, Any], sign: int = 1) -> str:
+    value = number(sign * row["value"], 2)
+    if row["ci_low"] is None:
+        return value
+    low, high = sorted((sign * row["ci_low"], sign * row["ci_high"]))
+    return f"{value} (95 % interval {number(low, 2)} to {number(high, 2)})"
+
+
+def repeated_sentences(found: JudgesCompared) -> Iterator[str]:
+    """Yield how often a judge that judged a result again gave the same grade."""
+    for judge, (results, equal) in found.repeated.items():
+        yield (
+            f"{visible(judge)} judged {plural(results, 'result')} more than once, "
+            f"{percent(equal / results)} of them with the same grade; the first counts."
+        )
