@@ -76,9 +76,11 @@ def test_intervals_leave_out_a_query_at_a_time():
 
     left = np.array([kappa_without(query) for query in pair["query"].unique()])
     n = len(left)
-    error = np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
-    half = (found["ci_high"] - found["ci_low"]) / 2
+    scaled = np.arctanh(left)
+    error = np.sqrt((n - 1) / n * ((scaled - scaled.mean()) ** 2).sum())
+    half = (np.arctanh(found["ci_high"]) - np.arctanh(found["ci_low"])) / 2
     assert 1.96 * error <= half <= 2.3 * error
+    assert np.tanh(np.arctanh(found["value"]) + half) == pytest.approx(found["ci_high"])
 
 
 def test_alpha_of_all_judges_counts_results_that_two_or_more_judged():

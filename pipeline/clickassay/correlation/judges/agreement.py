@@ -11,14 +11,8 @@ from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARI
 from clickassay.core.records import Floats, Integers, Sample, pairs_of, sums_by_unit
 from clickassay.correlation.classes import unit_column
 from clickassay.correlation.comparisons import comparison_columns, difference_spread
-from clickassay.correlation.uncertainty.jackknife import (
-    Deviations,
-    Spread,
-    cautions,
-    difference_interval,
-    left_out,
-    no_rounding,
-)
+from clickassay.correlation.judges.intervals import with_intervals
+from clickassay.correlation.uncertainty.jackknife import Spread, cautions, no_rounding
 from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import correlation_matrix, query_moments
 
@@ -85,13 +79,7 @@ def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
 def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
     size = max_grade + 1
     tables = tables_by_unit(pair["unit"], pair["grade_a"], pair["grade_b"], size)
-    kappas = kappa(tables.sum(axis=0), size)
-    known = Deviations()
-    for left in left_out(tables, lambda sums: kappa(sums, size)):
-        known.add(left - kappas)
-    spread = known.spread()
-    always = (kappas == 1) & (spread.error == 0)  # they agree on all results, whatever query is left out
-    low, high = (np.where(always, kappas, end) for end in difference_interval(kappas, spread))
+    kappas, low, high = with_intervals(tables, lambda sums: kappa(sums, size), _KAPPAS)
     caution_texts = cautions(kappas, low, len(tables))
     return {
         "n_queries": pair["query"].n_unique(),
@@ -112,6 +100,10 @@ def tables_by_unit(unit: pl.Series, grade_a: pl.Series, grade_b: pl.Series, size
     units = int(place.max()) + 1
     counted = np.bincount(cell, minlength=units * size**2)
     return counted.reshape(units, -1).astype(np.float64)
+
+
+_KAPPAS = np.array([[-1.0], [1.0]]).repeat(3, axis=1)
+"""Ranges of the three."""
 
 
 def kappa(tables: Floats, size: int) -> Floats:

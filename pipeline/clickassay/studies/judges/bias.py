@@ -12,6 +12,7 @@ import polars as pl
 
 from clickassay.core.records import Floats
 from clickassay.correlation.judges.agreement import kappa, tables_by_unit
+from clickassay.correlation.judges.intervals import with_intervals
 from clickassay.correlation.uncertainty.jackknife import (
     Deviations,
     Spread,
@@ -126,8 +127,6 @@ def _kappa(rows: pl.DataFrame, size: int, *, given: bool) -> tuple[float, float,
     if not given:
         return np.nan, np.nan, np.nan
     tables = tables_by_unit(rows["query"], rows["grade_a"], rows["grade_b"], size)
-    value, spread = _jackknife(tables, lambda sums: kappa(sums, size)[..., -1])
-    low, high = difference_interval(value, spread)
-    if value == 1 and spread.error == 0:
-        return 1.0, 1.0, 1.0
-    return float(value), float(low), min(float(high), 1.0)
+    found = with_intervals(tables, lambda sums: kappa(sums, size)[..., -1:], np.array([[-1.0], [1.0]]))
+    value, low, high = (float(part.item()) for part in found)
+    return value, low, high

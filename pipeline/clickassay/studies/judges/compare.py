@@ -16,8 +16,9 @@ from clickassay.core.progress import Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.text.words import listed
 from clickassay.correlation.judges.agreement import kappa, tables_by_unit
+from clickassay.correlation.judges.intervals import with_intervals
 from clickassay.correlation.judges.reliability import ac1, alphas, coincidences
-from clickassay.correlation.uncertainty.jackknife import Deviations, cautions, difference_interval, left_out
+from clickassay.correlation.uncertainty.jackknife import cautions
 from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from clickassay.inputs.normalise import normalise_query
@@ -28,6 +29,7 @@ from clickassay.studies.judges.forms import (
     BIAS,
     CONFUSION,
     MEASURES,
+    RANGES,
     RANKING_PAIRS,
     RANKINGS,
     SHARES,
@@ -131,7 +133,7 @@ def compare_judges(
     pairs = judged_by_both(judges, once)
     if not pairs:
         _refuse(judges, once)
-    parts = [_agreement(names, _tables(pair, size), _measures, size) for names, pair in pairs.items()]
+    parts = [_agreement(names, _tables(pair, size), all_measures, size) for names, pair in pairs.items()]
     if len(judges) > 2:
         parts.append(_agreement((EVERY, EVERY), _of_all(once, size), alphas, size))
     return JudgesCompared(
@@ -206,7 +208,7 @@ def _of_all(once: pl.DataFrame, size: int) -> tuple[Floats, int, int]:
     return counted.reshape(queries, -1).astype(np.float64), several.select("query", "url").n_unique(), queries
 
 
-def _measures(tables: Floats, size: int) -> Floats:
+def all_measures(tables: Floats, size: int) -> Floats:
     """Return (..., 9) the values of `MEASURES`."""
     counted = tables.reshape(*tables.shape[:-1], size, size)
     results = np.maximum(tables.sum(axis=-1), 1)
@@ -221,21 +223,15 @@ def _agreement(
     names: tuple[str, str], counted: tuple[Floats, int, int], measured: Measured, size: int
 ) -> pl.DataFrame:
     tables, results, queries = counted
-    measures = tuple(MEASURES) if measured is _measures else ALPHAS
-    values = measured(tables.sum(axis=0), size)
-    known = Deviations()
-    for left in left_out(tables, lambda sums: measured(sums, size)):
-        known.add(left - values)
-    spread = known.spread()
-    always = (values == 1) & (spread.error == 0)
-    low, high = (np.where(always, values, end) for end in difference_interval(values, spread))
-    capped = np.array([name != "mean_difference" for name in measures])
+    measures = tuple(MEASURES) if measured is all_measures else ALPHAS
+    ranges = np.array([RANGES.get(name, (-1, 1)) for name in measures], np.float64).T
+    values, low, high = with_intervals(tables, lambda sums: measured(sums, size), ranges)
     frame = pl.DataFrame(
         {
             "measure": measures,
             "value": values,
-            "ci_low": np.where([name == "equal" for name in measures], np.maximum(low, 0), low),
-            "ci_high": np.where(capped, np.minimum(high, 1), high),
+            "ci_low": low,
+            "ci_high": high,
             "caution": pl.Series(cautions(values, low, queries), dtype=pl.String),
         }
     ).with_columns(pl.col(pl.Float64).fill_nan(None), *_same(names, n_results=results, n_queries=queries))

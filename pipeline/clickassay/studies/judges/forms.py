@@ -4,6 +4,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import CAUTION, INTERVAL, with_interval
 from clickassay.core.contracts.form import Column, Table
+from clickassay.correlation.judges.intervals import FREE
 
 JUDGES = (
     Column("judge_a", pl.String, "a judge"),
@@ -20,6 +21,9 @@ MEASURES = {
     "alpha_interval": "the same, grades as numbers",
     "mean_difference": "mean grade of judge_b minus judge_a",
 }
+RANGES = {"equal": (0, 1), "mean_difference": FREE}
+"""Least and largest value of measures that are not -1 to 1."""
+
 ALPHAS = tuple(name for name in MEASURES if name.startswith("alpha"))
 AGREEMENT = Table(
     "agreement",
