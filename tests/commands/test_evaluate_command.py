@@ -273,6 +273,32 @@ def test_a_judge_of_more_queries_is_corrected_in_the_text_and_in_the_folder(tmp_
         assert printed(qrels, *files, "--judge", model, "-m", "RR", "--format", form)
 
 
+def test_people_who_judge_what_a_plan_drew_count_by_its_chances(tmp_path):
+    everything = {f"q{n:02d}": {doc: (n * k) % 5 for k, doc in enumerate("abcd", 1)} for n in range(60)}
+    runs = {"old": {query: dict(zip("abcd", (4, 3, 2, 1), strict=True)) for query in everything}}
+    model, (old,) = written(tmp_path, everything, runs)
+    sessions = "".join(f"{query},{1 + n % 7}\n" for n, query in enumerate(everything))
+    (tmp_path / "sessions.csv").write_text(f"query,sessions\n{sessions}")
+    tiny.said_by(
+        "plan", "--ranking", old, "--frequency", tmp_path / "sessions.csv", "--budget", 160, "--seed", 4,
+        "--out", tmp_path / "plan", "-q",
+    )  # fmt: skip
+    draws = pl.read_parquet(tmp_path / "plan" / "draws.parquet")
+    people = {query: {doc: min(4, g + 1) for doc, g in everything[query].items()} for query in draws["query"]}
+    (tmp_path / "people").mkdir()
+    qrels, _ = written(tmp_path / "people", people, {})
+    given = (qrels, old, "--judge", model, "-m", "RR(rel=3)")
+    said = printed(*given, "--plan", tmp_path / "plan", "-q")
+    assert "each counts by its chance in the plan that drew them" in said
+    row = json.loads(printed(*given, "--plan", tmp_path / "plan", "--json"))["corrected_means"][0]
+    weights = dict(pl.read_parquet(tmp_path / "plan" / "queries.parquet").select("query", "weight").rows())
+    each = json.loads(printed(model, old, "-m", "RR(rel=3)", "--json", "--per-query"))["queries"]
+    by_query = {one["query"]: one["value"] for one in each}
+    assert row["judge"] == pytest.approx(sum(weights[query] * value for query, value in by_query.items()))
+    assert row["n_both"] == draws["query"].n_unique()
+    assert "give --judge" in refused(qrels, old, "--plan", tmp_path / "plan")
+
+
 def words_of(text):
     return text.replace("\u2500", "").split()
 

@@ -67,6 +67,7 @@ def distribution(queries, measure, variant):
     pulls = []
     for x, query, (mean, second) in zip(p, queries, found, strict=True):
         cost = 1 if variant == "uniform cost" else query.cost
-        pulls.append(float(x) * math.sqrt((second - 2 * value * mean + value * value) / cost))
+        around = mean if variant == "corrected" else value
+        pulls.append(float(x) * math.sqrt((second - 2 * around * mean + around * around) / cost))
     total = sum(pulls)
     return [pull / total for pull in pulls] if total else [float(x) for x in p]

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from clickassay.api.given import Told
+from clickassay.api.given import Place, Told
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
@@ -23,6 +24,7 @@ from clickassay.studies.evaluation.evaluate import (
     Measures,
 )
 from clickassay.studies.evaluation.evaluate import evaluate as evaluated
+from clickassay.studies.evaluation.sampled import Design
 
 
 @for_python
@@ -39,6 +41,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     known: Source | None = None,
     expected: Source | None = None,
     judge: Source | None = None,
+    plan: Place | None = None,
     baseline: str | None = None,
     scale: Sequence[str] = (),
     seed: int = 0,
@@ -77,6 +80,9 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     judge
         Judgments of more queries than `qrels`, by a model: their means are corrected by `qrels`, which people
         made, with intervals that hold if the queries of `qrels` are a random sample.
+    plan
+        Folder of the plan (`clickassay plan`) that chose the queries of `qrels`: they count by how likely
+        they were to be drawn.
     baseline
         Name of the run that each other one is compared with; None = every two.
     scale
@@ -113,10 +119,27 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         found = evaluated(
             qrels, runs, measures,
             rel=rel, max_grade=max_grade, persistence=persistence, average_over=average_over, bounds=bounds,
-            known=known, expected=expected, judge=judge, baseline=baseline, scale=scale, seed=seed,
-            conflicts=conflicts, strict=strict, progress=told,
+            known=known, expected=expected, judge=judge, design=design_of(plan), baseline=baseline,
+            scale=scale, seed=seed, conflicts=conflicts, strict=strict, progress=told,
         )  # fmt: skip
     return EvaluationResult(found, average_over)
+
+
+def design_of(plan: Place | None) -> Design | None:
+    """Return how a plan chose queries.
+
+    Raises
+    ------
+    ActiveError
+        If the folder is no plan.
+    """
+    if plan is None:
+        return None
+    from clickassay.studies.labelling.plan_folder import read_plan  # noqa: PLC0415 - few have one
+
+    made = read_plan(Path(plan))
+    weights = dict(made.queries.select("query", "weight").iter_rows())
+    return Design(tuple(made.draws["query"]), made.draws["importance_weight"].to_numpy(), weights)
 
 
 class EvaluationResult(Result):

@@ -64,6 +64,10 @@ def conventions(evaluation: Evaluation, *, average_over: AverageOver) -> tuple[C
     )
 
 
+AT_RANDOM = "intervals hold if these are a random sample"
+AS_PLANNED = "each counts by its chance in the plan that drew them"
+
+
 def _corrected(evaluation: Evaluation) -> tuple[Convention, ...]:
     frame = evaluation.corrected_means
     if frame.is_empty():
@@ -71,7 +75,7 @@ def _corrected(evaluation: Evaluation) -> tuple[Convention, ...]:
     judged, both = frame.select("n_queries", "n_both").row(0)
     text = (
         f"means of {count(judged)} queries by the judge, corrected by the {count(both)} of them that people "
-        "judged too; intervals hold if these are a random sample"
+        f"judged too; {AS_PLANNED if evaluation.planned else AT_RANDOM}"
     )
     return (("Corrected", text),)
 

@@ -9,6 +9,10 @@ were judged by people too; h and f are the values of a measure by people and by 
 w is the slope of h by f over the n queries. The value is right on average with any errors of the judge, if
 the n are a random sample of the N; a judge that tells nothing gets a w near 0, which leaves the mean by
 people.
+
+If a plan drew queries with unequal probabilities, draws take the place of the n, each with a share
+proportional to p / q (Horvitz and Thompson 1952; shares that add up to 1: Hajek), and the N count by their
+p. Means, slope and jackknife are then weighted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,17 +20,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from clickassay.core.records import Floats
 from clickassay.core.special import stdtr, stdtrit
-from clickassay.core.text.words import number, percent, plural, visible
+from clickassay.core.text.words import number, percent, visible
 from clickassay.correlation.uncertainty.jackknife import Deviations, Spread
 from clickassay.correlation.uncertainty.multiplicity import holm
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
 from clickassay.studies.evaluation.compare import pairs_of_runs
 from clickassay.studies.evaluation.forms import CORRECTED_COMPARISONS, CORRECTED_MEANS, in_form
+from clickassay.studies.evaluation.sampled import Design, Rows, at_random, drawn_by
 
 MIN_BOTH = 20
 """With fewer queries judged by both there is no interval."""
@@ -41,13 +45,12 @@ UNLIKE = 0.01
 """Below this p-value (Holm) the queries that people judged are said to differ from the others."""
 
 FEW_BOTH = f"fewer than {MIN_BOTH} queries judged by both"
+FEW_DRAWS = f"draws worth fewer than {MIN_BOTH} queries"
 NO_SPREAD = "no spread"
 
 NO_CUT = 1 << 30
 PLACES = 4
 _ROUNDING = 1e-12
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,9 @@ class Corrected:
     selection: Floats
 
 
-def corrected_means(judge: Floats, people: Floats, both: Rows) -> Corrected:
+def corrected_means(
+    judge: Floats, people: Floats, both: Rows, *, shares: Floats | None = None, weights: Floats | None = None
+) -> Corrected:
     """Correct the means of a judge.
 
     Parameters
@@ -92,41 +97,52 @@ def corrected_means(judge: Floats, people: Floats, both: Rows) -> Corrected:
     people
         (n, E) values by people; n may be 0.
     both
-        (n,) the places of their queries among the N.
+        (n,) the places of their queries among the N; with `shares`, once for each draw.
+    shares, weights
+        (n,), (N,) shares of the draws of a plan, and of the queries; each adds up to 1. None = all alike.
 
     The squared error is the jackknife's over the n (method 7.1; leaving a query out moves the line by its
     residual and leverage) plus w² var(f) / N; degrees of the sum are Satterthwaite's.
     """
-    n = max(len(both), 1)
-    f, h = _centred(judge[both]), _centred(people)
-    squares = (f**2).sum(axis=0)
-    largest = (f**2).max(axis=0, initial=0.0)
-    varies = (squares > _ROUNDING) & (largest <= CARRIED * squares)
-    slope = np.divide(f, squares, out=np.zeros_like(f), where=varies)
+    s, p = _alike(len(both)) if shares is None else shares, _alike(len(judge)) if weights is None else weights
+    seen = judge[both]
+    f, h = seen - _mean(seen, s), people - _mean(people, s)
+    parts = s[:, None] * f**2
+    squares = parts.sum(axis=0)
+    varies = (squares * len(s) > _ROUNDING) & (parts.max(axis=0, initial=0.0) <= CARRIED * squares)
+    slope = np.divide(s[:, None] * f, squares, out=np.zeros_like(f), where=varies)
     weight = (slope * h).sum(axis=0)
-    apart = _mean(judge) - _mean(judge[both])
-    leverage, pull = 1 / n + slope * f, 1 / n + slope * apart
+    apart = _mean(judge, p) - _mean(seen, s)
+    leverage, pull = s[:, None] + slope * f, s[:, None] + slope * apart
     known = Deviations()
     known.add(-(h - weight * f) / np.maximum(1 - leverage, _ROUNDING) * pull)
-    value = _mean(people) + weight * apart
-    spread = _together(known.spread(), weight**2 * _variance(judge) / max(len(judge), 1), len(judge))
-    alone = _alone(judge), _alone(people)
-    return Corrected(
-        value, *_interval(value, spread), weight, *alone, _worth(people, spread), _selection(judge, both)
-    )
+    value = _mean(people, s) + weight * apart
+    spread = _together(known.spread(), weight**2 * _variance(judge, p) / _number(p), _number(p))
+    if min(_number(s), len(np.unique(both))) < MIN_BOTH:
+        spread = Spread(np.full_like(spread.error, np.nan), spread.degrees, spread.queries)
+    alone = _alone(judge, p), _alone(people, s)
+    worth: Floats = _variance(people, s) / spread.error**2
+    apart_from_rest = _selection(judge, both) if shares is None else np.full(judge.shape[1], np.nan)
+    return Corrected(value, *_interval(value, spread), weight, *alone, worth, apart_from_rest)
 
 
-def _together(spread: Spread, of_judge: Floats, queries: int) -> Spread:
+def _alike(number: int) -> Floats:
+    return np.full(number, 1 / max(number, 1))
+
+
+def _number(shares: Floats) -> float:
+    """Return how many queries of equal shares are as good (Kish); their number, if all are equal."""
+    return float(1 / (shares @ shares)) if len(shares) else 0.0
+
+
+def _together(spread: Spread, of_judge: Floats, queries: float) -> Spread:
     """Return the spread of two independent parts: of the line, and of the judge's mean over all queries."""
     of_line = spread.error**2
     with np.errstate(divide="ignore", invalid="ignore"):
         square = of_line + of_judge
         parts = np.nan_to_num(of_line**2 / spread.degrees) + of_judge**2 / max(queries - 1, 1)
         degrees = square**2 / parts
-    enough = spread.queries >= MIN_BOTH
-    return Spread(
-        np.where(enough & (square > _ROUNDING**2), np.sqrt(square), np.nan), degrees, spread.queries
-    )
+    return Spread(np.where(square > _ROUNDING**2, np.sqrt(square), np.nan), degrees, spread.queries)
 
 
 def _interval(value: Floats, spread: Spread) -> tuple[Floats, Floats, Floats]:
@@ -136,31 +152,27 @@ def _interval(value: Floats, spread: Spread) -> tuple[Floats, Floats, Floats]:
     return value - half, value + half, p_value
 
 
-def _worth(people: Floats, spread: Spread) -> Floats:
-    """Return n for which the variance of h / n is the squared error."""
-    worth: Floats = _variance(people) / spread.error**2
-    return worth
-
-
-def _mean(values: Floats) -> Floats:
-    mean: Floats = values.mean(axis=0) if len(values) else np.full(values.shape[1], np.nan)
+def _mean(values: Floats, shares: Floats) -> Floats:
+    mean: Floats = shares @ values if len(values) else np.full(values.shape[1], np.nan)
     return mean
 
 
-def _centred(values: Floats) -> Floats:
-    return values - _mean(values)
-
-
-def _variance(values: Floats) -> Floats:
-    several = len(values) > 1
-    variance: Floats = values.var(axis=0, ddof=1) if several else np.full(values.shape[1], np.nan)
+def _variance(values: Floats, shares: Floats) -> Floats:
+    """Return the variance, unbiased for equal shares."""
+    if len(values) < 2:
+        return np.full(values.shape[1], np.nan)
+    variance: Floats = shares @ (values - _mean(values, shares)) ** 2 / (1 - shares @ shares)
     return variance
 
 
-def _alone(values: Floats) -> Floats:
+def _alone(values: Floats, shares: Floats) -> Floats:
     """Return the (3, E) mean with the ends of its interval, Student's t over the queries."""
-    mean, n = _mean(values), len(values)
-    half = stdtrit(max(n - 1, 1), 0.975) * np.sqrt(_variance(values) / max(n, 1))
+    mean = _mean(values, shares)
+    if len(values) < 2:
+        return np.stack([mean, *[np.full_like(mean, np.nan)] * 2])
+    moves = (shares / (1 - shares))[:, None] * (values - mean)
+    error = np.sqrt((1 - 1 / len(values)) * (moves**2).sum(axis=0))
+    half = stdtrit(max(_number(shares) - 1, 1), 0.975) * error
     return np.stack([mean, mean - half, mean + half])
 
 
@@ -170,10 +182,10 @@ def _selection(judge: Floats, both: Rows) -> Floats:
     numbers = np.array([len(side) for side in sides])
     if numbers.min() < 2:
         return np.full(judge.shape[1], np.nan)
-    parts = np.stack([_variance(side) / len(side) for side in sides])
+    parts = np.stack([side.var(axis=0, ddof=1) / len(side) for side in sides])
     with np.errstate(divide="ignore", invalid="ignore"):
         degrees = parts.sum(axis=0) ** 2 / (parts**2 / (numbers[:, None] - 1)).sum(axis=0)
-        statistic = np.abs(_mean(sides[0]) - _mean(sides[1])) / np.sqrt(parts.sum(axis=0))
+        statistic = np.abs(sides[0].mean(axis=0) - sides[1].mean(axis=0)) / np.sqrt(parts.sum(axis=0))
     p_value: Floats = 2 * stdtr(degrees, -statistic)
     return p_value
 
@@ -209,7 +221,11 @@ class CorrectedTables:
 
 
 def corrected_tables(
-    measures: Sequence[Measure], sides: Mapping[str, Sides], *, baseline: str | None = None
+    measures: Sequence[Measure],
+    sides: Mapping[str, Sides],
+    *,
+    baseline: str | None = None,
+    design: Design | None = None,
 ) -> CorrectedTables:
     """Correct the means of each run, and the differences of every two.
 
@@ -221,15 +237,19 @@ def corrected_tables(
         By run: its values; the queries of all runs are the same.
     baseline
         The run that each other one is compared with; None = every two.
+    design
+        How a plan chose the queries that people judged; None = at random, each query counting as much.
     """
     names = tuple(map(str, measures))
     first = next(iter(sides.values()))
-    place = {query: at for at, query in enumerate(first.judge.queries)}
-    rows = np.array([at for at, query in enumerate(first.people.queries) if query in place], np.int64)
-    both = np.array([place[first.people.queries[at]] for at in rows], np.int64)
+    queries = first.judge.queries, first.people.queries
+    sampled = at_random(*queries) if design is None else drawn_by(design, *queries)
+    both = np.searchsorted(sampled.kept, sampled.both)
 
     def corrected(judge: Floats, people: Floats) -> Corrected:
-        return corrected_means(judge, people[rows], both)
+        return corrected_means(
+            judge[sampled.kept], people[sampled.rows], both, shares=sampled.shares, weights=sampled.weights
+        )
 
     means = {name: corrected(one.of_judge, one.of_people) for name, one in sides.items()}
     pairs = {
@@ -237,21 +257,22 @@ def corrected_tables(
         for a, b in pairs_of_runs(sides, baseline)
     }
     low, high = np.array([(one.metric.low, one.metric.high) for one in measures], np.float64).T
-    counts = {"n_queries": len(place), "n_both": len(both)}
+    worth = len(both) if sampled.shares is None else _number(sampled.shares)
+    counts = {"n_queries": len(sampled.kept), "n_both": len(np.unique(both))}
     cut = {
         name: replace(one, low=np.maximum(one.low, low), high=np.minimum(one.high, high))
         for name, one in means.items()
     }
-    of_means = [_frame(names, one, run=name, **counts) for name, one in cut.items()]
-    of_pairs = [_frame(names, one, baseline=a, run=b, **counts) for (a, b), one in pairs.items()]
+    of_means = [_frame(names, one, worth, run=name, **counts) for name, one in cut.items()]
+    of_pairs = [_frame(names, one, worth, baseline=a, run=b, **counts) for (a, b), one in pairs.items()]
     return CorrectedTables(
         in_form(CORRECTED_MEANS, pl.concat(of_means)),
         _compared(of_pairs),
-        tuple(_cautions(measures, sides, means, (rows, both))),
+        (*sampled.cautions, *_cautions(measures, sides, means, (sampled.rows, sampled.both))),
     )
 
 
-def _frame(names: tuple[str, ...], one: Corrected, **same: object) -> pl.DataFrame:
+def _frame(names: tuple[str, ...], one: Corrected, worth: float, **same: object) -> pl.DataFrame:
     """Return a row for each measure; numbers that are not known are null, with the reason."""
     columns = {"value": one.value, "ci_low": one.low, "ci_high": one.high, "p_value": one.p_value,
                "weight": one.weight, "worth": one.worth}  # fmt: skip
@@ -259,7 +280,8 @@ def _frame(names: tuple[str, ...], one: Corrected, **same: object) -> pl.DataFra
         columns |= dict(zip((side, f"{side}_low", f"{side}_high"), ends, strict=True))
     frame = pl.DataFrame({"measure": names, **columns}).with_columns(pl.col(pl.Float64).fill_nan(None))
     frame = frame.with_columns(pl.lit(value).alias(name) for name, value in same.items())
-    why = FEW_BOTH if int(str(same["n_both"])) < MIN_BOTH else NO_SPREAD
+    few = {FEW_BOTH: int(str(same["n_both"])) < MIN_BOTH, FEW_DRAWS: worth < MIN_BOTH}
+    why = next((reason for reason, holds in few.items() if holds), NO_SPREAD)
     return frame.with_columns(reason=pl.when(pl.col("ci_low").is_null()).then(pl.lit(why)))
 
 
@@ -278,11 +300,7 @@ def _cautions(
     places: tuple[Rows, Rows],
 ) -> Iterator[str]:
     """Yield what may make corrected means wrong."""
-    rows, both = places
-    alone = len(next(iter(sides.values())).people.queries) - len(rows)
-    if alone:
-        have = "has" if alone == 1 else "have"
-        yield f"{plural(alone, 'query', 'queries')} judged by people {have} no grade by the judge: not used."
+    _, both = places
     yield from _unlike(measures, sides, means, both)
     yield from _less_graded(max((one.depth or NO_CUT for one in measures), default=NO_CUT), sides, places)
 

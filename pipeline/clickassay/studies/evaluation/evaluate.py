@@ -53,6 +53,7 @@ from clickassay.studies.evaluation.joins import (
     refuse_different_queries,
 )
 from clickassay.studies.evaluation.lists import lists_of_dicts, ranked_lists
+from clickassay.studies.evaluation.sampled import Design
 
 _Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 AverageOver = Literal["judged", "both"]
@@ -78,6 +79,8 @@ class Evaluation:
         The same by a judge of more queries, corrected by the judgments; without rows where none was given.
     cautions
         Sentences on what contradicts itself in the inputs, or is read otherwise by other tools.
+    planned
+        Whether a plan drew the queries of the judgments that the judge is corrected by.
     """
 
     measures: tuple[Measure, ...]
@@ -89,6 +92,7 @@ class Evaluation:
     corrected_means: pl.DataFrame = field(default_factory=CORRECTED_MEANS.empty)
     corrected_comparisons: pl.DataFrame = field(default_factory=CORRECTED_COMPARISONS.empty)
     cautions: tuple[str, ...] = ()
+    planned: bool = False
 
     @property
     def frames(self) -> dict[str, pl.DataFrame]:
@@ -129,6 +133,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     known: Source | None = None,
     expected: Source | None = None,
     judge: Source | None = None,
+    design: Design | None = None,
     baseline: str | None = None,
     scale: Sequence[str] = (),
     seed: int = 0,
@@ -170,8 +175,11 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         cautions += contradictions(file, run)
         cautions += precision_caution(file, parts[name].lists, parsed, settings)
     refuse_different_queries({name: part.lists.queries for name, part in parts.items()})
-    corrected = _corrected(parts, read, more, (options, baseline, strict))
-    return _evaluation(parsed, parts, corrected, tuple(cautions), (seed, baseline))
+    if design is not None and more is None:
+        raise SettingsError("--plan: it says which queries people judged of a judge's; give --judge")
+    corrected = _corrected(parts, read, (more, design), (options, baseline, strict))
+    made = _evaluation(parsed, parts, corrected, tuple(cautions), (seed, baseline))
+    return replace(made, planned=design is not None)
 
 
 def _evaluation(
@@ -201,13 +209,15 @@ def _evaluation(
 def _corrected(
     parts: Mapping[str, "_RunValues"],
     runs: Mapping[str, _Grades],
-    judge: pl.DataFrame | None,
+    judged: tuple[pl.DataFrame | None, Design | None],
     how: tuple["_Options", str | None, bool],
 ) -> CorrectedTables:
     """Return what a judge of more queries says of the runs, corrected by the judgments.
 
-    `how` are the options, the baseline, and whether a judge of other documents is refused.
+    `judged` are the judgments of the judge, and how a plan chose people's queries; `how` are the options, the
+    baseline, and whether a judge of other documents is refused.
     """
+    judge, design = judged
     if judge is None:
         return CorrectedTables(CORRECTED_MEANS.empty(), CORRECTED_COMPARISONS.empty(), ())
     options, baseline, strict = replace(how[0], bounds=False, judgments="the judgments by --judge"), *how[1:]
@@ -218,7 +228,7 @@ def _corrected(
         name: Sides(one.lists, parts[name].lists, one.values, parts[name].values)
         for name, one in by_judge.items()
     }
-    found = corrected_tables(options.measures, sides, baseline=baseline)
+    found = corrected_tables(options.measures, sides, baseline=baseline, design=design)
     return replace(found, cautions=(*apart, *found.cautions))
 
 

@@ -34,6 +34,7 @@ from clickassay.studies.evaluation.forms import (
     in_form,
 )
 from clickassay.studies.evaluation.report.sections import evaluation_tables
+from clickassay.studies.evaluation.sampled import Design
 
 _OF_SCALE = ("top_grade_unused", "bottom_grade_unused")
 SHALLOWEST, DEEPEST = 10, 100
@@ -48,6 +49,8 @@ class EvaluationOptions:
     ----------
     measures
         Names with blanks between them.
+    plan
+        Folder of the plan that chose the queries of the judgments.
     rel, max_grade, persistence, average_over, bounds, known, expected, judge, baseline, scale, seed,
     conflicts
         The parameters of `studies.evaluation.evaluate`.
@@ -66,6 +69,7 @@ class EvaluationOptions:
     scale: tuple[str, ...] = ()
     seed: int = 0
     conflicts: Conflicts = "error"
+    plan: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,14 @@ class EvaluatedFiles:
 
 
 def evaluate_files(
-    qrels: Path, runs: Sequence[Path], options: EvaluationOptions, *, progress: Progress = silent
+    qrels: Path,
+    runs: Sequence[Path],
+    options: EvaluationOptions,
+    *,
+    design: Design | None = None,
+    progress: Progress = silent,
 ) -> EvaluatedFiles:
-    """Evaluate run files against a file of judgments.
+    """Evaluate run files against a file of judgments; `design` is what the plan of the options says.
 
     Raises
     ------
@@ -102,12 +111,12 @@ def evaluate_files(
     NothingInCommonError
         If a run and the judgments share no query, or no document of a query.
     """
-    given = {name: value for name, value in vars(options).items() if name != "measures"}
+    given = {name: value for name, value in vars(options).items() if name not in {"measures", "plan"}}
     measures = parse_measures(options.measures)
     named = run_names(runs)
     files = {"qrels": qrels, **{name: given[name] for name in ("known", "expected", "judge")}}
     with unchanged(files | {f"run {name}": file for name, file in named.items()}) as inputs:
-        evaluation = evaluate(qrels, named, measures, strict=True, progress=progress, **given)
+        evaluation = evaluate(qrels, named, measures, design=design, strict=True, progress=progress, **given)
     cautions = " ".join((*_scale_cautions(evaluation), *evaluation.cautions))
     texts = conventions(evaluation, average_over=options.average_over)
     return EvaluatedFiles(

@@ -14,6 +14,7 @@ from clickassay.studies.labelling.inputs import KEY, places, read_judgments
 from clickassay.studies.labelling.moments import performance
 from clickassay.studies.labelling.plan_folder import LabelPlan
 from clickassay.studies.labelling.pool import Pool
+from clickassay.studies.labelling.sampling import CORRECTED
 
 MIN_DRAWS = 2
 """Labelled draws that an estimate needs."""
@@ -77,7 +78,7 @@ def estimate_plan(plan: LabelPlan, judgments: Path, settings: Settings) -> PlanE
     of_draws = plan.draws.join(
         plan.queries.select("query", pl.Series("value", values)), on="query", maintain_order="left"
     )
-    value, ratio = (of_draws[name].to_numpy() for name in ("value", "importance_weight"))
+    value = of_draws["value"].to_numpy()
     labelled = ~np.isnan(value)
     upto = len(value) if labelled.all() else int(np.argmin(labelled))
     if upto < MIN_DRAWS and upto < len(value):
@@ -87,7 +88,7 @@ def estimate_plan(plan: LabelPlan, judgments: Path, settings: Settings) -> PlanE
         )
     exact = float(plan.queries["weight"].to_numpy() @ values) if not np.isnan(values).any() else None
     return PlanEstimate(
-        estimate=None if exact is not None else estimate(value[:upto], ratio[:upto]),
+        estimate=None if exact is not None else _estimate(plan, of_draws.head(upto)),
         exact=exact,
         draws=upto,
         planned_draws=len(value),
@@ -99,6 +100,17 @@ def estimate_plan(plan: LabelPlan, judgments: Path, settings: Settings) -> PlanE
         to_label=sheet.height,
         to_label_labelled=sheet.join(grades, on=KEY, how="semi").height,
     )
+
+
+def _estimate(plan: LabelPlan, draws: pl.DataFrame) -> WeightedEstimate:
+    """Estimate the mean over the pool; of the variant `corrected`, the model's mean plus its mean error."""
+    value, ratio = (draws[name].to_numpy() for name in ("value", "importance_weight"))
+    if plan.options.variant != CORRECTED:
+        return estimate(value, ratio)
+    expected = plan.queries["expected"].to_numpy()
+    of_draws = draws.join(plan.queries.select("query", "expected"), on="query", maintain_order="left")
+    model = float(plan.queries["weight"].to_numpy() @ expected)
+    return estimate(value - of_draws["expected"].to_numpy(), ratio, known=model)
 
 
 def _in_part(joined: pl.DataFrame) -> tuple[str, ...]:

@@ -51,22 +51,26 @@ class WeightedEstimate:
     cautions: tuple[str, ...]
 
 
-def estimate(values: Floats, ratios: Floats, *, confidence_level: float = 0.95) -> WeightedEstimate:
+def estimate(
+    values: Floats, ratios: Floats, *, confidence_level: float = 0.95, known: float = 0.0
+) -> WeightedEstimate:
     """Estimate the mean over the pool from draws with replacement.
 
     `values` (n,) are L or L1 - L2 of each draw by its labels, `ratios` (n,) its p / q. The error is that of
     the jackknife for a ratio; the interval is Student's t with `effective_draws` - 1 degrees of freedom, at
-    least 1. benchmarks/promises/labelling/honest.py measures how often it holds the true value. Raises
-    ActiveError for fewer than two draws, values or ratios that are no numbers, values that are all the same,
-    one draw that has all the weight, or a confidence level that is not between 0 and 1.
+    least 1. `known` is added: a mean over the pool that the values are differences from.
+    benchmarks/promises/labelling/honest.py measures how often it holds the true value. Raises ActiveError for
+    fewer than two draws, values or ratios that are no numbers, values that are all the same, one draw that
+    has all the weight, or a confidence level that is not between 0 and 1.
     """
     _check(values, ratios, confidence_level)
     share = np.asarray(ratios / ratios.sum())
-    value = float(share @ values)
+    rest = float(share @ values)
+    value = known + rest
     effective_draws, largest_share = float(1 / (share @ share)), float(share.max())
     if largest_share == 1:
         raise ActiveError("one draw has all the weight, which gives no error: raise the defensive share")
-    error = _jackknife_error(values - value, share)
+    error = _jackknife_error(values - rest, share)
     freedom = max(effective_draws - 1, 1.0)
     reach = float(stdtrit(freedom, (1 + confidence_level) / 2)) * error
     return WeightedEstimate(

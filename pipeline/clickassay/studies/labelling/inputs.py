@@ -205,13 +205,13 @@ def _probabilities(sources: Sources, documents: pl.DataFrame, settings: Settings
     rows = collected(read_input("relevance", sources.relevance, RELEVANCE, keep_others=True))
     rows = rows.with_columns(_QUERY, _URL).unique(KEY, keep="first", maintain_order=True)
     names = [f"p{grade}" for grade in range(size)]
-    if "score" in rows.columns and not set(names) <= set(rows.columns):
-        rows = _calibrate(rows, sources, settings)
+    if not set(names) <= set(rows.columns) and (own := {"score", "grade"} & set(rows.columns)):
+        rows = _calibrate(rows.rename({"grade": "score"} if own == {"grade"} else {}), sources, settings)
     missing = [name for name in names if name not in rows.columns]
     if missing:
         raise ActiveError(
             f"relevance {sources.relevance}: no column {', '.join(missing)}; give one probability for each "
-            f"grade 0..{size - 1}, or a column score and --judgments"
+            f"grade 0..{size - 1}, or a column score or grade and --judgments"
         )
     rows = _with_numbers(rows, names, f"relevance {sources.relevance}")
     _check_common(f"relevance {sources.relevance}", "rankings have", rows.select(KEY), documents)
@@ -227,11 +227,11 @@ def _probabilities(sources: Sources, documents: pl.DataFrame, settings: Settings
 
 
 def _calibrate(rows: pl.DataFrame, sources: Sources, settings: Settings) -> pl.DataFrame:
-    """Turn scores into probabilities of grades by ordered logit on judged documents."""
+    """Turn scores, or a model's grades, into probabilities of grades by ordered logit on judged documents."""
     if sources.judgments is None:
         raise ActiveError(
-            f"relevance {sources.relevance}: it has scores, and judgments of some documents are needed to "
-            "make probabilities of them; give --judgments"
+            f"relevance {sources.relevance}: it has scores or a model's grades, and judgments of some "
+            "documents are needed to make probabilities of them; give --judgments"
         )
     rows = _with_numbers(rows, ["score"], f"relevance {sources.relevance}")
     graded, _ = read_judgments(sources.judgments, rows.select(KEY), settings)

@@ -20,6 +20,7 @@ from clickassay.studies.labelling.plan_folder import (
     PlanOptions,
 )
 from clickassay.studies.labelling.sampling import (
+    CORRECTED,
     ExpectedEstimate,
     check_budget,
     expected_error,
@@ -119,6 +120,8 @@ def make_plan(
     ActiveError
         If the inputs do not fit each other, or the budget buys no query.
     """
+    if options.variant == CORRECTED and sources.relevance is None:
+        raise ActiveError("variant corrected: labels correct what a model says; give its grades, --relevance")
     progress(Event("reading rankings"))
     inputs = read_pool(sources, settings, depth=options.depth)
     progress(Event("weighing queries"))
@@ -130,7 +133,7 @@ def make_plan(
         defensive_share=options.defensive_share,
         moments=moments,
     )
-    expected = expected_error(inputs.pool, moments, sampling.q, options.budget)
+    expected = expected_error(inputs.pool, moments, sampling.q, options.budget, options.variant)
     sizes = np.diff(inputs.pool.offsets)
     queries = PLAN_QUERIES.canonical(
         pl.DataFrame(

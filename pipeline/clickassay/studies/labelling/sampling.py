@@ -18,9 +18,13 @@ VARIANTS: Mapping[str, str] = MappingProxyType(
         "uniform relevance": "costs alone: all grades are equally likely",
         "uniform cost": "grade probabilities alone: all queries cost the same",
         "passive": "neither: queries are drawn by their frequencies",
+        "corrected": "as active; labels correct what the grade probabilities say of all queries",
     }
 )
 """The inputs that each sampling distribution uses."""
+
+CORRECTED = "corrected"
+"""The variant whose estimate is the model's mean over all queries, corrected by labels."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,8 @@ class Sampling:
     q
         (m,) probabilities of the queries; they add up to 1.
     spreads
-        (m,) sqrt(E[(L - R)^2|x]) by the model of the variant, with R its own mean over the pool.
+        (m,) sqrt(E[(L - R)^2|x]) by the model of the variant, with R its own mean over the pool; of
+        `corrected`, sqrt(Var[L|x]): what the model expects of a query is no error.
     no_spread
         Whether all spreads are 0: then all distributions are equally good, and q is p.
     """
@@ -90,7 +95,7 @@ def sampling_distribution(
         raise ActiveError(f"a defensive share of {defensive_share:g}: give a number from 0 to 1")
     if variant == "uniform relevance":
         moments = measure_moments(pool.uninformed(), measure)
-    spreads = _spreads(pool, moments or measure_moments(pool, measure))
+    spreads = _spreads(pool, moments or measure_moments(pool, measure), variant)
     best = pool.weights * _relative_rates(variant, spreads, pool.costs)
     total = float(best.sum())
     if total <= 0:
@@ -100,8 +105,12 @@ def sampling_distribution(
     )
 
 
-def expected_error(pool: Pool, moments: Moments, q: Floats, budget: float) -> ExpectedEstimate:
+def expected_error(
+    pool: Pool, moments: Moments, q: Floats, budget: float, variant: str = "active"
+) -> ExpectedEstimate:
     """Return the expected error with (m,) probabilities q, and the budget that q = p would need for it.
+
+    Of the variant `corrected`, the error is of the corrected estimate, and the budget of an uncorrected one.
 
     `moments` are those of the pool by `measure_moments`: the expectation is as good as the probabilities of
     grades. Repeated draws of a query are free, so that a budget buys more draws than this. Raises ActiveError
@@ -109,7 +118,7 @@ def expected_error(pool: Pool, moments: Moments, q: Floats, budget: float) -> Ex
     """
     check_budget(budget)
     squares = _spreads(pool, moments) ** 2
-    variance = _asymptotic(pool.weights, q, squares)
+    variance = _asymptotic(pool.weights, q, _spreads(pool, moments, variant) ** 2)
     draws = budget / float(q @ pool.costs)
     passive = _asymptotic(pool.weights, pool.weights, squares) * float(pool.weights @ pool.costs)
     return ExpectedEstimate(
@@ -133,7 +142,9 @@ def introspective(pool: Pool, moments: Moments) -> float:
     return value if abs(value) > ROUNDING * sqrt(pool.weights @ moments.second) else 0.0
 
 
-def _spreads(pool: Pool, moments: Moments) -> Floats:
+def _spreads(pool: Pool, moments: Moments, variant: str = "active") -> Floats:
+    if variant == CORRECTED:
+        return np.sqrt(moments.variance)
     return np.sqrt(moments.around(introspective(pool, moments)))
 
 

@@ -9,8 +9,16 @@ import pytest
 
 from clickassay.core.errors import ActiveError, InputError
 from clickassay.core.settings import load_settings
+from clickassay.studies.labelling.answer import estimate_plan
 from clickassay.studies.labelling.inputs import Sources, read_pool
-from clickassay.studies.labelling.plan_folder import PLAN_DOCUMENTS, PLAN_DRAWS, PLAN_QUERIES, TO_LABEL
+from clickassay.studies.labelling.plan import make_plan
+from clickassay.studies.labelling.plan_folder import (
+    PLAN_DOCUMENTS,
+    PLAN_DRAWS,
+    PLAN_QUERIES,
+    TO_LABEL,
+    PlanOptions,
+)
 from support.logs import tiny
 
 SCALE = load_settings(relevant_grade=1, success_grade=0)
@@ -69,25 +77,33 @@ def estimated(plan, labels, *options):
     return done("estimate", plan, "--judgments", labels, *options)
 
 
-def true_difference(world, depth, weights=None):
-    """ERR of the first ranking minus that of the second, mean over queries, in plain Python."""
+def errs(world, name, depth=None):
+    """ERR of each query of a ranking, in plain Python."""
     grades = {(q, u): g for q, u, g in pl.read_parquet(world / "labels.parquet").iter_rows()}
-    means = []
-    for name in ("first", "second"):
-        by_query = {}
-        for query, url, _ in pl.read_parquet(world / f"{name}.parquet").sort("rank").iter_rows():
-            by_query.setdefault(query, []).append(grades[query, url])
-        values = {}
-        for query, shown in by_query.items():
-            reached, value = 1.0, 0.0
-            for rank, grade in enumerate(shown[:depth], 1):
-                chance = (2**grade - 1) / 16
-                value += reached * chance / rank
-                reached *= 1 - chance
-            values[query] = value
-        share = weights or dict.fromkeys(values, 1 / len(values))
-        means.append(sum(share[query] * value for query, value in values.items()))
-    return means[0] - means[1]
+    by_query = {}
+    for query, url, _ in pl.read_parquet(world / f"{name}.parquet").sort("rank").iter_rows():
+        by_query.setdefault(query, []).append(grades[query, url])
+    values = {}
+    for query, shown in by_query.items():
+        reached, value = 1.0, 0.0
+        for rank, grade in enumerate(shown[:depth], 1):
+            chance = (2**grade - 1) / 16
+            value += reached * chance / rank
+            reached *= 1 - chance
+        values[query] = value
+    return values
+
+
+def differences(world, depth):
+    first, second = (errs(world, name, depth) for name in ("first", "second"))
+    return {query: value - second[query] for query, value in first.items()}
+
+
+def true_difference(world, depth, weights=None):
+    """ERR of the first ranking minus that of the second, mean over queries."""
+    values = differences(world, depth)
+    share = weights or dict.fromkeys(values, 1 / len(values))
+    return sum(share[query] * value for query, value in values.items())
 
 
 # ---- from files to a sheet --------------------------------------------------------------------
@@ -441,3 +457,73 @@ def test_rankings_whose_ranks_contradict_their_scores_are_noted(tmp_path):
         ("r.csv", "In 1 of 1 list of r.csv all scores are equal and ranks are not; the rank decides."),
     ):  # fmt: skip
         assert read_pool(Sources((tmp_path / name,)), SCALE, depth=None).notes == (said,)
+
+
+# ---- a model's grades, corrected by labels ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model(world):
+    """A model's grades: one too generous now and then."""
+    rng = np.random.default_rng(5)
+    rows = pl.read_parquet(world / "labels.parquet")
+    more = pl.Series(rng.choice([0, 0, 1, 2], rows.height))
+    rows.with_columns(grade=(pl.col("grade") + more).clip(0, 4)).write_csv(world / "model.csv")
+    return world / "model.csv"
+
+
+def test_a_models_grades_are_calibrated_by_peoples(world, model):
+    sources = Sources((world / "first.parquet",), model, judgments=world / "judged.csv")
+    chances = read_pool(sources, SCALE, depth=None).pool.probabilities
+    scored = pl.read_csv(model).rename({"grade": "score"})
+    scored.write_csv(world / "as_scores.csv")
+    same = Sources((world / "first.parquet",), world / "as_scores.csv", judgments=world / "judged.csv")
+    assert (chances == read_pool(same, SCALE, depth=None).pool.probabilities).all()
+    assert chances.sum(axis=1) == pytest.approx(1)
+    words = refused("plan", "--ranking", world / "first.parquet", "--relevance", model, "--budget", 9,
+                    "--out", world / "never")  # fmt: skip
+    assert "it has scores or a model's grades, and judgments of some documents are needed" in words
+
+
+def test_the_corrected_estimate_is_the_models_mean_plus_its_mean_error(world, model, tmp_path):
+    known = ("--relevance", model, "--judgments", world / "judged.csv")
+    planned(world, tmp_path / "plan", *known, "--depth", 3, "--variant", "corrected")
+    drawn = pl.read_parquet(tmp_path / "plan" / "draws.parquet")
+    labels = labels_of(world, drawn, tmp_path / "drawn.parquet")
+    told = json.loads(estimated(tmp_path / "plan", labels, "--json"))
+    queries = {row["query"]: row for row in pl.read_parquet(tmp_path / "plan" / "queries.parquet").to_dicts()}
+    draws, truth = drawn.to_dicts(), differences(world, 3)
+    model_mean = sum(row["weight"] * row["expected"] for row in queries.values())
+    ratio = [row["importance_weight"] for row in draws]
+    apart = [truth[row["query"]] - queries[row["query"]]["expected"] for row in draws]
+    rest = sum(w * d for w, d in zip(ratio, apart, strict=True)) / sum(ratio)
+    assert told["estimate"]["value"] == pytest.approx(model_mean + rest)
+    assert told["estimate"]["ci_low"] < np.mean(list(truth.values())) < told["estimate"]["ci_high"]
+
+
+def test_correction_needs_a_model(world, tmp_path):
+    words = refused("plan", "--ranking", world / "first.parquet", "--variant", "corrected", "--budget", 9,
+                    "--out", tmp_path / "plan")  # fmt: skip
+    assert "labels correct what a model says; give its grades, --relevance" in words
+
+
+def labels_of(world, drawn, file):
+    """Write the labels of the queries that were drawn; return the file."""
+    pl.read_parquet(world / "labels.parquet").join(drawn, on="query", how="semi").write_parquet(file)
+    return file
+
+
+def test_correcting_a_good_model_is_more_precise_and_holds_the_mean(world, model, tmp_path):
+    sources = Sources((world / "first.parquet",), model, judgments=world / "judged.csv")
+    held, errors = [], {"corrected": [], "active": []}
+    truth = np.mean(list(errs(world, "first").values()))
+    for seed in range(60):
+        for variant, found in errors.items():
+            made = make_plan(sources, PlanOptions("ERR", variant, 60, None, 0.1, seed), SCALE)
+            labels = labels_of(world, made.draws, tmp_path / "labels.parquet")
+            one = estimate_plan(made, labels, SCALE).estimate
+            found.append(one.error)
+            if variant == "corrected":
+                held.append(one.ci_low <= truth <= one.ci_high)
+    assert np.mean(errors["corrected"]) < 0.8 * np.mean(errors["active"])
+    assert np.mean(held) >= 0.87  # 0.95, and what 60 plans leave open

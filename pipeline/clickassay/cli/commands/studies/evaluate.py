@@ -49,8 +49,12 @@ class MetricOptions:
         ),
     ] = None
     rel: Annotated[
-        int, typer.Option(metavar="GRADE", help="Lowest grade that is relevant, where a name has no rel.")
-    ] = 1
+        int,
+        typer.Option(
+            "--relevant-grade", "--rel", metavar="GRADE",
+            help="Lowest grade that is relevant, where a name has no rel.",
+        ),
+    ] = 1  # fmt: skip
     average_over: Annotated[
         Literal["judged", "both"],
         typer.Option(help="Means over all judged queries, or over those that the ranking has too."),
@@ -74,6 +78,10 @@ class MetricOptions:
             metavar="FILE",
             help="Judgments of more queries, by a model: their means, corrected by QRELS, which people made.",
         ),
+    ] = None
+    plan: Annotated[
+        Path | None,
+        typer.Option(metavar="PLAN", help="With --judge: the plan that chose the queries of QRELS."),
     ] = None
     baseline: Annotated[
         str | None,
@@ -138,6 +146,7 @@ def evaluate(
 
         clickassay evaluate people.txt old.txt new.txt --judge model.txt
     """
+    from clickassay.api.studies.evaluate import design_of
     from clickassay.core.files.scratch import scratch
     from clickassay.studies.evaluation.job import EvaluationOptions, check_place, evaluate_files
 
@@ -147,13 +156,14 @@ def evaluate(
         " ".join(metrics.metric or [METRICS]), metrics.rel, settings.max_grade, settings.persistence,
         metrics.average_over, metrics.bounds, metrics.known, metrics.expected, metrics.judge,
         metrics.baseline, settings.scale if "scale" in settings.model_fields_set else (), settings.seed,
-        settings.conflicts,
+        settings.conflicts, metrics.plan,
     )  # fmt: skip
     if output.out is not None:
         check_place(output.out, qrels, rankings, force=output.force)
     with scratch(), shown_progress(quiet=quiet) as progress:
         qrels, *rankings = _with_stdin([qrels, *rankings])
-        result = evaluate_files(qrels, rankings, options, progress=progress)
+        design = design_of(metrics.plan)
+        result = evaluate_files(qrels, rankings, options, design=design, progress=progress)
         _write(result, output, per_query=form.per_query)
     _show(result, form.name, per_query=form.per_query)
     if output.out is not None and form.name == "text":

@@ -39,11 +39,12 @@ class PoolOptions:
     relevance: Annotated[
         Path | None,
         typer.Option(
-            help="Rows query, url and p0, p1, ... (chance of each grade) or score. [default: all alike]"
+            help="Rows query, url and p0, p1, ... (chance of each grade), or score, or a model's grade. "
+            "[default: all alike]"
         ),
     ] = None
     judgments: Annotated[
-        Path | None, typer.Option(help="Judgments that turn scores into chances of grades.")
+        Path | None, typer.Option(help="Judgments that turn scores or a model's grades into chances.")
     ] = None
     cost: Annotated[
         Path | None, typer.Option(help="Rows query, cost; or query, url, cost. [default: 1 a document]")
@@ -68,11 +69,11 @@ class DrawOptions:
         int | None, typer.Option(min=1, metavar="K", help="Cut k of the rankings. [default: none]")
     ] = None
     variant: Annotated[
-        Literal["active", "uniform relevance", "uniform cost", "passive"],
+        Literal["active", "uniform relevance", "uniform cost", "passive", "corrected"],
         typer.Option(
             metavar="NAME",
             help="What the choice of queries uses: active (relevance and cost), uniform relevance, "
-            "uniform cost, or passive (neither).",
+            "uniform cost, passive (neither), or corrected (labels correct what --relevance says).",
         ),
     ] = "active"
     defensive_share: Annotated[
