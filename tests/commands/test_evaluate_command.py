@@ -12,7 +12,7 @@ from clickassay.cli.app import app
 from clickassay.cli.commands.studies.evaluate import METRICS as BY_DEFAULT
 from clickassay.metrics.names import MEASURES
 from clickassay.studies.evaluation.evaluate import DEFAULT_MEASURES, evaluate
-from clickassay.studies.evaluation.forms import EVALUATION_TABLES
+from clickassay.studies.evaluation.forms import EVALUATION_TABLES, ONLY_IF_ASKED
 from support.logs import tiny
 from support.pages import parts
 from support.reports.report_runs import page_of
@@ -239,7 +239,8 @@ def folder(files, tmp_path_factory):
 
 
 OF_A_JUDGE = {"corrected_means", "corrected_comparisons"}
-TABLES = {table.name for table in EVALUATION_TABLES} - OF_A_JUDGE
+ASKED = {table.name for group in ONLY_IF_ASKED for table in group}
+TABLES = {table.name for table in EVALUATION_TABLES} - ASKED
 
 
 def test_the_folder_has_the_report_and_every_table(folder):
@@ -297,6 +298,48 @@ def test_people_who_judge_what_a_plan_drew_count_by_its_chances(tmp_path):
     assert row["judge"] == pytest.approx(sum(weights[query] * value for query, value in by_query.items()))
     assert row["n_both"] == draws["query"].n_unique()
     assert "give --judge" in refused(qrels, old, "--plan", tmp_path / "plan")
+
+
+def test_three_rankings_have_a_leaderboard_and_classes_their_own_means(tmp_path):
+    judged = {f"Q{n:02d}": {"a": 3, "b": 1, "c": 0} for n in range(40)}
+    order = {"best": "abc", "good": "bac", "poor": "cba"}
+    runs = {
+        name: {
+            q: {doc: -k - (n % 5 == 0) * (doc == "a") * 9 for k, doc in enumerate(docs)}
+            for n, q in enumerate(judged)
+        }
+        for name, docs in order.items()
+    }
+    qrels, files = written(tmp_path, judged, runs)
+    kinds = "".join(f"q{n:02d},{'head' if n < 10 else 'tail'}\n" for n in range(39))
+    (tmp_path / "queries.csv").write_text(f"query,kind\n{kinds}")
+    given = (qrels, *files, "-m", "nDCG@3 P(rel=3)@1", "--queries", tmp_path / "queries.csv", "--by", "kind")
+    said = printed(*given, "--out", tmp_path / "out", "-q")
+    assert "Leaderboard" in said
+    assert "Means by class of queries" in said
+    told = json.loads(printed(*given, "--json"))
+    assert [row["run"] for row in told["leaderboard_places"][:3]] == ["best", "good", "poor"]
+    assert {row["class"] for row in told["class_means"]} == {"head", "tail", "unknown"}
+    head = next(row for row in told["class_means"] if row["class"] == "head" and row["run"] == "best")
+    each = json.loads(printed(*given, "--json", "--per-query"))["queries"]
+    own = [
+        r["value"]
+        for r in each
+        if r["run"] == "best" and r["measure"] == head["measure"] and r["query"] < "Q10"
+    ]
+    assert (head["mean"], head["n_queries"]) == (pytest.approx(sum(own) / 10), 10)
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "By class of queries" in page
+    assert "is the best; every other run differs from it significantly." in page
+    assert "no column size; known are kind" in refused(*given[:-1], "size")
+    assert "give it by --queries" in refused(qrels, *files, "--by", "kind")
+
+
+def test_the_grade_that_is_relevant_has_the_name_of_a_run(tmp_path):
+    qrels, files = written(tmp_path)
+    assert printed(qrels, *files, "--relevant-grade", 2, "-m", "AP") == printed(
+        qrels, *files, "--rel", 2, "-m", "AP"
+    )
 
 
 def words_of(text):

@@ -109,6 +109,8 @@ class Metric:
         The parameter that is written after ``@``; None = there is the depth.
     with_parameters
         How the name is printed where parameters follow; None = as the bare name.
+    less_is_better
+        Whether the best value is the smallest.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Metric:
     exclusive: tuple[tuple[str, str], ...] = ()
     at: str | None = None
     with_parameters: str | None = None
+    less_is_better: bool = False
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,8 @@ RANKED = (
     Metric("R", "share of the relevant results that are shown", 0, 1, _TREC, recall, _GP, (REL,)),
     Metric("F", "harmonic mean of precision and recall", 0, 1, _RIJSBERGEN, f_measure, (*_GP, "size"),
            (REL, _BETA)),
-    Metric("E", "1 - F: less is better", 0, 1, _RIJSBERGEN, e_measure, (*_GP, "size"), (REL, _BETA)),
+    Metric("E", "1 - F: less is better", 0, 1, _RIJSBERGEN, e_measure, (*_GP, "size"), (REL, _BETA),
+           less_is_better=True),
     Metric("Success", "1 with a relevant result, else 0", 0, 1, _TREC, success, _G, (REL,)),
     Metric("Rprec", "precision at the number of relevant results", 0, 1, _TREC, r_precision, _GP, (REL,)),
     Metric("IPrec", "interpolated precision", 0, 1, _TREC, interpolated_precision, _GP, (REL, _RECALL),
@@ -235,9 +236,9 @@ RANKED = (
     Metric("NCG", "CG relative to the best results", 0, 1, _JK, normalised_gain, (*_GP, "deepest"),
            (_LINEAR,)),
     Metric("Inversions", "pairs in the wrong order: less is better", 0, np.inf, "Kendall 1938", inversions,
-           ("grades", "returned")),
+           ("grades", "returned"), less_is_better=True),
     Metric("TauDistance", "share of pairs in the wrong order: less is better", 0, 1, "Kendall 1938",
-           tau_distance, ("grades", "returned")),
+           tau_distance, ("grades", "returned"), less_is_better=True),
 )  # fmt: skip
 """Measures that a run and `evaluate` both have."""
 
@@ -259,6 +260,6 @@ OF_USERS = (
     Metric("RelativeRecall", "relevant results found / expected", 0, np.inf, _KORFHAGE, relative_recall,
            ("grades", "expected"), (REL,)),
     Metric("RecallEffort", "relevant results expected / results shown: less is better", 0, np.inf, _KORFHAGE,
-           recall_effort, ("returned", "expected")),
+           recall_effort, ("returned", "expected"), less_is_better=True),
 )  # fmt: skip
 """Measures that need what users know or expect as an input."""

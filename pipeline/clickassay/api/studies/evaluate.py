@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from clickassay.api.given import Place, Told
+from clickassay.api.given import Names, Place, Table, Told, several, source_of
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
+from clickassay.core.errors import SettingsError
+from clickassay.core.settings import load_settings
 from clickassay.inputs.text.trec import Source
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
@@ -25,6 +27,9 @@ from clickassay.studies.evaluation.evaluate import (
 )
 from clickassay.studies.evaluation.evaluate import evaluate as evaluated
 from clickassay.studies.evaluation.sampled import Design
+
+if TYPE_CHECKING:
+    from clickassay.inputs.staging.sources import Source as InputSource
 
 
 @for_python
@@ -42,6 +47,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     expected: Source | None = None,
     judge: Source | None = None,
     plan: Place | None = None,
+    queries: Table = None,
+    by: Names = (),
     baseline: str | None = None,
     scale: Sequence[str] = (),
     seed: int = 0,
@@ -83,6 +90,9 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     plan
         Folder of the plan (`clickassay plan`) that chose the queries of `qrels`: they count by how likely
         they were to be drawn.
+    queries, by
+        A table with a column query and classes of queries, and its columns that are used (none = all that are
+        classes): means and comparisons within classes.
     baseline
         Name of the run that each other one is compared with; None = every two.
     scale
@@ -119,8 +129,9 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         found = evaluated(
             qrels, runs, measures,
             rel=rel, max_grade=max_grade, persistence=persistence, average_over=average_over, bounds=bounds,
-            known=known, expected=expected, judge=judge, design=design_of(plan), baseline=baseline,
-            scale=scale, seed=seed, conflicts=conflicts, strict=strict, progress=told,
+            known=known, expected=expected, judge=judge, design=design_of(plan),
+            classes=classes_of(source_of(queries), several(by)), baseline=baseline, scale=scale, seed=seed,
+            conflicts=conflicts, strict=strict, progress=told,
         )  # fmt: skip
     return EvaluationResult(found, average_over)
 
@@ -140,6 +151,24 @@ def design_of(plan: Place | None) -> Design | None:
     made = read_plan(Path(plan))
     weights = dict(made.queries.select("query", "weight").iter_rows())
     return Design(tuple(made.draws["query"]), made.draws["importance_weight"].to_numpy(), weights)
+
+
+def classes_of(queries: "InputSource | None", by: Sequence[str]) -> pl.DataFrame | None:
+    """Return classes of queries.
+
+    Raises
+    ------
+    InputError, SettingsError
+        If the table cannot be read, or lacks a column.
+    """
+    if queries is None:
+        if by:
+            raise SettingsError("--by: which class a query has is in a table; give it by --queries")
+        return None
+    from clickassay.correlation.classes import class_columns  # noqa: PLC0415 - few have them
+    from clickassay.jobs.inputs import read_attributes  # noqa: PLC0415 - as above
+
+    return class_columns(read_attributes(queries, load_settings()), by)
 
 
 class EvaluationResult(Result):
@@ -190,6 +219,21 @@ class EvaluationResult(Result):
     def comparisons(self) -> pl.DataFrame:
         """A row for each two runs and measure: difference, interval, tests."""
         return self.evaluation.comparisons
+
+    @property
+    def leaderboard(self) -> pl.DataFrame:
+        """A row for each measure and run, the best first, with its group; of three runs or more."""
+        return self.evaluation.leaderboard
+
+    @property
+    def class_means(self) -> pl.DataFrame:
+        """A row for each class of queries, run and measure."""
+        return self.evaluation.class_means
+
+    @property
+    def class_comparisons(self) -> pl.DataFrame:
+        """A row for each class of queries, two runs and measure."""
+        return self.evaluation.class_comparisons
 
     @property
     def corrected_means(self) -> pl.DataFrame:

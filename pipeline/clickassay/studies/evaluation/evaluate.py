@@ -33,13 +33,18 @@ from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measure, parse_measures, spell_out
 from clickassay.studies.evaluation.bounds.extremes import measure_bounds
+from clickassay.studies.evaluation.by_class import by_class
 from clickassay.studies.evaluation.compare import comparison_table, mean_with_interval
 from clickassay.studies.evaluation.corrected import CorrectedTables, Sides, corrected_tables
 from clickassay.studies.evaluation.forms import (
+    CLASS_COMPARISONS,
+    CLASS_MEANS,
     COMPARISONS,
     CORRECTED_COMPARISONS,
     CORRECTED_MEANS,
+    LEADERBOARD,
     MEANS,
+    ONLY_IF_ASKED,
     PER_QUERY,
     RUNS,
     in_form,
@@ -52,6 +57,7 @@ from clickassay.studies.evaluation.joins import (
     precision_caution,
     refuse_different_queries,
 )
+from clickassay.studies.evaluation.leaderboard import leaderboard
 from clickassay.studies.evaluation.lists import lists_of_dicts, ranked_lists
 from clickassay.studies.evaluation.sampled import Design
 
@@ -61,6 +67,9 @@ Conflicts = Literal["error", "max", "mean-rounded", "latest"]
 Measures = str | Measure | Iterable[object]
 
 DEFAULT_MEASURES = "nDCG@10 ERR@10 AP RR P@10"
+
+
+OTHERS = tuple(table.name for group in ONLY_IF_ASKED for table in group)
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,10 @@ class Evaluation:
         Polars frames in the forms of `studies.evaluation.forms`.
     corrected_means, corrected_comparisons
         The same by a judge of more queries, corrected by the judgments; without rows where none was given.
+    leaderboard
+        Runs in the order of their means; without rows where there are fewer than three, or a baseline.
+    class_means, class_comparisons
+        Means and comparisons within classes of queries; without rows where no classes were given.
     cautions
         Sentences on what contradicts itself in the inputs, or is read otherwise by other tools.
     planned
@@ -91,13 +104,16 @@ class Evaluation:
     comparisons: pl.DataFrame
     corrected_means: pl.DataFrame = field(default_factory=CORRECTED_MEANS.empty)
     corrected_comparisons: pl.DataFrame = field(default_factory=CORRECTED_COMPARISONS.empty)
+    leaderboard: pl.DataFrame = field(default_factory=LEADERBOARD.empty)
+    class_means: pl.DataFrame = field(default_factory=CLASS_MEANS.empty)
+    class_comparisons: pl.DataFrame = field(default_factory=CLASS_COMPARISONS.empty)
     cautions: tuple[str, ...] = ()
     planned: bool = False
 
     @property
     def frames(self) -> dict[str, pl.DataFrame]:
         """The frames by the names of their forms."""
-        names = ("runs", "means", "per_query", "comparisons", "corrected_means", "corrected_comparisons")
+        names = ("runs", "means", "per_query", "comparisons", *OTHERS)
         return {name: getattr(self, name) for name in names}
 
     def __getitem__(self, measure: str | Measure) -> float:
@@ -134,6 +150,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     expected: Source | None = None,
     judge: Source | None = None,
     design: Design | None = None,
+    classes: pl.DataFrame | None = None,
     baseline: str | None = None,
     scale: Sequence[str] = (),
     seed: int = 0,
@@ -179,7 +196,17 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         raise SettingsError("--plan: it says which queries people judged of a judge's; give --judge")
     corrected = _corrected(parts, read, (more, design), (options, baseline, strict))
     made = _evaluation(parsed, parts, corrected, tuple(cautions), (seed, baseline))
-    return replace(made, planned=design is not None)
+    made = replace(made, planned=design is not None)
+    return made if classes is None else _with_classes(made, parts, classes, baseline)
+
+
+def _with_classes(
+    made: Evaluation, parts: Mapping[str, "_RunValues"], classes: pl.DataFrame, baseline: str | None
+) -> Evaluation:
+    values = {name: part.values for name, part in parts.items()}
+    queries = next(iter(parts.values())).lists.queries
+    means, compared = by_class(made.measures, values, queries, classes, baseline=baseline)
+    return replace(made, class_means=means, class_comparisons=compared)
 
 
 def _evaluation(
@@ -193,16 +220,19 @@ def _evaluation(
     seed, baseline = tests
     values = {name: part.values for name, part in parts.items()}
     names = tuple(map(str, parsed))
+    means = pl.concat([part.means(name, parsed) for name, part in parts.items()])
+    compared = in_form(COMPARISONS, comparison_table(names, values, seed=seed, baseline=baseline))
     return Evaluation(
         parsed,
         {name: part.lists for name, part in parts.items()},
         pl.concat([part.run_row(name) for name, part in parts.items()]),
-        pl.concat([part.means(name, parsed) for name, part in parts.items()]),
+        means,
         pl.concat([part.per_query(name, names) for name, part in parts.items()]),
-        in_form(COMPARISONS, comparison_table(names, values, seed=seed, baseline=baseline)),
+        compared,
         corrected.means,
         corrected.comparisons,
-        (*cautions, *corrected.cautions),
+        LEADERBOARD.empty() if baseline else leaderboard(parsed, means, compared),
+        cautions=(*cautions, *corrected.cautions),
     )
 
 

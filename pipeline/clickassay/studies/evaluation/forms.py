@@ -1,5 +1,7 @@
 """The tables of an evaluation: columns, types, grain and meaning."""
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from clickassay.core.contracts.form import Column, Table
@@ -165,11 +167,70 @@ CORRECTED_COMPARISONS = Table(
     ),
     key=("baseline", "run", "measure"),
 )
+LEADERBOARD = Table(
+    "leaderboard",
+    "one row per measure and run, the best first; where there are three runs or more",
+    (
+        _MEASURE,
+        Column("place", pl.Int64, "1 = the best mean"),
+        _RUN,
+        Column("mean", pl.Float64, "mean over the queries"),
+        _LOW,
+        _HIGH,
+        Column("below_best", pl.Float64, "distance from the best mean; 0 or more"),
+        Column("p_best", pl.Float64, "test against the best run, corrected as in `comparisons`"),
+        Column("group", pl.Int64, "1 = not significantly unlike the best run; 2 = the same of the rest; ..."),
+    ),
+    key=("measure", "place"),
+)
+_CLASS = (
+    Column("by", pl.String, "the column of classes"),
+    Column("class", pl.String, "the class; `unknown`: queries without one"),
+)
+_OF_CLASS = Column("n_queries", pl.Int64, "queries of the class")
+CLASS_MEANS = Table(
+    "class_means",
+    "one row per class of queries, run and measure, where classes are given",
+    (*_CLASS, _RUN, _MEASURE, Column("mean", pl.Float64, "mean over its queries"), _LOW, _HIGH, _OF_CLASS),
+    key=("by", "class", "run", "measure"),
+)
+CLASS_COMPARISONS = Table(
+    "class_comparisons",
+    "one row per class of queries, two runs and measure, where classes are given",
+    (
+        *_CLASS,
+        *_PAIR,
+        _MEASURE,
+        Column("difference", pl.Float64, "mean of the run - mean of the baseline, over its queries"),
+        _LOW,
+        _HIGH,
+        Column("p_value", pl.Float64, "paired t test; null where the differences do not vary"),
+        Column("p_holm", pl.Float64, "p_value corrected for all rows of the table"),
+        _OF_CLASS,
+    ),
+    key=("by", "class", "baseline", "run", "measure"),
+)
+ONLY_IF_ASKED = (
+    (LEADERBOARD,),
+    (CLASS_MEANS, CLASS_COMPARISONS),
+    (CORRECTED_MEANS, CORRECTED_COMPARISONS),
+)
+"""Tables that are left out together where the first of them has no rows."""
+
+
+def asked_for(frames: Mapping[str, pl.DataFrame]) -> tuple[Table, ...]:
+    """Return the tables of `ONLY_IF_ASKED` that are not left out."""
+    return tuple(table for group in ONLY_IF_ASKED if frames[group[0].name].height for table in group)
+
+
 EVALUATION_TABLES = (
     RUNS,
     MEANS,
     PER_QUERY,
     COMPARISONS,
+    LEADERBOARD,
+    CLASS_MEANS,
+    CLASS_COMPARISONS,
     CORRECTED_MEANS,
     CORRECTED_COMPARISONS,
     RECALL_PRECISION,

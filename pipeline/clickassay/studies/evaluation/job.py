@@ -25,12 +25,13 @@ from clickassay.studies.evaluation.conventions import Convention, conventions
 from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
 from clickassay.studies.evaluation.evaluate import AverageOver, Conflicts, Evaluation, evaluate
 from clickassay.studies.evaluation.forms import (
-    CORRECTED_COMPARISONS,
-    CORRECTED_MEANS,
     EVALUATION_TABLES,
     GAIN_CURVES,
+    LEADERBOARD,
+    ONLY_IF_ASKED,
     R_PRECISIONS,
     RECALL_PRECISION,
+    asked_for,
     in_form,
 )
 from clickassay.studies.evaluation.report.sections import evaluation_tables
@@ -51,6 +52,8 @@ class EvaluationOptions:
         Names with blanks between them.
     plan
         Folder of the plan that chose the queries of the judgments.
+    queries, by
+        Table of classes of queries, and its columns that are used; none = all that are classes.
     rel, max_grade, persistence, average_over, bounds, known, expected, judge, baseline, scale, seed,
     conflicts
         The parameters of `studies.evaluation.evaluate`.
@@ -70,6 +73,24 @@ class EvaluationOptions:
     seed: int = 0
     conflicts: Conflicts = "error"
     plan: Path | None = None
+    queries: Path | None = None
+    by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Besides:
+    """What other files say of queries.
+
+    Attributes
+    ----------
+    design
+        How a plan chose the queries of the judgments.
+    classes
+        Columns query (normalised), and a text for each kind of classes.
+    """
+
+    design: Design | None = None
+    classes: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -94,15 +115,18 @@ class EvaluatedFiles:
     inputs: Mapping[str, object]
 
 
+_READ_BEFORE = {"measures", "plan", "queries", "by"}
+
+
 def evaluate_files(
     qrels: Path,
     runs: Sequence[Path],
     options: EvaluationOptions,
     *,
-    design: Design | None = None,
+    besides: Besides | None = None,
     progress: Progress = silent,
 ) -> EvaluatedFiles:
-    """Evaluate run files against a file of judgments; `design` is what the plan of the options says.
+    """Evaluate run files against a file of judgments; `besides` is what other files of the options say.
 
     Raises
     ------
@@ -111,12 +135,14 @@ def evaluate_files(
     NothingInCommonError
         If a run and the judgments share no query, or no document of a query.
     """
-    given = {name: value for name, value in vars(options).items() if name not in {"measures", "plan"}}
+    given = {name: value for name, value in vars(options).items() if name not in _READ_BEFORE}
     measures = parse_measures(options.measures)
     named = run_names(runs)
     files = {"qrels": qrels, **{name: given[name] for name in ("known", "expected", "judge")}}
     with unchanged(files | {f"run {name}": file for name, file in named.items()}) as inputs:
-        evaluation = evaluate(qrels, named, measures, design=design, strict=True, progress=progress, **given)
+        evaluation = evaluate(
+            qrels, named, measures, strict=True, progress=progress, **given, **vars(besides or Besides())
+        )
     cautions = " ".join((*_scale_cautions(evaluation), *evaluation.cautions))
     texts = conventions(evaluation, average_over=options.average_over)
     return EvaluatedFiles(
@@ -179,12 +205,15 @@ def as_json(result: EvaluatedFiles, *, per_query: bool) -> str:
     return escape.json({"conventions": dict(result.conventions), **named}, indent=2) + "\n"
 
 
+_KINDS = {LEADERBOARD.name: "leaderboard_place"}
+"""What a row of a table is, where its name is not the plural of that."""
+
+
 def _records(result: EvaluatedFiles, *, per_query: bool) -> dict[str, pl.DataFrame]:
     evaluation = result.evaluation
     frames = {"run": evaluation.runs, "mean": evaluation.means, "comparison": evaluation.comparisons}
-    if evaluation.corrected_means.height:
-        frames["corrected_mean"] = evaluation.corrected_means
-        frames["corrected_comparison"] = evaluation.corrected_comparisons
+    for table in asked_for(evaluation.frames):
+        frames[_KINDS.get(table.name, table.name.removesuffix("s"))] = evaluation.frames[table.name]
     return frames | ({"query": evaluation.per_query} if per_query else {})
 
 
@@ -293,8 +322,8 @@ def evaluation_frames(result: EvaluatedFiles) -> dict[str, pl.DataFrame]:
         "gain_curves": _gain_curves(one, depth),
         "r_precision_differences": _r_precisions(one, rel),
     }
-    left = set() if one.corrected_means.height else {CORRECTED_MEANS.name, CORRECTED_COMPARISONS.name}
-    return {table.name: frames[table.name] for table in EVALUATION_TABLES if table.name not in left}
+    left = {table for group in ONLY_IF_ASKED for table in group} - set(asked_for(frames))
+    return {table.name: frames[table.name] for table in EVALUATION_TABLES if table not in left}
 
 
 def _depth(measures: tuple[Measure, ...]) -> int:

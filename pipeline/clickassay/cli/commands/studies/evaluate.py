@@ -83,6 +83,12 @@ class MetricOptions:
         Path | None,
         typer.Option(metavar="PLAN", help="With --judge: the plan that chose the queries of QRELS."),
     ] = None
+    queries: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Table with a column query and classes of queries.")
+    ] = None
+    by: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Class to split by. [default: every class]")
+    ] = None
     baseline: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Compare each ranking with the one of this name alone."),
@@ -146,9 +152,9 @@ def evaluate(
 
         clickassay evaluate people.txt old.txt new.txt --judge model.txt
     """
-    from clickassay.api.studies.evaluate import design_of
+    from clickassay.api.studies.evaluate import classes_of, design_of
     from clickassay.core.files.scratch import scratch
-    from clickassay.studies.evaluation.job import EvaluationOptions, check_place, evaluate_files
+    from clickassay.studies.evaluation.job import Besides, EvaluationOptions, check_place, evaluate_files
 
     if str(metrics.judge) == STDIN:
         raise SettingsError("--judge -: standard input is for QRELS or RANKINGS; give --judge a file")
@@ -156,14 +162,14 @@ def evaluate(
         " ".join(metrics.metric or [METRICS]), metrics.rel, settings.max_grade, settings.persistence,
         metrics.average_over, metrics.bounds, metrics.known, metrics.expected, metrics.judge,
         metrics.baseline, settings.scale if "scale" in settings.model_fields_set else (), settings.seed,
-        settings.conflicts, metrics.plan,
+        settings.conflicts, metrics.plan, metrics.queries, tuple(metrics.by or ()),
     )  # fmt: skip
     if output.out is not None:
         check_place(output.out, qrels, rankings, force=output.force)
     with scratch(), shown_progress(quiet=quiet) as progress:
         qrels, *rankings = _with_stdin([qrels, *rankings])
-        design = design_of(metrics.plan)
-        result = evaluate_files(qrels, rankings, options, design=design, progress=progress)
+        besides = Besides(design_of(options.plan), classes_of(options.queries, options.by))
+        result = evaluate_files(qrels, rankings, options, besides=besides, progress=progress)
         _write(result, output, per_query=form.per_query)
     _show(result, form.name, per_query=form.per_query)
     if output.out is not None and form.name == "text":

@@ -5,16 +5,19 @@ from collections.abc import Mapping
 import polars as pl
 
 from clickassay.core.text.words import count, listed, plural, visible
+from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.report.charts.lines import MOST_LINES
 from clickassay.report.model import Section
 from clickassay.report.study import StudyReport
 from clickassay.studies.evaluation.report.sections import (
+    class_tables,
     comparisons_table,
     corrected_tables,
     difference_figure,
     differences_table,
     gain_figures,
     gain_table,
+    leaderboard_table,
     means_figures,
     means_table,
     per_query_table,
@@ -57,7 +60,9 @@ def build_evaluation_report(
     named = [visible(run) for run in runs] if len(runs) <= _NAMED else [plural(len(runs), "run")]
     sections = (
         _means_section(frames, shares),
+        *((_leaderboard_section(frames),) if "leaderboard" in frames else ()),
         *((_comparisons_section(frames),) if frames["comparisons"].height else ()),
+        *((_classes_section(frames),) if "class_means" in frames else ()),
         *((_corrected_section(frames),) if "corrected_means" in frames else ()),
         _recall_section(frames, rel),
         _gain_section(frames),
@@ -91,6 +96,26 @@ def _comparisons_section(frames: Mapping[str, pl.DataFrame]) -> Section:
     have = "has" if significant == 1 else "have"
     text = f"{significant} of {plural(frame.height, 'difference')} {have} p < 0.05 after Holm's correction."
     return Section("comparisons", "Comparisons", (text,), tables=(comparisons_table(frame),))
+
+
+def _leaderboard_section(frames: Mapping[str, pl.DataFrame]) -> Section:
+    frame = frames["leaderboard"]
+    first = str(frame["measure"][0])
+    leader, *others = (visible(run) for run in frame.filter(measure=first, group=1)["run"])
+    rest = f"{listed(others)} do not differ from it" if others else "every other run differs from it"
+    text = f"By {first}, {leader} is the best; {rest} significantly."
+    return Section("leaderboard", "Leaderboard", (text,), tables=(leaderboard_table(frame),))
+
+
+def _classes_section(frames: Mapping[str, pl.DataFrame]) -> Section:
+    frame = frames["class_comparisons"]
+    significant = frame.filter(pl.col("p_holm") < ALPHA).height
+    text = (
+        f"{significant} of {plural(frame.height, 'difference')} within classes have p < 0.05 after Holm's "
+        "correction over all of them. A difference in a class alone is no sign that classes differ: compare "
+        "intervals."
+    )
+    return Section("classes", "By class of queries", (text,), tables=tuple(class_tables(frames)))
 
 
 def _corrected_section(frames: Mapping[str, pl.DataFrame]) -> Section:

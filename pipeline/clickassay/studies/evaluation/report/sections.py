@@ -24,6 +24,10 @@ _SINGLE = "intervals and t tests need two queries"
 _ALIKE = "all differences are equal"
 _INTERVAL, _TESTS, _QUERIES = "95 % interval", "p-value", "Queries"
 WORTH = "Worth: so many queries judged by people alone would be as precise."
+GROUPS = (
+    "A group has the best run that is in no group yet, and the runs of the rest that do not differ from it "
+    "significantly (Holm, over all comparisons)."
+)
 LARGER = "Better means a larger value and worse a smaller one, also for measures of which less is better."
 
 
@@ -33,8 +37,10 @@ def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) ->
     `frames` are the tables of `studies.evaluation.forms.EVALUATION_TABLES` by name.
     """
     tables = [runs_table(frames["runs"]), means_table(frames["means"])]
+    tables += [leaderboard_table(frames["leaderboard"])] if _has(frames, "leaderboard") else []
     tables += [comparisons_table(frames["comparisons"])] if frames["comparisons"].height else []
     tables += corrected_tables(frames)
+    tables += class_tables(frames)
     tables += [per_query_table(frames["per_query"])] if per_query else []
     return tuple(replace(table, most=max(1, len(table.rows))) for table in tables)
 
@@ -87,9 +93,73 @@ def _comparison_row(row: Mapping[str, Any]) -> Row:
     return Row(f"{row['run']} {MINUS} {row['baseline']}", row["measure"], cells)
 
 
+def _has(frames: Mapping[str, pl.DataFrame], name: str) -> bool:
+    return name in frames and frames[name].height > 0
+
+
+def leaderboard_table(frame: pl.DataFrame) -> ReportTable:
+    """Return the runs in the order of their means, in groups."""
+    heads = ("Group", "Mean", "low", "high", "below the best", "p")
+    rows = tuple(
+        Row(
+            row["measure"],
+            f"{row['place']}. {row['run']}",
+            (
+                row["group"],
+                *(_fixed(row[end], _SINGLE) for end in ("mean", "ci_low", "ci_high", "below_best")),
+                "" if row["place"] == 1 else _p_value(row["p_best"], _ALIKE),
+            ),
+        )
+        for row in frame.iter_rows(named=True)
+    )
+    return ReportTable(
+        "leaderboard", "Leaderboard", "Run", heads, rows, spanners=((_INTERVAL, 2, 2),), notes=(GROUPS,),
+        data=frame, group_head="Measure", explained=False,
+    )  # fmt: skip
+
+
+def class_tables(frames: Mapping[str, pl.DataFrame]) -> list[ReportTable]:
+    """Return means and differences within classes of queries; none without classes."""
+    if not _has(frames, "class_means"):
+        return []
+    means, pairs = frames["class_means"], frames["class_comparisons"]
+    of_means = tuple(
+        Row(
+            f"{row['by']}: {row['class']}",
+            f"{row['run']}, {row['measure']}",
+            (*(_fixed(row[end], _SINGLE) for end in ("mean", "ci_low", "ci_high")), row["n_queries"]),
+        )
+        for row in means.iter_rows(named=True)
+    )
+    of_pairs = tuple(
+        Row(
+            f"{row['by']}: {row['class']}",
+            f"{row['run']} {MINUS} {row['baseline']}, {row['measure']}",
+            (
+                *(_fixed(row[end], _SINGLE) for end in ("difference", "ci_low", "ci_high")),
+                *(_p_value(row[name], _ALIKE) for name in ("p_value", "p_holm")),
+                row["n_queries"],
+            ),
+        )
+        for row in pairs.iter_rows(named=True)
+    )
+    shown = [
+        ReportTable(
+            "class_means", "Means by class of queries", "Run and measure", ("Mean", "low", "high", _QUERIES),
+            of_means, spanners=((_INTERVAL, 1, 2),), data=means, group_head="Class", explained=False,
+        ),
+        ReportTable(
+            "class_comparisons", "Differences by class of queries", "Runs and measure",
+            ("Difference", "low", "high", "t test", "Holm", _QUERIES), of_pairs,
+            spanners=((_INTERVAL, 1, 2), (_TESTS, 3, 2)), data=pairs, group_head="Class", explained=False,
+        ),
+    ]  # fmt: skip
+    return [table for table in shown if table.rows]
+
+
 def corrected_tables(frames: Mapping[str, pl.DataFrame]) -> list[ReportTable]:
     """Return means and differences of a judge of more queries, corrected by people; none without a judge."""
-    if "corrected_means" not in frames:
+    if not _has(frames, "corrected_means"):
         return []
     means, pairs = frames["corrected_means"], frames["corrected_comparisons"]
     spanners = ((_INTERVAL, 1, 2), ("By the judge alone", 3, 3), ("By people alone", 6, 3), (_QUERIES, 9, 2))
