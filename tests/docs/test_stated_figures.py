@@ -240,3 +240,20 @@ def test_corrected_means_hold_as_often_as_the_page_on_evaluation_says():
     ]
     assert round(some.mean()) == 2
     assert found["alarms"].max() < 0.065
+
+
+def test_intervals_of_agreement_hold_as_often_as_the_page_on_judges_says():
+    pattern = (
+        r"With (\d+) queries or more, their intervals held the truth in (\d+\.\d)\u2013(\d+\.\d) % of "
+        r"\[simulated worlds\]\([^)]*\); with (\d+), where they have a caution, in (\d+\.\d)\u2013(\d+\.\d) %"
+    )
+    found = pl.read_csv(ROOT / "reports" / "calibration" / "agreement.csv")
+    assert found["alarms"].max() <= 0.06
+    # kappa with a judge of one grade is 0 in every world: its interval cannot miss
+    always = (pl.col("judge") == "constant") & pl.col("measure").str.starts_with("kappa")
+    many, few = (found.filter(~always, pl.col("queries").is_between(*span)) for span in ((50, 9999), (0, 49)))
+    assert numbers(pattern, page("docs/how-to/llm-judges.md")) == [
+        50, *ends(many["held"] * 100, 1), 20, *ends(few["held"] * 100, 1),
+    ]  # fmt: skip
+    assert many["relied_on"].min() == 1
+    assert few["relied_on"].max() == 0

@@ -12,7 +12,7 @@ from benchmarks.promises.calibration.coverage import STATISTICS
 Row = dict[str, Any]
 Cell = Callable[[Row], str]
 
-PAGE = Path(__file__).with_name("page.md")
+PAGE = Path(__file__).with_name("page.md.template")
 NOT_MADE = "Not made yet.\n"
 
 

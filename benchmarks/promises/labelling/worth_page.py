@@ -11,7 +11,7 @@ import polars as pl
 from benchmarks.promises.labelling.comparisons import ESTIMATED, SELECTED, UPDATED, Comparison
 from clickassay.studies.labelling.sampling import VARIANTS
 
-PAGE = Path(__file__).with_name("worth.md")
+PAGE = Path(__file__).with_name("worth.md.template")
 COLOURS = ("#d9631e", "#5aa2dc", "#1f6fb2", "#5b6571")
 
 Row = dict[str, Any]

@@ -51,6 +51,8 @@ NO_SPREAD = "no spread"
 NO_CUT = 1 << 30
 PLACES = 4
 _ROUNDING = 1e-12
+_DIGITS = 9
+"""Decimals of a number of queries: twenty of equal shares are no 19.999..."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def _alike(number: int) -> Floats:
 
 def _number(shares: Floats) -> float:
     """Return how many queries of equal shares are as good (Kish); their number, if all are equal."""
-    return float(1 / (shares @ shares)) if len(shares) else 0.0
+    return round(float(1 / (shares @ shares)), _DIGITS) if len(shares) else 0.0
 
 
 def _together(spread: Spread, of_judge: Floats, queries: float) -> Spread:

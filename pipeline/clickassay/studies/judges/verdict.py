@@ -7,6 +7,7 @@ from typing import Any
 from clickassay.core.special import ndtri
 from clickassay.core.text.words import count, number, percent, plural, visible
 from clickassay.correlation.uncertainty.jackknife import NO_INTERVAL
+from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.studies.judges.compare import JudgesCompared
 
 WITHIN = 0.05
@@ -97,19 +98,48 @@ def rankings_sentence(found: JudgesCompared) -> str:
     a, b = visible(row["judge_a"]), visible(row["judge_b"])
     if row["tau"] is None:
         return f"By {row['measure']}, all rankings have the same mean under {a} or under {b}."
-    if row["opposite"]:
-        says = f"{plural(row['opposite'], 'pair')} differ significantly in opposite directions"
-    elif row["changed"]:
-        says = f"the difference of {plural(row['changed'], 'pair')} changes significantly with the judge"
-    else:
-        says = "no pair changes significantly with the judge"
+    if row["pairs"] == 1:
+        return _of_two(found.ranking_pairs.row(0, named=True), a, b)
     tau = _with_interval({"value": row["tau"], "ci_low": row["tau_low"], "ci_high": row["tau_high"]})
     by_a, by_b = (row["same"] + row["opposite"] + row[only] for only in ("only_a", "only_b"))
     return (
-        f"By {row['measure']}, {plural(row['n_runs'], 'ranking')} have a tau of {tau} under {a} and {b}. "
-        f"Of {plural(row['pairs'], 'pair')}, {by_a} differ significantly under {a}, {by_b} under {b}, "
-        f"{row['same']} the same way under both; {says}."
+        f"By {row['measure']}, {plural(row['n_runs'], 'ranking')} have a tau of {tau} under {a} and {b}. Of "
+        f"{plural(row['pairs'], 'pair')}, {by_a} {_differ(by_a)} significantly under {a}, {by_b} under {b}, "
+        f"{row['same']} the same way under both; {_change(row)}."
     )
+
+
+def _differ(number: int) -> str:
+    return "differs" if number == 1 else "differ"
+
+
+def _change(row: Mapping[str, Any]) -> str:
+    opposite, changed = row["opposite"], row["changed"]
+    if opposite:
+        return f"{plural(opposite, 'pair')} {_differ(opposite)} significantly in opposite directions"
+    if changed:
+        change = "changes" if changed == 1 else "change"
+        return f"{plural(changed, 'difference')} {change} significantly with the judge"
+    return "no difference changes significantly with the judge"
+
+
+def _of_two(row: Mapping[str, Any], a: str, b: str) -> str:
+    """Say how two rankings differ under each judge."""
+    of_a, of_b = (_state(row[f"difference_{side}"], row[f"p_holm_{side}"]) for side in "ab")
+    under = f"{of_a} under both" if of_a == of_b else f"{of_a} under {a}, {of_b} under {b}"
+    changes = row["p_holm"] is not None and row["p_holm"] < ALPHA
+    change = {"value": row["change"], "ci_low": row["ci_low"], "ci_high": row["ci_high"]}
+    return (
+        f"The {row['measure']} of {visible(row['run'])} is {under}, compared with "
+        f"{visible(row['baseline'])}; "
+        f"{'' if changes else 'no '}significant change from {a} to {b}: {_with_interval(change)}."
+    )
+
+
+def _state(difference: float, p: float | None) -> str:
+    if p is None or p >= ALPHA:
+        return "not significantly different"
+    return f"significantly {'higher' if difference > 0 else 'lower'}"
 
 
 def _names(row: Mapping[str, Any]) -> tuple[str, str]:

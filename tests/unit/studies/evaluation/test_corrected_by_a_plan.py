@@ -5,7 +5,7 @@ import pytest
 import statsmodels.api as sm
 
 from clickassay.core.errors import NothingInCommonError, SettingsError
-from clickassay.studies.evaluation.corrected import FEW_DRAWS, corrected_means
+from clickassay.studies.evaluation.corrected import FEW_DRAWS, MIN_BOTH, corrected_means
 from clickassay.studies.evaluation.evaluate import evaluate
 from clickassay.studies.evaluation.sampled import Design, drawn_by
 
@@ -64,6 +64,16 @@ def test_equal_shares_and_weights_are_a_random_sample():
     )
     for name in ("value", "low", "high", "weight", "judge", "people", "worth"):
         assert getattr(same, name) == pytest.approx(getattr(plain, name))
+
+
+@pytest.mark.parametrize("number", [MIN_BOTH, 21, 27, 49])
+def test_just_enough_queries_have_an_interval_and_one_less_has_none(number):
+    rng = np.random.default_rng(number)
+    _, _, people, judge = world(rng)
+    for both, known in ((np.arange(number), True), (np.arange(MIN_BOTH - 1), False)):
+        for shares in (None, np.full(len(both), 1 / len(both))):
+            found = corrected_means(judge[:, None], people[both, None], both, shares=shares)
+            assert np.isfinite(found.low[0]) == known
 
 
 def test_intervals_hold_the_weighted_mean_of_the_world_where_ignoring_the_plan_does_not():

@@ -214,20 +214,23 @@ def clicks_tables(found: JudgesCompared) -> tuple[ReportTable, ...]:
     if not found.clicks:
         return ()
     order, better = found.clicks["judge_disagreements"], found.clicks["judge_comparisons"]
+    sides: tuple[str, ...] = ("first judge", "second judge")
+    if len(found.judges) == 2:
+        sides = tuple(map(visible, sorted(found.judges)))  # a run has them in this order
     supported = _table(
         "judge_disagreements", "Whose order do clicks support?",
-        ("Sample", "Clicks", "First judge", "Second judge", "Difference", "low", "high", "p", "Supported"),
-        (Row(_pair(row), _sample(row), _order_cells(row)) for row in order.iter_rows(named=True)),
-        spanners=(("Upper result clicked, where it is first by the", 1, 2),), data=order,
+        ("Sample", "Clicks", *sides, "Difference", "low", "high", "p", "Supported"),
+        (Row(_group(found, row), _sample(row), _order_cells(row)) for row in order.iter_rows(named=True)),
+        spanners=(("Upper result clicked, where first by", 1, 2),), data=order,
     )  # fmt: skip
     predicted = _table(
         "judge_comparisons", "With whose grades do metrics predict clicks better?",
-        ("Metric", "First judge", "Second judge", "Difference", "low", "high", "p"),
+        ("Metric", *sides, "Difference", "low", "high", "p"),
         (
-            Row(f"{_pair(row)}, {_sample(row)}", _metrics(row), _better_cells(row))
+            Row(_group(found, row, _sample(row)), _metrics(row), _better_cells(row))
             for row in better.iter_rows(named=True)
         ),
-        spanners=(("Correlation by the", 0, 2),), data=better,
+        spanners=(("Correlation by grades of", 0, 2),), data=better, group_head="Sample",
     )  # fmt: skip
     return supported, predicted
 
