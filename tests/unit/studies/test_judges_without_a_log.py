@@ -9,7 +9,9 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 import clickassay as ca
 from clickassay.core.errors import InputError, NothingInCommonError, SettingsError
-from clickassay.studies.judges.compare import MEASURES, compare_judges
+from clickassay.studies.judges.compare import compare_judges
+from clickassay.studies.judges.forms import MEASURES
+from clickassay.studies.judges.verdict import other_scales
 
 NAMES = ("ann", "bob", "model")
 KAPPAS = {"kappa": None, "kappa_linear": "linear", "kappa_quadratic": "quadratic"}
@@ -136,6 +138,25 @@ def test_judges_without_a_result_in_common_are_refused_with_one_name_of_each():
         compare_judges(("a", "b"), rows)
 
 
+def of_grades(a, b):
+    rows = [("a", f"q{n}", "x", g) for n, g in enumerate(a)] + [
+        ("b", f"q{n}", "x", g) for n, g in enumerate(b)
+    ]
+    return compare_judges(("a", "b"), pl.DataFrame(rows, ["judge", "query", "url", "grade"], orient="row"))
+
+
+def test_judges_of_other_scales_are_told_apart_from_strict_ones():
+    rng = np.random.default_rng(0)
+    two, five = rng.integers(0, 2, 120), rng.integers(0, 5, 120)
+    (line,) = other_scales(of_grades(two, five))
+    assert line.startswith("Caution: the highest grade of a is 1, of b 4. If they use other scales, map one")
+    assert list(other_scales(of_grades(five, two)))
+    assert not list(other_scales(of_grades(five, five)))
+    assert not list(other_scales(of_grades(two[:50], five[:50])))  # too few to say
+    rare = np.where(np.arange(120) < 3, 4, two)
+    assert not list(other_scales(of_grades(two, rare)))
+
+
 # ---- files ----------------------------------------------------------------------------------------
 
 
@@ -181,3 +202,10 @@ def test_the_folder_holds_the_tables_and_a_sheet_that_can_be_read_back(files, tm
     sheet.with_columns(grade=pl.lit(3)).write_csv(tmp_path / "decided.csv")
     import_judgments([tmp_path / "decided.csv"], out=tmp_path / "read")
     assert pl.read_parquet(tmp_path / "read" / "judgments.parquet").height == sheet.height
+
+
+def test_each_file_may_have_a_map_of_its_grades(files):
+    rows = pl.read_csv(files / "ann.csv")
+    rows.with_columns(grade=pl.col("grade") * 25).write_csv(files / "percent.csv")
+    mapped = ca.judges([files / "ann.csv", files / "percent.csv"], grade_map=["", "0=0,25=1,50=2,75=3,100=4"])
+    assert mapped.agreement.filter(measure="equal")["value"].item() == 1

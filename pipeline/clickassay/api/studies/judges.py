@@ -23,7 +23,12 @@ from clickassay.report.writers.csv import plain_rows
 from clickassay.studies.judges.compare import JudgesCompared
 from clickassay.studies.judges.report.page import build_judges_report
 from clickassay.studies.judges.report.sections import judges_tables
-from clickassay.studies.judges.verdict import rankings_sentence, repeated_sentences, verdict
+from clickassay.studies.judges.verdict import (
+    other_scales,
+    rankings_sentence,
+    repeated_sentences,
+    verdict,
+)
 
 _ALWAYS = ("agreement", "confusion", "grades", "sheet")
 """Tables that every comparison has."""
@@ -34,7 +39,7 @@ def judges(  # noqa: PLR0913 - one parameter for each question
     files: Sequence[str | Path],
     *,
     judge: Sequence[str] = (),
-    grade_map: str | None = None,
+    grade_map: Names = (),
     max_grade: int | None = None,
     rankings: Sequence[str | Path] = (),
     measures: str = MEASURE,
@@ -54,7 +59,7 @@ def judges(  # noqa: PLR0913 - one parameter for each question
     judge
         A name for each file; without them, files have their own names.
     grade_map
-        Grades of ratings that are none, as ``0=0,1=1,10=3,100=4``.
+        Grades of ratings that are none, as ``0=0,1=1,10=3,100=4``: one for all files, or one for each.
     max_grade
         Top of the scale, which AC1 depends on; ratings above are refused. None = the highest grade found.
     rankings, measures
@@ -89,7 +94,7 @@ def judges(  # noqa: PLR0913 - one parameter for each question
 
 
 def rating_options(
-    files: Sequence[Path], names: Sequence[str], grade_map: str | None, max_grade: int | None
+    files: Sequence[Path], names: Sequence[str], grade_map: Names, max_grade: int | None
 ) -> RatingOptions:
     """Return the options of an import, with the name of each file as its judge where several have none."""
     if names and len(names) != len(files):
@@ -99,7 +104,7 @@ def rating_options(
     from clickassay.studies.evaluation.job import run_names  # noqa: PLC0415 - it imports the report
 
     own = tuple(names) or (tuple(run_names(files, "file")) if len(files) > 1 else ())
-    return RatingOptions(grade_map=grade_map, max_grade=max_grade, judges=own)
+    return RatingOptions(grade_map=several(grade_map), max_grade=max_grade, judges=own)
 
 
 class JudgesResult(Result):
@@ -208,5 +213,6 @@ class JudgesResult(Result):
             yield ShownTable(heads, rows, heads[-len(table.heads) :], table.title)
             yield from table.remarks
         yield from repeated_sentences(self.found)
+        yield from other_scales(self.found)
         if caution := next(iter(self.agreement["caution"].drop_nulls()), None):
             yield f"Caution: {caution}."

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import polars as pl
+
 from clickassay.core.special import ndtri
 from clickassay.core.text.words import count, number, percent, plural, visible
 from clickassay.correlation.uncertainty.jackknife import NO_INTERVAL
@@ -14,6 +16,8 @@ WITHIN = 0.05
 """Half width of an interval that is short enough, where no kappa is asked for."""
 
 POWER = 0.8
+OFTEN, MANY = 5, 100
+"""A top grade is given so often, by a judge, that another with so many results would have given it."""
 _CLOSEST = 1e-9
 MOST_TIMES = 100
 """So many times as many queries as there are is said in words: nobody has them judged."""
@@ -161,3 +165,18 @@ def repeated_sentences(found: JudgesCompared) -> Iterator[str]:
             f"{visible(judge)} judged {plural(results, 'result')} more than once, "
             f"{percent(equal / results)} of them with the same grade; the first counts."
         )
+
+
+def other_scales(found: JudgesCompared) -> Iterator[str]:
+    """Yield a caution if a judge of many results never gives the top grade that another gives often."""
+    grades = found.grades.group_by("judge").agg(
+        top=pl.col("grade").max(), often=pl.col("rows").sort_by("grade").last(), all=pl.col("rows").sum()
+    )
+    highest = grades.sort("top", "often", descending=True).row(0, named=True)
+    for row in grades.sort("judge").iter_rows(named=True):
+        if row["top"] < highest["top"] and highest["often"] >= OFTEN and row["all"] >= MANY:
+            yield (
+                f"Caution: the highest grade of {visible(row['judge'])} is {row['top']}, of "
+                f"{visible(highest['judge'])} {highest['top']}. If they use other scales, map one: "
+                "--grade-map."
+            )

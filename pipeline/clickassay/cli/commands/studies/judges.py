@@ -55,7 +55,11 @@ def judges(
         typer.Option(metavar="NAME", help="Name of each judge, in their order. [default: its own]"),
     ] = None,
     grade_map: Annotated[
-        str | None, typer.Option(metavar="MAP", help="Grades of ratings that are none: 0=0,1=1,10=3,100=4.")
+        list[str] | None,
+        typer.Option(
+            metavar="MAP",
+            help="Grades of ratings that are none: 0=0,1=1,10=3,100=4; once, or once for each file.",
+        ),
     ] = None,
     max_grade: Annotated[
         int | None,
@@ -82,7 +86,7 @@ def judges(
     from clickassay.core.files.output import check_apart, check_free
     from clickassay.jobs.judges import MEASURE, JudgesAsked
 
-    options = rating_options(files, judge or [], grade_map, max_grade)
+    options = rating_options(files, judge or [], grade_map or (), max_grade)
     asked = JudgesAsked(
         tuple(besides.rankings or ()), " ".join(besides.metric or [MEASURE]), besides.queries,
         tuple(besides.by or ()), besides.run,
