@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.settings import Settings
-from clickassay.jobs.inspect import inspect_log
+from clickassay.jobs.looking.inspect import inspect_log
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs import tiny
 from support.places import IMPORTED, ROOT, SAMPLE

@@ -37,7 +37,7 @@ def test_a_command_function_has_few_parameters(words):
 
 NARROWER = {
     "depth": {"check", "diff", "power", "audit", "learn", "plan", "clicks compare", "clicks fit"},
-    "metric": {"diff", "evaluate", "plan"},
+    "metric": {"diff", "evaluate", "judges", "plan"},
     "click_metric": {"audit", "diff", "learn", "power"},
     "click_models": {"clicks compare"},
     "max_grade": {"import judgments", "judges"},

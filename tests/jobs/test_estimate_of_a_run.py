@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.settings import load_settings
-from clickassay.jobs.dry_run import plan_store, plan_table
+from clickassay.jobs.looking.dry_run import plan_store, plan_table
 from clickassay.jobs.stores import grow_store
 from clickassay.logs.batches import cutting, estimate
 from clickassay.logs.batches.estimate import FilesToRead, RunPlan, free_bytes, order_warning, size

@@ -8,7 +8,7 @@ import pytest
 from clickassay.core.settings import load_settings
 from clickassay.inputs import tables
 from clickassay.jobs import health
-from clickassay.jobs.inspect import inspect_log
+from clickassay.jobs.looking.inspect import inspect_log
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_report, make_run
 from clickassay.jobs.stores import grow_store

@@ -23,7 +23,7 @@ from clickassay.inputs.sources.mapping import likely_table
 from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.text.detect import Recognised, recognise
 from clickassay.inputs.types.columns import CANONICAL
-from clickassay.jobs.inspect import (
+from clickassay.jobs.looking.inspect import (
     MOST_FILES,
     Inspection,
     TableFacts,
@@ -33,7 +33,7 @@ from clickassay.jobs.inspect import (
     own_folder,
     tables_of,
 )
-from clickassay.jobs.preview import IMPORTERS, JUDGMENTS, foreign_judgments, foreign_log
+from clickassay.jobs.looking.preview import IMPORTERS, JUDGMENTS, foreign_judgments, foreign_log
 from clickassay.jobs.project import FoundProject, found_project, project_of, project_text
 
 _BAR = 30

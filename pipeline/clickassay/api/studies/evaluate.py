@@ -18,6 +18,7 @@ from clickassay.inputs.text.trec import Source
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
 from clickassay.metrics.names import parse_measure
+from clickassay.studies.evaluation.correcting.sampled import Design
 from clickassay.studies.evaluation.evaluate import (
     DEFAULT_MEASURES,
     AverageOver,
@@ -26,7 +27,6 @@ from clickassay.studies.evaluation.evaluate import (
     Measures,
 )
 from clickassay.studies.evaluation.evaluate import evaluate as evaluated
-from clickassay.studies.evaluation.sampled import Design
 
 if TYPE_CHECKING:
     from clickassay.inputs.staging.sources import Source as InputSource

@@ -33,9 +33,11 @@ from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measure, parse_measures, spell_out
 from clickassay.studies.evaluation.bounds.extremes import measure_bounds
-from clickassay.studies.evaluation.by_class import by_class
-from clickassay.studies.evaluation.compare import comparison_table, mean_with_interval
-from clickassay.studies.evaluation.corrected import CorrectedTables, Sides, corrected_tables
+from clickassay.studies.evaluation.comparing.by_class import by_class
+from clickassay.studies.evaluation.comparing.compare import comparison_table, mean_with_interval
+from clickassay.studies.evaluation.comparing.leaderboard import leaderboard
+from clickassay.studies.evaluation.correcting.corrected import CorrectedTables, Sides, corrected_tables
+from clickassay.studies.evaluation.correcting.sampled import Design
 from clickassay.studies.evaluation.forms import (
     CLASS_COMPARISONS,
     CLASS_MEANS,
@@ -57,9 +59,7 @@ from clickassay.studies.evaluation.joins import (
     precision_caution,
     refuse_different_queries,
 )
-from clickassay.studies.evaluation.leaderboard import leaderboard
 from clickassay.studies.evaluation.lists import lists_of_dicts, ranked_lists
-from clickassay.studies.evaluation.sampled import Design
 
 _Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 AverageOver = Literal["judged", "both"]

@@ -22,6 +22,7 @@ from clickassay.metrics.names import parse_measures
 from clickassay.metrics.ranked import RECALLS
 from clickassay.report.model import ReportTable
 from clickassay.studies.evaluation.conventions import Convention, conventions
+from clickassay.studies.evaluation.correcting.sampled import Design
 from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
 from clickassay.studies.evaluation.evaluate import AverageOver, Conflicts, Evaluation, evaluate
 from clickassay.studies.evaluation.forms import (
@@ -35,7 +36,6 @@ from clickassay.studies.evaluation.forms import (
     in_form,
 )
 from clickassay.studies.evaluation.report.sections import evaluation_tables
-from clickassay.studies.evaluation.sampled import Design
 
 _OF_SCALE = ("top_grade_unused", "bottom_grade_unused")
 SHALLOWEST, DEEPEST = 10, 100

@@ -7,8 +7,8 @@ from scipy import stats
 
 import clickassay as ca
 from clickassay.metrics.names import MEASURES, parse_measures
-from clickassay.studies.evaluation.by_class import UNKNOWN, by_class
-from clickassay.studies.evaluation.leaderboard import leaderboard
+from clickassay.studies.evaluation.comparing.by_class import UNKNOWN, by_class
+from clickassay.studies.evaluation.comparing.leaderboard import leaderboard
 
 NAMES = ("a", "b", "c", "d", "e")
 

@@ -12,7 +12,7 @@ from clickassay.cli.progress import shown_progress
 
 
 @dataclass(frozen=True)
-class Besides:
+class Questions:
     """What is asked of judges besides their agreement."""
 
     rankings: Annotated[
@@ -66,7 +66,7 @@ def judges(
         typer.Option(metavar="GRADE", help="Highest grade of the scale. [default: the highest found]"),
     ] = None,
     *,
-    besides: Besides,
+    questions: Questions,
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
@@ -88,14 +88,14 @@ def judges(
 
     options = rating_options(files, judge or [], grade_map or (), max_grade)
     asked = JudgesAsked(
-        tuple(besides.rankings or ()), " ".join(besides.metric or [MEASURE]), besides.queries,
-        tuple(besides.by or ()), besides.run,
+        tuple(questions.rankings or ()), " ".join(questions.metric or [MEASURE]), questions.queries,
+        tuple(questions.by or ()), questions.run,
     )  # fmt: skip
     if output.out is not None:
         check_free(output.out, force=output.force)
         check_apart(output.out, *files, *asked.rankings, asked.queries, asked.run)
     with shown_progress(quiet=quiet) as progress:
-        found = JudgesResult.of(files, options, asked, besides.at_least, progress)
+        found = JudgesResult.of(files, options, asked, questions.at_least, progress)
         if output.out is not None:
             found.write(output.out, force=output.force, command=command_line())
     if json:

@@ -19,7 +19,7 @@ from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18
 from clickassay.inputs.importers.yandex import import_yandex
 from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.text import layouts
-from clickassay.jobs.inspect import Inspection, inspect_log
+from clickassay.jobs.looking.inspect import Inspection, inspect_log
 
 IMPORTERS: dict[str, Callable[..., Imported]] = {
     layouts.UBI.name: lambda file, **more: import_ubi([file], **more),

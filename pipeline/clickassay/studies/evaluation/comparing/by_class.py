@@ -11,7 +11,7 @@ from clickassay.correlation.uncertainty.multiplicity import holm
 from clickassay.correlation.uncertainty.paired import half_width, t_test
 from clickassay.inputs.normalise import normalise_query
 from clickassay.metrics.definition import Measure
-from clickassay.studies.evaluation.compare import mean_with_interval, pairs_of_runs
+from clickassay.studies.evaluation.comparing.compare import mean_with_interval, pairs_of_runs
 from clickassay.studies.evaluation.forms import CLASS_COMPARISONS, CLASS_MEANS, in_form
 
 UNKNOWN = "unknown"

@@ -28,9 +28,9 @@ from clickassay.correlation.uncertainty.jackknife import Deviations, Spread
 from clickassay.correlation.uncertainty.multiplicity import holm
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
-from clickassay.studies.evaluation.compare import pairs_of_runs
+from clickassay.studies.evaluation.comparing.compare import pairs_of_runs
+from clickassay.studies.evaluation.correcting.sampled import Design, Rows, at_random, drawn_by
 from clickassay.studies.evaluation.forms import CORRECTED_COMPARISONS, CORRECTED_MEANS, in_form
-from clickassay.studies.evaluation.sampled import Design, Rows, at_random, drawn_by
 
 MIN_BOTH = 20
 """With fewer queries judged by both there is no interval."""

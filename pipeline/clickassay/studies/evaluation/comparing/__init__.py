@@ -1,0 +1,1 @@
+"""Runs compared: two by two, in order, and within classes of queries."""

@@ -1,0 +1,1 @@
+"""A judge of many queries, corrected by people who judged few of them."""
