@@ -190,6 +190,7 @@ class PatternsResult(Result):
         judgments: Table = None,
         queries: Table = None,
         *,
+        scores: Table = None,
         out: Place | None = None,
         force: bool = False,
         progress: Told = True,
@@ -199,7 +200,7 @@ class PatternsResult(Result):
 
         Parameters
         ----------
-        judgments, queries, out, force, progress
+        judgments, queries, scores, out, force, progress
             As `run` takes them.
         settings
             Settings of judgments, metrics and the report; what decides the table was given when it was made.
@@ -216,8 +217,9 @@ class PatternsResult(Result):
                 "`clickassay patterns`"
             )
         sources = source_of(judgments), source_of(queries)
+        more: dict[str, Any] = {"scores": source_of(scores), "out": out, "force": force}
         with progress_of(progress) as told:
-            return self.run_of(*sources, load_settings(**settings), out=out, force=force, progress=told)
+            return self.run_of(*sources, load_settings(**settings), progress=told, **more)
 
     @with_scratch("out")
     def run_of(
@@ -226,6 +228,7 @@ class PatternsResult(Result):
         queries: Source | None,
         settings: Settings,
         *,
+        scores: Source | None = None,
         out: Place | None = None,
         force: bool = False,
         command: str = "",
@@ -234,11 +237,11 @@ class PatternsResult(Result):
         """Compute a run, as `report` says; `command` is recorded as what made it."""
         place = self.place if isinstance(self.place, PatternTable) else Path(self.place)
         if out is None:
-            table, inputs = open_report(place, judgments, queries, settings, progress)
+            table, inputs = open_report(place, judgments, queries, settings, progress, scores=scores)
             return RunResult.of_found(computed(inputs, settings, table=table, progress=progress))
         told = make_report(
             place, judgments, queries, Path(out), settings,
-            command=command, force=force, progress=progress,
+            scores=scores, command=command, force=force, progress=progress,
         )  # fmt: skip
         return RunResult.written(told, Path(out))
 

@@ -58,6 +58,7 @@ def run(
     judgments: Table = None,
     queries: Table = None,
     *,
+    scores: Table = None,
     out: Place | None = None,
     force: bool = False,
     progress: Told = True,
@@ -72,6 +73,9 @@ def run(
         Arrow or DuckDB. A row for each search, or for each result shown.
     clicks, judgments, queries
         Likewise. No clicks where searches say what was clicked.
+    scores
+        Likewise: numbers of lists that stand where editorial metrics do; name, value, and configuration_id,
+        or query and results. A list without one is left out as one that is not judged.
     out
         Folder to save the run into, as `RunResult.save` does; checked before the work begins.
     force
@@ -95,8 +99,9 @@ def run(
     """
     shown, clicked, judged, asked = map(source_of, (searches, clicks, judgments, queries))
     given = load_settings(**settings)
+    more: dict[str, Any] = {"scores": source_of(scores), "out": out, "force": force}
     with progress_of(progress) as told:
-        return RunResult.of(shown, clicked, judged, asked, given, out=out, force=force, progress=told)
+        return RunResult.of(shown, clicked, judged, asked, given, progress=told, **more)
 
 
 @for_python
@@ -200,6 +205,7 @@ class RunResult(Result):
         queries: Source | None,
         settings: Settings,
         *,
+        scores: Source | None = None,
         out: Place | None = None,
         force: bool = False,
         command: str = "",
@@ -209,12 +215,12 @@ class RunResult(Result):
         if searches is None:
             raise SettingsError("a run needs searches: a path, SQL or a frame")
         if out is None:
-            inputs = open_inputs(searches, clicks, judgments, queries, settings, progress)
+            inputs = open_inputs(searches, clicks, judgments, queries, settings, progress, scores=scores)
             return cls.of_found(computed(inputs, settings, progress=progress))
         place = Path(out)
         told = make_run(
             searches, clicks, judgments, queries, place, settings,
-            command=command, force=force, progress=progress,
+            scores=scores, command=command, force=force, progress=progress,
         )  # fmt: skip
         return cls.written(told, place)
 

@@ -1,7 +1,7 @@
 """Records that several floors share: judged configurations as arrays, from metrics to correlations."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -243,8 +243,10 @@ class JudgedConfigurations:
         (N, g_max + 1) the query's judged results by grade.
     patterns
         Rows (n, fold, click_mask, sessions) of these configurations, masks cut to k, sorted.
-    too_short, not_judged
+    too_short, not_judged, not_scored
         Sessions by market that are left out at this depth.
+    score_names, scores
+        Names of the S scores that users brought, and their (N, S) values, which every configuration has.
     """
 
     rows: pl.DataFrame
@@ -255,6 +257,9 @@ class JudgedConfigurations:
     patterns: pl.DataFrame
     too_short: dict[str, int]
     not_judged: dict[str, int]
+    not_scored: dict[str, int] = field(default_factory=dict)
+    score_names: tuple[str, ...] = ()
+    scores: Floats | None = None
 
 
 # ---- ids of configurations in order: as numbers, since texts are sorted several times slower ----------

@@ -38,6 +38,7 @@ from clickassay.jobs.inputs import Inputs, with_judgments
 from clickassay.jobs.strata import (
     DROP,
     Strata,
+    UserSplit,
     judgments_by_rule,
     main_rule,
     measure_strata,
@@ -52,6 +53,7 @@ from clickassay.judgments.prepare import (
     judged_queries,
     prepare_judgments,
 )
+from clickassay.judgments.scores import Scores, prepare_scores
 from clickassay.metrics.scoring import Measurements, formed_sessions
 from clickassay.patterns.health import SEARCHES_BY_DAY
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
@@ -109,8 +111,9 @@ def analyse_tables(
     check_judged(table, judged)
     progress(Event("reading the pattern table"))
     split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
+    scores = _scores(inputs, table, settings)
     strata_by_rule = {
-        rule: measure_strata(split, formed, judgments, settings, progress, rule=rule)
+        rule: measure_strata(split, formed, judgments, settings, progress, rule=rule, scores=scores)
         for rule, judgments in judgments_by_rule(split, graded, settings).items()
     }
     main, in_full = strata_by_rule[main_rule(settings)], strata_by_rule[DROP]
@@ -120,7 +123,7 @@ def analyse_tables(
     samples = [with_units(sample, groups) for sample in main.samples]
     frames = {
         "statistics": _with_days(pl.concat([one.statistics for one in main.measurements]), table.health),
-        "funnel": _funnel(table, graded.funnel, main.measurements, settings),
+        "funnel": _funnel(table, _read(graded, scores, split), main.measurements, settings),
         "configurations": main.configurations,
         "patterns": main.patterns,
         "queries": _queries(queries, groups, main.configurations, proposed),
@@ -136,6 +139,20 @@ def analyse_tables(
     health = run_health(measures, table, split.evaluation, graded, named, correlated, attributes, settings)
     frames["health"] = health_table(health)
     return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}, graded
+
+
+def _scores(inputs: Inputs, table: StagedTable, settings: Settings) -> Scores | None:
+    if inputs.scores is None:
+        return None
+    own = inputs.scores
+    return prepare_scores(own.rows, settings, by_market=own.by_market, deepest=table.stored_depth)
+
+
+def _read(graded: Judgments, scores: Scores | None, split: UserSplit) -> pl.DataFrame:
+    """Return what became of the rows of judgments, and of scores."""
+    if scores is None:
+        return graded.funnel
+    return pl.concat([graded.funnel, scores.funnel(split.evaluation.configurations)])
 
 
 def _judges(

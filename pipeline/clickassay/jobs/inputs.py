@@ -20,7 +20,7 @@ from clickassay.inputs.staging.impressions import halves_of, look_like_impressio
 from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.sources import Source, is_plain, staged
 from clickassay.inputs.tables import Input, WholeInput, read_input
-from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, Wanted
+from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, SCORES, Wanted
 from clickassay.judgments.alike import groups_of_queries
 from clickassay.judgments.prepare import check_labels
 from clickassay.logs.log import LocalHalf, Log, joined_log, local_half
@@ -39,12 +39,15 @@ class Inputs:
         None where they are not given.
     queries
         Attributes of queries, whose texts are normalised like those of the log; None likewise.
+    scores
+        Scores of lists that stand where editorial metrics do; None likewise.
     """
 
     searches: LocalHalf | str = ""
     clicks: LocalHalf | str = ""
     judgments: WholeInput | None = None
     queries: WholeInput | None = None
+    scores: WholeInput | None = None
 
     @property
     def halves_here(self) -> tuple[LocalHalf, ...]:
@@ -74,8 +77,8 @@ class Inputs:
 
     @property
     def identities(self) -> dict[str, Any]:
-        """Fingerprints of judgments and queries, by name."""
-        whole = {"judgments": self.judgments, "queries": self.queries}
+        """Fingerprints of judgments, queries and scores, by name."""
+        whole = {"judgments": self.judgments, "queries": self.queries, "scores": self.scores}
         return {what: one.identity for what, one in whole.items() if one is not None}
 
 
@@ -244,9 +247,15 @@ def _half(what: str, source: Source, settings: Settings, progress: Progress) -> 
 
 
 def with_judgments(
-    inputs: Inputs, judgments: Source, queries: Source | None, settings: Settings, progress: Progress = silent
+    inputs: Inputs,
+    judgments: Source,
+    queries: Source | None,
+    settings: Settings,
+    progress: Progress = silent,
+    *,
+    scores: Source | None = None,
 ) -> Inputs:
-    """Add judgments and attributes of queries to inputs, which are read whole.
+    """Add judgments, attributes of queries and scores of lists to inputs, which are read whole.
 
     Raises
     ------
@@ -255,6 +264,9 @@ def with_judgments(
     """
     graded = WholeInput.of(opened("judgments", judgments, settings, progress), progress)
     check_labels("judgments", graded.rows, settings)
+    if scores is not None:
+        own = WholeInput.of(_read("scores", scores, SCORES, settings, progress), progress)
+        inputs = replace(inputs, scores=own)
     if queries is None:
         return replace(inputs, judgments=graded)
     return replace(inputs, judgments=graded, queries=_attributes(queries, settings, progress))

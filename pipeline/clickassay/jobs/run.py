@@ -84,21 +84,22 @@ class RunSummary:
 
 
 @with_scratch("out")
-def make_report(
+def make_report(  # noqa: PLR0913 - as `make_run`
     patterns: Path | PatternTable,
     judgments: Source | None,
     queries: Source | None,
     out: Path,
     settings: Settings,
     *,
+    scores: Source | None = None,
     command: str = "",
     force: bool = False,
     progress: Progress = silent,
 ) -> RunSummary:
     """Turn a stored pattern table and judgments into a run folder; return its summary."""
-    check_apart(out, patterns, judgments, queries)
+    check_apart(out, patterns, judgments, queries, scores)
     check_free(out, force=force)
-    table, inputs = open_report(patterns, judgments, queries, settings, progress)
+    table, inputs = open_report(patterns, judgments, queries, settings, progress, scores=scores)
     with published_folder(out, force=force) as folder:
         made = run(inputs, settings, table=table, progress=progress)
         return save(made, folder, command=command, progress=progress)
@@ -110,6 +111,8 @@ def open_report(
     queries: Source | None,
     settings: Settings,
     progress: Progress = silent,
+    *,
+    scores: Source | None = None,
 ) -> tuple[StagedTable, Inputs]:
     """Open a pattern table, in its folder or in memory, and the judgments of a report.
 
@@ -131,7 +134,7 @@ def open_report(
             _check_info(table, patterns)
         else:
             check_log(table.funnel, settings.max_rejected)
-    return table, with_judgments(Inputs(), judgments, queries, settings, progress)
+    return table, with_judgments(Inputs(), judgments, queries, settings, progress, scores=scores)
 
 
 _NO_JUDGMENTS = "a run needs judgments: name their file, or give them as a frame"
@@ -166,14 +169,15 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     out: Path,
     settings: Settings,
     *,
+    scores: Source | None = None,
     command: str = "",
     force: bool = False,
     progress: Progress = silent,
 ) -> RunSummary:
     """Turn logs and judgments into a run folder; return its summary."""
-    check_apart(out, searches, clicks, judgments, queries)
+    check_apart(out, searches, clicks, judgments, queries, scores)
     check_free(out, force=force)
-    inputs = open_inputs(searches, clicks, judgments, queries, settings, progress)
+    inputs = open_inputs(searches, clicks, judgments, queries, settings, progress, scores=scores)
     with published_folder(out, force=force) as folder:
         made = run(inputs, settings, work=folder, progress=progress)
         return save(made, folder, command=command, progress=progress)
@@ -186,6 +190,8 @@ def open_inputs(
     queries: Source | None,
     settings: Settings,
     progress: Progress = silent,
+    *,
+    scores: Source | None = None,
 ) -> Inputs:
     """Open all inputs of a run; misspelt names in settings are refused before anything slow is done.
 
@@ -200,7 +206,7 @@ def open_inputs(
     if judgments is None:
         raise SettingsError(_NO_JUDGMENTS)
     log = open_log(searches, clicks, settings, progress=progress)
-    return with_judgments(log, judgments, queries, settings, progress)
+    return with_judgments(log, judgments, queries, settings, progress, scores=scores)
 
 
 def run(

@@ -26,6 +26,7 @@ from clickassay.correlation.tables import correlations
 from clickassay.judgments.join import GradedCandidates, cut_to_depth, look_up_grades
 from clickassay.judgments.next_to_judge import next_judgments
 from clickassay.judgments.prepare import Judgments
+from clickassay.judgments.scores import Scores
 from clickassay.judgments.unjudged import (
     RULES,
     constant_grade,
@@ -183,6 +184,7 @@ def measure_strata(
     progress: Progress,
     *,
     rule: str,
+    scores: Scores | None = None,
 ) -> Strata:
     """Compute the metrics of the lists whose results all have a grade, for every judge and depth.
 
@@ -194,7 +196,7 @@ def measure_strata(
     for number, (judge, depth) in enumerate(strata):
         progress(Event(f"computing metrics, depth {depth}, judge {judge}", number / len(strata)))
         if number % len(settings.depth) == 0:
-            candidates, to_fit = _graded_candidates(split, graded, judge, settings)
+            candidates, to_fit = _graded_candidates(split, graded, judge, settings, scores)
         judged = cut_to_depth(candidates, depth=depth, max_grade=settings.max_grade)
         models = _fit_models(to_fit, depth, settings)
         fitting_users = FittingUsers(fitting, models)
@@ -210,10 +212,10 @@ def measure_strata(
 
 
 def _graded_candidates(
-    split: UserSplit, graded: Judgments, judge: str, settings: Settings
+    split: UserSplit, graded: Judgments, judge: str, settings: Settings, scores: Scores | None
 ) -> tuple[GradedCandidates, GradedCandidates | None]:
     deepest = max(settings.depth)
-    candidates = look_up_grades(split.evaluation, graded, judge=judge, deepest=deepest)
+    candidates = look_up_grades(split.evaluation, graded, judge=judge, deepest=deepest, scores=scores)
     if split.fitting is None or not _model_names(settings):
         return candidates, None
     return candidates, look_up_grades(split.fitting, graded, judge=judge, deepest=deepest)

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.records import Grades, JudgedConfigurations, order_by_id
+from clickassay.core.records import Floats, Grades, JudgedConfigurations, order_by_id
 from clickassay.judgments.prepare import Judgments
+from clickassay.judgments.scores import Scores
 from clickassay.judgments.shown import judged_pool, rows_of_judge
 from clickassay.patterns.identity import configuration_ids
 from clickassay.patterns.lists import LogLists
@@ -34,6 +35,8 @@ class GradedCandidates:
         By number: the grade of a result, and whether it is filled in by a rule.
     pools
         Rows (query, perhaps market, grade, len): the judgments of each query by grade.
+    score_names, scores
+        Names of the S scores that users brought, and the (candidates, S) scores; NaN without one.
     """
 
     lengths: pl.DataFrame
@@ -44,10 +47,14 @@ class GradedCandidates:
     grades: Grades
     filled: NDArray[np.bool_]
     pools: pl.DataFrame
+    score_names: tuple[str, ...] = ()
+    scores: Floats | None = None
 
 
-def look_up_grades(lists: LogLists, judgments: Judgments, *, judge: str, deepest: int) -> GradedCandidates:
-    """Look up the grades of `judge` for the top results of every list, down to `deepest`."""
+def look_up_grades(
+    lists: LogLists, judgments: Judgments, *, judge: str, deepest: int, scores: Scores | None = None
+) -> GradedCandidates:
+    """Look up the grades of `judge` for the top results of every list, down to `deepest`, and its scores."""
     grades, n_judgments = judgments.of_judge(judge)
     on, stored = judgments.query_key, lists.configurations.with_row_index("list")
     candidates = stored.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
@@ -63,6 +70,8 @@ def look_up_grades(lists: LogLists, judgments: Judgments, *, judge: str, deepest
         grades=np.append(grades["grade"].to_numpy(), np.int8(0))[rows],
         filled=rows >= n_judgments,
         pools=grades.group_by(*on, "grade").len(),
+        score_names=() if scores is None else scores.names,
+        scores=None if scores is None else scores.of_lists(lists.configurations)[chosen],
     )
 
 
@@ -85,8 +94,10 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
     Lists that become the same by the cut become one configuration; their patterns add up.
     """
     results = graded.results[:, :depth]
-    full = np.all(results >= 0, axis=1)
+    in_full = np.all(results >= 0, axis=1)
+    full = in_full if graded.scores is None else in_full & ~np.isnan(graded.scores).any(axis=1)
     kept = graded.candidates.filter(pl.Series(full, dtype=pl.Boolean))
+    judged = kept if graded.scores is None else graded.candidates.filter(pl.Series(in_full))
     cut, index = _cut(kept, graded.query[full], depth)
     urls = results[full][_first_of_each(index, cut.height)]
     became = np.full(len(full), -1, dtype=np.int64)
@@ -100,8 +111,22 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
         pool=judged_pool(cut, graded.pools, max_grade),
         patterns=_cut_patterns(graded.patterns, became, depth),
         too_short=_sessions_by_market(graded.lengths.filter(~long_enough)),
-        not_judged=_missing(graded.lengths.filter(long_enough), kept),
+        not_judged=_missing(graded.lengths.filter(long_enough), judged),
+        not_scored={} if graded.scores is None else _missing(judged, kept),
+        score_names=graded.score_names,
+        scores=None if graded.scores is None else _mean_scores(graded.scores[full], kept, index, cut.height),
     )
+
+
+def _mean_scores(scores: Floats, kept: pl.DataFrame, index: NDArray[np.int64], size: int) -> Floats:
+    """Return (size, S) means over the sessions of the lists that became one by the cut."""
+    sessions = kept["sessions"].to_numpy()
+    weight = np.bincount(index, sessions, size)
+    sums = [np.bincount(index, sessions * column, size) for column in scores.T]
+    means: Floats = np.stack(sums, axis=1) / weight[:, None]
+    alone = np.bincount(index, minlength=size) == 1  # as given, to the last digit
+    means[index[alone[index]]] = scores[alone[index]]
+    return means
 
 
 def _cut(kept: pl.DataFrame, query: NDArray[np.int64], depth: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:

@@ -94,6 +94,8 @@ def compute_metrics(
     clicks = click_values(n, mask, sessions, good, depth=depth)
     pool = judged.pool if settings.pool == "judged" else None
     names, editorial = editorial_values(judged.grades, pool, settings, click_models=fitting.models)
+    if judged.scores is not None:
+        names, editorial = (*names, *judged.score_names), np.hstack([editorial, judged.scores])
     samples = tuple(
         _sample(judged, clicks, good, names, editorial, market, judge=judge, depth=depth)
         for market in sorted(judged.rows["market"].unique())
@@ -246,6 +248,7 @@ def _funnel(
         ("set apart", "users of even folds: models are fitted on their clicks", fitting.sessions),
         ("too short", "fewer results than the depth", judged.too_short),
         ("not judged", "a result without a grade", judged.not_judged),
+        ("not scored", "a list without a score", judged.not_scored),
         ("kept", "", kept),
     )
     rows = [

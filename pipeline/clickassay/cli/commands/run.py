@@ -23,6 +23,15 @@ from clickassay.core.settings import PROJECT, Settings
 if TYPE_CHECKING:
     from clickassay.api.run import RunResult
 
+SCORES = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Numbers of your own for lists, beside the metrics: name, value, and configuration_id, or query "
+        "and results.",
+        rich_help_panel="Inputs",
+    ),
+]
 OUT = Annotated[
     Path | None,
     typer.Option(help=f"Folder to write; appears whole or not at all. [default: out of {PROJECT}]"),
@@ -38,6 +47,7 @@ def run(
             *(*MACHINE_SETTINGS, *SPARK_SETTINGS),
         ),
     ],
+    scores: SCORES = None,
     out: OUT = None,
     force: FORCE = False,
     json: JSON = False,
@@ -64,6 +74,7 @@ def run(
             inputs.needed("judgments"),
             inputs.optional("queries"),
             settings,
+            scores=scores,
             out=out,
             command=command_line(),
             force=force,
@@ -83,6 +94,7 @@ def report(
         Path | None,
         typer.Option(help=f"Folder or store that `clickassay patterns` made. [default: store of {PROJECT}]"),
     ] = None,
+    scores: SCORES = None,
     out: OUT = None,
     force: FORCE = False,
     json: JSON = False,
@@ -105,6 +117,7 @@ def report(
             inputs.needed("judgments"),
             inputs.optional("queries"),
             settings,
+            scores=scores,
             out=out,
             command=command_line(),
             force=force,

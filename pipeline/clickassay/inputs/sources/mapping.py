@@ -14,7 +14,15 @@ import polars as pl
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.text.words import did_you_mean
-from clickassay.inputs.types.columns import CANONICAL, CLICKED, IMPRESSIONS, SAYS_CLICKED, Wanted, required
+from clickassay.inputs.types.columns import (
+    CANONICAL,
+    CLICKED,
+    IMPRESSIONS,
+    SAYS_CLICKED,
+    SCORES,
+    Wanted,
+    required,
+)
 
 Names = Mapping[str, str]
 """The path in the files of each of our columns that has another name there."""
@@ -67,7 +75,8 @@ _NAMING = ("id", "url", "uri", "text", "value", "name")
 
 def _columns_of(what: str) -> tuple[Wanted, ...]:
     """Return the columns that a table may have; of searches, in either shape."""
-    return (*CANONICAL.get(what, ()), *(IMPRESSIONS if what == "searches" else ()))
+    more = {"searches": IMPRESSIONS, "scores": SCORES}
+    return (*CANONICAL.get(what, ()), *more.get(what, ()))
 
 
 def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:

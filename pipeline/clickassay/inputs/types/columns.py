@@ -63,6 +63,16 @@ QUERIES = (
     _MARKET,
 )
 
+SCORES = (
+    Wanted("value", "any", "a number: what a tool says of the list, or of the answer made from it"),
+    Wanted("name", "text", "what the number is called", optional=True, absent="score"),
+    Wanted("configuration_id", "text", "the list, by its id in the pattern table", optional=True),
+    Wanted("query", "text", "or by what was asked", optional=True),
+    Wanted("results", "texts", "and by what was shown, best first", optional=True),
+    _MARKET,
+)
+"""Columns of scores that users bring; they are no input of a log."""
+
 IMPRESSIONS = (
     *(want for want in SEARCHES if want.name != "results"),
     Wanted("url", "text", "the result that was shown"),

@@ -49,6 +49,8 @@ def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run:
     SettingsError
         If there is no such metric, or the run does not have it.
     """
+    if name.strip() in columns:  # also a score that users brought
+        return name.strip()
     if click_metric(name) is not None:
         raise SettingsError(f"{name} is a click metric, and an editorial metric was expected, such as ERR")
     wanted = _measure(name)

@@ -1,0 +1,168 @@
+"""Scores of lists that users bring: any offline number, which stands where an editorial metric does."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.patterns import FUNNEL
+from clickassay.core.contracts.run import CONFIGURATIONS
+from clickassay.core.errors import InputError, NothingInCommonError
+from clickassay.core.records import Floats
+from clickassay.core.settings import Settings
+from clickassay.core.text.words import listed, plural, visible
+from clickassay.inputs.normalise import normalise_queries, normalise_url
+from clickassay.metrics.catalogue import METRICS
+from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.patterns.funnel import check_rejected
+from clickassay.patterns.identity import configuration_ids
+
+MOST_SCORES = 8
+"""More names than this are probably ids."""
+
+_NAME = re.compile(r"[^\W_][\w .@/-]*")
+_KEYS = "configuration_id, or query and results"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of lists, prepared.
+
+    Attributes
+    ----------
+    names
+        The S scores, in order.
+    rows
+        Columns key, name, value: a value for each list and name.
+    by_id, by_market
+        Whether `key` is the id of a configuration, or made of its market, query and results; else of its
+        query and results.
+    counts
+        Rows by step and reason.
+    """
+
+    names: tuple[str, ...]
+    rows: pl.DataFrame
+    by_id: bool
+    by_market: bool
+    counts: Counter[tuple[str, str]]
+
+    def of_lists(self, lists: pl.DataFrame) -> Floats:
+        """Return the (n, S) scores of lists (configuration_id, market, query, results); NaN without one.
+
+        Raises
+        ------
+        NothingInCommonError
+            If no list has a score.
+        """
+        keys = self._keys(lists)
+        wide = self.rows.pivot("name", index="key", values="value")
+        joined = pl.DataFrame({"key": keys}).join(wide, on="key", how="left", maintain_order="left")
+        values: Floats = joined.select(self.names).fill_null(np.nan).to_numpy().astype(np.float64)
+        if len(values) and np.isnan(values).all():
+            raise NothingInCommonError(
+                f"no list of the log has a score: give scores of the lists that were shown, by {_KEYS}, with "
+                "the texts and the order of the log"
+            )
+        return values
+
+    def _keys(self, lists: pl.DataFrame) -> pl.Series:
+        if self.by_id or self.by_market:
+            return lists["configuration_id"]
+        return configuration_ids(lists.select(pl.lit("").alias("market"), "query", "results"))
+
+    def funnel(self, lists: pl.DataFrame) -> pl.DataFrame:
+        """Return what was read, rejected, averaged and kept, in the form of FUNNEL."""
+        known = self.rows.join(pl.DataFrame({"key": self._keys(lists)}), on="key", how="semi").height
+        counts = self.counts | Counter(
+            {("no list", "the log does not show its list"): self.rows.height - known, ("kept", ""): known}
+        )
+        rows = [("scores", EVERY, 0, EVERY, step, reason, n) for (step, reason), n in counts.items() if n]
+        return FUNNEL.canonical(pl.DataFrame(rows, [column.name for column in FUNNEL.columns], orient="row"))
+
+
+def prepare_scores(rows: pl.DataFrame, settings: Settings, *, by_market: bool, deepest: int) -> Scores:
+    """Check scores and bring them to a value for each list and name.
+
+    Parameters
+    ----------
+    rows
+        Columns name, value, and configuration_id or query and results; perhaps market.
+    settings
+        Normalisation of URLs, part of rows that may be unusable.
+    by_market
+        Whether `rows.market` means something.
+    deepest
+        Number of results that the pattern table keeps: lists are cut to it.
+
+    Raises
+    ------
+    InputError, SettingsError
+        If a name or too many values are no score, or nothing names the lists.
+    """
+    counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height})
+    by_id = rows["configuration_id"].null_count() < rows.height
+    if not by_id and "results" not in _filled(rows):
+        raise InputError(f"scores: nothing says which list a score is of; give {_KEYS}")
+    usable = _usable(rows, "configuration_id" if by_id else "results", counts, settings)
+    names = tuple(usable["name"].unique().sort())
+    _check_names(names)
+    key = usable["configuration_id"] if by_id else _keys(usable, settings, by_market, deepest)
+    # sorted before they are added, so that no order of rows matters
+    grouped = usable.with_columns(key=key).group_by("key", "name").agg(pl.col("value").sort().mean())
+    counts["averaged", "another value of the same list"] = usable.height - grouped.height
+    return Scores(names, grouped, by_id, by_market, counts)
+
+
+def _filled(rows: pl.DataFrame) -> set[str]:
+    return {name for name in rows.columns if rows[name].null_count() < rows.height}
+
+
+def _usable(
+    rows: pl.DataFrame, key: str, counts: Counter[tuple[str, str]], settings: Settings
+) -> pl.DataFrame:
+    reasons: Counter[str] = Counter()
+    numbers = rows.with_columns(pl.col("value").cast(pl.Float64, strict=False))
+    columns = (key, "name", *(("query",) if key == "results" else ()))
+    for column in columns:
+        reasons[f"null {column}"] = numbers[column].null_count()
+        numbers = numbers.drop_nulls(column)
+    finite = numbers.filter(pl.col("value").is_finite())
+    reasons["no finite number"] = numbers.height - finite.height
+    counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
+    check_rejected("scores", reasons, counts["read", ""], settings.max_rejected)
+    return finite
+
+
+def _check_names(names: tuple[str, ...]) -> None:
+    taken = {*(metric.name.lower() for metric in METRICS), *(name.lower() for name in CLICK_METRICS)}
+    taken |= {column.name for column in CONFIGURATIONS.columns}
+    for name in names:
+        if not _NAME.fullmatch(name) or name.lower() in taken:
+            raise InputError(
+                f"scores: {visible(name)!r} cannot be the name of a score: metrics and tables have it, or it "
+                "has other characters than letters, digits, blanks and . @ / _ -; rename it"
+            )
+    if len(names) > MOST_SCORES:
+        raise InputError(
+            f"scores: {plural(len(names), 'name')}, as {listed(names[:3])}; at most {MOST_SCORES} are "
+            "compared: leave some out, or is the column name an id?"
+        )
+
+
+def _keys(rows: pl.DataFrame, settings: Settings, by_market: bool, deepest: int) -> pl.Series:
+    """Return what identifies the list of each row: an id of its texts, in the forms of the log."""
+    lists = rows.with_row_index("row").select("row", "results").explode("results")
+    if settings.normalise_urls:
+        texts = lists["results"].drop_nulls().unique()
+        normal = [normalise_url(text) for text in texts]
+        lists = lists.with_columns(pl.col("results").replace_strict(texts, normal, default=None))
+    # a result that is shown again counts at its first place, as in the log
+    distinct = lists.unique(maintain_order=True).group_by("row", maintain_order=True).agg("results")
+    results = distinct["results"].list.head(deepest)
+    market = rows["market"] if by_market else pl.repeat("", rows.height, eager=True).alias("market")
+    columns = {"market": market, "query": normalise_queries(rows["query"]), "results": results}
+    return configuration_ids(pl.DataFrame(columns))

@@ -1,0 +1,237 @@
+"""Scores that users bring stand where metrics do: ERR as a score is ERR, and what is missing is counted."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import clickassay as ca
+from clickassay.core.errors import ClickassayError, InputError, NothingInCommonError, RejectedRowsError
+from clickassay.judgments.scores import prepare_scores
+from support.logs import tiny
+from support.places import SAMPLE
+from support.runs.given_runs import SETTINGS
+
+REPORT = {"depth": 5, "iterations": 10, "click_models": "NONE", "progress": False}
+STATISTICS = {
+    "correlations": ("click_metric", "split", "class"),
+    "within": ("click_metric", "split", "class"),
+    "differences": ("click_metric",),
+}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return ca.pattern_table(SAMPLE["searches"], SAMPLE["clicks"], depth=5, progress=False)
+
+
+def reported(table, scores=None):
+    return table.report(SAMPLE["judgments"], SAMPLE["queries"], scores=scores, **REPORT)
+
+
+@pytest.fixture(scope="module")
+def plain(table):
+    return reported(table)
+
+
+@pytest.fixture(scope="module")
+def with_err(table, plain):
+    """The run with its ERR handed in again, by query and results."""
+    own = plain.configurations.select("query", "results", "market", value="ERR")
+    return reported(table, own.with_columns(name=pl.lit("my score")))
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_err_as_a_score_has_the_numbers_of_err_to_the_digit(with_err, name):
+    rows, key = with_err.tables[name], STATISTICS[name]
+    of_err, of_score = (
+        rows.filter(editorial_metric=metric).drop("editorial_metric").sort("market", "depth", *key)
+        for metric in ("ERR", "my score")
+    )
+    assert of_err.height
+    # iterations of Algorithm 3 draw anew for each metric
+    exact = [name for name in of_err.columns if not name.startswith("monte_carlo")]
+    assert of_score.select(exact).equals(of_err.select(exact))
+
+
+def test_a_score_changes_no_other_number(plain, with_err):
+    for name in ("correlations", "within"):
+        rows = with_err.tables[name]
+        others = rows.filter(pl.col("editorial_metric") != "my score")
+        of_family = {"p_adjusted", "simultaneous_low", "simultaneous_high"}  # which has one member more
+        same = [column for column in others.columns if column not in of_family]
+        assert_frame_equal(others.select(same), plain.tables[name].select(same), abs_tol=1e-12)
+    assert with_err.statistics.equals(plain.statistics)
+
+
+def test_a_score_competes_and_can_be_asked_for(with_err, tmp_path):
+    assert "my score" in set(with_err.comparisons["metric_a"]) | set(with_err.comparisons["metric_b"])
+    folder = with_err.save(tmp_path / "run")
+    assert "my score" in (folder / "report.html").read_text(encoding="utf-8")
+    said = tiny.said_by("check", folder, "--rule", "correlation(my score, MeanRR) >= 0")
+    assert "1 kept" in said
+    assert ca.diff(with_err, with_err).tables
+
+
+def test_lists_without_a_score_are_left_out_and_counted(table, plain):
+    own = plain.configurations.select("configuration_id", value="ERR").with_columns(name=pl.lit("mine"))
+    some = own.unique("configuration_id").sort("configuration_id").gather_every(2)
+    found = reported(table, some)
+    assert set(found.configurations["configuration_id"]) == set(some["configuration_id"])
+    counts = {
+        (row["market"], row["step"]): row["rows"]
+        for row in found.funnel.filter(source="sessions", depth=5).iter_rows(named=True)
+    }
+    before = dict(plain.statistics.select("market", "n_sessions").rows())
+    for market, sessions in before.items():
+        assert counts[market, "kept"] + counts[market, "not scored"] == sessions
+    read = dict(found.funnel.filter(source="scores").select("step", "rows").rows())
+    assert read == {"read": some.height, "kept": some.height}
+
+
+def test_several_values_of_a_list_are_averaged_in_any_order(table, plain):
+    ids = plain.configurations["configuration_id"].unique().sort()
+    rng = np.random.default_rng(0)
+    values = rng.random((3, len(ids)))
+    rows = pl.concat(
+        [pl.DataFrame({"configuration_id": ids, "name": "mine", "value": column}) for column in values]
+    )
+    found = reported(table, rows.sample(fraction=1, shuffle=True, seed=3))
+    assert found == reported(table, rows)
+    means = dict(zip(ids, np.sort(values, axis=0).mean(axis=0), strict=True))
+    for name, value in found.configurations.select("configuration_id", "mine").iter_rows():
+        assert value == pytest.approx(means[name])
+    assert dict(found.funnel.filter(source="scores").select("step", "rows").rows())["averaged"] == 2 * len(
+        ids
+    )
+
+
+def test_lists_that_are_the_same_at_a_smaller_depth_have_the_mean_over_their_sessions():
+    table = ca.pattern_table(SAMPLE["searches"], SAMPLE["clicks"], depth=5, progress=False)
+    lists = table.configurations
+    scores = lists.select("configuration_id", value=pl.int_range(pl.len())).with_columns(name=pl.lit("n"))
+    found = table.report(SAMPLE["judgments"], scores=scores, **{**REPORT, "depth": 2}).configurations
+    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
+    plain = {}
+    graded = {(q, u) for q, u in pl.read_parquet(SAMPLE["judgments"]).select("query", "url").iter_rows()}
+    joined = lists.join(sessions, on="configuration_id").join(scores, on="configuration_id")
+    for row in joined.iter_rows(named=True):
+        if len(row["results"]) >= 2 and all((row["query"], url) in graded for url in row["results"][:2]):
+            plain.setdefault((row["market"], row["query"], tuple(row["results"][:2])), []).append(
+                (row["sessions"], row["value"])
+            )
+    shown = {
+        (row["market"], row["query"], tuple(row["results"])): row["n"] for row in found.iter_rows(named=True)
+    }
+    assert shown.keys() == plain.keys()
+    for key, parts in plain.items():
+        assert shown[key] == pytest.approx(sum(n * v for n, v in parts) / sum(n for n, _ in parts))
+
+
+def test_random_scores_correlate_in_few_worlds(table, plain):
+    ids = plain.configurations["configuration_id"].unique().sort()
+    rng = np.random.default_rng(5)
+    alarms = []
+    for _ in range(6):
+        rows = [
+            pl.DataFrame({"configuration_id": ids, "name": f"random {n}", "value": rng.normal(size=len(ids))})
+            for n in range(8)
+        ]
+        found = reported(table, pl.concat(rows)).within.filter(
+            click_metric="MeanRR", split="all", market="all"
+        )
+        found = found.filter(pl.col("editorial_metric").str.starts_with("random"))
+        alarms += (found["p_value"] < 0.05).to_list()
+    assert len(alarms) == 48
+    assert np.mean(alarms) <= 0.15  # 0.05, and what 48 scores leave open
+
+
+# ---- what is refused ------------------------------------------------------------------------------
+
+
+def rows(**changed):
+    base = {"query": ["maps"] * 4, "results": [["a", "b"]] * 4, "name": ["x"] * 4, "value": [1.0, 2, 3, 4]}
+    base |= changed
+    types = {"configuration_id": pl.String, "market": pl.String}
+    frame = pl.DataFrame(base)
+    return frame.with_columns(pl.lit(None, dtype).alias(n) for n, dtype in types.items() if n not in base)
+
+
+def prepared(**changed):
+    return prepare_scores(rows(**changed), SETTINGS, by_market=False, deepest=5)
+
+
+@pytest.mark.parametrize("name", ["ERR", "meanrr", "query", "a,b", "", "x(y)", "<b>", "\x1b[31m"])
+def test_a_name_that_something_else_has_or_no_rule_could_hold_is_refused(name):
+    with pytest.raises(InputError, match="cannot be the name of a score"):
+        prepared(name=[name] * 4)
+
+
+def test_values_that_are_no_numbers_are_counted_and_too_many_stop_the_run():
+    odd = {"value": [1.0, float("nan"), float("inf"), None], "name": ["x", "x", "x", "x"]}
+    with pytest.raises(RejectedRowsError, match=r"scores: 3 of 4 rows are unusable .3 with no finite"):
+        prepared(**odd)
+    lax = SETTINGS.model_copy(update={"max_rejected": 0.9})
+    found = prepare_scores(rows(**odd), lax, by_market=False, deepest=5)
+    assert found.counts["rejected", "no finite number"] == 3
+    text = prepare_scores(rows(value=["1", "2", "3", "many"]), lax, by_market=False, deepest=5)
+    assert text.counts["rejected", "no finite number"] == 1
+
+
+def test_scores_that_nothing_joins_to_lists_are_refused():
+    with pytest.raises(InputError, match="nothing says which list a score is of; give configuration_id, or"):
+        prepared(results=[None] * 4)
+    with pytest.raises(InputError, match="9 names, as n0, n1 and n2; at most 8 are compared"):
+        prepare_scores(
+            pl.concat([rows(name=[f"n{n}"] * 4) for n in range(9)]), SETTINGS, by_market=False, deepest=5
+        )
+
+
+def test_scores_of_other_lists_are_refused_in_one_line(table):
+    other = pl.DataFrame({"query": ["no such"], "results": [["x"]], "name": ["mine"], "value": [1.0]})
+    with pytest.raises(
+        NothingInCommonError, match="no list of the log has a score: give scores of the lists"
+    ):
+        reported(table, other)
+    with pytest.raises(ClickassayError, match="column value is missing"):
+        reported(table, other.drop("value"))
+
+
+def test_texts_are_brought_into_the_forms_of_the_log():
+    log = tiny.searches().with_columns(pl.col("results"))
+    table = log_to_patterns_of(log)
+    lists = table.configurations
+    spelled = lists.select(
+        pl.col("query").str.to_uppercase(),
+        pl.col("results").list.eval(pl.element().str.replace("http://", "HTTP://")),
+        value=pl.int_range(pl.len()).cast(pl.Float64),
+        name=pl.lit("x"),
+        configuration_id=pl.lit(None, pl.String),
+        market=pl.lit("all"),
+    )
+    found = prepare_scores(spelled, SETTINGS, by_market=False, deepest=5).of_lists(lists)
+    assert found[:, 0].tolist() == list(range(lists.height))
+
+
+def log_to_patterns_of(searches):
+    return ca.pattern_table(searches, tiny.clicks(), depth=3, progress=False)
+
+
+# ---- the command line -----------------------------------------------------------------------------
+
+
+def test_the_command_takes_a_file_and_records_it(tmp_path):
+    log = tiny.write_log(tmp_path)
+    lists = tiny.searches().select("query", "results").unique(maintain_order=True)
+    scored = lists.with_columns(name=pl.lit("faithfulness"), value=pl.int_range(pl.len()))
+    scored.write_parquet(tmp_path / "scores.parquet")
+    tiny.inside(*log.options(), "--scores", tmp_path / "scores.parquet")
+    info = json.loads((log.out / "settings.json").read_text())
+    assert info["inputs"]["scores"]["names"] == ["scores.parquet"]
+    assert "faithfulness" in set(pl.read_parquet(log.out / "correlations.parquet")["editorial_metric"])
+    wrong = tiny.inside(*log.options(out=tmp_path / "never"), "--scores", tmp_path / "missing.parquet")
+    assert wrong.code == 2
+    assert "missing.parquet" in wrong.err
+    assert not (tmp_path / "never").exists()
