@@ -18,7 +18,7 @@ FOLDERS = ("", "docs/**", "pipeline", "sql", "reports", "benchmarks", "data_samp
 DOCUMENTS = sorted(file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*.md".lstrip("/")))
 FUNNEL_MODULES = (
     *("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring.py"),
-    *("inputs/staging/impressions.py", "inputs/staging/lists.py"),
+    *("inputs/staging/impressions.py", "inputs/staging/lists.py", "judgments/scores.py"),
 )
 
 

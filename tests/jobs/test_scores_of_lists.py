@@ -148,6 +148,33 @@ def test_random_scores_correlate_in_few_worlds(table, plain):
     assert np.mean(alarms) <= 0.15  # 0.05, and what 48 scores leave open
 
 
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_search_names_its_list(as_text, tmp_path):
+    searches, clicks = tiny.searches(), tiny.clicks()
+    if as_text:
+        searches, clicks = (rows.cast({"search_id": pl.String}) for rows in (searches, clicks))
+    value = pl.col("results").list.first().hash(1).cast(pl.Float64)
+    by_search = searches.select("search_id", value=value, name=pl.lit("mine"))
+    by_list = searches.select("query", "results", value=value, name=pl.lit("mine"))
+    runs = [
+        ca.run(searches, clicks, tiny.judgments(), scores=rows, **{**REPORT, "depth": 3})
+        for rows in (by_search, by_list)
+    ]
+    assert runs[0].configurations.equals(runs[1].configurations)
+    assert runs[0].correlations.equals(runs[1].correlations)
+    unknown = pl.lit("no" if as_text else -5).cast(by_search["search_id"].dtype)
+    other = by_search.head(1).with_columns(search_id=unknown)
+    more = {**REPORT, "depth": 3, "max_rejected": 0.5}
+    found = ca.run(searches, clicks, tiny.judgments(), scores=pl.concat([by_search, other]), **more)
+    assert found.funnel.filter(source="scores", reason="null results")["rows"].to_list() == [1]
+
+
+def test_a_pattern_table_has_no_searches(table):
+    by_search = pl.DataFrame({"search_id": [1], "name": ["mine"], "value": [1.0]})
+    with pytest.raises(InputError, match="scores by search_id need the log, which a pattern table has no"):
+        reported(table, by_search)
+
+
 # ---- what is refused ------------------------------------------------------------------------------
 
 
@@ -181,7 +208,9 @@ def test_values_that_are_no_numbers_are_counted_and_too_many_stop_the_run():
 
 
 def test_scores_that_nothing_joins_to_lists_are_refused():
-    with pytest.raises(InputError, match="nothing says which list a score is of; give configuration_id, or"):
+    with pytest.raises(
+        InputError, match="nothing says which list a score is of; give configuration_id, search_id"
+    ):
         prepared(results=[None] * 4)
     with pytest.raises(InputError, match="9 names, as n0, n1 and n2; at most 8 are compared"):
         prepare_scores(

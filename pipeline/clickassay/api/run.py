@@ -75,7 +75,7 @@ def run(
         Likewise. No clicks where searches say what was clicked.
     scores
         Likewise: numbers of lists that stand where editorial metrics do; name, value, and configuration_id,
-        or query and results. A list without one is left out as one that is not judged.
+        search_id, or query and results. A list without one is left out as one that is not judged.
     out
         Folder to save the run into, as `RunResult.save` does; checked before the work begins.
     force

@@ -53,7 +53,7 @@ from clickassay.judgments.prepare import (
     judged_queries,
     prepare_judgments,
 )
-from clickassay.judgments.scores import Scores, prepare_scores
+from clickassay.judgments.scores import Scores, of_searches, prepare_scores
 from clickassay.metrics.scoring import Measurements, formed_sessions
 from clickassay.patterns.health import SEARCHES_BY_DAY
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
@@ -144,8 +144,10 @@ def analyse_tables(
 def _scores(inputs: Inputs, table: StagedTable, settings: Settings) -> Scores | None:
     if inputs.scores is None:
         return None
-    own = inputs.scores
-    return prepare_scores(own.rows, settings, by_market=own.by_market, deepest=table.stored_depth)
+    searches = None if inputs.log is None else inputs.log.searches.frame
+    rows, has_market = of_searches(inputs.scores.rows, searches)
+    by_market = has_market or inputs.scores.by_market
+    return prepare_scores(rows, settings, by_market=by_market, deepest=table.stored_depth)
 
 
 def _read(graded: Judgments, scores: Scores | None, split: UserSplit) -> pl.DataFrame:

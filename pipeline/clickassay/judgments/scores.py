@@ -24,7 +24,7 @@ MOST_SCORES = 8
 """More names than this are probably ids."""
 
 _NAME = re.compile(r"[^\W_][\w .@/-]*")
-_KEYS = "configuration_id, or query and results"
+_KEYS = "configuration_id, search_id, or query and results"
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def prepare_scores(rows: pl.DataFrame, settings: Settings, *, by_market: bool, d
     Parameters
     ----------
     rows
-        Columns name, value, and configuration_id or query and results; perhaps market.
+        Columns name, value, and configuration_id or query and results; perhaps market; see `of_searches`.
     settings
         Normalisation of URLs, part of rows that may be unusable.
     by_market
@@ -117,6 +117,43 @@ def prepare_scores(rows: pl.DataFrame, settings: Settings, *, by_market: bool, d
     return Scores(names, grouped, by_id, by_market, counts)
 
 
+def of_searches(rows: pl.DataFrame, searches: pl.LazyFrame | None) -> tuple[pl.DataFrame, bool]:
+    """Name the lists of scores that name searches: by market, query and results.
+
+    Parameters
+    ----------
+    rows
+        As `prepare_scores` takes them, and search_id.
+    searches
+        The searches of the log; None = there is a pattern table only.
+
+    Returns
+    -------
+    The rows, and whether they have the market of a search.
+
+    Raises
+    ------
+    InputError
+        If there is no log.
+    """
+    if "search_id" not in _filled(rows):
+        return rows, False
+    if searches is None:
+        raise InputError(
+            "scores by search_id need the log, which a pattern table has no more: use `clickassay run`, or "
+            "give query and results"
+        )
+    key = pl.col("search_id").cast(pl.String)
+    of_log = searches.with_columns(key).select("search_id", "market", "query", "results", "page")
+    named = of_log.join(rows.lazy().select(key).unique(), on="search_id", how="semi").collect()
+    # the first page, which its session begins on; delivered again, the first of equal rows by their texts
+    first = named.sort("page", "market", "query", "results").unique(
+        "search_id", keep="first", maintain_order=True
+    )
+    own = rows.with_columns(key).drop("market", "query", "results")
+    return own.join(first.drop("page"), on="search_id", how="left", maintain_order="left"), True
+
+
 def _filled(rows: pl.DataFrame) -> set[str]:
     return {name for name in rows.columns if rows[name].null_count() < rows.height}
 
@@ -125,10 +162,14 @@ def _usable(
     rows: pl.DataFrame, key: str, counts: Counter[tuple[str, str]], settings: Settings
 ) -> pl.DataFrame:
     reasons: Counter[str] = Counter()
+    holes = {
+        "configuration_id": "null configuration_id", "results": "null results", "query": "null query",
+        "name": "null name",
+    }  # fmt: skip
     numbers = rows.with_columns(pl.col("value").cast(pl.Float64, strict=False))
     columns = (key, "name", *(("query",) if key == "results" else ()))
     for column in columns:
-        reasons[f"null {column}"] = numbers[column].null_count()
+        reasons[holes[column]] = numbers[column].null_count()
         numbers = numbers.drop_nulls(column)
     finite = numbers.filter(pl.col("value").is_finite())
     reasons["no finite number"] = numbers.height - finite.height

@@ -27,8 +27,8 @@ SCORES = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Numbers of your own for lists, beside the metrics: name, value, and configuration_id, or query "
-        "and results.",
+        help="Numbers of your own for lists, beside the metrics: name, value, and configuration_id, "
+        "search_id, or query and results.",
         rich_help_panel="Inputs",
     ),
 ]

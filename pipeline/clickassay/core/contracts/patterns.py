@@ -12,7 +12,7 @@ FUNNEL = Table(
         Column(
             "source",
             pl.String,
-            "what the rows are: impressions, searches, lists, clicks, positions, sessions, judgments or scores",
+            "what rows are: impressions, searches, lists, clicks, positions, sessions, judgments, scores",
         ),
         MARKET,
         Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),

@@ -67,6 +67,7 @@ SCORES = (
     Wanted("value", "any", "a number: what a tool says of the list, or of the answer made from it"),
     Wanted("name", "text", "what the number is called", optional=True, absent="score"),
     Wanted("configuration_id", "text", "the list, by its id in the pattern table", optional=True),
+    Wanted("search_id", "id", "or a search of the log that showed it", optional=True),
     Wanted("query", "text", "or by what was asked", optional=True),
     Wanted("results", "texts", "and by what was shown, best first", optional=True),
     _MARKET,
