@@ -36,7 +36,17 @@ def test_a_command_function_has_few_parameters(words):
 
 
 NARROWER = {
-    "depth": {"check", "diff", "power", "audit", "learn", "plan", "clicks compare", "clicks fit"},
+    "depth": {
+        "check",
+        "diff",
+        "power",
+        "audit",
+        "learn",
+        "plan",
+        "clicks compare",
+        "clicks fit",
+        "clicks judgments",
+    },
     "metric": {"diff", "evaluate", "judges", "plan"},
     "click_metric": {"audit", "diff", "learn", "power"},
     "click_models": {"clicks compare"},

@@ -7,8 +7,12 @@ import re
 import polars as pl
 import pytest
 
+from clickassay.core.files.scratch import with_scratch
+from clickassay.core.progress import silent
 from clickassay.core.settings import load_settings
-from clickassay.jobs.analyse import analyse
+from clickassay.inputs.staging.frames import Frame
+from clickassay.jobs.analyse import analyse_tables
+from clickassay.jobs.inputs import Inputs, with_judgments
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.prepare import prepare_judgments
 from support.pages import parts
@@ -104,7 +108,17 @@ def sample_funnel():
     """Return the funnel of the sample log."""
     chosen = load_settings(depth=[5, 10], iterations=2, click_models=("NONE",))
     table = log_to_patterns(SAMPLES / "searches.parquet", SAMPLES / "clicks.parquet", chosen)
-    return analyse(table, SAMPLES / "judgments.parquet", None, chosen)["funnel"]
+    return analyse_tables(table.staged(), scored(table, chosen), chosen, silent)[0]["funnel"]
+
+
+@with_scratch()
+def scored(table, chosen):
+    """Return the judgments, and scores of most lists: some twice, one of a list that nobody saw."""
+    lists = table.configurations.select("configuration_id")
+    some = pl.concat([lists.gather_every(2), lists.head(3), pl.DataFrame({"configuration_id": ["none"]})])
+    rows = some.with_columns(name=pl.lit("mine"), value=pl.lit(1.0))
+    judgments = str(SAMPLES / "judgments.parquet")
+    return with_judgments(Inputs(), judgments, None, chosen, scores=Frame(rows))
 
 
 def test_the_page_has_every_step_of_the_sample_log(documented_steps, sample_funnel):
@@ -122,7 +136,7 @@ def test_the_sums_on_the_page_hold_in_the_sample_log(sample_funnel):
 
     block = text_of("docs/reference/funnel.md").split("## What adds up")[1].split("## ")[0]
     sums = re.findall(r"^ +(\w+)? +(\w+) += (.+?)(  +at each.*)?$", block, flags=re.MULTILINE)
-    assert len(sums) == 5
+    assert len(sums) == 6
     source = ""
     for named, whole, steps, at_each in sums:
         source = named or source

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -161,6 +161,74 @@ def fit(
     say(f"{kind.name} ({kind.source}): {kind.line}", _convergence(len(fitted.objectives), fitted.converged))
     _show_parameters(tables["click_parameters"])
     say(f"Tables: {out} ({tables['click_documents'].height:,} documents)")
+
+
+@clicks.command()
+@with_options
+def judgments(
+    source: SOURCE,
+    options: FitOptions,
+    out: Annotated[Path, typer.Option(help="Folder for the judgments; appears whole or not at all.")],
+    click_model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="DBN or another click model, or COEC: clicks over expected clicks."
+        ),
+    ] = "DBN",
+    to: Annotated[
+        Literal["csv", "qrels", "quepid", "workbench", "rank-eval"],
+        typer.Option(help="Format of the grades."),
+    ] = "csv",
+    cuts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBERS",
+            help="A grade is how many of them the relevance reaches. [default: as ERR takes grades; COEC: "
+            "none]",
+        ),
+    ] = None,
+    least_sessions: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Leave out results that fewer sessions showed.")
+    ] = 10,
+    force: FORCE = False,
+    json: JSON = False,
+    quiet: QUIET = False,
+) -> None:
+    """Write judgments that clicks make: how relevant each shown result is, free of its position.
+
+    With intervals over users. They tell which results are good, not whether their order is; and a metric made
+    of them must be held against clicks of other users.
+
+    Examples
+    --------
+        clickassay clicks judgments june-patterns --out june-judgments
+
+        clickassay clicks judgments june-patterns --click-model COEC --cuts 0.5,1,1.5,2 --to qrels --out qrels
+    """
+    from clickassay.core.files.output import SETTINGS_FILE, check_place, published_folder
+    from clickassay.core.files.output import write_json as write_record
+    from clickassay.core.files.tables import write_table, writing_tables
+    from clickassay.core.provenance import versions
+    from clickassay.jobs.click_models import read_clicks
+    from clickassay.jobs.from_clicks import files_for, judgments_from_clicks, write_files
+
+    check_place(out, source, force=force)
+    with shown_progress(quiet=quiet) as progress:
+        read = read_clicks(source, market=options.market, depth=options.depth)
+        found = judgments_from_clicks(
+            read, click_model, pseudo_count=options.pseudo_count, cuts=cuts, least_sessions=least_sessions,
+            progress=progress,
+        )  # fmt: skip
+        files = files_for(found, to)
+        with published_folder(out, force=force) as folder, writing_tables():
+            write_table(found, folder / "click_judgments.parquet")
+            write_files(files, folder)
+            write_record(folder / SETTINGS_FILE, {"command": command_line(), "versions": versions()})
+    results, queries, file = found.height, found["query"].n_unique(), str(out / next(iter(files)))
+    if json:
+        write_json({"results": results, "queries": queries, "file": file})
+        return
+    say(f"{results:,} results of {queries:,} queries: {file}")
 
 
 def _convergence(rounds: int, converged: bool) -> str:

@@ -29,7 +29,6 @@ SCORES = Annotated[
         metavar="FILE",
         help="Numbers of your own for lists, beside the metrics: name, value, and configuration_id, "
         "search_id, or query and results.",
-        rich_help_panel="Inputs",
     ),
 ]
 OUT = Annotated[

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from clickassay.core.contracts.columns import DEPTH, INTERVAL, MARKET, QUERY, REASON, SAMPLE
+from clickassay.core.contracts.columns import CAUTION, DEPTH, INTERVAL, MARKET, QUERY, REASON, SAMPLE
 from clickassay.core.contracts.form import Column, Table
 
 _MODEL = Column("model", pl.String, "short name of the click model")
@@ -56,6 +56,24 @@ CLICK_DOCUMENTS = Table(
         Column("clicks", pl.Int64, "sessions that clicked it"),
         Column("attraction", pl.Float64, "chance of a click once it is examined; 0..1"),
         Column("relevance", pl.Float64, "chance that it gives what was sought once it is examined; 0..1"),
+    ),
+    ("market", "query", "url"),
+)
+
+CLICK_JUDGMENTS = Table(
+    "click_judgments",
+    "one row per market, query and URL that enough sessions showed",
+    (
+        MARKET,
+        QUERY,
+        Column("url", pl.String, "normalised URL"),
+        Column("grade", pl.Int8, "number of the cuts that `relevance` reaches; null without cuts"),
+        Column("relevance", pl.Float64, "what clicks say of it: of COEC clicks / expected clicks, else 0..1"),
+        Column("ci_low", pl.Float64, "lower end of its 95 % interval, by leaving out folds of users"),
+        Column("ci_high", pl.Float64, "upper end; null without interval"),
+        Column("sessions", pl.Int64, "sessions that showed it"),
+        Column("clicks", pl.Int64, "sessions that clicked it"),
+        CAUTION,
     ),
     ("market", "query", "url"),
 )

@@ -1,0 +1,253 @@
+"""Judgments from clicks: what users say of each result, with an interval, as grades for other tools."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from clickassay.click_models.catalogue import click_models
+from clickassay.click_models.click_log import ClickLog, Floats, check_clicked, click_log, summed
+from clickassay.core.contracts.clicks import CLICK_JUDGMENTS
+from clickassay.core.errors import ClickModelError, SettingsError
+from clickassay.core.files.tables import as_csv
+from clickassay.core.progress import Event, Progress, silent
+from clickassay.core.special import stdtrit
+from clickassay.core.text import escape
+from clickassay.correlation.uncertainty.jackknife import CONFIDENCE
+from clickassay.inputs.text.grades import parse_cuts
+from clickassay.jobs.click_models import ClickedLists
+from clickassay.metrics.editorial import satisfaction
+
+COEC = "COEC"
+"""Clicks over expected clicks: each position has the click rate of its market (Zhang and Jones 2007)."""
+
+FEWEST_FOLDS = 8
+NO_FOLDS = f"no interval: fewer than {FEWEST_FOLDS} folds of users"
+NO_SPREAD = "no interval: it does not vary with the users"
+FEW_CLICKS = 5
+"""An interval of fewer has a caution."""
+
+Estimate = Callable[[ClickLog], Floats]
+
+
+def judgments_from_clicks(
+    clicks: ClickedLists,
+    model: str,
+    *,
+    pseudo_count: float,
+    cuts: str | None = None,
+    max_grade: int = 4,
+    least_sessions: int = 10,
+    progress: Progress = silent,
+) -> pl.DataFrame:
+    """Estimate how relevant each shown result is, free of its positions.
+
+    Parameters
+    ----------
+    clicks
+        Lists and click patterns.
+    model
+        Name of a click model that estimates relevance (`click_models.catalogue`), or `COEC`.
+    pseudo_count
+        As click models take it.
+    cuts
+        A grade is the number of these that the relevance reaches, as ``0.1,0.3,0.6``. None = of a click
+        model, midway between the chances to satisfy that ERR gives to the grades; of COEC no grades.
+    max_grade
+        Highest grade, without cuts.
+    least_sessions
+        Results that fewer sessions showed are left out.
+
+    Returns
+    -------
+    Rows of CLICK_JUDGMENTS. The interval leaves out one fold of users at a time (jackknife, Student's t).
+
+    Raises
+    ------
+    ClickModelError, SettingsError
+        If nothing is clicked, or the name or the cuts are none.
+    """
+    estimate, log = _estimate(model, pseudo_count), clicks.log()
+    check_clicked(log)
+    progress(Event(f"fitting {model}"))
+    value = estimate(log)
+    low, high = _interval(value, _without_folds(clicks, estimate, model, progress))
+    _, by_list = log.by_list()
+    clicked = summed(log.lists[log.shown], by_list[log.shown], len(log.documents))
+    rows = log.documents.with_columns(
+        grade=_grades(value, _cuts(cuts, model, max_grade)),
+        relevance=value,
+        ci_low=np.maximum(low, 0),
+        ci_high=high if model.upper() == COEC else np.minimum(high, 1),
+        sessions=log.impressions().astype(np.int64),
+        clicks=clicked.astype(np.int64),
+    ).with_columns(pl.col(pl.Float64).fill_nan(None))
+    why = NO_FOLDS if clicks.folds < FEWEST_FOLDS else NO_SPREAD
+    few = pl.when(pl.col("clicks") < FEW_CLICKS).then(pl.lit(f"fewer than {FEW_CLICKS} clicks"))
+    rows = rows.with_columns(caution=pl.when(pl.col("ci_low").is_null()).then(pl.lit(why)).otherwise(few))
+    return CLICK_JUDGMENTS.canonical(rows.filter(pl.col("sessions") >= max(least_sessions, 1)))
+
+
+def _estimate(model: str, pseudo_count: float) -> Estimate:
+    if model.upper() == COEC:
+        return clicks_over_expected
+    (kind,) = click_models([model])
+    if not kind.estimates_attraction:
+        raise SettingsError(f"--click-model {model}: it has no relevance of a result; give DBN, PBM or COEC")
+    return lambda log: kind.fit(log, pseudo_count=pseudo_count).model.relevance
+
+
+def clicks_over_expected(log: ClickLog) -> Floats:
+    """Return (D,) clicks of each document over the clicks that its positions have on average; NaN if unseen.
+
+    A position of a market has the share of its sessions, with a result there, that click it.
+    """
+    sessions, clicks = log.by_list()
+    market = log.documents["market"].rank("dense").to_numpy().astype(np.int64)[log.lists[:, 0]] - 1
+    shape = int(market.max()) + 1, log.depth
+    shown = np.where(log.shown, sessions[:, None], 0)
+    per_market = [np.zeros(shape) for _ in range(2)]
+    for total, part in zip(per_market, (shown, clicks), strict=True):
+        np.add.at(total, market, part)
+    rate = np.divide(per_market[1], per_market[0], out=np.zeros(shape), where=per_market[0] > 0)
+    expected = summed(log.lists[log.shown], (shown * rate[market])[log.shown], len(log.documents))
+    clicked = summed(log.lists[log.shown], clicks[log.shown], len(log.documents))
+    values: Floats = np.divide(clicked, expected, out=np.full(len(expected), np.nan), where=expected > 0)
+    return values
+
+
+def _without_folds(clicks: ClickedLists, estimate: Estimate, model: str, progress: Progress) -> list[Floats]:
+    """Return the (D,) estimates without each fold of users; none if there are too few."""
+    folds = clicks.patterns["fold"].unique().sort().to_list()
+    if len(folds) < FEWEST_FOLDS:
+        return []
+    found = []
+    for place, fold in enumerate(folds):
+        progress(Event(f"fitting {model} without some users", place / len(folds)))
+        rest = clicks.patterns.filter(pl.col("fold") != fold)
+        found.append(estimate(click_log(clicks.configurations, rest, depth=clicks.depth)))
+    return found
+
+
+def _interval(value: Floats, without: list[Floats]) -> tuple[Floats, Floats]:
+    if not without:
+        return np.full_like(value, np.nan), np.full_like(value, np.nan)
+    left, number = np.stack(without), len(without)
+    error = np.sqrt((number - 1) / number * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
+    error = np.where(error > 0, error, np.nan)  # not one user clicked it, or one fold alone saw it
+    half = stdtrit(number - 1, (1 + CONFIDENCE) / 2) * error
+    return value - half, value + half
+
+
+def _cuts(cuts: str | None, model: str, max_grade: int) -> Floats | None:
+    if cuts is not None:
+        parse_cuts(cuts)
+        return np.array([float(part) for part in cuts.split(",")])
+    if model.upper() == COEC:
+        return None
+    chances = satisfaction(np.arange(max_grade + 1), max_grade)
+    middle: Floats = (chances[1:] + chances[:-1]) / 2
+    return middle
+
+
+def _grades(value: Floats, cuts: Floats | None) -> pl.Series:
+    if cuts is None:
+        return pl.Series([None] * len(value), dtype=pl.Int8)
+    known = np.isfinite(value)
+    grades = np.searchsorted(cuts, np.where(known, value, 0), side="right")
+    return pl.Series(np.where(known, grades, -1), dtype=pl.Int8).replace(-1, None)
+
+
+# ---- for other tools ----------------------------------------------------------------------------
+
+
+def files_for(rows: pl.DataFrame, form: str) -> Mapping[str, str]:
+    """Return the files of a format, by name.
+
+    Parameters
+    ----------
+    rows
+        Rows of CLICK_JUDGMENTS with grades, of one market.
+    form
+        A name in `FORMATS`.
+
+    Raises
+    ------
+    ClickModelError
+        If there are no grades, or several markets.
+    """
+    if form != "csv":
+        if rows["market"].n_unique() > 1:
+            raise ClickModelError(
+                f"--to {form} has no markets, and there are {rows['market'].n_unique()}; give one by --market"
+            )
+        if rows["grade"].null_count():
+            raise ClickModelError(
+                f"--to {form} needs grades, and COEC has no scale; give --cuts, as 0.5,1,1.5,2"
+            )
+    return FORMATS[form](rows)
+
+
+def _csv(rows: pl.DataFrame) -> Mapping[str, str]:
+    return {"judgments.csv": as_csv(rows.drop("market") if rows["market"].n_unique() == 1 else rows)}
+
+
+def _quepid(rows: pl.DataFrame) -> Mapping[str, str]:
+    return {"quepid.csv": as_csv(rows.select("query", docid="url", rating="grade"))}
+
+
+def _qrels(rows: pl.DataFrame) -> Mapping[str, str]:
+    odd = rows.filter(pl.col("url").str.contains(r"\s"))
+    if odd.height:
+        raise ClickModelError(
+            f"--to qrels: {odd['url'][0]!r:.120} has white space, which qrels cannot hold; give another "
+            "format"
+        )
+    topics = rows.select("query").unique(maintain_order=True).with_row_index("topic", offset=1)
+    named = rows.join(topics, on="query", maintain_order="left").select("topic", "url", "grade")
+    lines = (f"{topic} 0 {url} {grade}\n" for topic, url, grade in named.iter_rows())
+    names = (f"{topic}\t{' '.join(query.split())}\n" for topic, query in topics.iter_rows())
+    return {"qrels.txt": "".join(lines), "topics.tsv": "".join(names)}
+
+
+def _workbench(rows: pl.DataFrame) -> Mapping[str, str]:
+    ratings = [
+        {"query": query, "ratings": [{"docId": url, "rating": str(grade)} for url, grade in own.iter_rows()]}
+        for query, own in _by_query(rows)
+    ]
+    whole = {"name": "judgments from clicks", "type": "IMPORT_JUDGMENT", "judgmentRatings": ratings}
+    return {"workbench.json": escape.json(whole, indent=2) + "\n"}
+
+
+def _rank_eval(rows: pl.DataFrame) -> Mapping[str, str]:
+    requests = [
+        {
+            "id": query,
+            "request": {"query": {"match": {"text": query}}},
+            "ratings": [{"_index": "index", "_id": url, "rating": grade} for url, grade in own.iter_rows()],
+        }
+        for query, own in _by_query(rows)
+    ]
+    return {"rank_eval.json": escape.json({"requests": requests}, indent=2) + "\n"}
+
+
+def _by_query(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    for (query,), own in rows.group_by("query", maintain_order=True):
+        yield str(query), own.select("url", "grade")
+
+
+FORMATS: Mapping[str, Callable[[pl.DataFrame], Mapping[str, str]]] = {
+    "csv": _csv,
+    "qrels": _qrels,
+    "quepid": _quepid,
+    "workbench": _workbench,
+    "rank-eval": _rank_eval,
+}
+"""Formats of judgments, by name; docs/reference/formats.md says what reads them."""
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> None:
+    """Write texts into an existing folder."""
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,177 @@
+"""Judgments that clicks make: against plain loops, in planted worlds, and read back by the importer."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from clickassay.click_models.catalogue import click_models
+from clickassay.core.errors import ClickModelError, SettingsError
+from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
+from clickassay.jobs.click_models import ClickedLists
+from clickassay.jobs.from_clicks import (
+    COEC,
+    FEW_CLICKS,
+    FORMATS,
+    NO_FOLDS,
+    files_for,
+    judgments_from_clicks,
+    write_files,
+)
+from support.logs import tiny
+
+EXAMINED = (1.0, 0.6, 0.3)
+
+
+def world(seed=0, *, queries=40, sessions=400, folds=16, depth=3):
+    """Lists in which each document stands at each place, clicked as a position-based model says."""
+    rng = np.random.default_rng(seed)
+    lists, patterns, truth = [], [], {}
+    for query in range(queries):
+        urls = [f"u{query}/{n}" for n in range(depth)]
+        attraction = rng.uniform(0.1, 0.9, depth)
+        truth |= dict(zip(urls, attraction, strict=True))
+        for turn in range(depth):
+            order = [(turn + n) % depth for n in range(depth)]
+            name = f"{query:03d}{turn}"
+            lists.append((name, "all", f"q{query}", [urls[n] for n in order]))
+            chance = attraction[order] * EXAMINED[:depth]
+            masks = (rng.random((sessions, depth)) < chance) @ (1 << np.arange(depth))
+            fold = rng.integers(0, folds, sessions)
+            pairs, counts = np.unique(np.stack([fold, masks]), axis=1, return_counts=True)
+            patterns += [(name, int(f), int(m), int(n)) for (f, m), n in zip(pairs.T, counts, strict=True)]
+    configurations = pl.DataFrame(lists, ["configuration_id", "market", "query", "results"], orient="row")
+    rows = pl.DataFrame(patterns, ["configuration_id", "fold", "click_mask", "sessions"], orient="row")
+    return ClickedLists(configurations, rows, depth), truth
+
+
+def coec(lists):
+    """Clicks over expected clicks of each URL, row by row."""
+    results = dict(lists.configurations.select("configuration_id", "results").rows())
+    shown, clicked = np.zeros(lists.depth), np.zeros(lists.depth)
+    for name, _, mask, n in lists.patterns.iter_rows():
+        for place in range(len(results[name])):
+            shown[place] += n
+            clicked[place] += n * (mask >> place & 1)
+    rate, own = clicked / shown, {}
+    for name, _, mask, n in lists.patterns.iter_rows():
+        for place, url in enumerate(results[name]):
+            seen = own.setdefault(url, [0, 0.0])
+            seen[0] += n * (mask >> place & 1)
+            seen[1] += n * rate[place]
+    return {url: clicks / expected for url, (clicks, expected) in own.items()}
+
+
+def test_coec_and_its_interval_are_those_of_a_plain_loop():
+    lists, _ = world(1, queries=4, sessions=100)
+    found = judgments_from_clicks(lists, COEC, pseudo_count=1)
+    whole = coec(lists)
+    folds = sorted(set(lists.patterns["fold"]))
+    without = [
+        coec(ClickedLists(lists.configurations, lists.patterns.filter(pl.col("fold") != fold), lists.depth))
+        for fold in folds
+    ]
+    for row in found.iter_rows(named=True):
+        left = np.array([one[row["url"]] for one in without])
+        error = np.sqrt((len(folds) - 1) / len(folds) * ((left - left.mean()) ** 2).sum())
+        half = stats.t.ppf(0.975, len(folds) - 1) * error
+        value = whole[row["url"]]
+        assert row["relevance"] == pytest.approx(value)
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((max(0, value - half), value + half))
+        assert row["grade"] is None
+
+
+def test_a_click_model_gives_its_relevance():
+    lists, _ = world(2, queries=5)
+    (kind,) = click_models(["DBN"])
+    log = lists.log()
+    relevance = dict(zip(log.documents["url"], kind.fit(log, pseudo_count=1.0).model.relevance, strict=True))
+    found = judgments_from_clicks(lists, "DBN", pseudo_count=1.0)
+    for url, value in found.select("url", "relevance").iter_rows():
+        assert value == pytest.approx(relevance[url])
+
+
+def test_position_makes_no_difference_where_users_follow_the_model():
+    lists, truth = world(3)
+    found = judgments_from_clicks(lists, "PBM", pseudo_count=1.0)
+    planted = [truth[url] for url in found["url"]]
+    assert np.corrcoef(planted, found["relevance"])[0, 1] > 0.98
+    # of COEC what was planted is one scale: each document stands at each place as often
+    ratio = judgments_from_clicks(lists, COEC, pseudo_count=1.0)
+    assert np.corrcoef([truth[url] for url in ratio["url"]], ratio["relevance"])[0, 1] > 0.98
+
+
+def test_intervals_hold_what_was_planted():
+    held = []
+    for seed in range(12):
+        lists, truth = world(10 + seed, queries=20, sessions=300)
+        found = judgments_from_clicks(lists, COEC, pseudo_count=1.0)
+        mean = np.mean(list(truth.values()))  # the scale of the world: its own queries
+        for row in found.iter_rows(named=True):
+            held.append(row["ci_low"] <= truth[row["url"]] / mean <= row["ci_high"])
+    assert 0.9 <= np.mean(held) <= 0.985
+
+
+def test_grades_are_as_err_takes_them_or_by_cuts():
+    lists, _ = world(4, queries=10)
+    found = judgments_from_clicks(lists, "PBM", pseudo_count=1.0)
+    chances = (2.0 ** np.arange(5) - 1) / 16
+    for grade, relevance in found.select("grade", "relevance").iter_rows():
+        assert grade == np.abs(chances - relevance).argmin()
+    cut = judgments_from_clicks(lists, COEC, pseudo_count=1.0, cuts="0.5,1,1.5")
+    for grade, relevance in cut.select("grade", "relevance").iter_rows():
+        assert grade == sum(relevance >= limit for limit in (0.5, 1, 1.5))
+
+
+def test_few_sessions_are_left_out_few_clicks_cautioned_and_few_folds_have_no_interval():
+    lists, _ = world(5, queries=3, sessions=6)
+    assert judgments_from_clicks(lists, COEC, pseudo_count=1.0, least_sessions=19).is_empty()
+    found = judgments_from_clicks(lists, COEC, pseudo_count=1.0)
+    few = found.filter(pl.col("clicks") < FEW_CLICKS)
+    assert few.height
+    assert few["caution"].null_count() == 0
+    halves, _ = world(5, queries=3, folds=2)
+    assert set(judgments_from_clicks(halves, COEC, pseudo_count=1.0)["caution"]) == {NO_FOLDS}
+
+
+def test_what_cannot_be_is_refused():
+    lists, _ = world(6, queries=2)
+    with pytest.raises((ClickModelError, SettingsError), match="XYZ"):
+        judgments_from_clicks(lists, "XYZ", pseudo_count=1.0)
+    none = ClickedLists(lists.configurations, lists.patterns.with_columns(click_mask=pl.lit(0)), 3)
+    with pytest.raises(ClickModelError, match="no click among them"):
+        judgments_from_clicks(none, COEC, pseudo_count=1.0)
+    found = judgments_from_clicks(lists, COEC, pseudo_count=1.0)
+    with pytest.raises(ClickModelError, match="needs grades, and COEC has no scale; give --cuts"):
+        files_for(found, "quepid")
+    two = pl.concat([found, found.with_columns(market=pl.lit("other"))])
+    with pytest.raises(ClickModelError, match="has no markets, and there are 2; give one by --market"):
+        files_for(two, "quepid")
+
+
+@pytest.mark.parametrize("form", list(FORMATS))
+def test_every_format_is_read_back_by_the_importer(form, tmp_path):
+    lists, _ = world(7, queries=6)
+    found = judgments_from_clicks(lists, "PBM", pseudo_count=1.0).with_columns(
+        query=pl.col("query").str.replace("q", 'shoes "red" '), url=pl.col("url").str.replace("/", "-")
+    )
+    written = files_for(found, form)
+    write_files(written, tmp_path)
+    topics = tmp_path / "topics.tsv"
+    options = RatingOptions(query_map=topics) if form == "qrels" else RatingOptions()
+    import_judgments([tmp_path / next(iter(written))], out=tmp_path / "read", rating_options=options)
+    read = pl.read_parquet(tmp_path / "read" / "judgments.parquet").select("query", "url", "grade")
+    wanted = found.select("query", "url", pl.col("grade").cast(read.schema["grade"]))
+    assert sorted(read.rows()) == sorted(wanted.rows())
+
+
+def test_the_command_writes_a_folder(tmp_path):
+    log = tiny.write_log(tmp_path)
+    tiny.said_by(*log.options("patterns", out=tmp_path / "patterns"))
+    asked = ("clicks", "judgments", tmp_path / "patterns", "--out", tmp_path / "out")
+    said = tiny.said_by(*asked, "--least-sessions", 2, "-q")
+    assert said.startswith("9 results of 3 queries: ")
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {
+        "click_judgments.parquet", "judgments.csv", "settings.json",
+    }  # fmt: skip
+    assert "exists already" in tiny.refusal(*asked)
