@@ -8,7 +8,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import clickassay as ca
-from clickassay.core.errors import ClickassayError, InputError, NothingInCommonError, RejectedRowsError
+from clickassay.core.errors import (
+    ClickassayError,
+    InputError,
+    NothingInCommonError,
+    RejectedRowsError,
+    SettingsError,
+)
 from clickassay.judgments.scores import prepare_scores
 from support.logs import tiny
 from support.places import SAMPLE
@@ -73,6 +79,19 @@ def test_a_score_competes_and_can_be_asked_for(with_err, tmp_path):
     said = tiny.said_by("check", folder, "--rule", "correlation(my score, MeanRR) >= 0")
     assert "1 kept" in said
     assert ca.diff(with_err, with_err).tables
+
+
+def test_a_score_may_be_the_metric_in_use(table, plain, tmp_path):
+    own = plain.configurations.select("query", "results", "market", value="MeanGrade")
+    rows = own.with_columns(name=pl.lit("my score"))
+    found = table.report(SAMPLE["judgments"], scores=rows, current="my score", **REPORT)
+    same = table.report(SAMPLE["judgments"], scores=rows, current="MeanGrade", **REPORT)
+    assert (found.decision.current, same.decision.current) == ("my score", "MeanGrade")
+    assert found.decision.kind == same.decision.kind
+    folder = found.save(tmp_path / "run")
+    assert ca.open_run(folder).decision.current == "my score"
+    with pytest.raises(SettingsError, match="other"):
+        table.report(SAMPLE["judgments"], scores=rows, current="other", **REPORT)
 
 
 def test_lists_without_a_score_are_left_out_and_counted(table, plain):

@@ -187,7 +187,9 @@ class Run:
     def current(self) -> str | None:
         """The metric in use by its name in the run; None if the settings name none."""
         given = self.settings.current
-        return None if given is None else str(named_measure(str(given)))
+        if given is None or given in self._names("editorial_metric"):  # also a score that users brought
+            return given
+        return str(named_measure(str(given)))
 
     def _names(self, column: str) -> list[str]:
         columns = [self.frames[name][column] for name in ("correlations", "differences")]

@@ -110,8 +110,9 @@ def analyse_tables(
     judged = judged_queries(rows, by_market=by_market)
     check_judged(table, judged)
     progress(Event("reading the pattern table"))
-    split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
     scores = _scores(inputs, table, settings)
+    settings = _measuring(settings, scores)
+    split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
     strata_by_rule = {
         rule: measure_strata(split, formed, judgments, settings, progress, rule=rule, scores=scores)
         for rule, judgments in judgments_by_rule(split, graded, settings).items()
@@ -148,6 +149,13 @@ def _scores(inputs: Inputs, table: StagedTable, settings: Settings) -> Scores | 
     rows, has_market = of_searches(inputs.scores.rows, searches)
     by_market = has_market or inputs.scores.by_market
     return prepare_scores(rows, settings, by_market=by_market, deepest=table.stored_depth)
+
+
+def _measuring(settings: Settings, scores: Scores | None) -> Settings:
+    """Return settings whose metric in use is to be computed: a score is there already."""
+    if scores is None or settings.current not in scores.names:
+        return settings
+    return settings.model_copy(update={"current": None})
 
 
 def _read(graded: Judgments, scores: Scores | None, split: UserSplit) -> pl.DataFrame:

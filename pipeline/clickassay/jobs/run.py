@@ -123,7 +123,7 @@ def open_report(
     PatternError, StoreError, InputError
         If the table or an input cannot be read.
     """
-    _check_names(settings)
+    _check_names(settings, scored=scores is not None)
     if judgments is None:
         raise SettingsError(_NO_JUDGMENTS)
     if isinstance(patterns, PatternTable):
@@ -140,9 +140,12 @@ def open_report(
 _NO_JUDGMENTS = "a run needs judgments: name their file, or give them as a frame"
 
 
-def _check_names(settings: Settings) -> None:
-    """Refuse misspelt metrics and click models before anything slow is done."""
-    report_measures(settings)
+def _check_names(settings: Settings, *, scored: bool) -> None:
+    """Refuse misspelt metrics and click models before anything slow is done.
+
+    With scores, the metric in use may be one of them, whose names are read later.
+    """
+    report_measures(settings.model_copy(update={"current": None}) if scored else settings)
     counted_clicks(settings)
     run_models(settings)
     checks_with(settings.health_limit)
@@ -202,7 +205,7 @@ def open_inputs(
     InputError
         If an input cannot be read.
     """
-    _check_names(settings)
+    _check_names(settings, scored=scores is not None)
     if judgments is None:
         raise SettingsError(_NO_JUDGMENTS)
     log = open_log(searches, clicks, settings, progress=progress)

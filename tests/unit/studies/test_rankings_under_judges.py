@@ -115,3 +115,11 @@ def test_a_judge_that_turns_two_rankings_around_is_found():
     assert turned["difference_a"] > 0 > turned["difference_b"]
     assert turned["p_holm"] < 0.001
     assert row["tau_high"] < 1
+
+
+def test_rankings_that_are_all_equal_have_no_tau():
+    values = np.arange(30.0)
+    row, pairs = compared(({"r": values, "s": values}, {"r": values, "s": values + np.arange(30)}))
+    assert row["tau"] is None
+    assert pairs["p_holm_a"].to_list() == [None]
+    assert row["only_b"] == 1

@@ -38,34 +38,39 @@ def rankings_under(
     Rows of RANKINGS and of RANKING_PAIRS.
     """
     runs = list(values[0])
-    pairs = list(combinations(range(len(runs)), 2))
     one, two = (np.column_stack([side[run] for run in runs]) for side in values)
-    of_one, of_two = (
-        np.column_stack([side[:, second] - side[:, first] for first, second in pairs]) for side in (one, two)
-    )
+    first, second = np.array(list(combinations(range(len(runs)), 2))).T
+    of_one, of_two = (side[:, second] - side[:, first] for side in (one, two))
     tests = np.stack([t_test(of_one), t_test(of_two)])
-    adjusted = holm(tests)
-    change = of_two - of_one
+    columns = {"baseline": [runs[at] for at in first], "run": [runs[at] for at in second]}
     same = {"judge_a": judges[0], "judge_b": judges[1], "measure": measure}
-    half = half_width(change)
-    frame = pl.DataFrame(
-        {
-            "baseline": [runs[first] for first, _ in pairs],
-            "run": [runs[second] for _, second in pairs],
-            "difference_a": of_one.mean(axis=0),
-            "p_holm_a": adjusted[0],
-            "difference_b": of_two.mean(axis=0),
-            "p_holm_b": adjusted[1],
-            "change": change.mean(axis=0),
-            "ci_low": change.mean(axis=0) - half,
-            "ci_high": change.mean(axis=0) + half,
-            "p_holm": holm(t_test(change)),
-        }
-    ).with_columns(pl.col(pl.Float64).fill_nan(None), **{name: pl.lit(text) for name, text in same.items()})
+    pairs = _known(pl.DataFrame(columns | _changes(of_one, of_two, tests)), same)
     orders = _orders(one.mean(axis=0), two.mean(axis=0), _settled(of_one, of_two, tests))
     few = FEW_QUERIES if len(one) < MIN_QUERIES else None
-    row = same | orders | _counts(frame) | {"n_runs": len(runs), "n_queries": len(one), "caution": few}
-    return RANKINGS.canonical(pl.DataFrame([row], infer_schema_length=None)), RANKING_PAIRS.canonical(frame)
+    row = orders | _counts(pairs) | {"n_runs": len(runs), "n_queries": len(one), "caution": few}
+    whole = _known(pl.DataFrame([row], infer_schema_length=None), same)
+    return RANKINGS.canonical(whole), RANKING_PAIRS.canonical(pairs)
+
+
+def _known(frame: pl.DataFrame, same: Mapping[str, str]) -> pl.DataFrame:
+    named = frame.with_columns(**{name: pl.lit(text) for name, text in same.items()})
+    return named.with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _changes(of_one: Floats, of_two: Floats, tests: Floats) -> dict[str, Floats]:
+    """Return the columns of the (Q, P) differences under both judges, and of the change."""
+    change, adjusted = of_two - of_one, holm(tests)
+    mean, half = change.mean(axis=0), half_width(change)
+    return {
+        "difference_a": of_one.mean(axis=0),
+        "p_holm_a": adjusted[0],
+        "difference_b": of_two.mean(axis=0),
+        "p_holm_b": adjusted[1],
+        "change": mean,
+        "ci_low": mean - half,
+        "ci_high": mean + half,
+        "p_holm": holm(t_test(change)),
+    }
 
 
 def _settled(of_one: Floats, of_two: Floats, tests: Floats) -> Floats:
