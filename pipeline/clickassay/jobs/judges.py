@@ -115,7 +115,7 @@ def _rankings(
         progress(Event(f"evaluating rankings by {judges[0]} and {judges[1]}"))
         sides = [
             evaluate(
-                pair.select("grade", query="topic", doc="url"),
+                pair.select("grade", "doc", query="topic"),
                 dict(rankings),
                 parsed,
                 max_grade=top,
@@ -143,8 +143,8 @@ def _by_clicks(
                 "give a pattern table of its log, which `clickassay patterns` makes"
             )
     else:
-        once = rows.unique(["judge", "topic", "url"], keep="first", maintain_order=True)
-        graded = Frame(once.select("judge", "url", "grade", query="topic"))
+        once = rows.unique(["judge", "query", "url"], keep="first", maintain_order=True)
+        graded = Frame(once.select("judge", "grade", query="topic", url="doc"))
         depth = opened_table(place).stored_depth
         settings = load_settings(depth=depth, max_grade=top, click_models="NONE", iterations=FEWEST)
         table, inputs = open_report(place, graded, None, settings, progress)

@@ -209,3 +209,15 @@ def test_each_file_may_have_a_map_of_its_grades(files):
     rows.with_columns(grade=pl.col("grade") * 25).write_csv(files / "percent.csv")
     mapped = ca.judges([files / "ann.csv", files / "percent.csv"], grade_map=["", "0=0,25=1,50=2,75=3,100=4"])
     assert mapped.agreement.filter(measure="equal")["value"].item() == 1
+
+
+def test_results_meet_in_the_forms_of_a_run_and_the_sheet_has_them_as_they_are_written(tmp_path):
+    rows = [("Shoes", "http://Shop.example/a/", 3), ("Shoes", "http://shop.example/b", 1)]
+    other = [("shoes ", "HTTP://shop.example/a", 2), ("shoes ", "http://shop.example/c", 0)]
+    for name, own in (("ann", rows), ("bob", other)):
+        frame = pl.DataFrame(own, ["query", "url", "grade"], orient="row")
+        frame.write_csv(tmp_path / f"{name}.csv")
+    found = ca.judges([tmp_path / "ann.csv", tmp_path / "bob.csv"])
+    assert found.agreement["n_results"][0] == 1
+    assert found.sheet.rows() == [("Shoes", "http://Shop.example/a/", None, 3, 2)]
+    assert "ann judged 2 results and bob judged 2 results; in common: ann and bob 1." in repr(found)

@@ -25,6 +25,7 @@ from clickassay.studies.judges.report.page import build_judges_report
 from clickassay.studies.judges.report.sections import judges_tables
 from clickassay.studies.judges.verdict import (
     other_scales,
+    overlap_sentence,
     rankings_sentence,
     repeated_sentences,
     verdict,
@@ -212,6 +213,7 @@ class JudgesResult(Result):
             heads, *rows = plain_rows(table)
             yield ShownTable(heads, rows, heads[-len(table.heads) :], table.title)
             yield from table.remarks
+        yield overlap_sentence(self.found)
         yield from repeated_sentences(self.found)
         yield from other_scales(self.found)
         if caution := next(iter(self.agreement["caution"].drop_nulls()), None):

@@ -21,7 +21,7 @@ from clickassay.correlation.judges.reliability import ac1, alphas, coincidences
 from clickassay.correlation.uncertainty.jackknife import cautions
 from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
-from clickassay.inputs.normalise import normalise_query
+from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.studies.judges.bias import bias
 from clickassay.studies.judges.forms import (
     AGREEMENT,
@@ -78,8 +78,8 @@ def judgments_of(
 
     Returns
     -------
-    Names of the judges, and rows judge, topic, query (its normalised form), url, grade, in the order of the
-    files.
+    Names of the judges, and rows judge, topic, doc, grade as in the files, and query, url, the normalised
+    forms of topic and doc.
 
     Raises
     ------
@@ -98,8 +98,10 @@ def judgments_of(
     if EVERY in judges:
         raise InputError(f"a judge is called {EVERY!r}, which stands for all judges; name it by --judge")
     normal = {query: normalise_query(query) for query in rows["query"].unique()}
+    urls = {url: normalise_url(url) for url in rows["url"].unique()}
     named = pl.col("query").replace_strict(normal, return_dtype=pl.String)
-    return judges, rows.with_columns(topic="query", query=named)
+    url = pl.col("url").replace_strict(urls, return_dtype=pl.String)
+    return judges, rows.with_columns(topic="query", doc="url", query=named, url=url)
 
 
 def compare_judges(
@@ -165,7 +167,7 @@ def _refuse(judges: tuple[str, ...], once: pl.DataFrame) -> None:
 
 
 def _pair(once: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
-    """Return rows topic, query, url, grade_a, grade_b, place of the results that both judged.
+    """Return rows query, url, grade_a, grade_b, place of the results that both judged, as `a` writes them.
 
     `place`, 0..1, is where the result stands in the file of the second judge.
     """
@@ -176,7 +178,8 @@ def _pair(once: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
 
 
 def _named(rows: pl.DataFrame) -> list[str]:
-    return ["topic"] if "topic" in rows.columns else []
+    """Return the columns of names as they are written, if there are any."""
+    return [name for name in ("topic", "doc") if name in rows.columns]
 
 
 def _bias(
@@ -260,6 +263,10 @@ def _sheet(judges: tuple[str, ...], once: pl.DataFrame) -> pl.DataFrame:
     lowest, highest = (pl.min_horizontal(columns), pl.max_horizontal(columns))
     apart = wide.with_columns(apart=highest - lowest).filter(pl.col("apart") > 0)
     ordered = apart.sort("apart", "query", "url", descending=[True, False, False])
+    if _named(once):  # other tools know them as they are written
+        written = once.unique(["query", "url"], keep="first").select("query", "url", "topic", "doc")
+        ordered = ordered.join(written, on=["query", "url"], maintain_order="left")
+        ordered = ordered.with_columns(query="topic", url="doc")
     return ordered.select("query", "url", pl.lit(None, pl.Int8).alias("grade"), *columns)
 
 

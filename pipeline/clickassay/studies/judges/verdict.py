@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.special import ndtri
-from clickassay.core.text.words import count, number, percent, plural, visible
+from clickassay.core.text.words import count, listed, number, percent, plural, visible
 from clickassay.correlation.uncertainty.jackknife import NO_INTERVAL
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.studies.judges.compare import JudgesCompared
@@ -180,3 +181,16 @@ def other_scales(found: JudgesCompared) -> Iterator[str]:
                 f"{visible(highest['judge'])} {highest['top']}. If they use other scales, map one: "
                 "--grade-map."
             )
+
+
+def overlap_sentence(found: JudgesCompared) -> str:
+    """Say how many results each judge judged, and how many of them with another."""
+    totals = found.grades.group_by("judge", maintain_order=True).agg(pl.col("rows").sum())
+    own = dict(totals.iter_rows())
+    judged = listed([f"{visible(name)} judged {plural(own[name], 'result')}" for name in found.judges])
+    pairs = found.agreement.filter(pl.col("measure") == "equal", pl.col("judge_a") != EVERY)
+    both = [
+        f"{visible(row['judge_a'])} and {visible(row['judge_b'])} {count(row['n_results'])}"
+        for row in pairs.iter_rows(named=True)
+    ]
+    return f"{judged}; in common: {listed(both)}. All numbers are of results in common."

@@ -20,7 +20,13 @@ from clickassay.studies.judges.report.sections import (
     pairs_table,
     rankings_table,
 )
-from clickassay.studies.judges.verdict import other_scales, rankings_sentence, repeated_sentences, verdict
+from clickassay.studies.judges.verdict import (
+    other_scales,
+    overlap_sentence,
+    rankings_sentence,
+    repeated_sentences,
+    verdict,
+)
 
 CHANCE = (
     "Same grade is high by chance alone when most results are bad. Kappa and alpha correct for chance, AC1 "
@@ -42,8 +48,9 @@ def build_judges_report(found: JudgesCompared, at_least: float | None, *, comman
 
 
 def _agreement(found: JudgesCompared) -> Section:
+    reading = (CHANCE, overlap_sentence(found), *repeated_sentences(found), *other_scales(found))
     return Section(
-        "agreement", "Agreement", (CHANCE, *repeated_sentences(found), *other_scales(found)),
+        "agreement", "Agreement", reading,
         agreement_figures(found),
         tables=(agreement_table(found), grades_table(found)), folded=(confusion_table(found),),
         fold_words="Which grade is given for which",
