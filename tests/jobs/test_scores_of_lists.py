@@ -283,3 +283,18 @@ def test_the_command_takes_a_file_and_records_it(tmp_path):
     assert wrong.code == 2
     assert "missing.parquet" in wrong.err
     assert not (tmp_path / "never").exists()
+
+
+def test_a_project_file_and_sql_name_scores_too(tmp_path, monkeypatch):
+    log = tiny.write_log(tmp_path)
+    lists = tiny.searches().select("query", "results").unique(maintain_order=True)
+    scored = lists.with_columns(name=pl.lit("mine"), value=pl.int_range(pl.len()))
+    scored.write_parquet(tmp_path / "scores.parquet")
+    (tmp_path / "clickassay.toml").write_text('[inputs]\nscores = "scores.parquet"\n')
+    monkeypatch.chdir(tmp_path)
+    tiny.inside(*log.options())
+    by_file = pl.read_parquet(log.out / "correlations.parquet")
+    assert "mine" in set(by_file["editorial_metric"])
+    sql = f"SELECT * FROM '{tmp_path / 'scores.parquet'}'"
+    tiny.inside(*log.options(out=tmp_path / "again"), "--scores-sql", sql)
+    assert pl.read_parquet(tmp_path / "again" / "correlations.parquet").equals(by_file)

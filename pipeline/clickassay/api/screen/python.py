@@ -28,10 +28,11 @@ FUNCTIONS = {
 """Commands that are functions too."""
 
 KEYWORDS = frozenset({
-    "baseline", "beyond_noise", "bounds", "comparisons", "cv_folds", "difference", "expected", "fail_above",
-    "files", "force", "gains", "grade_map", "gamma", "grades", "judge", "judgments", "known", "market",
-    "n_queries", "n_searches", "objective", "others", "out", "pair", "power", "alpha", "queries", "rel",
-    "rules", "searches", "clicks", "splits", "store", "strict", "utilities", "value", "average_over", "world",
+    "alpha", "at_least", "average_over", "baseline", "beyond_noise", "bounds", "by", "clicks", "comparisons",
+    "cv_folds", "difference", "expected", "fail_above", "files", "force", "gains", "gamma", "grade_map",
+    "grades", "judge", "judgments", "known", "market", "n_queries", "n_searches", "objective", "others", "out",
+    "pair", "plan", "power", "queries", "rankings", "rel", "rules", "scores", "searches", "splits", "store",
+    "strict", "utilities", "value", "world",
 })  # fmt: skip
 """Keywords of functions that are no settings."""
 
@@ -44,6 +45,7 @@ _ELSEWHERE = " (on the command line)"
 _INSTEAD = {
     "--searches-sql": "searches as InputSql", "--clicks-sql": "clicks as InputSql",
     "--judgments-sql": "judgments as InputSql", "--queries-sql": "queries as InputSql",
+    "--scores-sql": "scores as InputSql",
     "--database": "a database to InputSql",
 }  # fmt: skip
 

@@ -23,14 +23,6 @@ from clickassay.core.settings import PROJECT, Settings
 if TYPE_CHECKING:
     from clickassay.api.run import RunResult
 
-SCORES = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Numbers of your own for lists, beside the metrics: name, value, and configuration_id, "
-        "search_id, or query and results.",
-    ),
-]
 OUT = Annotated[
     Path | None,
     typer.Option(help=f"Folder to write; appears whole or not at all. [default: out of {PROJECT}]"),
@@ -38,7 +30,7 @@ OUT = Annotated[
 
 
 def run(
-    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments", "queries")],
+    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments", "queries", "scores")],
     settings: Annotated[
         Settings,
         settings_of(
@@ -46,7 +38,6 @@ def run(
             *(*MACHINE_SETTINGS, *SPARK_SETTINGS),
         ),
     ],
-    scores: SCORES = None,
     out: OUT = None,
     force: FORCE = False,
     json: JSON = False,
@@ -73,7 +64,7 @@ def run(
             inputs.needed("judgments"),
             inputs.optional("queries"),
             settings,
-            scores=scores,
+            scores=inputs.optional("scores"),
             out=out,
             command=command_line(),
             force=force,
@@ -84,7 +75,7 @@ def run(
 
 
 def report(
-    inputs: Annotated[Given, inputs_of("judgments", "queries")],
+    inputs: Annotated[Given, inputs_of("judgments", "queries", "scores")],
     settings: Annotated[
         Settings,
         settings_of("depth", "column", "max_rejected", *GRADE_SETTINGS, *METRIC_SETTINGS, *REPORT_SETTINGS),
@@ -93,7 +84,6 @@ def report(
         Path | None,
         typer.Option(help=f"Folder or store that `clickassay patterns` made. [default: store of {PROJECT}]"),
     ] = None,
-    scores: SCORES = None,
     out: OUT = None,
     force: FORCE = False,
     json: JSON = False,
@@ -116,7 +106,7 @@ def report(
             inputs.needed("judgments"),
             inputs.optional("queries"),
             settings,
-            scores=scores,
+            scores=inputs.optional("scores"),
             out=out,
             command=command_line(),
             force=force,

@@ -58,7 +58,7 @@ def judges(
         list[str] | None,
         typer.Option(
             metavar="MAP",
-            help="Grades of ratings that are none: 0=0,1=1,10=3,100=4; once, or once for each file.",
+            help="Grades of ratings that are none: 0=0,1=1,10=3,100=4; once, or once for each judge.",
         ),
     ] = None,
     max_grade: Annotated[
