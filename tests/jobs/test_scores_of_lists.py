@@ -182,10 +182,12 @@ def test_a_search_names_its_list(as_text, tmp_path):
     assert runs[0].configurations.equals(runs[1].configurations)
     assert runs[0].correlations.equals(runs[1].correlations)
     unknown = pl.lit("no" if as_text else -5).cast(by_search["search_id"].dtype)
-    other = by_search.head(1).with_columns(search_id=unknown)
-    more = {**REPORT, "depth": 3, "max_rejected": 0.5}
-    found = ca.run(searches, clicks, tiny.judgments(), scores=pl.concat([by_search, other]), **more)
-    assert found.funnel.filter(source="scores", reason="null results")["rows"].to_list() == [1]
+    others = by_search.head(5).with_columns(search_id=unknown)  # of other days: no fault
+    more = {**REPORT, "depth": 3}
+    found = ca.run(searches, clicks, tiny.judgments(), scores=pl.concat([by_search, others]), **more)
+    assert found.configurations.equals(runs[0].configurations)
+    counts = dict(found.funnel.filter(source="scores").select("step", "rows").rows())
+    assert counts == {"read": 29, "averaged": 18, "no list": 5, "kept": 6}
 
 
 def test_a_pattern_table_has_no_searches(table):

@@ -146,9 +146,9 @@ def _scores(inputs: Inputs, table: StagedTable, settings: Settings) -> Scores | 
     if inputs.scores is None:
         return None
     searches = None if inputs.log is None else inputs.log.searches.frame
-    rows, has_market = of_searches(inputs.scores.rows, searches)
+    rows, has_market, unknown = of_searches(inputs.scores.rows, searches)
     by_market = has_market or inputs.scores.by_market
-    return prepare_scores(rows, settings, by_market=by_market, deepest=table.stored_depth)
+    return prepare_scores(rows, settings, by_market=by_market, deepest=table.stored_depth, unknown=unknown)
 
 
 def _measuring(settings: Settings, scores: Scores | None) -> Settings:

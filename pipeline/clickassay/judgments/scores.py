@@ -77,14 +77,16 @@ class Scores:
     def funnel(self, lists: pl.DataFrame) -> pl.DataFrame:
         """Return what was read, rejected, averaged and kept, in the form of FUNNEL."""
         known = self.rows.join(pl.DataFrame({"key": self._keys(lists)}), on="key", how="semi").height
-        counts = self.counts | Counter(
+        counts = self.counts + Counter(
             {("no list", "the log does not show its list"): self.rows.height - known, ("kept", ""): known}
         )
         rows = [("scores", EVERY, 0, EVERY, step, reason, n) for (step, reason), n in counts.items() if n]
         return FUNNEL.canonical(pl.DataFrame(rows, [column.name for column in FUNNEL.columns], orient="row"))
 
 
-def prepare_scores(rows: pl.DataFrame, settings: Settings, *, by_market: bool, deepest: int) -> Scores:
+def prepare_scores(
+    rows: pl.DataFrame, settings: Settings, *, by_market: bool, deepest: int, unknown: int = 0
+) -> Scores:
     """Check scores and bring them to a value for each list and name.
 
     Parameters
@@ -97,13 +99,16 @@ def prepare_scores(rows: pl.DataFrame, settings: Settings, *, by_market: bool, d
         Whether `rows.market` means something.
     deepest
         Number of results that the pattern table keeps: lists are cut to it.
+    unknown
+        Further rows, of searches that the log does not have.
 
     Raises
     ------
     InputError, SettingsError
         If a name or too many values are no score, or nothing names the lists.
     """
-    counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height})
+    counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height + unknown})
+    counts["no list", "the log does not have its search"] = unknown
     by_id = rows["configuration_id"].null_count() < rows.height
     if not by_id and "results" not in _filled(rows):
         raise InputError(f"scores: nothing says which list a score is of; give {_KEYS}")
@@ -117,7 +122,7 @@ def prepare_scores(rows: pl.DataFrame, settings: Settings, *, by_market: bool, d
     return Scores(names, grouped, by_id, by_market, counts)
 
 
-def of_searches(rows: pl.DataFrame, searches: pl.LazyFrame | None) -> tuple[pl.DataFrame, bool]:
+def of_searches(rows: pl.DataFrame, searches: pl.LazyFrame | None) -> tuple[pl.DataFrame, bool, int]:
     """Name the lists of scores that name searches: by market, query and results.
 
     Parameters
@@ -129,7 +134,7 @@ def of_searches(rows: pl.DataFrame, searches: pl.LazyFrame | None) -> tuple[pl.D
 
     Returns
     -------
-    The rows, and whether they have the market of a search.
+    The rows, whether they have the market of a search, and how many others name a search that the log lacks.
 
     Raises
     ------
@@ -137,7 +142,7 @@ def of_searches(rows: pl.DataFrame, searches: pl.LazyFrame | None) -> tuple[pl.D
         If there is no log.
     """
     if "search_id" not in _filled(rows):
-        return rows, False
+        return rows, False, 0
     if searches is None:
         raise InputError(
             "scores by search_id need the log, which a pattern table has no more: use `clickassay run`, or "
@@ -151,7 +156,9 @@ def of_searches(rows: pl.DataFrame, searches: pl.LazyFrame | None) -> tuple[pl.D
         "search_id", keep="first", maintain_order=True
     )
     own = rows.with_columns(key).drop("market", "query", "results")
-    return own.join(first.drop("page"), on="search_id", how="left", maintain_order="left"), True
+    joined = own.join(first.drop("page"), on="search_id", how="left", maintain_order="left")
+    known = joined.filter(pl.col("results").is_not_null() | pl.col("search_id").is_null())
+    return known, True, joined.height - known.height
 
 
 def _filled(rows: pl.DataFrame) -> set[str]:

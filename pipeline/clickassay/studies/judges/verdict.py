@@ -193,4 +193,4 @@ def overlap_sentence(found: JudgesCompared) -> str:
         f"{visible(row['judge_a'])} and {visible(row['judge_b'])} {count(row['n_results'])}"
         for row in pairs.iter_rows(named=True)
     ]
-    return f"{judged}; in common: {listed(both)}. All numbers are of results in common."
+    return f"{judged}; in common: {listed(both)}. Agreement is of results in common."
