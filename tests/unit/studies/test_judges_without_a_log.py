@@ -220,4 +220,4 @@ def test_results_meet_in_the_forms_of_a_run_and_the_sheet_has_them_as_they_are_w
     found = ca.judges([tmp_path / "ann.csv", tmp_path / "bob.csv"])
     assert found.agreement["n_results"][0] == 1
     assert found.sheet.rows() == [("Shoes", "http://Shop.example/a/", None, 3, 2)]
-    assert "ann judged 2 results and bob judged 2 results; in common: ann and bob 1." in repr(found)
+    assert "ann judged 2 results and bob judged 2 results; in common: ann with bob 1." in repr(found)

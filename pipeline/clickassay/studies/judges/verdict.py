@@ -190,7 +190,7 @@ def overlap_sentence(found: JudgesCompared) -> str:
     judged = listed([f"{visible(name)} judged {plural(own[name], 'result')}" for name in found.judges])
     pairs = found.agreement.filter(pl.col("measure") == "equal", pl.col("judge_a") != EVERY)
     both = [
-        f"{visible(row['judge_a'])} and {visible(row['judge_b'])} {count(row['n_results'])}"
+        f"{visible(row['judge_a'])} with {visible(row['judge_b'])} {count(row['n_results'])}"
         for row in pairs.iter_rows(named=True)
     ]
     return f"{judged}; in common: {listed(both)}. Agreement is of results in common."

@@ -107,7 +107,7 @@ def confusion_table(found: JudgesCompared) -> ReportTable:
 def bias_table(found: JudgesCompared) -> ReportTable:
     """Return the mean difference in groups of results."""
     rows = (
-        Row(_group(found, row, f"by {_grouped_by(row['by'])}"), _part(row), _bias_cells(row))
+        Row(_group(found, row, f"by {_grouped_by(row['by'])}"), _part(row, found.bias), _bias_cells(row))
         for row in found.bias.iter_rows(named=True)
     )
     heads = (
@@ -141,8 +141,11 @@ def _grouped_by(by: str) -> str:
     return GROUPED_BY.get(by, visible(by))
 
 
-def _part(row: Mapping[str, Any]) -> str:
-    return f"{row['part']} or more" if row["by"] == "mean_grade" else visible(row["part"])
+def _part(row: Mapping[str, Any], rows: pl.DataFrame) -> str:
+    if row["by"] != "mean_grade":
+        return visible(row["part"])
+    highest = rows.filter(by="mean_grade")["part"].max()
+    return f"{row['part']} or more" if row["part"] == highest else f"{row['part']} or {row['part']}.5"
 
 
 def _bias_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
@@ -284,7 +287,7 @@ def bias_figures(found: JudgesCompared) -> tuple[Figure, ...]:
     figures: list[Figure] = []
     for place, ((by,), part) in enumerate(own.group_by("by", maintain_order=True)):
         rows = list(part.iter_rows(named=True))
-        labels = apart({row["part"]: _part(row) for row in rows})
+        labels = apart({row["part"]: _part(row, found.bias) for row in rows})
         estimates = {labels[row["part"]]: estimate(row, "mean_difference") for row in rows}
         axis = f"{visible(first['judge_b'])} less {visible(first['judge_a'])}, mean grade"
         title = f"By {_grouped_by(str(by))}"
