@@ -300,3 +300,11 @@ def test_a_project_file_and_sql_name_scores_too(tmp_path, monkeypatch):
     sql = f"SELECT * FROM '{tmp_path / 'scores.parquet'}'"
     tiny.inside(*log.options(out=tmp_path / "again"), "--scores-sql", sql)
     assert pl.read_parquet(tmp_path / "again" / "correlations.parquet").equals(by_file)
+
+
+def test_columns_of_scores_may_have_other_names(table, plain):
+    own = plain.configurations.select(id="configuration_id", faith="ERR").unique("id")
+    found = table.report(
+        SAMPLE["judgments"], scores=own, column=["scores.configuration_id=id", "scores.value=faith"], **REPORT
+    )
+    assert "score" in set(found.correlations["editorial_metric"])  # a score without a name

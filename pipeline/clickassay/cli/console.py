@@ -15,7 +15,7 @@ from clickassay.cli.exit import ExitCode, drop_output
 from clickassay.cli.options import arguments_told
 from clickassay.core.text import escape
 from clickassay.core.text.escape import terminal
-from clickassay.core.text.words import without_secrets
+from clickassay.core.text.words import plural, without_secrets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,7 +77,7 @@ def show_frame(frame: "pl.DataFrame", *, most_rows: int) -> None:
     heads = list(map(terminal, frame.columns))  # a name may hold an end of line, where our own heads break
     show_table(heads, cells(frame.head(most_rows)), numbers=list(map(terminal, numbers)))
     more = f" (first {most_rows} shown; --csv gives all)" if frame.height > most_rows else ""
-    say(f"{frame.height:,} rows{more}")
+    say(f"{plural(frame.height, 'row')}{more}")
 
 
 def write_frame(frame: "pl.DataFrame", *, csv: bool) -> None:

@@ -100,8 +100,8 @@ class Settings(BaseModel):
         "A column that your files call otherwise, such as searches.search_id=request_id.",
         metavar="TABLE.COLUMN=NAME",
         unset="all have our names",
-        details="Of searches, clicks, judgments or queries; a dot goes into records: `item.id`. In TOML "
-        'also sections: `[columns.clicks]` with `url = "item.id"`. In the environment: one a line.',
+        details="Of searches, clicks, judgments, queries or scores; a dot goes into records: `item.id`. In "
+        'TOML also sections: `[columns.clicks]` with `url = "item.id"`. In the environment: one a line.',
     )
     shape: Literal["auto", "lists", "impressions"] = _setting(
         "Log",

@@ -5,6 +5,9 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from zoneinfo import available_timezones
 
+from clickassay.core.settings.project import TABLES
+from clickassay.core.text.words import listed
+
 _BYTES = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT])(I?))?B\s*")
 
 
@@ -19,10 +22,9 @@ def bytes_of(text: str) -> int:
 
 def check_column(text: str) -> None:
     """Refuse what does not say which column of a table has which name."""
-    if not re.fullmatch(r"(searches|clicks|judgments|queries)\.\w+=.+", text):
+    if not re.fullmatch(rf"({'|'.join(TABLES)})\.\w+=.+", text):
         raise ValueError(
-            "must be TABLE.COLUMN=NAME, such as searches.search_id=request_id; tables are searches, "
-            "clicks, judgments and queries"
+            f"must be TABLE.COLUMN=NAME, such as searches.search_id=request_id; tables are {listed(TABLES)}"
         )
 
 
