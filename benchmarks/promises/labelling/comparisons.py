@@ -13,9 +13,9 @@ from benchmarks.promises.labelling.repeated_plans import repeated_estimates
 from clickassay.core.seeds import child
 from clickassay.studies.labelling.moments import MEASURES, measure_moments, performance
 from clickassay.studies.labelling.pool import Pool, RankedDocuments, pool_of
-from clickassay.studies.labelling.sampling import VARIANTS, sampling_distribution
+from clickassay.studies.labelling.sampling import OF_THE_PAPER, sampling_distribution
 
-PLANS = (*((variant, 0.0) for variant in VARIANTS), ("active", 0.1))
+PLANS = (*((variant, 0.0) for variant in OF_THE_PAPER), ("active", 0.1))
 """Variants of q, each with its defensive share."""
 
 BEYOND = (1.5, 2, 3, 4)

@@ -20,7 +20,7 @@ from clickassay.studies.labelling.estimate import WeightedEstimate, estimate
 from clickassay.studies.labelling.moments import MEASURES, measure_moments, performance
 from clickassay.studies.labelling.plan import draw
 from clickassay.studies.labelling.pool import Pool
-from clickassay.studies.labelling.sampling import VARIANTS, expected_error, sampling_distribution
+from clickassay.studies.labelling.sampling import CORRECTED, VARIANTS, expected_error, sampling_distribution
 
 QUERIES = 2_000
 LENGTHS = Lengths(middle=12, sigma=0.6, longest=60)
@@ -80,8 +80,9 @@ def rows(pool: Pool, values: Floats, measure: str, repetitions: int, defensive_s
     for variant in VARIANTS:
         q = sampling_distribution(pool, measure, variant, defensive_share=defensive_share).q
         for budget in BUDGETS:
-            found = repeated(pool, values, q, budget, repetitions)
-            expected = expected_error(pool, moments, q, budget).error
+            known = moments.mean if variant == CORRECTED else np.zeros_like(moments.mean)
+            found = repeated(pool, (values, known), q, budget, repetitions)
+            expected = expected_error(pool, moments, q, budget, variant).error
             yield (
                 f"| {of} | {measure} | {variant} | {budget} | {found.draws:.0f} "
                 f"| {found.bias:+.4f} +- {found.bias_error:.4f} | {found.error:.4f} | {expected:.4f} "
@@ -89,9 +90,9 @@ def rows(pool: Pool, values: Floats, measure: str, repetitions: int, defensive_s
             )
 
 
-def repeated(pool: Pool, values: Floats, q: Floats, budget: float, repetitions: int) -> Found:
-    """Plan and estimate again and again."""
-    truth = float(pool.weights @ values)
+def repeated(pool: Pool, values: tuple[Floats, Floats], q: Floats, budget: float, repetitions: int) -> Found:
+    """Plan and estimate again and again; `values` are by the labels, and what the model is taken to know."""
+    truth = float(pool.weights @ values[0])
     found = [planned(pool, values, q, budget, seed) for seed in range(repetitions)]
     off = np.array([each.value - truth for each in found])
     return Found(
@@ -103,10 +104,14 @@ def repeated(pool: Pool, values: Floats, q: Floats, budget: float, repetitions: 
     )
 
 
-def planned(pool: Pool, values: Floats, q: Floats, budget: float, seed: int) -> WeightedEstimate:
+def planned(
+    pool: Pool, values: tuple[Floats, Floats], q: Floats, budget: float, seed: int
+) -> WeightedEstimate:
     """Draw once and estimate."""
     drawn = draw(pool.costs, q, budget, np.random.default_rng([seed, 7])).queries
-    return estimate(values[drawn], pool.weights[drawn] / q[drawn])
+    true, known = values
+    ratios = pool.weights[drawn] / q[drawn]
+    return estimate((true - known)[drawn], ratios, known=float(pool.weights @ known))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from benchmarks.promises.labelling.comparisons import ESTIMATED, SELECTED, UPDATED, Comparison
-from clickassay.studies.labelling.sampling import VARIANTS
+from clickassay.studies.labelling.sampling import OF_THE_PAPER
 
 PAGE = Path(__file__).with_name("worth.md.template")
 COLOURS = ("#d9631e", "#5aa2dc", "#1f6fb2", "#5b6571")
@@ -57,10 +57,10 @@ def _curves(points: pl.DataFrame, column: str, title: str, name: str) -> alt.Lay
         (pl.col(column) - pl.col(f"{column}_se")).alias("low"),
         (pl.col(column) + pl.col(f"{column}_se")).alias("high"),
     ).with_columns(pl.col("value", "low", "high").round(6))  # fmt: skip
-    scale = alt.Scale(domain=list(VARIANTS), range=list(COLOURS))
+    scale = alt.Scale(domain=list(OF_THE_PAPER), range=list(COLOURS))
     base = alt.Chart().encode(
         x=alt.X("budget:Q", title="budget, average queries"),
-        color=alt.Color("variant:N", title=None, scale=scale, sort=list(VARIANTS)),
+        color=alt.Color("variant:N", title=None, scale=scale, sort=list(OF_THE_PAPER)),
     )
     y = alt.Y("value:Q", title=title)
     layers = (

@@ -203,7 +203,7 @@ def judgments(
     --------
         clickassay clicks judgments june-patterns --out june-judgments
 
-        clickassay clicks judgments june-patterns --click-model COEC --cuts 0.5,1,1.5,2 --to qrels --out qrels
+        clickassay clicks judgments june-patterns --market north --to qrels --out north-qrels
     """
     from clickassay.core.files.output import SETTINGS_FILE, check_place, published_folder
     from clickassay.core.files.output import write_json as write_record
