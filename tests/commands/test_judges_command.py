@@ -154,3 +154,23 @@ def test_a_run_of_other_judges_is_refused_with_the_remedy(log):
     files = log / "people.csv", log / "model.csv"
     line = tiny.refusal("judges", *files, "--judge", "x", "--judge", "y", "--run", log / "run")
     assert "its judges are model and people, not x and y; give a pattern table of its log" in line
+
+
+def test_judges_of_two_grades_meet_the_clicks_too(log, tmp_path):
+    for name in ("people", "model"):
+        rows = pl.read_csv(log / f"{name}.csv").with_columns(grade=(pl.col("grade") > 2).cast(pl.Int8))
+        rows.write_csv(tmp_path / f"{name}.csv")
+    files = tmp_path / "people.csv", tmp_path / "model.csv"
+    told = json.loads(tiny.said_by("judges", *files, "--run", log / "patterns", "--json", "-q"))
+    assert told["judge_disagreements"]
+
+
+def test_classes_may_be_called_as_columns_are_but_not_as_other_groups(files, tmp_path):
+    kinds = "".join(f"q{n},{'head' if n < 20 else 'tail'}\n" for n in range(60))
+    table = tmp_path / "classes.csv"
+    table.write_text(f"query,doc\n{kinds}")
+    told = json.loads(tiny.said_by("judges", *files, "--queries", table, "--json"))
+    assert {row["part"] for row in told["bias"] if row["by"] == "doc"} == {"head", "tail"}
+    table.write_text(f"query,quarter\n{kinds}")
+    line = tiny.refusal("judges", *files, "--queries", table)
+    assert "column quarter has the name of a group of results; rename it" in line

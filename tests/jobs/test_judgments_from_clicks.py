@@ -16,7 +16,6 @@ from clickassay.jobs.from_clicks import (
     NO_FOLDS,
     files_for,
     judgments_from_clicks,
-    write_files,
 )
 from support.logs import tiny
 
@@ -156,7 +155,8 @@ def test_every_format_is_read_back_by_the_importer(form, tmp_path):
         query=pl.col("query").str.replace("q", 'shoes "red" '), url=pl.col("url").str.replace("/", "-")
     )
     written = files_for(found, form)
-    write_files(written, tmp_path)
+    for name, text in written.items():
+        (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
     topics = tmp_path / "topics.tsv"
     options = RatingOptions(query_map=topics) if form == "qrels" else RatingOptions()
     import_judgments([tmp_path / next(iter(written))], out=tmp_path / "read", rating_options=options)
@@ -175,3 +175,6 @@ def test_the_command_writes_a_folder(tmp_path):
         "click_judgments.parquet", "judgments.csv", "settings.json",
     }  # fmt: skip
     assert "exists already" in tiny.refusal(*asked)
+    few = tiny.refusal(*asked[:3], "--out", tmp_path / "none", "--least-sessions", 10_000)
+    assert "no result was shown in so many sessions; lower --least-sessions" in few
+    assert not (tmp_path / "none").exists()

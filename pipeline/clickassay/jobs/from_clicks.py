@@ -1,7 +1,6 @@
 """Judgments from clicks: what users say of each result, with an interval, as grades for other tools."""
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -175,8 +174,10 @@ def files_for(rows: pl.DataFrame, form: str) -> Mapping[str, str]:
     Raises
     ------
     ClickModelError
-        If there are no grades, or several markets.
+        If there are no rows, no grades, or several markets.
     """
+    if rows.is_empty():
+        raise ClickModelError("no result was shown in so many sessions; lower --least-sessions")
     if form != "csv":
         if rows["market"].n_unique() > 1:
             raise ClickModelError(
@@ -245,9 +246,3 @@ FORMATS: Mapping[str, Callable[[pl.DataFrame], Mapping[str, str]]] = {
     "rank-eval": _rank_eval,
 }
 """Formats of judgments, by name; docs/reference/formats.md says what reads them."""
-
-
-def write_files(files: Mapping[str, str], folder: Path) -> None:
-    """Write texts into an existing folder."""
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")

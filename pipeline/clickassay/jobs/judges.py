@@ -145,8 +145,11 @@ def _by_clicks(
     else:
         once = rows.unique(["judge", "query", "url"], keep="first", maintain_order=True)
         graded = Frame(once.select("judge", "grade", query="topic", url="doc"))
-        depth = opened_table(place).stored_depth
-        settings = load_settings(depth=depth, max_grade=top, click_models="NONE", iterations=FEWEST)
+        usual = load_settings()
+        settings = load_settings(
+            depth=opened_table(place).stored_depth, max_grade=top, click_models="NONE", iterations=FEWEST,
+            relevant_grade=min(usual.relevant_grade, top), success_grade=min(usual.success_grade, top),
+        )  # fmt: skip
         table, inputs = open_report(place, graded, None, settings, progress)
         made = run(inputs, settings, table=table, progress=progress).run
     return {one.name: made.tables[one.name] for one in (JUDGE_DISAGREEMENTS, JUDGE_COMPARISONS)}

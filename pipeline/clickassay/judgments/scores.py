@@ -24,7 +24,7 @@ MOST_SCORES = 8
 """More names than this are probably ids."""
 
 _NAME = re.compile(r"[^\W_][\w .@/-]*")
-_KEYS = "configuration_id, search_id, or query and results"
+_KEYS = 'configuration_id, search_id, or query and results (a list, as ["d1", "d2"])'
 
 
 @dataclass(frozen=True)

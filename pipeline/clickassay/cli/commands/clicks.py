@@ -112,7 +112,9 @@ def compare(
             info = {"command": command_line(), "pseudo_count": options.pseudo_count, "held_out": held_out,
                     "seed": settings.seed, "depth": read.depth, "market": options.market,
                     "models": names}  # fmt: skip
-            write_tables(output.out, tables, info, picture=examination_picture(tried), force=output.force)
+            drawn = examination_picture(tried)
+            texts = {} if drawn is None else {"examination.svg": drawn}
+            write_tables(output.out, tables, info, texts=texts, force=output.force)
     if form.for_programs:
         write_frame(tables["click_models"], csv=form.csv)
         return
@@ -205,12 +207,10 @@ def judgments(
 
         clickassay clicks judgments june-patterns --market north --to qrels --out north-qrels
     """
-    from clickassay.core.files.output import SETTINGS_FILE, check_place, published_folder
-    from clickassay.core.files.output import write_json as write_record
-    from clickassay.core.files.tables import write_table, writing_tables
-    from clickassay.core.provenance import versions
+    from clickassay.core.files.output import check_place
+    from clickassay.core.files.tables import write_tables
     from clickassay.jobs.click_models import read_clicks
-    from clickassay.jobs.from_clicks import files_for, judgments_from_clicks, write_files
+    from clickassay.jobs.from_clicks import files_for, judgments_from_clicks
 
     check_place(out, source, force=force)
     with shown_progress(quiet=quiet) as progress:
@@ -220,10 +220,9 @@ def judgments(
             progress=progress,
         )  # fmt: skip
         files = files_for(found, to)
-        with published_folder(out, force=force) as folder, writing_tables():
-            write_table(found, folder / "click_judgments.parquet")
-            write_files(files, folder)
-            write_record(folder / SETTINGS_FILE, {"command": command_line(), "versions": versions()})
+        info = {"command": command_line(), "model": click_model, "cuts": cuts, "depth": read.depth,
+                "market": options.market, "least_sessions": least_sessions}  # fmt: skip
+        write_tables(out, {"click_judgments": found}, info, texts=files, force=force)
     results, queries, file = found.height, found["query"].n_unique(), str(out / next(iter(files)))
     if json:
         write_json({"results": results, "queries": queries, "file": file})

@@ -130,15 +130,15 @@ def write_tables(
     tables: Mapping[str, pl.DataFrame],
     info: Mapping[str, object],
     *,
-    picture: str | None = None,
+    texts: Mapping[str, str] | None = None,
     force: bool,
 ) -> None:
-    """Write tables as Parquet, a picture, and how they were made into a folder, whole or not at all."""
+    """Write tables as Parquet, texts by file name, and how they were made: a folder, whole or not at all."""
     with published_folder(out, force=force) as folder, writing_tables():
         for name, frame in tables.items():
             write_table(frame, folder / f"{name}.parquet")
-        if picture is not None:
-            (folder / "examination.svg").write_text(picture, encoding="utf-8", newline="\n")
+        for name, text in (texts or {}).items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
         write_json(folder / SETTINGS_FILE, info)
 
 

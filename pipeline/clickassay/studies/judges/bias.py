@@ -5,22 +5,16 @@ who err by chance would differ, the other's grade being nearer to the middle. Th
 against each other: near the ends of the scale there is less room to differ.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 
+from clickassay.core.errors import InputError
 from clickassay.core.records import Floats
 from clickassay.correlation.judges.agreement import kappa, tables_by_unit
-from clickassay.correlation.judges.intervals import with_intervals
-from clickassay.correlation.uncertainty.jackknife import (
-    Deviations,
-    Spread,
-    cautions,
-    difference_interval,
-    left_out,
-    p_value,
-)
+from clickassay.correlation.judges.intervals import FREE, with_intervals
+from clickassay.correlation.uncertainty.jackknife import Deviations, cautions, left_out, p_value
 from clickassay.correlation.uncertainty.multiplicity import holm
 from clickassay.studies.judges.forms import BIAS
 
@@ -28,7 +22,7 @@ MEAN_GRADE, QUARTER = "mean_grade", "quarter"
 QUARTERS = 4
 
 
-def bias(names: tuple[str, str], pair: pl.DataFrame, classes: Sequence[str], size: int) -> pl.DataFrame:
+def bias(names: tuple[str, str], pair: pl.DataFrame, classes: pl.DataFrame | None, size: int) -> pl.DataFrame:
     """Measure the difference of two judges in groups of results, and test each against the other groups.
 
     Parameters
@@ -36,27 +30,35 @@ def bias(names: tuple[str, str], pair: pl.DataFrame, classes: Sequence[str], siz
     names
         The judges.
     pair
-        Columns query, grade_a, grade_b, place (0..1, in the file of the second judge) and the classes.
+        Columns query, grade_a, grade_b, place (0..1, in the file of the second judge).
     classes
-        Columns to group by; rows without a class are left out of its groups.
+        Columns query, and a text for each kind of classes; results without a class are left out there.
     size
         Number of grades.
 
     Returns
     -------
     Rows of BIAS, for each kind that has two groups or more.
+
+    Raises
+    ------
+    InputError
+        If a kind of classes is called as the groups by grade or by place are.
     """
     quarter = (pl.col("place") * QUARTERS).floor().clip(0, QUARTERS - 1) + 1
     mean = (pl.col("grade_a") + pl.col("grade_b")) // 2
-    grouped = pair.with_columns(
-        mean.clip(0, size - 2).cast(pl.String).alias(MEAN_GRADE),  # 4 alone: both gave it, nothing differs
-        quarter.cast(pl.Int8).cast(pl.String).alias(QUARTER),
-    )
-    frames = [
-        _grouped(names, grouped.rename({by: "part"}).drop_nulls("part"), by, size)
-        for by in (MEAN_GRADE, QUARTER, *classes)
-        if grouped[by].drop_nulls().n_unique() > 1
-    ]
+    own = pair.select("query", "grade_a", "grade_b", "place")
+    grouped = {  # of the top grade alone both gave it, and nothing differs
+        MEAN_GRADE: own.with_columns(part=mean.clip(0, size - 2).cast(pl.String)),
+        QUARTER: own.with_columns(part=quarter.cast(pl.Int8).cast(pl.String)),
+    }
+    kinds = pl.DataFrame({"query": []}, {"query": pl.String}) if classes is None else classes
+    for name in kinds.drop("query").columns:
+        if name in grouped:
+            raise InputError(f"query attributes: column {name} has the name of a group of results; rename it")
+        grouped[name] = own.join(kinds.select("query", part=name), on="query", how="left")
+    known = {by: rows.drop_nulls("part") for by, rows in grouped.items()}
+    frames = [_grouped(names, rows, by, size) for by, rows in known.items() if rows["part"].n_unique() > 1]
     return BIAS.canonical(pl.concat([BIAS.empty(), *frames]))
 
 
@@ -64,8 +66,7 @@ def _grouped(names: tuple[str, str], rows: pl.DataFrame, by: str, size: int) -> 
     parts = rows["part"].unique().sort().to_list()
     sums = _sums(rows, parts)
     counts = sums[:, len(parts) :]
-    mean, spread = _jackknife(sums, _means)
-    low, high = difference_interval(mean, spread)
+    mean, low, high = with_intervals(sums, _means, np.repeat([FREE], len(parts), axis=0).T)
     queries = (counts > 0).sum(axis=0)
     few = [cautions(*row)[0] for row in zip(mean, low, queries.tolist(), strict=True)]
     columns = {
@@ -73,7 +74,7 @@ def _grouped(names: tuple[str, str], rows: pl.DataFrame, by: str, size: int) -> 
         "mean_difference": mean,
         "ci_low": low,
         "ci_high": high,
-        "p_adjusted": holm(p_value(*_jackknife(sums, _apart))) if by != MEAN_GRADE else None,
+        "p_adjusted": holm(_unlike(sums)) if by != MEAN_GRADE else None,
         "n_results": counts.sum(axis=0).astype(np.int64),
         "n_queries": queries,
         "caution": pl.Series(few, dtype=pl.String),
@@ -114,12 +115,12 @@ def _apart(sums: Floats) -> Floats:
     return _means(sums) - _means(np.concatenate(others, axis=-1))
 
 
-def _jackknife(sums: Floats, statistic: Callable[[Floats], Floats]) -> tuple[Floats, Spread]:
-    value = statistic(sums.sum(axis=0))
-    known = Deviations()
-    for left in left_out(sums, statistic):
+def _unlike(sums: Floats) -> Floats:
+    """Return the p-value of each group that it differs as the others do, leaving out a query at a time."""
+    value, known = _apart(sums.sum(axis=0)), Deviations()
+    for left in left_out(sums, _apart):
         known.add(left - value)
-    return value, known.spread()
+    return p_value(value, known.spread())
 
 
 def _kappa(rows: pl.DataFrame, size: int, *, given: bool) -> tuple[float, float, float]:

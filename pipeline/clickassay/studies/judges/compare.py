@@ -145,7 +145,7 @@ def compare_judges(
         _shares(once),
         _sheet(judges, once),
         _repeated(rows, key),
-        BIAS.canonical(pl.concat([_bias(names, pair, classes, size) for names, pair in pairs.items()])),
+        BIAS.canonical(pl.concat([bias(names, pair, classes, size) for names, pair in pairs.items()])),
     )
 
 
@@ -180,15 +180,6 @@ def _pair(once: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
 def _named(rows: pl.DataFrame) -> list[str]:
     """Return the columns of names as they are written, if there are any."""
     return [name for name in ("topic", "doc") if name in rows.columns]
-
-
-def _bias(
-    names: tuple[str, str], pair: pl.DataFrame, classes: pl.DataFrame | None, size: int
-) -> pl.DataFrame:
-    if classes is None:
-        return bias(names, pair, (), size)
-    joined = pair.join(classes, on="query", how="left", maintain_order="left")
-    return bias(names, joined, [name for name in classes.columns if name != "query"], size)
 
 
 def _tables(pair: pl.DataFrame, size: int) -> tuple[Floats, int, int]:

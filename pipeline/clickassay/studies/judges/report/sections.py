@@ -144,8 +144,8 @@ def _grouped_by(by: str) -> str:
 def _part(row: Mapping[str, Any], rows: pl.DataFrame) -> str:
     if row["by"] != "mean_grade":
         return visible(row["part"])
-    highest = rows.filter(by="mean_grade")["part"].max()
-    return f"{row['part']} or more" if row["part"] == highest else f"{row['part']} or {row['part']}.5"
+    highest = max(map(int, rows.filter(by="mean_grade")["part"]))
+    return f"{row['part']} or more" if int(row["part"]) == highest else f"{row['part']} or {row['part']}.5"
 
 
 def _bias_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:

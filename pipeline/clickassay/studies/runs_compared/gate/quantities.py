@@ -171,7 +171,7 @@ def _agreement(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
             )
     first, second = sorted(names)
     if first == second:
-        raise SettingsError(f"agreement is that of two judges, and {first} is one")
+        raise SettingsError(f"agreement needs two judges, and {first} is named twice")
     pair = table.filter(judge_a=first, judge_b=second)
     rows = pair.filter(
         pl.col("market").is_in([key.market, EVERY])
