@@ -3,5 +3,5 @@ SELECT
     reason,
     CAST(count(*) AS BIGINT) AS rows_rejected
 FROM clicks_read
-WHERE reason IS NOT NULL
+WHERE action = 'click' AND reason IS NOT NULL
 GROUP BY reason

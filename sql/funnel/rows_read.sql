@@ -7,6 +7,7 @@ WITH searched AS (
 clicked AS (
     SELECT CAST(count(*) AS BIGINT) AS clicks
     FROM clicks_read
+    WHERE action = 'click'
 )
 
 SELECT

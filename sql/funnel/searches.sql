@@ -37,6 +37,7 @@ kept_with_repeats AS (
 counted_clicks AS (
     SELECT CAST(coalesce(sum(CASE WHEN carried THEN 1 ELSE 0 END), 0) AS BIGINT) AS carried_clicks
     FROM clicks_read
+    WHERE action = 'click'
 )
 
 SELECT

@@ -140,3 +140,6 @@ CREATE OR REPLACE TEMP MACRO configuration_digest(market, query, results) AS CAS
         THEN md5(joined(list_transform([market, query] || results, lambda x: joinable(x))))
     ELSE md5(market || chr(31) || query || chr(31) || joined(results))
 END;
+
+-- whether a text is one of several with commas between them
+CREATE OR REPLACE TEMP MACRO holds_item(items, x) AS contains(',' || items || ',', ',' || x || ',');

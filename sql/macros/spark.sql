@@ -140,3 +140,6 @@ CREATE OR REPLACE TEMP MACRO joined(texts) AS array_join(texts, char(31));
 CREATE OR REPLACE TEMP MACRO configuration_digest(market, query, results) AS md5(encode(
     joined(transform(concat(array(market, query), results), x -> joinable(x))), 'utf-8'
 ));
+
+-- whether a text is one of several with commas between them
+CREATE OR REPLACE TEMP MACRO holds_item(items, x) AS contains(',' || items || ',', ',' || x || ',');

@@ -8,6 +8,8 @@ from typing import Generic, Protocol, Self, TypeVar
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.core.files.tables import scan_parquet
+from clickassay.core.settings import Settings
 from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.sources.mapping import advice
 from clickassay.inputs.tables import Input
@@ -85,6 +87,16 @@ class Log(Generic[H]):
     def halves(self) -> dict[str, H]:
         """Both halves by name."""
         return {"searches": self.searches, "clicks": self.clicks}
+
+
+def has_signals(log: Log[H], settings: Settings) -> bool:
+    """Return whether clicks of a log have actions, or their dwell times count."""
+    return "action" in log.clicks.columns or "satisfied" in settings.signal
+
+
+def carries_actions(file: Path | None) -> bool:
+    """Return whether the clicks that an earlier batch left, in a Parquet file, have actions."""
+    return file is not None and "action" in scan_parquet(file).collect_schema()
 
 
 def joined_log(searches: H, clicks: H) -> Log[H]:

@@ -41,6 +41,12 @@ COUNT_FORMS: Mapping[str, Mapping[str, DataType]] = {
 }
 """Columns of each count, in their order."""
 
+SIGNAL_FORMS: Mapping[str, Mapping[str, DataType]] = {
+    "actions": {"step": pl.String, "reason": pl.String, "is_open": pl.Boolean, "actions": pl.Int64},
+    "dwell_times": {"step": pl.String, "is_open": pl.Boolean, "clicks": pl.Int64},
+}
+"""The same of logs whose clicks have actions, or whose dwell times count."""
+
 
 def count_batch(funnel: LogFunnel, health: LogCounts, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
     """Count a batch in a funnel, and what shows whether its log is sound.
@@ -48,7 +54,7 @@ def count_batch(funnel: LogFunnel, health: LogCounts, rows: Mapping[str, Sequenc
     Parameters
     ----------
     rows
-        The rows of each count but ``sessions``, in the forms of `COUNT_FORMS`.
+        The rows of each count but ``sessions``, in the forms of `COUNT_FORMS`; and of `SIGNAL_FORMS`, if any.
 
     Raises
     ------
@@ -74,4 +80,7 @@ def count_batch(funnel: LogFunnel, health: LogCounts, rows: Mapping[str, Sequenc
         orphan_clicks=orphan_clicks.with_columns(search_id=pl.lit(None)),
     )
     funnel.count_positions(rows["click_positions"])
+    if "actions" in rows:
+        funnel.count_actions(rows["actions"])
+        funnel.count_dwell_times(rows.get("dwell_times", ()))
     health.add_rows(rows["health"])

@@ -12,6 +12,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import EngineError, InputError, RejectedRowsError
+from clickassay.core.settings import SIGNAL_NAME
 
 _NO_ORPHAN_CLICKS = pl.DataFrame()
 
@@ -93,6 +94,30 @@ class LogFunnel:
             counts["positions", "misplaced", _ANOTHER_RESULT] += clicks if is_misplaced else 0
         self._orphan_clicks.append(orphan_clicks.filter(~pl.col("is_open")))
         self._open_orphan_clicks = orphan_clicks.filter("is_open")
+
+    def count_actions(self, rows: Iterable[tuple[str, str, bool, int]]) -> None:
+        """Count rows with another action than click: (step, reason, may still change, rows), after clicks.
+
+        Steps are ``usable``, ``rejected`` and ``carried``, of rows as they are read, and ``unmatched``,
+        ``left out`` and ``kept``, whose reason is the action, of usable rows.
+        """
+        read = outcomes = 0
+        for step, reason, is_open, actions in rows:
+            if step in {"usable", "carried", "rejected"}:
+                read += 0 if step == "rejected" else actions
+                self._closed["actions", "read", ""] += 0 if step == "carried" else actions
+                if step == "rejected":
+                    self._closed["actions", step, reason] += actions
+                continue
+            outcomes += actions
+            counts = self._open if is_open else self._closed
+            counts["actions", step, reason or _OF_ACTIONS[step]] += actions
+        _check_sum("actions", read, outcomes)
+
+    def count_dwell_times(self, rows: Iterable[tuple[str, bool, int]]) -> None:
+        """Count clicks in time by what decided on their satisfaction: (step, may still change, clicks)."""
+        for step, is_open, clicks in rows:
+            (self._open if is_open else self._closed)["dwell times", step, ""] += clicks
 
     def count_positions(self, rows: Iterable[tuple[int | None, bool, bool, int]]) -> None:
         """Count where clicks in time landed: (position, on first page, of open session, clicks).
@@ -180,7 +205,7 @@ def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
     InputError
         If no search is read or none is usable, or too many searches or clicks are rejected.
     """
-    for source in ("impressions", "searches", "clicks"):
+    for source in ("impressions", "searches", "clicks", "actions"):
         rows = funnel.filter(pl.col("source") == source, pl.col("depth") == 0)
         read = int(rows.filter(pl.col("step") == "read")["rows"].sum())
         if source == "searches" and not read:
@@ -189,12 +214,47 @@ def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
         check_rejected(source, dict(rejected.select("reason", "rows").iter_rows()), read, max_rejected)
         if source == "searches" and rejected["rows"].sum() == read:
             raise InputError(f"searches: none of the {read:,} rows is usable")
+    _check_signals(funnel)
+
+
+MOST_SIGNALS = 8
+
+
+def _check_signals(funnel: pl.DataFrame) -> None:
+    """Refuse actions that are too many or have odd names, and dwell times of a clock that is too coarse."""
+    kept = funnel.filter(source="actions", step="kept").group_by("reason").agg(pl.col("rows").sum())
+    counts = dict(kept.sort("rows", "reason", descending=[True, False]).iter_rows())
+    named = ", ".join(f"{name!r:.60} ({rows:,})" for name, rows in [*counts.items()][:12])
+    if len(counts) > MOST_SIGNALS:
+        raise InputError(
+            f"clicks: column action has {len(counts)} actions that would count, at most {MOST_SIGNALS} can: "
+            f"{named}; name the ones that count, as --signal add_to_cart,purchase"
+        )
+    wrong = next((name for name in counts if not SIGNAL_NAME.fullmatch(name)), None)
+    if wrong is not None:
+        raise InputError(
+            f"clicks: action {wrong!r:.80} cannot be a signal: its name may have up to 40 letters, digits "
+            "and _ . : / - with single blanks; write it otherwise, or name the ones that count by --signal"
+        )
+    dwell = dict(funnel.filter(source="dwell times").group_by("step").agg(pl.col("rows").sum()).iter_rows())
+    if 2 * dwell.get("at one time", 0) > dwell.get("distinct", 0) and dwell.get("next event", 0):
+        share = dwell["at one time"] / dwell["distinct"]
+        raise InputError(
+            f"clicks: {share:.0%} of the clicks share their time with another event of their visit: the "
+            "clock of this log is too coarse for dwell times; give column dwell_seconds, or leave "
+            "satisfied out of --signal"
+        )
 
 
 _NO_JUDGMENTS = "query without judgments"
 SHOWN_AGAIN = "a result is shown again"
 _ANOTHER_RESULT = "position names another result"
 _AMBIGUOUS = "ambiguous search_id"
+_OF_ACTIONS = {
+    "unmatched": "no usable search within the idle limit",
+    "left out": "no signal",
+    "kept": "",
+}
 _OUT_OF_TIME = "beyond the idle limit"
 
 

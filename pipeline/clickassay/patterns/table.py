@@ -1,7 +1,7 @@
 """The pattern table as a record, and what it must obey; nothing downstream knows of users or engines."""
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
@@ -15,6 +15,7 @@ from clickassay.core.contracts.patterns import (
     PATTERN_CONFIGURATIONS,
     PATTERN_QUERIES,
     PATTERNS,
+    SIGNALS,
 )
 from clickassay.core.errors import PatternError
 from clickassay.patterns.health import merged_counts
@@ -57,6 +58,8 @@ class AnyTable(Generic[Rows]):
         market (null = every market), query: all that is kept; None when every query is.
     health
         A frame in the form of `FOLDER_TABLES`: counts of `clickassay.patterns.health`.
+    signals
+        A frame in the form of `contracts.patterns.SIGNALS`; None where the clicks have no other action.
     """
 
     configurations: Rows
@@ -66,6 +69,7 @@ class AnyTable(Generic[Rows]):
     info: Mapping[str, Any]
     judged_queries: pl.DataFrame | None = None
     health: pl.DataFrame = field(default_factory=HEALTH.empty)
+    signals: pl.DataFrame | None = None
 
     @property
     def stored_depth(self) -> int:
@@ -86,6 +90,7 @@ class PatternTable(AnyTable[pl.DataFrame]):
             info=self.info,
             judged_queries=self.judged_queries,
             health=self.health,
+            signals=self.signals,
         )
 
 
@@ -128,6 +133,7 @@ class StagedTable(AnyTable[Pieces]):
             info=self.info,
             judged_queries=self.judged_queries,
             health=self.health,
+            signals=self.signals,
         )
 
 
@@ -141,6 +147,7 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
     if len(parts) == 1:
         return first
     frames = {name: [getattr(part, name) for part in parts] for name in _MERGED}
+    signals = [part.signals for part in parts if part.signals is not None]
     del parts  # what has been added up is not held any longer
 
     def stacked(name: str) -> pl.DataFrame:
@@ -155,7 +162,13 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
         info=first.info,
         judged_queries=first.judged_queries,
         health=merged_counts(stacked("health")),
+        signals=_merged_signals(signals),
     )
+
+
+def _merged_signals(parts: Sequence[pl.DataFrame]) -> pl.DataFrame | None:
+    """Add up the signals of the parts that have some."""
+    return SIGNALS.canonical(_sum_by_key(pl.concat(parts), SIGNALS)) if parts else None
 
 
 def _each_list_once(tables: Iterable[PatternTable]) -> Iterator[PatternTable]:

@@ -1,5 +1,5 @@
--- one row per click of this batch: fingerprints and numbers instead of texts, and the first reason that makes it
--- unusable, if one applies
+-- one row per click of this batch, or other action: fingerprints and numbers instead of texts, and the first reason
+-- that makes it unusable, if one applies
 WITH fingerprinted AS (
     SELECT
         carried,
@@ -7,7 +7,9 @@ WITH fingerprinted AS (
         id_fingerprint(search_id) AS search_fp,
         timestamp AS time_ms,
         text_fingerprint(url) AS url_fp,
-        position AS place
+        position AS place,
+        normalise_query(action) AS action,
+        dwell_seconds AS dwell_ms
     FROM clicks_log
 )
 
@@ -20,6 +22,8 @@ SELECT
     url_fp,
     url_fp AS raw_url_fp,
     place,
+    CASE WHEN action <> '' THEN action ELSE 'click' END AS action,
+    dwell_ms,
     CASE
         WHEN search_fp IS NULL THEN 'null search_id'
         WHEN time_ms IS NULL THEN 'null timestamp'

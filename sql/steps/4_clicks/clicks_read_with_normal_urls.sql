@@ -1,5 +1,5 @@
--- one row per click of this batch: fingerprints and numbers instead of texts, and the first reason that makes it
--- unusable, if one applies; some URLs have another normal form
+-- one row per click of this batch, or other action: fingerprints and numbers instead of texts, and the first reason
+-- that makes it unusable, if one applies; some URLs have another normal form
 WITH fingerprinted AS (
     SELECT
         carried,
@@ -7,7 +7,9 @@ WITH fingerprinted AS (
         id_fingerprint(search_id) AS search_fp,
         timestamp AS time_ms,
         text_fingerprint(url) AS raw_fp,
-        position AS place
+        position AS place,
+        normalise_query(action) AS action,
+        dwell_seconds AS dwell_ms
     FROM clicks_log
 )
 
@@ -20,6 +22,8 @@ SELECT
     coalesce(n.url_fp, c.raw_fp) AS url_fp,
     c.raw_fp AS raw_url_fp,
     c.place,
+    CASE WHEN c.action <> '' THEN c.action ELSE 'click' END AS action,
+    c.dwell_ms,
     CASE
         WHEN c.search_fp IS NULL THEN 'null search_id'
         WHEN c.time_ms IS NULL THEN 'null timestamp'

@@ -6,5 +6,5 @@ SELECT
     time_ms,
     url_fp,
     place
-FROM clicks_read
-WHERE reason IS NULL
+FROM usable_events
+WHERE action = 'click'

@@ -1,6 +1,7 @@
--- one row per click that is read again with the next batch: of an open visit, or its search may still come
+-- one row per click or other action that is read again with the next batch: of an open visit, or its search may still
+-- come
 SELECT c.row_nr
-FROM attributed_clicks AS c
+FROM attributed_events AS c
 LEFT JOIN session_searches AS s ON c.search_nr = s.row_nr
 WHERE
     (c.in_time AND s.is_open)

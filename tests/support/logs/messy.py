@@ -39,6 +39,8 @@ def column_types(seed, tables):
         ("searches", "results"): pa.list_(pa.string()),
         ("searches", "page"): (pa.int32(), pa.int64())[seed % 2],
         ("clicks", "position"): (pa.int64(), pa.int32())[seed % 2],
+        ("clicks", "action"): pa.string(),
+        ("clicks", "dwell_seconds"): (pa.float64(), pa.float32())[seed % 2],
         ("queries", "navigational"): pa.bool_(),
         ("queries", "tier"): pa.int64(),
         ("judgments", "grade"): id_type(judgments, "grade"),

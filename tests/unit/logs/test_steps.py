@@ -6,14 +6,17 @@ from itertools import chain, combinations
 import pytest
 
 from clickassay.core.errors import EngineError
+from clickassay.core.settings import load_settings
 from clickassay.logs.sql.steps import (
     CARRY_OVER,
     FORM_SESSIONS,
     FUNNEL,
     FUNNEL_OF_SESSIONS,
+    FUNNEL_OF_SIGNALS,
     GIVEN,
     NEW_IDS,
     PATTERNS,
+    PATTERNS_OF_SIGNALS,
     READ_BATCH,
     READ_LOG,
     SEARCH_IDS,
@@ -23,15 +26,17 @@ from clickassay.logs.sql.steps import (
     Step,
     results,
     run_steps,
+    signal_properties,
 )
 from clickassay.logs.sql.translate import tables_read
-from clickassay.patterns.counts import COUNT_FORMS
+from clickassay.patterns.counts import COUNT_FORMS, SIGNAL_FORMS
 
 CONDITIONS = {step.when for step in SEQUENCE}
 PROPERTIES = sorted({when.property for when in CONDITIONS if isinstance(when, If)})
 LOOKED_AT = sorted({when.table for when in CONDITIONS if isinstance(when, IfRows)})
 GIVEN_ONLY_IF = {"judged_queries": "only_judged"}
-OF_BATCH = (*FORM_SESSIONS, *FUNNEL, *PATTERNS, *FUNNEL_OF_SESSIONS)
+OF_BATCH = (*FORM_SESSIONS, *FUNNEL, *FUNNEL_OF_SIGNALS, *PATTERNS, *PATTERNS_OF_SIGNALS, *FUNNEL_OF_SESSIONS)
+OF_SIGNALS = {"signals", "satisfied", "actions_alone"}
 LOGS = {
     "in one batch": ((*READ_LOG, *OF_BATCH),),
     "in several": (SEARCH_IDS, (*READ_BATCH, *OF_BATCH, *CARRY_OVER, *NEW_IDS)),
@@ -42,6 +47,14 @@ LOGS = {
 def subsets(values):
     """Return all choices among values."""
     return list(chain.from_iterable(combinations(values, size) for size in range(len(values) + 1)))
+
+
+def properties_of_runs():
+    """Return the properties that runs may have: of the ones of signals none, or what settings give."""
+    others = [name for name in PROPERTIES if name not in OF_SIGNALS]
+    asked = ({"signal": names} for names in (("auto",), ("satisfied",)))
+    signals = [(), *(tuple(sorted(signal_properties(load_settings(**given)))) for given in asked)]
+    return [(*some, *own) for some in subsets(others) for own in signals]
 
 
 def number_of(step):
@@ -59,6 +72,7 @@ class Reader:
 
     def run(self, steps, properties):
         self.made = []
+        steps = [one for one in steps if one not in PATTERNS_OF_SIGNALS or "signals" in properties]
         run_steps(self, steps, {}, properties)
         for step in results(steps, properties):
             self.rows(step.file)
@@ -86,7 +100,7 @@ class Reader:
 
 
 @pytest.mark.parametrize("log", LOGS)
-@pytest.mark.parametrize("properties", subsets(PROPERTIES), ids="-".join)
+@pytest.mark.parametrize("properties", properties_of_runs(), ids="-".join)
 def test_every_table_that_a_step_reads_is_given_or_made_before(properties, log):
     given = [name for name in GIVEN if name not in GIVEN_ONLY_IF or GIVEN_ONLY_IF[name] in properties]
     for empty in subsets(LOOKED_AT):
@@ -119,6 +133,26 @@ def test_the_data_is_looked_at_once_for_all_steps_that_depend_on_it():
 
 def test_the_counts_have_the_forms_in_which_they_are_read():
     assert {step.name for step in (*FUNNEL, *FUNNEL_OF_SESSIONS)} == set(COUNT_FORMS)
+    assert {step.name for step in FUNNEL_OF_SIGNALS} == set(SIGNAL_FORMS)
+
+
+def test_a_log_of_clicks_alone_runs_no_step_of_signals():
+    reader = Reader(GIVEN)
+    reader.run(LOGS["in one batch"][0], ())
+    own = (
+        "signal",
+        "dwell",
+        "satisfied",
+        "visit_events",
+        "visit_times",
+        "action_",
+        "every_user",
+        "carry_over_events",
+    )
+    assert not [step for step in reader.read if any(word in step for word in own)]
+    reader = Reader(GIVEN)
+    reader.run(LOGS["in one batch"][0], signal_properties(load_settings(signal=["satisfied"])))
+    assert len([step for step in reader.read if any(word in step for word in own)]) > 6
 
 
 def test_a_check_that_finds_rows_ends_the_run():

@@ -12,7 +12,8 @@ FUNNEL = Table(
         Column(
             "source",
             pl.String,
-            "what rows are: impressions, searches, lists, clicks, positions, sessions, judgments, scores",
+            "what rows are: impressions, searches, lists, clicks, positions, actions, dwell times, sessions, "
+            "judgments, scores",
         ),
         MARKET,
         Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),
@@ -46,6 +47,23 @@ PATTERNS = Table(
         Column("sessions", pl.Int64, "sessions with this pattern"),
     ),
     ("configuration_id", "fold", "click_mask"),
+)
+
+SIGNALS = Table(
+    "signals",
+    "one row per configuration, fold, signal and pattern of the results that have it",
+    (
+        Column("configuration_id", pl.String, "id of the configuration"),
+        Column("fold", pl.Int32, "digest(user) mod F, the setting folds"),
+        Column("signal", pl.String, "an action of the log, or satisfied: clicks with a long dwell time"),
+        Column("click_mask", pl.Int64, "bit (p-1) set = the result at position p has the signal; above 0"),
+        Column(
+            "sessions",
+            pl.Int64,
+            "sessions with this pattern; those of `patterns` less all of these have none",
+        ),
+    ),
+    ("configuration_id", "fold", "signal", "click_mask"),
 )
 
 PATTERN_QUERIES = Table(

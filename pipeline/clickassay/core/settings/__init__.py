@@ -24,7 +24,7 @@ from clickassay.core.settings.load import (
     origins_of,
     settings_from,
 )
-from clickassay.core.settings.model import MAX_DEPTH, Settings
+from clickassay.core.settings.model import MAX_DEPTH, SIGNAL_NAME, Settings
 from clickassay.core.settings.project import PROJECT, ProjectFile, project_at_hand, read_project
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "PREFIX",
     "PROJECT",
     "SETTINGS",
+    "SIGNAL_NAME",
     "SQL_SETTINGS",
     "Origins",
     "ProjectFile",

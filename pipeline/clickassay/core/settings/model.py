@@ -4,6 +4,7 @@ The options of the command line, the names in a TOML file, the variables of the 
 settings and the messages of errors all follow from the fields of `Settings`.
 """
 
+import math
 import re
 from datetime import UTC, datetime
 from typing import Any, Literal, Self
@@ -15,13 +16,17 @@ from clickassay.core.settings.texts import bytes_of, check_column, check_zone, i
 MAX_DEPTH = 62
 """A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
 
+SIGNAL_NAME = re.compile(r"(?=.{1,40}$)[\w.:/-]+( [\w.:/-]+)*")
+"""What the name of a signal may be: of other actions metrics could not be written down."""
+
 _COMMA = r","
 _DAY_MS = 86_400_000
 LISTS = {
     "depth": _COMMA,
     "scale": _COMMA,
     "metric": r"[,\s]+(?![^()]*\))",
-    "click_metric": _COMMA,
+    "click_metric": r",\s*(?![^()]*\))",
+    "signal": _COMMA,
     "click_models": _COMMA,
 }
 """Settings that take several values, and what stands between them; the name of a metric may hold commas and
@@ -77,6 +82,30 @@ class Settings(BaseModel):
         details="Scheme and host in lower case, without default port, fragment and one trailing slash; "
         "ids that are no URLs are left alone.",
         of_log="sql",
+    )
+    signal: tuple[str, ...] = _setting(
+        "Sessions",
+        ("auto",),
+        "What counts on results besides clicks: actions of the log, satisfied, auto (every action) or none.",
+        metavar="NAMES",
+        of_log="engine later",
+        details="`satisfied`: clicks with a long dwell time. `auto` leaves out impression, view and scroll. "
+        "[Signals](../how-to/signals.md).",
+    )
+    satisfied_seconds: float = _setting(
+        "Sessions",
+        30.0,
+        "Dwell time from which a click is satisfied.",
+        gt=0,
+        le=24 * 3600,
+        metavar="SECONDS",
+        of_log="engine later",
+    )
+    last_click: Literal["satisfied", "unsatisfied"] = _setting(
+        "Sessions",
+        "satisfied",
+        "What a click is after which nothing follows in its visit, where the log gives no dwell time.",
+        of_log="engine later",
     )
     max_rejected: float = _setting(
         "Sessions",
@@ -356,6 +385,11 @@ class Settings(BaseModel):
         return round(self.idle_minutes * 60_000)
 
     @property
+    def satisfied_ms(self) -> int:
+        """Dwell time from which a click is satisfied, in milliseconds, cut as those of a log are."""
+        return math.floor(self.satisfied_seconds * 1000)
+
+    @property
     def late_ms(self) -> int:
         """How far back, in milliseconds, the files of the next run into a store may reach."""
         return round(self.late_minutes * 60_000)
@@ -422,6 +456,18 @@ class Settings(BaseModel):
         if not names:
             raise ValueError("needs at least one click metric, such as MeanRR")
         return tuple(dict.fromkeys(names))
+
+    @field_validator("signal")
+    @classmethod
+    def _signals_are_named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        spelled = tuple(dict.fromkeys(" ".join(name.split()).lower() for name in names)) or ("none",)
+        if len(spelled) > 1 and "none" in spelled:
+            raise ValueError("none stands alone, or name the actions that count")
+        wrong = next((name for name in spelled if name == "click" or not SIGNAL_NAME.fullmatch(name)), None)
+        if wrong is not None:
+            what = "clicks count always" if wrong == "click" else "letters, digits and _ . : / - are allowed"
+            raise ValueError(f"{wrong!r} is no signal: {what}")
+        return spelled
 
     @field_validator("batch")
     @classmethod

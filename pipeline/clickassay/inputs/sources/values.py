@@ -50,7 +50,9 @@ def check_values(
         If a file has such a value.
     """
     known = {want.name: want for want in wanted}
-    floats = [name for name, want in known.items() if want.kind != "any" and _is_float(part, name)]
+    floats = [
+        name for name, want in known.items() if want.kind not in ("any", "seconds") and _is_float(part, name)
+    ]
     repeated = [
         (name, value)
         for name, value in part.partition

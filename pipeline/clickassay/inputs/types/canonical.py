@@ -7,7 +7,7 @@ import polars as pl
 
 from clickassay.inputs.types.integers import as_digits, as_id, as_number, is_whole, number_in_text
 
-Kind = Literal["id", "text", "time", "texts", "integer", "flag", "any"]
+Kind = Literal["id", "text", "time", "texts", "integer", "flag", "seconds", "any"]
 EXPECTED = {
     "id": "integers or text",
     "text": "text",
@@ -15,6 +15,7 @@ EXPECTED = {
     "texts": "a list of text",
     "integer": "integers",
     "flag": "true or false, or 1 or 0",
+    "seconds": "numbers",
     "any": "integers or text",
 }
 """Description of each kind, for messages."""
@@ -46,8 +47,8 @@ def converted(
     Returns
     -------
     Int64 or String for an id, String for text, Int64 (ms since 1970, UTC) for a time, List(String) for texts,
-    Int64 for an integer, Boolean for a flag; null where a text is none of these. None if the type cannot hold
-    the kind.
+    Int64 for an integer, Boolean for a flag, Int64 (whole ms; -1 = of no use) for seconds; null where a
+    text is none of these. None if the type cannot hold the kind.
     """
     if isinstance(dtype, pl.Null):
         return column.cast(_OF_NULLS.get(kind, pl.String()))
@@ -58,7 +59,7 @@ def converted(
         return _id_or_text(column, dtype, is_text=is_text, text_only=kind == "text")
     if kind == "time":
         return _time(column, dtype, is_text=is_text and from_text, time_zone=time_zone)
-    convert = {"integer": _integer, "flag": _flag, "texts": _texts}[kind]
+    convert = {"integer": _integer, "flag": _flag, "seconds": _milliseconds, "texts": _texts}[kind]
     return convert(column, dtype, is_text=is_text and from_text)
 
 
@@ -72,10 +73,12 @@ def from_folder(value: str | None, kind: Kind, time_zone: str = UTC) -> str | in
 
 _OF_NULLS = {
     "id": pl.Int64(), "time": pl.Int64(), "integer": pl.Int64(), "flag": pl.Boolean(),
-    "texts": pl.List(pl.String),
+    "seconds": pl.Int64(), "texts": pl.List(pl.String),
 }  # fmt: skip
 
-ABSENT: Mapping[Kind, type[pl.DataType]] = {"integer": pl.Int64, "time": pl.Int64, "flag": pl.Boolean}
+ABSENT: Mapping[Kind, type[pl.DataType]] = {
+    "integer": pl.Int64, "time": pl.Int64, "flag": pl.Boolean, "seconds": pl.Int64,
+}  # fmt: skip
 """Types of an optional column that is missing, where they are no texts."""
 
 _TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0", "")
@@ -96,6 +99,25 @@ def _flag(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | No
         return known.otherwise(texts.str.to_integer(strict=False) > 0)
     number = _signed(column, dtype)
     return None if number is None else number > 0
+
+
+MOST_SECONDS = 10**12
+"""No stay is longer."""
+
+
+def _milliseconds(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
+    """Return seconds as whole milliseconds; -1 where they are negative, no number or above `MOST_SECONDS`."""
+    if not (is_text or dtype.is_numeric()):
+        return None
+    given = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) if is_text else column
+    seconds = given.cast(pl.Float64)
+    is_usable = seconds.is_between(0, MOST_SECONDS)  # NaN is not
+    milliseconds = (
+        pl.when(is_usable).then((seconds * 1000).floor().cast(pl.Int64, strict=False)).otherwise(-1)
+    )
+    # an empty cell says nothing; any other text is of no use
+    is_given = column.str.strip_chars() != "" if is_text else column.is_not_null()
+    return pl.when(is_given).then(milliseconds)
 
 
 def _signed(column: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:

@@ -50,6 +50,8 @@ CLICKS = (
     Wanted("timestamp", "time", "when it was clicked"),
     Wanted("url", "text", "the result that was clicked", optional=True),
     Wanted("position", "integer", "or its place on the page, from 1", optional=True),
+    Wanted("action", "text", "what was done; null = click", optional=True),
+    Wanted("dwell_seconds", "seconds", "seconds that the user stayed there", optional=True),
 )
 JUDGMENTS = (
     Wanted("query", "text", "what was asked"),
@@ -92,6 +94,9 @@ CANONICAL = {"searches": SEARCHES, "clicks": CLICKS, "judgments": JUDGMENTS, "qu
 CLICKED = frozenset({"url", "position"})
 """A table of clicks has one of these."""
 
+OF_SIGNALS = ("action", "dwell_seconds")
+"""Columns of clicks that say more than that a result was clicked."""
+
 
 def required(columns: Sequence[Wanted]) -> frozenset[str]:
     """Return the names of the columns that a table must have."""
@@ -110,6 +115,7 @@ _TYPES: dict[Kind, Any] = {
     "texts": pa.list_(pa.string()),
     "integer": pa.int64(),
     "flag": pa.bool_(),
+    "seconds": pa.float64(),
     "any": pa.int64(),
 }
 

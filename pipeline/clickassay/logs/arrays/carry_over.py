@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from clickassay.logs.arrays.columns.batch import NO_PLACE, UNKNOWN, Clicks, ReadClicks, Searches
+from clickassay.logs.arrays.columns.batch import NO_PLACE, NOT_GIVEN, UNKNOWN, Clicks, ReadClicks, Searches
 from clickassay.logs.arrays.columns.numbers import Rows, distinct, is_in
+from clickassay.logs.arrays.forming.actions import Actions
 from clickassay.logs.arrays.shown import Shown
 from clickassay.patterns.digests import id_digests
 
@@ -34,8 +35,8 @@ def searches_as_read(searches: Searches, shown: Shown) -> pl.DataFrame:
     return rows.sort("timestamp", "search_id", "user_id", "page")
 
 
-def clicks_as_read(read: ReadClicks, shown: Shown) -> pl.DataFrame:
-    """Return clicks as rows of their input, sorted."""
+def clicks_as_read(read: ReadClicks, shown: Shown, actions: Actions | None = None) -> pl.DataFrame:
+    """Return clicks as rows of their input, sorted; with their actions where there are others than clicks."""
     clicks = read.clicks
     texts = pl.concat([shown.urls.texts, read.unknown, pl.Series([None], dtype=pl.String)])
     known = len(shown.urls.normal)
@@ -49,8 +50,15 @@ def clicks_as_read(read: ReadClicks, shown: Shown) -> pl.DataFrame:
             "position": clicks.place,
         }
     )
+    order = ["timestamp", "search_id", "url", "position"]
+    if actions is not None and clicks.action is not None and clicks.dwell is not None:
+        dwell = pl.Series(clicks.dwell)
+        rows = rows.with_columns(
+            action=actions.texts.gather(clicks.action), dwell_seconds=dwell.set(dwell == NOT_GIVEN, None)
+        )
+        order += ["action", "dwell_seconds"]
     position = pl.when(pl.col("position") != NO_PLACE).then("position")
-    return rows.with_columns(position).sort("timestamp", "search_id", "url", "position")
+    return rows.with_columns(position).sort(order)
 
 
 def ids_as_read(ids: Rows, texts: pl.Series | None) -> pl.Series:

@@ -4,6 +4,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from clickassay.logs.arrays.clean_searches import Codes, count_faults, first_faults, nulls, out_of_range
 from clickassay.logs.arrays.columns.batch import (
     NO_PLACE,
+    NOT_GIVEN,
     UNKNOWN,
     Chunk,
     Clicks,
@@ -22,6 +24,7 @@ from clickassay.logs.arrays.columns.batch import (
     numbers_in,
 )
 from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small, among, is_in
+from clickassay.logs.arrays.forming.actions import CLICK, Actions
 from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
 from clickassay.logs.arrays.read_searches import CHUNK_ROWS
 from clickassay.logs.arrays.shown import Shown
@@ -46,10 +49,13 @@ class ClickReader:
         Whether clicks name a URL, or else a position.
     end_ms
         The first time that is too late for a click.
+    actions
+        The actions met; None where every row is a click.
     """
 
-    def __init__(self, urls: Urls, *, by_url: bool, end_ms: int) -> None:
+    def __init__(self, urls: Urls, *, by_url: bool, end_ms: int, actions: Actions | None = None) -> None:
         self._urls, self._by_url, self._end_ms = urls, by_url, end_ms
+        self._actions = actions
 
     def read(
         self,
@@ -57,28 +63,53 @@ class ClickReader:
         report: Callable[[int], None],
         carried: ReadClicks | None = None,
         health: LogCounts | None = None,
-    ) -> tuple[ReadClicks, Counter[str]]:
+    ) -> tuple[ReadClicks, Counter[str], Counter[str]]:
         """Return the usable clicks among rows after those carried over, and by reason how many are not.
+
+        Rows with another action are usable in the same way, and counted at the end by themselves.
 
         `report` is called now and then with the number of rows read since; rows that were not counted before
         are in `health`.
         """
         parts = [] if carried is None else [self._resolved_again(carried)]
-        faults = Counter[str]()
+        faults, of_actions = Counter[str](), Counter[str]()
         wanted = rows.select("search_id", "timestamp", *self._columns(rows.collect_schema()))
         chunks = wanted.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=False)
         for chunk in itertools.chain([wanted.clear().collect()], chunks):
             codes = self._faults(chunk)
-            faults += count_faults(codes, CLICK_FAULTS)
             parts.append(self._numbered(Chunk.of(chunk, codes)))
+            is_click = self._are_clicks(parts[-1].clicks)
+            if codes is not None:
+                among_rows = self._are_clicks_of(chunk)
+                faults += count_faults(codes[among_rows], CLICK_FAULTS)
+                of_actions += count_faults(codes[~among_rows], CLICK_FAULTS)
             if health is not None:
-                health.add_clicks(parts[-1].clicks.time)
+                health.add_clicks(parts[-1].clicks.time[is_click])
             report(chunk.height)
-        return ReadClicks.concat(parts), faults
+        return ReadClicks.concat(parts), faults, of_actions
+
+    def split(self, read: ReadClicks) -> tuple[ReadClicks, ReadClicks | None]:
+        """Return clicks, and rows with other actions; None where every row is a click."""
+        return (read, None) if self._actions is None else read.split(self._are_clicks(read.clicks))
+
+    def _are_clicks(self, clicks: Clicks) -> Flags:
+        if self._actions is None or clicks.action is None:
+            return np.ones(len(clicks), bool)
+        is_click: Flags = self._actions.kinds.take(clicks.action) == CLICK
+        return is_click
+
+    def _are_clicks_of(self, rows: pl.DataFrame) -> Flags:
+        if self._actions is None:
+            return np.ones(rows.height, bool)
+        is_click: Flags = self._actions.kinds.take(self._actions.codes(rows["action"])) == CLICK
+        return is_click
 
     def _columns(self, schema: pl.Schema) -> list[pl.Expr]:
         columns = [pl.col("url"), pl.col("position")]
         columns += [pl.col("url").hash().alias("url_key")] if self._by_url else []
+        if self._actions is not None:  # rows that were carried over from a run of clicks alone lack them
+            absent = {"action": pl.lit(None, pl.String), "dwell_seconds": pl.lit(None, pl.Int64)}
+            columns += [pl.col(name) if name in schema else none.alias(name) for name, none in absent.items()]
         is_text = schema["search_id"] == pl.String
         return [*columns, pl.col("search_id").hash().alias("search_id_key")] if is_text else columns
 
@@ -105,8 +136,19 @@ class ClickReader:
             place=chunk.numbers("position", NO_PLACE),
             carried=np.zeros(len(ids), bool),
             id_text=chunk.id_texts("search_id"),
+            **self._numbers_of_signals(chunk),
         )
         return ReadClicks(clicks, unknown)
+
+    def _numbers_of_signals(self, chunk: Chunk) -> dict[str, Any]:
+        """Return the actions and dwell times of usable rows, where they count."""
+        if self._actions is None:
+            return {}
+        actions = self._actions.codes(chunk.rows["action"])
+        return {
+            "action": actions if chunk.usable is None else actions[chunk.usable],
+            "dwell": chunk.numbers("dwell_seconds", NOT_GIVEN),
+        }
 
     def _url_numbers(self, chunk: Chunk) -> tuple[Small, pl.Series]:
         """Return the number of each URL, and the texts of URLs that no list shows."""

@@ -19,14 +19,16 @@ from clickassay.logs.arrays.carry_over import CarryOver, new_search_ids, orphan_
 from clickassay.logs.arrays.clean_searches import counted_once
 from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
 from clickassay.logs.arrays.columns.batch import ReadClicks, Searches
-from clickassay.logs.arrays.columns.numbers import Flags
+from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small
 from clickassay.logs.arrays.columns.search_ids import AmbiguousIds
+from clickassay.logs.arrays.forming.actions import LEFT_OUT, SATISFIED, Actions, masks_of_events
+from clickassay.logs.arrays.forming.dwell import SatisfactionRule, satisfied_clicks
+from clickassay.logs.arrays.forming.sessions import Sessions, placed_in_sessions, sessions
+from clickassay.logs.arrays.forming.visits import VisitLimits, Visits, visits
 from clickassay.logs.arrays.normalise_urls import Urls
 from clickassay.logs.arrays.patterns import PatternCounts
 from clickassay.logs.arrays.read_searches import SearchReader
-from clickassay.logs.arrays.sessions import Sessions, sessions
 from clickassay.logs.arrays.shown import Queries, Shown, ShownLists
-from clickassay.logs.arrays.visits import VisitLimits, Visits, visits
 from clickassay.logs.sql.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel
 from clickassay.patterns.health import LogCounts
@@ -61,6 +63,8 @@ class ArraySessioniser:
         Whether clicks name a URL, or else a position.
     ids
         Search ids over the whole log, as far as they are known.
+    has_signals
+        Whether clicks have actions, or satisfied clicks are a signal.
     judged_queries
         market (null = every market), query: sessions of other queries are only counted; None = keep all.
     keeps_ids
@@ -73,6 +77,7 @@ class ArraySessioniser:
         *,
         by_url: bool,
         ids: AmbiguousIds,
+        has_signals: bool = False,
         judged_queries: pl.DataFrame | None = None,
         keeps_ids: bool = False,
     ) -> None:
@@ -84,11 +89,14 @@ class ArraySessioniser:
         self._searches = SearchReader(
             self.shown, folds=settings.folds, only_judged=self._only_judged, end_ms=end_ms
         )
-        self._clicks = ClickReader(urls, by_url=by_url, end_ms=end_ms)
+        self.actions = Actions(settings) if has_signals else None
+        self._satisfied = has_signals and "satisfied" in settings.signal
+        self._clicks = ClickReader(urls, by_url=by_url, end_ms=end_ms, actions=self.actions)
         self.carry_over: CarryOver | None = None
         self._keeps_ids, self.new_ids = keeps_ids, pl.Series("id", [], dtype=pl.Int64)
         self._new_searches: dict[str, Any] = {}
         self._new_clicks: dict[str, Any] = {}
+        self._new_actions: list[ActionRow] = []
         self.start_afresh()
 
     def start_afresh(self) -> None:
@@ -102,7 +110,7 @@ class ArraySessioniser:
     def take_up(self, searches: pl.DataFrame, clicks: pl.DataFrame) -> None:
         """Carry over rows, as they were read, of the part of the log before."""
         read, _ = self._searches.read(searches.lazy(), _unreported)
-        clicked, _ = self._clicks.read(clicks.lazy(), _unreported)
+        clicked, *_ = self._clicks.read(clicks.lazy(), _unreported)
         read.carried[:] = clicked.clicks.carried[:] = True
         self.carry_over = CarryOver(read, clicked)
 
@@ -125,14 +133,14 @@ class ArraySessioniser:
         """
         with _translated_errors():
             searches = self._read_searches(batch.searches, report)
-            read = self._read_clicks(batch.clicks, report)
+            read, others = self._read_clicks(batch.clicks, report)
         progress(Event("forming sessions"))
         settings, shown = self._settings, self.shown
-        limits = VisitLimits(settings.idle_ms, batch.watermark_ms, settings.idle_scope == "query")
-        counts = counted_once(searches, self._ids.repeated, shown)
-        placed = attributed_clicks(
-            read.clicks, searches, counts, shown, self._ids.known, settings.idle_ms, by_url=self._by_url
+        limits = VisitLimits(
+            settings.idle_ms, batch.watermark_ms, settings.idle_scope == "query", every=self._satisfied
         )
+        counts = counted_once(searches, self._ids.repeated, shown)
+        placed = self._attributed(read, searches, counts)
         formed = visits(searches, counts, shown.pairs(searches), read.clicks, placed, limits)
         made = sessions(searches, counts, formed, placed, shown)
         self._count_searches(searches, counts)
@@ -140,7 +148,26 @@ class ArraySessioniser:
         self._count_sessions(searches, made)
         if self._keeps_ids:
             self.new_ids = new_search_ids(searches)
-        self.carry_over = _carry_over(searches, read, placed, formed, limits)
+        again = _read_again(read, placed, formed, limits)
+        if others is not None:
+            acted = self._attributed(others, searches, counts)
+            self._count_actions(others, acted, formed, limits)
+            self._add_signals(searches, others, acted, made, formed)
+            again = ReadClicks.concat([again, _read_again(others, acted, formed, limits)])
+        if self._satisfied:
+            self._add_satisfied(searches, counts, read, placed, made, formed)
+        self.carry_over = _carry_over(searches, again, formed)
+
+    def _attributed(self, read: ReadClicks, searches: Searches, counts: Flags) -> AttributedClicks:
+        return attributed_clicks(
+            read.clicks,
+            searches,
+            counts,
+            self.shown,
+            self._ids.known,
+            self._settings.idle_ms,
+            by_url=self._by_url,
+        )
 
     def rejected_ids(self, like: pl.Series) -> pl.Series:
         """Return the search_id of each search that was unusable; of the type of other ids."""
@@ -153,15 +180,26 @@ class ArraySessioniser:
         self._new_searches = {"read": new + faults.total(), "rejected": faults, "usable": new}
         return searches
 
-    def _read_clicks(self, rows: pl.LazyFrame, report: Callable[[int, int], None]) -> ReadClicks:
+    def _read_clicks(
+        self, rows: pl.LazyFrame, report: Callable[[int, int], None]
+    ) -> tuple[ReadClicks, ReadClicks | None]:
+        """Return the usable clicks, and the usable rows with other actions where there may be some."""
         carried, self.carry_over = self.carry_over, None
-        read, faults = self._clicks.read(
+        every, faults, of_actions = self._clicks.read(
             rows, lambda read: report(0, read), None if carried is None else carried.clicks, self._health
         )
+        read, others = self._clicks.split(every)
+        if others is not None:
+            before = int(others.clicks.carried.sum())
+            self._new_actions = [
+                ("carried", "", False, before),
+                ("usable", "", False, len(others.clicks) - before),
+                *(("rejected", reason, False, rows) for reason, rows in of_actions.items()),
+            ]
         old = int(read.clicks.carried.sum())
         new = len(read.clicks) - old
         self._new_clicks = {"read": new + faults.total(), "carried": old, "rejected": faults}
-        return read
+        return read, others
 
     def _count_searches(self, searches: Searches, counts: Flags) -> None:
         """Count searches as they are kept now; carried searches were counted before."""
@@ -200,6 +238,70 @@ class ArraySessioniser:
         is_kept = self.shown.queries.is_kept.take(searches.query).take(made.search)
         self.funnel.count_positions(_positions(made.place, is_kept, on_first_page, is_open))
 
+    def _count_actions(
+        self, read: ReadClicks, acted: AttributedClicks, formed: Visits, limits: VisitLimits
+    ) -> None:
+        """Count what became of rows with other actions than click."""
+        kind, is_open = self._kinds(read, acted), formed.is_open.take(acted.search)
+        counts = np.bincount(2 * kind + is_open, minlength=2)
+        may_come = read.clicks.time[acted.orphans] >= limits.open_ms
+        rows: list[ActionRow] = [
+            ("unmatched", "", False, acted.ambiguous + acted.out_of_time + int((~may_come).sum())),
+            ("unmatched", "", True, int(may_come.sum())),
+        ]
+        for number in np.flatnonzero(counts).tolist():
+            step = ("left out", "") if number // 2 == LEFT_OUT else ("kept", self._signal(number // 2))
+            rows.append((*step, bool(number % 2), int(counts[number])))
+        self.funnel.count_actions([row for row in (*self._new_actions, *rows) if row[-1]])
+
+    def _kinds(self, read: ReadClicks, acted: AttributedClicks) -> Rows:
+        """Return the kind of each action in time."""
+        action = read.clicks.action
+        if self.actions is None or action is None:
+            return np.zeros(len(acted.click), np.int64)
+        return self.actions.kinds.take(action.take(acted.click))
+
+    def _signal(self, kind: int) -> str:
+        return "" if self.actions is None else self.actions.signal(kind)
+
+    def _add_signals(
+        self, searches: Searches, read: ReadClicks, acted: AttributedClicks, made: Sessions, formed: Visits
+    ) -> None:
+        """Count the sessions in which actions that are signals met results."""
+        search, place = placed_in_sessions(searches, made.first_of, acted, self.shown)
+        kind = self._kinds(read, acted)
+        counts = kind > LEFT_OUT
+        self._add_masks(searches, search[counts], kind[counts], place[counts], formed)
+
+    def _add_satisfied(
+        self,
+        searches: Searches,
+        counts: Flags,
+        read: ReadClicks,
+        placed: AttributedClicks,
+        made: Sessions,
+        formed: Visits,
+    ) -> None:
+        """Count the sessions with a satisfied click."""
+        settings = self._settings
+        rule = SatisfactionRule(
+            settings.satisfied_ms, settings.last_click == "satisfied", self._by_url, settings.normalise_urls
+        )
+        satisfied, counted = satisfied_clicks(searches, counts, read, placed, formed, rule)
+        self.funnel.count_dwell_times(counted)
+        search, place = made.search[satisfied], made.place[satisfied]
+        self._add_masks(searches, search, np.full(len(search), SATISFIED), place, formed)
+
+    def _add_masks(
+        self, searches: Searches, search: Small, kind: Rows, place: NDArray[np.int8], formed: Visits
+    ) -> None:
+        first, kinds, masks = masks_of_events(len(searches), search, kind, place)
+        is_open = formed.is_open.take(first)
+        for counts, chosen in ((self._closed, ~is_open), (self._open, is_open)):
+            for signal in np.unique(kinds).tolist():
+                rows = np.flatnonzero(chosen & (kinds == signal))
+                counts.add_signal(self._signal(signal), searches, first[rows], masks[rows])
+
     def _count_sessions(self, searches: Searches, made: Sessions) -> None:
         self._open = self._no_patterns()
         for counts, chosen in ((self._closed, ~made.is_open), (self._open, made.is_open)):
@@ -223,7 +325,12 @@ class ArraySessioniser:
             funnel=self.funnel.frame(frames.masks, frames.sessions, is_open=is_open),
             info={"stored_depth": self._settings.stored_depth},
             health=(LogCounts() if is_open else self._health).frame(),
+            signals=frames.signals if self._has_table_of_signals else None,
         )
+
+    @property
+    def _has_table_of_signals(self) -> bool:
+        return self.actions is not None and self._settings.signal != ("none",)
 
 
 def _positions(
@@ -240,15 +347,23 @@ def _positions(
     return rows
 
 
-def _carry_over(
-    searches: Searches, read: ReadClicks, placed: AttributedClicks, formed: Visits, limits: VisitLimits
-) -> CarryOver:
+ActionRow = tuple[str, str, bool, int]
+"""A row of `LogFunnel.count_actions`."""
+
+
+def _read_again(
+    read: ReadClicks, placed: AttributedClicks, formed: Visits, limits: VisitLimits
+) -> ReadClicks:
+    """Return the clicks of open visits, and clicks whose search may still come."""
     again = np.zeros(len(read.clicks), bool)
     again[placed.click[formed.is_open[placed.search]]] = True
     again[placed.orphans[read.clicks.time[placed.orphans] >= limits.open_ms]] = True
+    return read.take(np.flatnonzero(again))
+
+
+def _carry_over(searches: Searches, open_clicks: ReadClicks, formed: Visits) -> CarryOver:
     open_searches = searches.take(np.flatnonzero(formed.is_open))
     open_searches.carried[:] = True
-    open_clicks = read.take(np.flatnonzero(again))
     open_clicks.clicks.carried[:] = True
     return CarryOver(open_searches, open_clicks)
 

@@ -15,7 +15,7 @@ from clickassay.logs.arrays.engine import ArraySessioniser, LogBatch
 from clickassay.logs.batches.cutting import plan_windows, warn_if_unsorted
 from clickassay.logs.batches.windows import Window, scan_window
 from clickassay.logs.grow import Plan
-from clickassay.logs.log import LocalHalf, Log
+from clickassay.logs.log import LocalHalf, Log, has_signals
 from clickassay.logs.sql.steps import NEVER_MS, end_of_times
 from clickassay.patterns.funnel import check_log, orphan_click_rows, with_impressions
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
@@ -76,6 +76,7 @@ def counted_pattern_table(
         by_url=log.by_url,
         ids=ambiguous_ids(searches, end_ms=end_of_times(settings)),
         judged_queries=judged_queries,
+        has_signals=has_signals(log, settings),
     )
     for number in range(len(windows)):
         later = windows[number + 1].start_ms if number + 1 < len(windows) else None
@@ -100,7 +101,8 @@ def _check_all_read(windows: Sequence[Window], funnel: pl.DataFrame) -> None:
         "clicks": {chunk for window in windows for chunk in window.clicks},
     }
     for what, chunks in of_files.items():
-        read = int(funnel.filter(source=what, step="read")["rows"].sum())
+        sources = ("clicks", "actions") if what == "clicks" else (what,)
+        read = int(funnel.filter(pl.col("source").is_in(sources), step="read")["rows"].sum())
         there = sum(chunk.rows for chunk in chunks)
         if read != there:
             raise EngineError(f"{what}: {read:,} of {there:,} rows were read; nothing was written")
@@ -163,16 +165,19 @@ class ArrayBatchProcessor:
         known = [] if before is None else before.frame("ambiguous")["search_id"].to_list()
         carried = None if before is None else before.frame("carry_searches")
         ids = ambiguous_ids(plan.log.searches.frame, known, carried, end_ms=end_of_times(self._settings))
+        clicks = None if before is None else before.frame("carry_clicks")
+        carries = clicks is not None and "action" in clicks.columns
         self._ambiguous = pl.concat([ids.found, pl.Series(known, dtype=ids.found.dtype)]).unique().sort()
         self._sessioniser = ArraySessioniser(
             self._settings,
             by_url=plan.log.by_url,
             ids=ids,
             judged_queries=self._judged_queries,
+            has_signals=has_signals(plan.log, self._settings) or carries,
             keeps_ids=True,
         )
-        if before is not None and carried is not None:
-            self._sessioniser.take_up(carried, before.frame("carry_clicks"))
+        if carried is not None and clicks is not None:
+            self._sessioniser.take_up(carried, clicks)
 
     def add(self, plan: Plan[LocalHalf], number: int, watermark_ms: int) -> None:
         """Process a window of the plan."""
@@ -196,7 +201,7 @@ class ArrayBatchProcessor:
         ]
         frames = {
             "carry_searches": searches_as_read(carry_over.searches, sessioniser.shown),
-            "carry_clicks": clicks_as_read(carry_over.clicks, sessioniser.shown),
+            "carry_clicks": clicks_as_read(carry_over.clicks, sessioniser.shown, sessioniser.actions),
             "ids": sessioniser.new_ids.to_frame(),
             "orphan_clicks": pl.concat(orphans),
             "ambiguous": self._ambiguous.alias("search_id").to_frame(),

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.core.contracts.patterns import SIGNALS
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.columns.batch import Searches
 from clickassay.logs.arrays.columns.numbers import Flags, Growing, Rows, Small
@@ -36,6 +37,7 @@ class PatternCounts:
     def __init__(self, shown: Shown, depth: int, folds: int) -> None:
         self._shown, self._layout, self._folds = shown, WordLayout(depth, folds), folds
         self._sums = Sums(self._layout)
+        self._signals: dict[str, Sums] = {}
         self._buckets = Growing(np.uint64)
 
     def add(self, searches: Searches, first: Rows, masks: Rows) -> None:
@@ -46,6 +48,15 @@ class PatternCounts:
         buckets = searches.bucket.take(first)
         self._sums.add(counted(self._layout.packed(numbers, buckets % self._folds, masks)))
         self._add_buckets(self._shown.queries.pair.take(searches.query.take(first)), buckets & 63)
+
+    def add_signal(self, signal: str, searches: Searches, first: Rows, masks: Rows) -> None:
+        """Count sessions that have a signal, as `add` counts all."""
+        if not len(first):
+            return
+        numbers = (searches.list.take(first).astype(np.int64) << 1) | (searches.page.take(first) == 1)
+        folds = searches.bucket.take(first) % self._folds
+        sums = self._signals.setdefault(signal, Sums(self._layout))
+        sums.add(counted(self._layout.packed(numbers, folds, masks)))
 
     def _add_buckets(self, pairs: Small, buckets: NDArray[Any]) -> None:
         missing = len(self._shown.queries.normal_texts) - self._buckets.count
@@ -67,17 +78,27 @@ class PatternCounts:
         queries = self._queries(np.flatnonzero(is_begun))
         configurations = Configurations.of(np.flatnonzero(is_shown), self._shown)
         give_back()
-        ranked, masks = self._ranked(configurations)
+        ranked, masks = self._ranked(self._sums, configurations)
+        signals = [
+            piece.with_columns(signal=pl.lit(signal))
+            for signal, sums in self._signals.items()
+            for piece in _pattern_pieces(self._ranked(sums, configurations)[0], self._layout, configurations)
+        ]
         give_back()
         patterns = Pieces(lambda: _pattern_pieces(ranked, self._layout, configurations))
         return PatternFrames(
-            Pieces(configurations.pieces), patterns, masks, queries, _summed(begun, "sessions").rows()
+            Pieces(configurations.pieces),
+            patterns,
+            masks,
+            queries,
+            _summed(begun, "sessions").rows(),
+            SIGNALS.canonical(pl.concat([SIGNALS.empty(), *signals], how="diagonal_relaxed")),
         )
 
-    def _ranked(self, configurations: "Configurations") -> tuple[Sums, pl.DataFrame]:
+    def _ranked(self, sums_of: Sums, configurations: "Configurations") -> tuple[Sums, pl.DataFrame]:
         """Return sums by the place of the configuration in place of the list, and sessions by click mask."""
         ranked, by_mask = Sums(self._layout), [pl.DataFrame(schema=_MASKS)]
-        for section in self._sums.sections(drained=True):
+        for section in sums_of.sections(drained=True):
             numbers, folds, masks = self._layout.unpacked(section)
             ranks = configurations.rank.take(numbers >> 1)
             rows = np.flatnonzero((ranks >= 0) & (numbers & 1 == 1))
@@ -109,6 +130,8 @@ class PatternFrames:
         click_mask, sessions: all patterns, of all configurations and folds.
     sessions
         (market, is kept, first page, sessions) of all sessions formed.
+    signals
+        In the form of `contracts.patterns.SIGNALS`.
     """
 
     configurations: Pieces
@@ -116,6 +139,7 @@ class PatternFrames:
     masks: pl.DataFrame
     queries: pl.DataFrame
     sessions: list[tuple[str, bool, bool, int]]
+    signals: pl.DataFrame
 
 
 _MASKS = {"click_mask": pl.Int64, "sessions": pl.Int64}

@@ -95,7 +95,16 @@ class LogReader:
     def _types(self, half: LocalHalf, part: Part, file: Path) -> Types | None:
         """Return the types of the wanted columns of a file in DuckDB; None if it must be written first."""
         names = [name.lower() for name in part.schema]
-        if part.format != "parquet" or part.renamed or len(names) > len(set(names)) or _ROW in names:
+        is_in_seconds = any(
+            want.kind == "seconds" for want in CANONICAL[half.what] if want.name in part.schema
+        )
+        if (
+            is_in_seconds
+            or part.format != "parquet"
+            or part.renamed
+            or len(names) > len(set(names))
+            or _ROW in names
+        ):
             return None  # DuckDB takes no account of capitals
         read = self._engine.read_parquet([file])
         types = {name: str(dtype) for name, dtype in zip(read.columns, read.types, strict=True)}

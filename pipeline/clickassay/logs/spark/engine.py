@@ -62,7 +62,7 @@ class SparkEngine:
         with self._translated_errors():
             frame = _marked(rows, carried=False)
             if carried is not None:
-                frame = frame.unionByName(_marked(carried, carried=True))
+                frame = frame.unionByName(_marked(carried, carried=True), allowMissingColumns=True)
             frame.createOrReplaceTempView(name)
 
     def fetched(self, name: str) -> "DataFrame":

@@ -22,7 +22,14 @@ from clickassay.inputs.sources.mapping import OUR_NAMES, Names
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.sources.values import no_whole_number
 from clickassay.inputs.tables import Input, read_input
-from clickassay.inputs.types.canonical import EXPECTED, UTC, Kind, from_folder, has_no_zone
+from clickassay.inputs.types.canonical import (
+    EXPECTED,
+    MOST_SECONDS,
+    UTC,
+    Kind,
+    from_folder,
+    has_no_zone,
+)
 from clickassay.inputs.types.columns import Wanted
 from clickassay.inputs.types.integers import exact_below
 from clickassay.logs.chunks import FileChunk
@@ -345,8 +352,8 @@ def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: P
 
 
 _TYPES: dict[Kind, str] = {
-    "id": "bigint", "time": "bigint", "integer": "bigint", "text": "string", "any": "string",
-    "texts": "array<string>",
+    "id": "bigint", "time": "bigint", "integer": "bigint", "seconds": "bigint", "text": "string",
+    "any": "string", "texts": "array<string>",
 }  # fmt: skip
 
 
@@ -362,8 +369,8 @@ def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "
         return column.cast("array<string>") if fits else None
     if kind == "time":
         return _time(column, dtype, nanoseconds)
-    if kind == "integer":
-        return _signed(column, dtype)
+    if kind in ("integer", "seconds"):
+        return _signed(column, dtype) if kind == "integer" else _milliseconds(column, dtype)
     if dtype == "string" or dtype.startswith(("varchar", "char")):
         return column.cast("string")
     if not _is_whole(dtype):
@@ -390,6 +397,18 @@ def _signed(column: "Column", dtype: str) -> "Column | None":
         least, most = F.lit(-(2**63)), F.lit(2**63 - 1)
         return F.when(column > most, most).when(column < least, least).otherwise(column.cast("bigint"))
     return column.cast("bigint") if _is_whole(dtype) else None
+
+
+def _milliseconds(column: "Column", dtype: str) -> "Column | None":
+    """Return seconds as whole milliseconds; -1 where they are of no use, as everywhere."""
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    if not (_is_whole(dtype) or dtype.startswith("decimal")):
+        return None
+    seconds = column.cast("double")
+    is_usable = (seconds >= 0) & (seconds <= MOST_SECONDS) & ~F.isnan(seconds)
+    known = F.when(is_usable, F.floor(seconds * 1000).cast("bigint")).otherwise(F.lit(-1))
+    return F.when(column.isNotNull(), known)
 
 
 def _time(column: "Column", dtype: str, nanoseconds: bool) -> "Column | None":

@@ -13,7 +13,7 @@ from clickassay.logs.batches.windows import Window
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.engine import R, SqlEngine
 from clickassay.logs.grow import Plan
-from clickassay.logs.log import H
+from clickassay.logs.log import H, carries_actions, has_signals
 from clickassay.logs.sql.sessioniser import SqlSessioniser
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 
@@ -39,14 +39,19 @@ class SqlBatchProcessor(Generic[H, R]):
 
     def begin(self, plan: Plan[H], before: StoredBatch | None) -> None:
         """Find ambiguous search ids of a plan."""
+        carries = _file(before, "carry_clicks")
         self._sessioniser = SqlSessioniser(
-            self.engine, self.settings, by_url=plan.log.by_url, judged_queries=self.judged_queries
+            self.engine,
+            self.settings,
+            by_url=plan.log.by_url,
+            has_signals=has_signals(plan.log, self.settings) or carries_actions(carries),
+            judged_queries=self.judged_queries,
         )
         self._has_number_ids = plan.log.searches.has_numbers("search_id")
         searches, clicks = self.rows_of(plan.log.searches), self.rows_of(plan.log.clicks)
         self._carried = (
             self.engine.put(_file(before, "carry_searches"), searches),
-            self.engine.put(_file(before, "carry_clicks"), clicks),
+            self.engine.put(carries, clicks),
         )
         ambiguous = self.engine.put(_file(before, "ambiguous"), searches)
         self._sessioniser.find_ambiguous_ids(searches, self._carried[0], ambiguous)
@@ -68,7 +73,7 @@ class SqlBatchProcessor(Generic[H, R]):
             carried=self._carried,
         )
         self._fetched = self._sessioniser.carry_over()
-        self._carried = self.engine.fetched("carry_over_searches"), self.engine.fetched("carry_over_clicks")
+        self._carried = self._sessioniser.carried()
 
     def ids(self) -> pl.LazyFrame:
         """Return the digests of the search ids that are new in the last batch."""

@@ -9,15 +9,17 @@ import polars as pl
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.logs.engine import R, SqlEngine
-from clickassay.logs.log import Log
+from clickassay.logs.log import Log, has_signals
 from clickassay.logs.sql.steps import (
     CARRY_OVER,
     FORM_SESSIONS,
     FUNNEL,
     FUNNEL_OF_SESSIONS,
+    FUNNEL_OF_SIGNALS,
     NEVER_MS,
     NEW_IDS,
     PATTERNS,
+    PATTERNS_OF_SIGNALS,
     READ_BATCH,
     READ_LOG,
     SEARCH_IDS,
@@ -25,6 +27,7 @@ from clickassay.logs.sql.steps import (
     Step,
     results,
     run_steps,
+    signal_properties,
     step_values,
 )
 from clickassay.patterns.counts import count_batch
@@ -44,17 +47,26 @@ class SqlSessioniser(Generic[R]):
         Depth, idle limit and scope, folds, normalisation.
     by_url
         Whether clicks name a URL, or else a position.
+    has_signals
+        Whether clicks have actions, or satisfied clicks are a signal.
     judged_queries
         market (null = every market), query: sessions of other queries are only counted; None = keep all.
     """
 
     def __init__(
-        self, engine: SqlEngine[R], settings: Settings, *, by_url: bool, judged_queries: pl.DataFrame | None
+        self,
+        engine: SqlEngine[R],
+        settings: Settings,
+        *,
+        by_url: bool,
+        has_signals: bool,
+        judged_queries: pl.DataFrame | None,
     ) -> None:
         self._engine, self._settings = engine, settings
         self._values = step_values(settings, by_url=by_url)
         self._read: tuple[Step, ...] = READ_LOG
         self._properties: set[Property] = set() if judged_queries is None else {"only_judged"}
+        self._properties |= signal_properties(settings) if has_signals else set()
         self.funnel, self._health = LogFunnel(settings.stored_depth), LogCounts()
         if judged_queries is not None:
             engine.register("judged_queries", judged_queries)
@@ -101,9 +113,10 @@ class SqlSessioniser(Generic[R]):
         progress(Event("forming sessions"))
         self._run(FORM_SESSIONS)
         progress(Event("counting"))
-        counts = self._engine.rows_of(*(step.file for step in FUNNEL))
+        steps = (*FUNNEL, *results(FUNNEL_OF_SIGNALS, self._properties))
+        counts = self._engine.rows_of(*(step.file for step in steps))
         count_batch(
-            self.funnel, self._health, {step.name: rows for step, rows in zip(FUNNEL, counts, strict=True)}
+            self.funnel, self._health, {step.name: rows for step, rows in zip(steps, counts, strict=True)}
         )
 
     def ambiguous(self) -> pl.LazyFrame:
@@ -114,6 +127,11 @@ class SqlSessioniser(Generic[R]):
         """Return searches and clicks that the next batch reads again, and ids that no search has yet."""
         self._run(CARRY_OVER)
         return self._fetched(CARRY_OVER)
+
+    def carried(self) -> tuple[R, R]:
+        """Return the searches and clicks of the last `carry_over`, to be read again."""
+        searches, clicks, _ = (step.stem or step.name for step in results(CARRY_OVER, self._properties))
+        return self._engine.fetched(searches), self._engine.fetched(clicks)
 
     def ids(self, *, are_numbers: bool) -> pl.LazyFrame:
         """Return the digests of the search ids that are new in the last batch (id), sorted, each once."""
@@ -132,6 +150,10 @@ class SqlSessioniser(Generic[R]):
         self._run(PATTERNS, *which)
         buckets = pl.col("user_buckets").cast(pl.UInt64, wrap_numerical=True)
         configurations, patterns, queries = self._fetched(PATTERNS, *which)
+        signals = None
+        if self._settings.signal != ("none",) and "signals" in self._properties:
+            self._run(PATTERNS_OF_SIGNALS, *which)
+            signals = self._fetched(PATTERNS_OF_SIGNALS, *which)[0].collect()
         sessions = self._engine.rows(FUNNEL_OF_SESSIONS[0].file)
         masks = patterns.group_by("click_mask").agg(pl.col("sessions").sum()).collect(engine="streaming")
         return StagedTable(
@@ -141,6 +163,7 @@ class SqlSessioniser(Generic[R]):
             funnel=self.funnel.frame(masks, sessions, is_open=is_open),
             info=info,
             health=(LogCounts() if is_open else self._health).frame(),
+            signals=signals,
         )
 
     def _run(self, steps: Iterable[Step], *more: Property) -> None:
@@ -170,7 +193,13 @@ def sql_pattern_table(
     EngineError
         If the engine gives up, or a check of the step fails.
     """
-    sessioniser = SqlSessioniser(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
+    sessioniser = SqlSessioniser(
+        engine,
+        settings,
+        by_url=log.by_url,
+        has_signals=has_signals(log, settings),
+        judged_queries=judged_queries,
+    )
     sessioniser.add(searches, clicks, NEVER_MS, progress)
     table = sessioniser.table(is_open=False, info=info, progress=progress)
     orphan_clicks = sessioniser.funnel.orphan_clicks()["clicks"].sum()

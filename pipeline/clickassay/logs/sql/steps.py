@@ -30,9 +30,10 @@ def end_of_times(settings: Settings) -> int:
     return min(END_MS, settings.latest_ms + 1)
 
 
-Property = Literal["only_judged", "is_open", "has_number_ids"]
+Property = Literal["only_judged", "is_open", "has_number_ids", "signals", "satisfied", "actions_alone"]
 """Properties of a run: only lists of queries with judgments are kept; the pattern table is of sessions
-that may still grow; search ids are whole numbers."""
+that may still grow; search ids are whole numbers; signals are counted; satisfied clicks are a
+signal; they are none, and actions are."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Step:
 
 GIVEN = {
     "searches_log": "one row per search, in canonical types; carried = already read with an earlier batch",
-    "clicks_log": "one row per click, in canonical types; carried = already read with an earlier batch",
+    "clicks_log": "one row per click or other action, in canonical types; carried = of an earlier batch",
     "judged_queries": "one row per query with judgments, if others are left out; market null = every market",
     "ambiguous_log": "one row per search_id that earlier parts of a log in batches found ambiguous",
 }
@@ -96,6 +97,8 @@ _SESSIONS, _PATTERNS, _CARRY = "steps/6_sessions", "steps/7_patterns", "steps/8_
 _REPEATED, _NOT_REPEATED = IfRows("repeated_ids"), IfRows("repeated_ids", so=False)
 _SHARED, _NOT_SHARED = IfRows("shared_configurations"), IfRows("shared_configurations", so=False)
 _ONLY_JUDGED, _EVERY_QUERY = If("only_judged"), If("only_judged", so=False)
+_SIGNALS, _NO_SIGNALS = If("signals"), If("signals", so=False)
+_SATISFIED, _NOT_SATISFIED = If("satisfied"), If("satisfied", so=False)
 
 _REPEATED_IDS = (
     Step("repeated_ids", "stage", _IDS),
@@ -165,8 +168,10 @@ CLICKS = (
     Step("normal_urls_of_clicks", "stage", _CLICKS),
     Step("clicks_read", "stage", _CLICKS, IfRows("normal_urls_of_clicks"), "clicks_read_with_normal_urls"),
     Step("clicks_read", "stage", _CLICKS, IfRows("normal_urls_of_clicks", so=False)),
+    Step("usable_events", "view", _CLICKS),
     Step("usable_clicks", "view", _CLICKS),
-    Step("attributed_clicks", "stage", _CLICKS),
+    Step("attributed_events", "stage", _CLICKS),
+    Step("attributed_clicks", "view", _CLICKS),
     Step("orphan_clicks", "view", _CLICKS),
 )
 
@@ -176,10 +181,12 @@ VISITS = (
     Step("searches_with_masks", "view", _VISITS),
     Step("possible_repeats", "view", _VISITS),
     Step("repeated_user_queries", "stage", _VISITS),
-    Step("user_queries_to_sessionise", "stage", _VISITS),
+    Step("user_queries_to_sessionise", "stage", _VISITS, _NOT_SATISFIED),
+    Step("user_queries_to_sessionise", "stage", _VISITS, _SATISFIED, "every_user_query"),
     Step("searches_to_sessionise", "stage", _VISITS),
     Step("searches_in_one_session", "view", _VISITS),
-    Step("visits", "view", _VISITS),
+    Step("visits", "view", _VISITS, _NOT_SATISFIED),
+    Step("visits", "stage", _VISITS, _SATISFIED),
 )
 
 SESSIONS = (
@@ -192,6 +199,18 @@ SESSIONS = (
     Step("searches_not_in_one_session", "check", "checks"),
 )
 
+SIGNALS = (
+    Step("visit_events", "stage", _SESSIONS, _SATISFIED),
+    Step("visit_times", "stage", _SESSIONS, _SATISFIED),
+    Step("dwell_times", "stage", _SESSIONS, _SATISFIED),
+    Step("signal_actions", "stage", _SESSIONS, _SIGNALS),
+    Step("action_outcomes", "view", _SESSIONS, _SIGNALS),
+    Step("signal_events", "view", _SESSIONS, _SATISFIED, "signal_events_and_satisfied_clicks"),
+    Step("signal_events", "view", _SESSIONS, If("actions_alone")),
+    Step("session_signals", "stage", _SESSIONS, _SIGNALS),
+)
+"""Signals beside clicks: other actions, and satisfied clicks. A log of clicks alone runs none of these."""
+
 FUNNEL = tuple(
     Step(name, "result", "funnel")
     for name in (
@@ -200,6 +219,12 @@ FUNNEL = tuple(
     )
 )
 """Counts of what became of the rows of a batch, by the names of `clickassay.patterns.counts.COUNT_FORMS`."""
+
+FUNNEL_OF_SIGNALS = (
+    Step("actions", "result", "funnel", _SIGNALS),
+    Step("dwell_times", "result", "funnel", _SATISFIED),
+)
+"""The same for signals, by the names of `clickassay.patterns.counts.SIGNAL_FORMS`."""
 
 PATTERNS = (
     Step("chosen_patterns", "view", _PATTERNS, If("is_open"), "open_patterns"),
@@ -218,13 +243,21 @@ PATTERNS = (
     Step("queries", "result", _PATTERNS, stem="result_queries"),
 )
 
+PATTERNS_OF_SIGNALS = (
+    Step("chosen_signals", "view", _PATTERNS, If("is_open"), "open_signals"),
+    Step("chosen_signals", "view", _PATTERNS, If("is_open", so=False), "closed_signals"),
+    Step("signals", "result", _PATTERNS, stem="result_signals"),
+)
+"""After `PATTERNS`, where clicks have actions."""
+
 FUNNEL_OF_SESSIONS = (Step("sessions", "result", "funnel"),)
 
 CARRY_OVER = (
     Step("open_searches", "view", _CARRY),
     Step("open_clicks", "view", _CARRY),
     Step("carry_over_searches", "result", _CARRY),
-    Step("carry_over_clicks", "result", _CARRY),
+    Step("carry_over_clicks", "result", _CARRY, _NO_SIGNALS),
+    Step("carry_over_clicks", "result", _CARRY, _SIGNALS, "carry_over_events"),
     Step("carry_over_orphan_clicks", "result", _CARRY),
 )
 """The rows that the next batch reads again, and search ids that clicks name but no search has yet."""
@@ -240,10 +273,10 @@ READ_BATCH = (*READ, *NORMALISE_URLS, *CLEAN, *CLICKS)
 READ_LOG = (*READ, *_IDS_READ, *NORMALISE_URLS, *CLEAN, *_AMBIGUOUS_IDS_READ, *CLICKS)
 """The same for a log in one batch, which knows its search ids when it has been read."""
 
-FORM_SESSIONS = (*VISITS, *SESSIONS)
+FORM_SESSIONS = (*VISITS, *SESSIONS, *SIGNALS)
 SEQUENCE = (
-    *(*SEARCH_IDS, *READ_LOG, *FORM_SESSIONS, *FUNNEL, *PATTERNS, *FUNNEL_OF_SESSIONS),
-    *(*CARRY_OVER, *NEW_IDS),
+    *(*SEARCH_IDS, *READ_LOG, *FORM_SESSIONS, *FUNNEL, *FUNNEL_OF_SIGNALS, *PATTERNS, *PATTERNS_OF_SIGNALS),
+    *(*FUNNEL_OF_SESSIONS, *CARRY_OVER, *NEW_IDS),
 )
 """All steps, of a log in one batch and of one in several, in an order in which each finds what it reads."""
 
@@ -268,7 +301,16 @@ def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
         "folds": settings.folds,
         "normalise_urls": settings.normalise_urls,
         "by_url": by_url,
+        "signals": ",".join(settings.signal),
+        "every_action": "auto" in settings.signal,
+        "satisfied_ms": settings.satisfied_ms,
+        "last_click_counts": settings.last_click == "satisfied",
     }
+
+
+def signal_properties(settings: Settings) -> set[Property]:
+    """Return the properties of a run over clicks that have actions, or whose dwell times count."""
+    return {"signals", "satisfied" if "satisfied" in settings.signal else "actions_alone"}
 
 
 def run_steps(

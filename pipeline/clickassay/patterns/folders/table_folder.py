@@ -14,6 +14,7 @@ from clickassay.core.contracts.patterns import (
     PATTERN_CONFIGURATIONS,
     PATTERN_QUERIES,
     PATTERNS,
+    SIGNALS,
 )
 from clickassay.core.errors import PatternError
 from clickassay.core.files.documents import read_json
@@ -32,6 +33,8 @@ FOLDER_TABLES = {
     "health": HEALTH,
 }
 _SMALL = ("funnel", "health")
+OWN_TABLES = {"signals": SIGNALS}
+"""Tables that only logs with more than clicks have."""
 JUDGED_FILE = "judged_queries.parquet"
 """File of the queries that are kept, in the folder of a table that keeps only queries with judgments."""
 
@@ -50,6 +53,9 @@ def write_folder_tables(table: PatternTable | StagedTable, folder: Path) -> None
         rows = getattr(table, name)
         in_form = contract.canonical if isinstance(rows, pl.DataFrame) else contract.in_order
         write_table(in_form(rows), folder / f"{name}.parquet")
+    for name, contract in OWN_TABLES.items():
+        if (own := getattr(table, name)) is not None:
+            write_table(contract.canonical(own), folder / f"{name}.parquet")
 
 
 def read_patterns(folder: Path) -> PatternTable:
@@ -89,10 +95,26 @@ def opened_patterns(folder: Path) -> StagedTable:
             FOLDER_TABLES[name].canonical(scan_parquet(folder / f"{name}.parquet").collect())
             for name in _SMALL
         )
+        signals = _own(folder, "signals")
     if "stored_depth" not in info:
         raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
     pieces = {name: Pieces(partial(_read, folder, name)) for name in FOLDER_TABLES if name not in _SMALL}
-    return StagedTable(**pieces, funnel=funnel, info=info, judged_queries=judged, health=health)
+    return StagedTable(
+        configurations=pieces["configurations"],
+        patterns=pieces["patterns"],
+        queries=pieces["queries"],
+        funnel=funnel,
+        info=info,
+        judged_queries=judged,
+        health=health,
+        signals=signals,
+    )
+
+
+def _own(folder: Path, name: str) -> pl.DataFrame | None:
+    """Return one of `OWN_TABLES`; None where the table has none."""
+    file = folder / f"{name}.parquet"
+    return OWN_TABLES[name].canonical(scan_parquet(file).collect()) if file.exists() else None
 
 
 def _read(folder: Path, name: str) -> Iterator[pl.DataFrame]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.contracts.form import ContractError
+from clickassay.core.contracts.form import ContractError, Table
 from clickassay.core.errors import StoreError
 from clickassay.core.files.tables import write_table
-from clickassay.patterns.folders.table_folder import FOLDER_TABLES, write_folder_tables
+from clickassay.patterns.folders.table_folder import FOLDER_TABLES, OWN_TABLES, write_folder_tables
 from clickassay.patterns.store.files import (
     broken,
     file_digest,
@@ -74,12 +74,18 @@ class StoredBatch:
 
     def table(self, kind: str) -> PatternTable:
         """Return the pattern table of ``closed`` or ``open`` sessions."""
-        frames = {name: read_frame(self.folder / kind / f"{name}.parquet") for name in FOLDER_TABLES}
+        forms = {**FOLDER_TABLES, **self._own_tables(kind)}
+        frames = {name: read_frame(self.folder / kind / f"{name}.parquet") for name in forms}
         try:
-            checked = {name: FOLDER_TABLES[name].canonical(frame) for name, frame in frames.items()}
+            checked = {name: forms[name].canonical(frame) for name, frame in frames.items()}
         except (pl.exceptions.PolarsError, ContractError) as error:
             raise broken(self.folder / kind, error) from error
         return PatternTable(**checked, info={})
+
+    def _own_tables(self, kind: str) -> dict[str, Table]:
+        """Return the tables of more than clicks that were written, by their names."""
+        names = (name for name in OWN_TABLES if f"{kind}/{name}.parquet" in self.info["digests"])
+        return {name: OWN_TABLES[name] for name in names}
 
 
 def write_batch(content: BatchContent, folder: Path, number: int) -> None:

@@ -13,6 +13,8 @@ from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small, Tiny
 
 NO_PLACE = np.iinfo(np.int64).min
 """Position of a click that names none."""
+NOT_GIVEN = -2
+"""Dwell time where a log gives none."""
 UNKNOWN = -2
 """Number of the first URL of a click that no list shows; the next is lower by one."""
 
@@ -100,6 +102,9 @@ class Clicks(Columns):
         Number of the URL as it was read, where a list shows it; `UNKNOWN` and below for others.
     place
         Position clicked, from 1; `NO_PLACE` where a click names none.
+    action, dwell
+        Number of the action, and the dwell time given (ms; -1 of no use, or `NOT_GIVEN`); None where all rows
+        are clicks.
     """
 
     id: Rows
@@ -108,6 +113,8 @@ class Clicks(Columns):
     place: Rows
     carried: Flags
     id_text: pl.Series | None = None
+    action: NDArray[np.uint16] | None = None
+    dwell: Rows | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,12 @@ class ReadClicks:
         kept = self.unknown.gather(UNKNOWN - clicks.url[concerned].astype(np.int64))
         clicks.url[concerned] = UNKNOWN - np.arange(len(concerned), dtype=np.int32)
         return replace(self, clicks=clicks, unknown=kept)
+
+    def split(self, is_first: Flags) -> tuple[Self, Self]:
+        """Return the clicks that are marked, and the others."""
+        if is_first.all():
+            return self, self.take(np.zeros(0, np.int64))
+        return self.take(np.flatnonzero(is_first)), self.take(np.flatnonzero(~is_first))
 
     @classmethod
     def concat(cls, parts: Sequence["ReadClicks"]) -> "ReadClicks":

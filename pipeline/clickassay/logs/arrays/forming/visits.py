@@ -29,11 +29,15 @@ from clickassay.patterns.sums import order_of
 
 @dataclass(frozen=True)
 class VisitLimits:
-    """The idle limit, the earliest time of later batches (both ms), and whether visits are per query."""
+    """The idle limit, the earliest time of later batches (both ms), and whether visits are per query.
+
+    `every`: whether the visits of all users are formed, wherever they matter.
+    """
 
     idle_ms: int
     watermark_ms: int
     per_query: bool
+    every: bool = False
 
     @property
     def open_ms(self) -> int:
@@ -88,7 +92,8 @@ def visits(
     wide[1:] &= time[1:] - time[:-1] > limits.idle_ms
     late = np.flatnonzero((active >= limits.open_ms) & counts)
     scope = mixed_pair(searches.user, pairs) if limits.per_query else searches.user.view(np.uint64)
-    rows = _searches_of(scope, np.concatenate([repeats[wide], late]), counts)
+    wanted = np.concatenate([repeats[wide], late])
+    rows = np.flatnonzero(counts) if limits.every else _searches_of(scope, wanted, counts)
     visit = np.zeros(len(searches), np.int32)
     is_open = np.zeros(len(searches), bool)
     if len(rows):

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from clickassay.logs.arrays.clicks import AttributedClicks, places
 from clickassay.logs.arrays.columns.batch import Searches
 from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small
+from clickassay.logs.arrays.forming.visits import Visits
 from clickassay.logs.arrays.shown import Shown
-from clickassay.logs.arrays.visits import Visits
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Sessions:
         Their click masks.
     is_open
         Whether they may still grow.
+    first_of
+        The first search of the session of each search.
     search, place
         Of each click in time, the first search of its session, and its place in the list of that; 0 = not
         among its top results.
@@ -32,6 +34,7 @@ class Sessions:
     first: Rows
     mask: Rows
     is_open: Flags
+    first_of: Small
     search: Small
     place: NDArray[np.int8]
 
@@ -51,13 +54,21 @@ def sessions(
         The clicks in time, on the lists of their own searches.
     """
     first_of = _first_searches(len(searches), formed)
+    search, place = placed_in_sessions(searches, first_of, placed, shown)
+    first = np.flatnonzero(counts & (first_of == np.arange(len(searches), dtype=first_of.dtype)))
+    mask = _masks(len(searches), search, place)
+    return Sessions(first, mask.take(first), formed.is_open.take(first), first_of, search, place)
+
+
+def placed_in_sessions(
+    searches: Searches, first_of: Small, placed: AttributedClicks, shown: Shown
+) -> tuple[Small, NDArray[np.int8]]:
+    """Return the first search of the session of each click in time, and its place in the list of that."""
     search = first_of.take(placed.search)
     place = placed.place.copy()
     moved = np.flatnonzero(search != placed.search)
     place[moved] = places(shown.lists.top, searches.list[search[moved]], placed.url[moved])
-    first = np.flatnonzero(counts & (first_of == np.arange(len(searches), dtype=first_of.dtype)))
-    mask = _masks(len(searches), search, place)
-    return Sessions(first, mask.take(first), formed.is_open.take(first), search, place)
+    return search, place
 
 
 def _first_searches(height: int, formed: Visits) -> Small:

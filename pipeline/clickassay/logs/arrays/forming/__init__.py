@@ -1,0 +1,1 @@
+"""Visits, sessions and signals of a batch."""

@@ -1,0 +1,106 @@
+"""Actions of clicks as numbers, and what each of them counts as (contract, section 11)."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.core.errors import InputError
+from clickassay.core.settings import Settings
+from clickassay.inputs.normalise import normalise_query
+from clickassay.logs.arrays.columns.numbers import Rows
+
+CLICK, LEFT_OUT, SATISFIED = 0, 1, 2
+"""Kinds: a click, an action that is no signal, and satisfied clicks; others are signals of the log."""
+
+Codes = NDArray[np.uint16]
+_NEVER = ("impression", "view", "scroll")
+_MOST_TEXTS = 10_000
+
+
+class Actions:
+    """The texts of actions that were met, by number, and the kind of each.
+
+    Parameters
+    ----------
+    settings
+        Which actions are signals.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._wanted = frozenset(settings.signal)
+        self._codes: dict[str | None, int] = {None: 0}
+        self._kinds = [CLICK]
+        self._signals = ["satisfied"]
+
+    @property
+    def texts(self) -> pl.Series:
+        """The texts by number, as they were read; 0 = none was given."""
+        return pl.Series(list(self._codes), dtype=pl.String)
+
+    @property
+    def kinds(self) -> NDArray[np.int64]:
+        """The kind of each text by its number."""
+        return np.array(self._kinds, np.int64)
+
+    def signal(self, kind: int) -> str:
+        """Return the name of a signal by its kind."""
+        return self._signals[kind - SATISFIED]
+
+    def codes(self, texts: pl.Series) -> Codes:
+        """Return the number of each text.
+
+        Raises
+        ------
+        InputError
+            If there are too many different texts: the column is none of actions.
+        """
+        if texts.null_count() == len(texts):
+            return np.zeros(len(texts), np.uint16)
+        distinct = texts.unique()
+        for text in distinct.to_list():
+            self._number(text)
+        numbers = pl.Series([self._codes[text] for text in distinct], dtype=pl.UInt16)
+        codes: Codes = texts.replace_strict(distinct, numbers, return_dtype=pl.UInt16).to_numpy()
+        return codes
+
+    def _number(self, text: str | None) -> None:
+        if text in self._codes:
+            return
+        if len(self._codes) > _MOST_TEXTS:
+            raise InputError(
+                f"clicks: column action has more than {_MOST_TEXTS:,} different texts, such as {text!r:.60}; "
+                "is it what was done? Name another column by --column clicks.action=…"
+            )
+        self._codes[text] = len(self._codes)
+        self._kinds.append(self._kind(normalise_query(str(text)) or "click"))
+
+    def _kind(self, action: str) -> int:
+        if action == "click":
+            return CLICK
+        is_wanted = action in self._wanted or ("auto" in self._wanted and action not in _NEVER)
+        if not is_wanted or action == "satisfied":
+            return LEFT_OUT
+        if action not in self._signals:
+            self._signals.append(action)
+        return SATISFIED + self._signals.index(action)
+
+
+def masks_of_events(
+    height: int, search: NDArray[np.int32], kind: NDArray[np.int64], place: NDArray[np.int8]
+) -> tuple[Rows, NDArray[np.int64], Rows]:
+    """Return the masks of events: the first searches of sessions, the kinds of signals, and the masks.
+
+    Parameters
+    ----------
+    height
+        Number of searches.
+    search, kind, place
+        Of each event the first search of its session, its kind, and its position there; 0 = in no top result.
+    """
+    there = np.flatnonzero(place > 0)
+    keys = kind[there] * height + search[there]
+    order = np.argsort(keys, kind="stable")
+    keys, bits = keys[order], np.left_shift(np.int64(1), place[there][order].astype(np.int64) - 1)
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    masks = np.bitwise_or.reduceat(bits, starts) if len(starts) else bits
+    return keys[starts] % max(1, height), keys[starts] // max(1, height), masks

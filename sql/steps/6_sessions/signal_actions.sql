@@ -1,0 +1,6 @@
+-- one row per action that is a signal
+SELECT DISTINCT action
+FROM attributed_events
+WHERE
+    action NOT IN ('click', 'satisfied')
+    AND (holds_item($signals, action) OR ($every_action AND action NOT IN ('impression', 'view', 'scroll')))

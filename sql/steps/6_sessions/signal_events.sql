@@ -1,0 +1,9 @@
+-- one row per action in time that is a signal: its search, its position in that list, and its URL
+SELECT
+    e.search_nr,
+    e.action AS signal,
+    e.position,
+    e.url_fp
+FROM attributed_events AS e
+SEMI JOIN signal_actions AS a ON e.action = a.action
+WHERE e.in_time

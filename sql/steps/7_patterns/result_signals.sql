@@ -1,0 +1,32 @@
+-- one row per configuration, fold, signal and mask: sessions with the signal, by the ids of their configurations
+WITH summed AS (
+    SELECT
+        c.configuration_nr,
+        s.fold,
+        s.signal,
+        s.click_mask,
+        CAST(sum(s.sessions) AS BIGINT) AS sessions
+    FROM chosen_signals AS s
+    INNER JOIN list_configurations AS c ON s.list_fp = c.list_fp
+    WHERE s.on_first_page
+    GROUP BY c.configuration_nr, s.fold, s.signal, s.click_mask
+),
+
+named AS (
+    SELECT DISTINCT
+        configuration_nr,
+        configuration_id
+    FROM list_configurations
+    WHERE first_page_sessions > 0
+)
+
+SELECT
+    n.configuration_id,
+    s.fold,
+    s.signal,
+    s.click_mask,
+    s.sessions
+FROM summed AS s
+INNER JOIN named AS n ON s.configuration_nr = n.configuration_nr
+-- an id begins with its number, and no two ids with the same one: the order is that of the ids
+ORDER BY s.configuration_nr, s.fold, s.signal, s.click_mask
