@@ -247,6 +247,8 @@ class JudgedConfigurations:
         Sessions by market that are left out at this depth.
     score_names, scores
         Names of the S scores that users brought, and their (N, S) values, which every configuration has.
+    signals
+        By name: rows (n, fold, click_mask, sessions) of sessions with the signal, masks above 0 and cut to k.
     """
 
     rows: pl.DataFrame
@@ -260,6 +262,7 @@ class JudgedConfigurations:
     not_scored: dict[str, int] = field(default_factory=dict)
     score_names: tuple[str, ...] = ()
     scores: Floats | None = None
+    signals: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
 # ---- ids of configurations in order: as numbers, since texts are sorted several times slower ----------

@@ -10,7 +10,15 @@ from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.records import Floats, Integers, Sample, SampleKey
 from clickassay.correlation.classes import with_units
 from clickassay.findings.run import Run, broken
-from clickassay.metrics.clicks import CLICK_METRICS, click_values, good_masks, null_success
+from clickassay.metrics.clicks import (
+    ClickValues,
+    PatternRows,
+    click_values,
+    good_masks,
+    is_click_metric,
+    null_success,
+    signal_values,
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ def graded_sample(run: Run, key: SampleKey) -> GradedSample:
     rows, patterns = configurations_of(run, key), run.tables["patterns"]
     _check_whole(run, rows, patterns, depth=key.depth)
     grades = _grades(rows, key)
-    return GradedSample(_sample(run, key, rows, patterns, grades), grades)
+    return GradedSample(_sample(run, key, rows, patterns, grades, run.tables["signals"]), grades)
 
 
 def market_samples(run: Run, key: SampleKey, *, together: bool) -> tuple[SampleKey, list[Sample]]:
@@ -64,10 +72,10 @@ def sample_without(run: Run, key: SampleKey, fold: int, of: int | None = None) -
     With `of`, the folds are put together to so many, a divisor of their number.
     """
     own = pl.col("fold") if of is None else pl.col("fold") % of
-    patterns = run.tables["patterns"].filter(own != fold)
+    patterns, signals = (run.tables[name].filter(own != fold) for name in ("patterns", "signals"))
     configurations = configurations_of(run, key)
     rows = configurations.join(patterns, on="configuration_id", how="semi", maintain_order="left")
-    return _sample(run, key, rows, patterns, _grades(rows, key))
+    return _sample(run, key, rows, patterns, _grades(rows, key), signals)
 
 
 def _grades(rows: pl.DataFrame, key: SampleKey) -> Integers:
@@ -87,15 +95,34 @@ def _check_whole(run: Run, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth:
 def editorial_names(columns: list[str]) -> tuple[str, ...]:
     """Return the editorial metrics among the columns of `configurations`, in their order."""
     fixed = {column.name for column in CONFIGURATIONS.columns}
-    return tuple(name for name in columns if name not in fixed and name not in CLICK_METRICS)
+    return tuple(name for name in columns if name not in fixed and not is_click_metric(name))
 
 
-def _sample(run: Run, key: SampleKey, rows: pl.DataFrame, patterns: pl.DataFrame, grades: Integers) -> Sample:
+def _signals(
+    signals: pl.DataFrame, numbered: pl.DataFrame, patterns: pl.DataFrame, size: int, depth: int
+) -> ClickValues:
+    """Return the click metrics of signals of a sample."""
+    own = signals.join(numbered, on="configuration_id").partition_by("signal", as_dict=True)
+    by_name = {str(name[0]): PatternRows.of(own[name]) for name in sorted(own)}
+    n, sessions = (patterns[name].to_numpy().astype(np.int64) for name in ("n", "sessions"))
+    return signal_values(by_name, n, sessions, size=size, depth=depth)
+
+
+def _sample(
+    run: Run,
+    key: SampleKey,
+    rows: pl.DataFrame,
+    patterns: pl.DataFrame,
+    grades: Integers,
+    signals: pl.DataFrame,
+) -> Sample:
     good = good_masks(grades, run.settings)
     numbered = rows.select("configuration_id").with_row_index("n")
     own = patterns.join(numbered, on="configuration_id").sort("n", "click_mask")
     mask, sessions = (own[name].to_numpy() for name in ("click_mask", "sessions"))
-    clicks = click_values(own["n"].to_numpy(), mask, sessions, good, depth=key.depth)
+    clicks = click_values(own["n"].to_numpy(), mask, sessions, good, depth=key.depth).beside(
+        _signals(signals, numbered, own, rows.height, key.depth)
+    )
     names = editorial_names(rows.columns)
     queries = rows["query"].unique().sort()
     sample = Sample(
@@ -103,7 +130,7 @@ def _sample(run: Run, key: SampleKey, rows: pl.DataFrame, patterns: pl.DataFrame
         queries=tuple(queries),
         query_index=_index(rows["query"]),
         sessions=clicks.sessions,
-        click_names=CLICK_METRICS,
+        click_names=clicks.names,
         click_values=clicks.means,
         click_variances=clicks.variances,
         null_success=null_success(good, mask, sessions),

@@ -28,7 +28,7 @@ from clickassay.core.text.words import first_line, listed, visible
 from clickassay.findings.samples import kept_samples, largest_samples
 from clickassay.inputs.files import READ_ERRORS
 from clickassay.metrics.catalogue import BASELINES, named_measure
-from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, signal_of
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 
 OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
@@ -170,13 +170,21 @@ class Run:
 
     @cached_property
     def clicks(self) -> tuple[str, ...]:
-        """Click metrics of the run in the order of reports, QCTR last."""
-        return in_order(self._names("click_metric"), CLICK_METRICS)
+        """Click metrics of the run in the order of reports; of signals those that the verdict is about."""
+        asked = [
+            name for name in self._names("click_metric") if signal_of(name) is None or name in self.counted
+        ]
+        return in_order(asked, CLICK_METRICS)
+
+    @cached_property
+    def signals(self) -> tuple[str, ...]:
+        """The signals of the run besides clicks, by name."""
+        return tuple(self.tables["signals"]["signal"].unique().sort())
 
     @property
     def counted(self) -> tuple[str, ...]:
         """Click metrics that the verdict is about; all headline numbers are of the first."""
-        return self.settings.click_metric
+        return counted_clicks(self.settings)
 
     @property
     def click(self) -> str:

@@ -19,11 +19,13 @@ from clickassay.core.contracts.correlation import (
 )
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_QUERIES
+from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Sample
 from clickassay.core.settings import Settings
 from clickassay.core.text.privacy import with_digests
-from clickassay.correlation.classes import groups_of, query_splits, with_unit, with_units
+from clickassay.core.text.words import listed
+from clickassay.correlation.classes import groups_of, query_splits, unsplit, with_unit, with_units
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.influence import influence, within_influence
 from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons
@@ -54,7 +56,8 @@ from clickassay.judgments.prepare import (
     prepare_judgments,
 )
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
-from clickassay.metrics.scoring import Measurements, formed_sessions
+from clickassay.metrics.clicks import counted_clicks, signal_of
+from clickassay.metrics.scoring import Measurements, formed_sessions, headline_clicks
 from clickassay.patterns.health import SEARCHES_BY_DAY
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
 
@@ -113,6 +116,7 @@ def analyse_tables(
     scores = _scores(inputs, table, settings)
     settings = _measuring(settings, scores)
     split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
+    _check_clicks(table, settings)
     strata_by_rule = {
         rule: measure_strata(split, formed, judgments, settings, progress, rule=rule, scores=scores)
         for rule, judgments in judgments_by_rule(split, graded, settings).items()
@@ -121,14 +125,16 @@ def analyse_tables(
     named = judged_log(table, split.evaluation, graded, judged)
     proposed = next_judgments_table(split, formed, graded, named.in_other_form, settings, progress)
     groups = groups_of(queries, attributes)
-    samples = [with_units(sample, groups) for sample in main.samples]
+    every = [with_units(sample, groups) for sample in main.samples]
+    samples = [headline_clicks(sample, settings) for sample in every]
     frames = {
         "statistics": _with_days(pl.concat([one.statistics for one in main.measurements]), table.health),
         "funnel": _funnel(table, _read(graded, scores, split), main.measurements, settings),
         "configurations": main.configurations,
         "patterns": main.patterns,
+        "signals": main.signals,
         "queries": _queries(queries, groups, main.configurations, proposed),
-        **_correlate(samples, main.configurations, attributes, settings, progress),
+        **_correlate(every, main.configurations, attributes, settings, progress),
         "cascade_effects": pl.concat(in_full.cascade_effects),
         **_judges(samples, graded.grades, in_full, groups, settings),
         **click_tables(in_full.configurations, in_full.patterns, settings, progress),
@@ -140,6 +146,19 @@ def analyse_tables(
     health = run_health(measures, table, split.evaluation, graded, named, correlated, attributes, settings)
     frames["health"] = health_table(health)
     return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}, graded
+
+
+def _check_clicks(table: StagedTable, settings: Settings) -> None:
+    """Refuse click metrics of signals that the pattern table does not have."""
+    has = [] if table.signals is None else table.signals["signal"].unique().sort().to_list()
+    for name in counted_clicks(settings):
+        signal = signal_of(name)
+        if signal is not None and signal not in has:
+            known = f"it has: {listed(has)}" if has else "it has clicks alone"
+            raise SettingsError(
+                f"click metric {name}: the log has no signal {signal}; {known}; ask for it by --signal when "
+                "the log is read"
+            )
 
 
 def _scores(inputs: Inputs, table: StagedTable, settings: Settings) -> Scores | None:
@@ -188,9 +207,13 @@ def _queries(log: pl.DataFrame, groups: pl.DataFrame, *tables: pl.DataFrame) -> 
     return RUN_QUERIES.canonical(with_digests(known).join(groups, on=["market", "query"], how="left"))
 
 
-def _no_draws(configurations: pl.DataFrame) -> pl.DataFrame:
-    """Return `draws` without rows, with a column for each metric of the configurations."""
-    metrics = configurations.columns[len(CONFIGURATIONS.columns) :]
+def _no_draws(configurations: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+    """Return `draws` without rows, with a column for each metric of the configurations that is drawn."""
+    metrics = (
+        name
+        for name in configurations.columns[len(CONFIGURATIONS.columns) :]
+        if signal_of(name) is None or name in counted_clicks(settings)
+    )
     return DRAWS.empty().with_columns(pl.lit(None, pl.Float64).alias(name) for name in metrics)
 
 
@@ -203,9 +226,11 @@ def _correlate(
 ) -> Frames:
     rng = np.random.default_rng(settings.seed)
     forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, DIFFERENCE_COMPARISONS, INFLUENCE)
-    parts = [{"draws": _no_draws(configurations), **{form.name: form.empty() for form in forms}}]
+    parts = [{"draws": _no_draws(configurations, settings), **{form.name: form.empty() for form in forms}}]
     groups: list[QueryGroups] = []
-    for number, sample in enumerate(samples):
+    of_signals: list[QueryGroups] = []
+    for number, every in enumerate(samples):
+        sample = headline_clicks(every, settings)
         what = f"correlating market {sample.key.market}, depth {sample.key.depth}"
         progress(Event(what, number / len(samples)))
         splits, _ = query_splits(sample, attributes)
@@ -222,8 +247,32 @@ def _correlate(
                 "influence": influence(sample, moments),
             }
         )
-    tables = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
-    return {**tables, **_within(groups)}
+        others = [name for name in every.click_names if name not in sample.click_names]
+        if others:
+            rest = every.narrowed(others, every.editorial_names)
+            of_signals.append(query_groups(rest, [unsplit(rest)]))
+            parts.append(_overall(rest, settings, rng))
+    names = parts[0]
+    tables = {name: pl.concat([part[name] for part in parts if name in part]) for name in names}
+    within, of_others = _within(groups), _within(of_signals)
+    return {
+        **tables,
+        **within,
+        **{name: pl.concat([within[name], of_others[name]]) for name in _OVERALL_WITHIN},
+    }
+
+
+_OVERALL_WITHIN = ("within", "within_comparisons")
+
+
+def _overall(sample: Sample, settings: Settings, rng: np.random.Generator) -> Frames:
+    """Return the overall rows of click metrics that no verdict is about: no classes, draws and influences."""
+    return {
+        "correlations": correlations(sample, [unsplit(sample)]),
+        "differences": differences(sample, iterations=settings.iterations, rng=rng)[0],
+        "comparisons": comparisons(sample),
+        "difference_comparisons": difference_comparisons(sample),
+    }
 
 
 def _with_days(statistics: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from clickassay.click_models.expectation import expected_mean_rr
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
-from clickassay.core.contracts.patterns import PATTERNS
+from clickassay.core.contracts.patterns import PATTERNS, SIGNALS
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.records import JudgedConfigurations, Sample, order_by_id
@@ -36,7 +36,7 @@ from clickassay.judgments.unjudged import (
 )
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.click_model_metrics import MODEL_METRICS, Expectation
-from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metrics
+from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metrics, headline_clicks
 from clickassay.patterns.lists import LogLists, log_lists, user_halves
 from clickassay.patterns.sums import WordLayout, counted
 from clickassay.patterns.table import StagedTable
@@ -154,6 +154,19 @@ class Strata:
         """The table of this name: the patterns of a configuration once."""
         return _patterns(self.measurements)
 
+    @cached_property
+    def signals(self) -> pl.DataFrame:
+        """The table of this name: the signals of a configuration once."""
+        parts = [
+            rows.with_columns(
+                signal=pl.lit(name), configuration_id=stratum.configuration_ids.gather(rows["n"])
+            )
+            for stratum in self.measurements
+            for name, rows in stratum.signals.items()
+        ]
+        every = pl.concat([SIGNALS.empty(), *parts], how="diagonal_relaxed")
+        return SIGNALS.canonical(every.select(SIGNALS.empty().columns).unique())
+
 
 def _patterns(strata: Sequence[Measurements]) -> pl.DataFrame:
     ids = pl.concat([stratum.configuration_ids for stratum in strata])
@@ -205,9 +218,8 @@ def measure_strata(
         )
         measured.cascade_effects.append(cascade_effects(judged, judge=judge, depth=depth))
         if rule == main_rule(settings) and depth == min(settings.depth):  # what the report shows
-            measured.conventions.append(
-                conventions_table(judged, measured.measurements[-1].samples, settings)
-            )
+            samples = tuple(headline_clicks(one, settings) for one in measured.measurements[-1].samples)
+            measured.conventions.append(conventions_table(judged, samples, settings))
     return measured
 
 

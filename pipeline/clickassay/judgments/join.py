@@ -37,6 +37,8 @@ class GradedCandidates:
         Rows (query, perhaps market, grade, len): the judgments of each query by grade.
     score_names, scores
         Names of the S scores that users brought, and the (candidates, S) scores; NaN without one.
+    signals
+        Rows (place, fold, signal, click_mask, sessions) of sessions with a signal; None without signals.
     """
 
     lengths: pl.DataFrame
@@ -49,6 +51,7 @@ class GradedCandidates:
     pools: pl.DataFrame
     score_names: tuple[str, ...] = ()
     scores: Floats | None = None
+    signals: pl.DataFrame | None = None
 
 
 def look_up_grades(
@@ -65,13 +68,14 @@ def look_up_grades(
         lengths=_lengths(lists),
         candidates=candidates.drop("list"),
         query=lists.query[chosen],
-        patterns=_patterns_of(lists, chosen),
+        patterns=_of_candidates(lists.patterns, chosen),
         results=np.where(rows[numbers] >= 0, numbers, np.int32(-1)),
         grades=np.append(grades["grade"].to_numpy(), np.int8(0))[rows],
         filled=rows >= n_judgments,
         pools=grades.group_by(*on, "grade").len(),
         score_names=() if scores is None else scores.names,
         scores=None if scores is None else scores.of_lists(lists.configurations)[chosen],
+        signals=None if lists.signals is None else _of_candidates(lists.signals, chosen),
     )
 
 
@@ -80,12 +84,13 @@ def _lengths(lists: LogLists) -> pl.DataFrame:
     return pl.concat([lists.configurations.select("market", length, "sessions"), lists.others])
 
 
-def _patterns_of(lists: LogLists, chosen: NDArray[np.uint32]) -> pl.DataFrame:
-    """Return the patterns of some lists, with the place of the list among them."""
-    place = np.full(lists.configurations.height, -1, np.int64)
+def _of_candidates(rows: pl.DataFrame, chosen: NDArray[np.uint32]) -> pl.DataFrame:
+    """Return the rows of some lists, with the place of the list among them."""
+    lists = rows["list"].to_numpy()
+    place = np.full(1 + max(lists.max(initial=0), chosen.max(initial=0)), -1, np.int64)
     place[chosen] = np.arange(len(chosen))
-    places = pl.Series("place", place[lists.patterns["list"].to_numpy()])
-    return lists.patterns.select(places, "fold", "click_mask", "sessions").filter(pl.col("place") >= 0)
+    places = pl.Series("place", place[lists])
+    return rows.select(places, pl.exclude("list")).filter(pl.col("place") >= 0)
 
 
 def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> JudgedConfigurations:
@@ -110,6 +115,7 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
         filled=graded.filled[urls],
         pool=judged_pool(cut, graded.pools, max_grade),
         patterns=_cut_patterns(graded.patterns, became, depth),
+        signals={} if graded.signals is None else _cut_signals(graded.signals, became, depth),
         too_short=_sessions_by_market(graded.lengths.filter(~long_enough)),
         not_judged=_missing(graded.lengths.filter(long_enough), judged),
         not_scored={} if graded.scores is None else _missing(judged, kept),
@@ -163,6 +169,14 @@ def _cut_patterns(patterns: pl.DataFrame, became: NDArray[np.int64], depth: int)
     sums = counted(layout.packed(numbers[kept], folds[kept], masks), sessions[kept])
     columns = dict(zip(("n", "fold", "click_mask"), layout.unpacked(sums), strict=True))
     return pl.DataFrame({**columns, "sessions": sums.sessions})
+
+
+def _cut_signals(signals: pl.DataFrame, became: NDArray[np.int64], depth: int) -> dict[str, pl.DataFrame]:
+    """Cut the masks of each signal by name, as those of clicks; masks without a result are left out."""
+    by_name = signals.partition_by("signal", as_dict=True, include_key=False)
+    names = sorted(str(key[0]) for key in by_name)
+    cut = {name: _cut_patterns(by_name[name,], became, depth) for name in names}
+    return {name: rows.filter(pl.col("click_mask") > 0) for name, rows in cut.items()}
 
 
 def _sessions_by_market(rows: pl.DataFrame) -> dict[str, int]:

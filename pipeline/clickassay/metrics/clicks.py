@@ -1,10 +1,12 @@
 """Click metrics (method 5): functions of the click mask of a session, and their means over sessions."""
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.errors import PatternError, SettingsError
@@ -139,6 +141,54 @@ CLICKS = (
 CLICK_METRICS = tuple(metric.name for metric in CLICKS)
 
 
+SIGNAL_METRICS = tuple(metric.name for metric in CLICKS if metric.needs == _MASKS)
+"""The click metrics that other signals have too: SS, which needs grades, has a null value of clicks alone."""
+
+_OF_SIGNAL = re.compile(r"(\w+)\(\s*signal\s*=\s*(['\"]?)([^'\"()]+)\2\s*\)")
+
+
+def signal_metric(metric: str, signal: str) -> str:
+    """Return the name of a click metric of a signal, such as ``MeanRR(signal='satisfied')``."""
+    return f"{metric}(signal='{signal}')"
+
+
+def signal_of(name: str) -> str | None:
+    """Return the signal that a click metric is of; None for clicks, and for what is no click metric."""
+    found = _OF_SIGNAL.fullmatch(name.strip())
+    return found[3].strip() if found is not None and _plain(found[1]) in SIGNAL_METRICS else None
+
+
+def is_click_metric(name: str) -> bool:
+    """Return whether a column or row of a run is of a click metric."""
+    return name in CLICK_METRICS or signal_of(name) is not None
+
+
+def click_metric_named(text: str) -> str:
+    """Return a click metric by its name, in capitals or not.
+
+    Raises
+    ------
+    SettingsError
+        If it is none.
+    """
+    signal, name = signal_of(text), _plain(text.partition("(")[0].strip())
+    if signal is not None:
+        return signal_metric(name, " ".join(signal.split()).lower())
+    if "(" in text and name in CLICK_METRICS:
+        raise SettingsError(
+            f"click metric {text!r}: write MeanRR, or MeanRR(signal='satisfied'); with a signal there are "
+            f"{', '.join(SIGNAL_METRICS)}"
+        )
+    if name not in CLICK_METRICS:
+        raise SettingsError(f"unknown click metric {text!r}; {did_you_mean(text, CLICK_METRICS)}")
+    return name
+
+
+def _plain(name: str) -> str:
+    """Return the name of a click metric as reports spell it; another text as it is."""
+    return {known.lower(): known for known in CLICK_METRICS}.get(name.lower(), name)
+
+
 def counted_clicks(settings: Settings) -> tuple[str, ...]:
     """Return the click metrics that the setting `click_metric` names: the headline one, then the others.
 
@@ -147,10 +197,22 @@ def counted_clicks(settings: Settings) -> tuple[str, ...]:
     SettingsError
         If one is no click metric.
     """
-    for name in settings.click_metric:
-        if name not in CLICK_METRICS:
-            raise SettingsError(f"unknown click metric {name!r}; {did_you_mean(name, CLICK_METRICS)}")
-    return settings.click_metric
+    return tuple(dict.fromkeys(click_metric_named(name) for name in settings.click_metric))
+
+
+@dataclass(frozen=True)
+class PatternRows:
+    """Rows of patterns: index of the configuration, mask, and sessions."""
+
+    configuration: Integers
+    masks: Integers
+    sessions: Integers
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame) -> "PatternRows":
+        """Return the columns n, click_mask and sessions."""
+        names = ("n", "click_mask", "sessions")
+        return cls(*(rows[name].to_numpy().astype(np.int64) for name in names))
 
 
 @dataclass(frozen=True)
@@ -160,16 +222,72 @@ class ClickValues:
     Attributes
     ----------
     means
-        (N, C) means over the sessions of a configuration, of the metrics of `CLICK_METRICS`.
+        (N, C) means over the sessions of a configuration, of each metric.
     variances
         (N, C) unbiased variances (divisor n - 1) between these sessions; NaN where n = 1.
     sessions
         (N,) sessions, n.
+    names
+        The C metrics.
     """
 
     means: Floats
     variances: Floats
     sessions: Integers
+    names: tuple[str, ...] = CLICK_METRICS
+
+    def beside(self, others: "ClickValues") -> "ClickValues":
+        """Return the values with those of other metrics at their end."""
+        return ClickValues(
+            np.hstack([self.means, others.means]),
+            np.hstack([self.variances, others.variances]),
+            self.sessions,
+            (*self.names, *others.names),
+        )
+
+
+def signal_values(
+    signals: Mapping[str, PatternRows], configuration: Integers, sessions: Integers, *, size: int, depth: int
+) -> ClickValues:
+    """Compute the click metrics of signals over all sessions, of which those without the signal have none.
+
+    Parameters
+    ----------
+    signals
+        By name: index of the configuration, mask above 0 and sessions of rows with the signal.
+    configuration, sessions
+        (P,) pattern rows of all sessions: index 0..size-1 of the configuration, and number of sessions.
+    size, depth
+        N, the number of configurations, and k.
+
+    Returns
+    -------
+    The values of the metrics, signal by signal.
+
+    Raises
+    ------
+    PatternError
+        If more sessions of a configuration have a signal than there are.
+    """
+    every = np.bincount(configuration, sessions, size).astype(np.int64)
+    kept = [CLICK_METRICS.index(name) for name in SIGNAL_METRICS]
+    names, parts = [], []
+    for signal, rows in signals.items():
+        left = every - np.bincount(rows.configuration, rows.sessions, size).astype(np.int64)
+        if (left < 0).any():
+            raise PatternError(f"more sessions have the signal {signal} than there are; make the table again")
+        none = np.flatnonzero(left)
+        found = click_values(
+            np.concatenate([none, rows.configuration]),
+            np.concatenate([np.zeros(len(none), np.int64), rows.masks]),
+            np.concatenate([left[none], rows.sessions]),
+            np.zeros(size, np.int64),
+            depth=depth,
+        )
+        names += [signal_metric(name, signal) for name in SIGNAL_METRICS]
+        parts.append((found.means[:, kept], found.variances[:, kept]))
+    means, variances = (np.hstack([np.zeros((size, 0)), *(part[of] for part in parts)]) for of in (0, 1))
+    return ClickValues(means, variances, every, tuple(names))
 
 
 @dataclass(frozen=True)

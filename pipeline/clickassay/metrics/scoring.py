@@ -16,12 +16,15 @@ from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import editorial_values
 from clickassay.metrics.click_model_metrics import Expectation
 from clickassay.metrics.clicks import (
-    CLICK_METRICS,
     ClickValues,
+    PatternRows,
     click_entropy,
     click_values,
+    counted_clicks,
     good_masks,
     null_success,
+    signal_of,
+    signal_values,
 )
 
 
@@ -39,6 +42,8 @@ class Measurements:
         Rows of the tables of the same names; the first in any order.
     configuration_ids, patterns
         (N,) ids of the judged configurations, and the rows (n, fold, click_mask, sessions) of their patterns.
+    signals
+        By name: such rows of sessions with the signal.
     """
 
     samples: tuple[Sample, ...]
@@ -46,6 +51,7 @@ class Measurements:
     configurations: pl.DataFrame
     configuration_ids: pl.Series
     patterns: pl.DataFrame
+    signals: Mapping[str, pl.DataFrame]
     statistics: pl.DataFrame
     funnel: pl.DataFrame
 
@@ -91,7 +97,7 @@ def compute_metrics(
     """
     n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
     good = good_masks(judged.grades, settings)
-    clicks = click_values(n, mask, sessions, good, depth=depth)
+    clicks = _with_signals(judged, click_values(n, mask, sessions, good, depth=depth), depth)
     pool = judged.pool if settings.pool == "judged" else None
     names, editorial = editorial_values(judged.grades, pool, settings, click_models=fitting.models)
     if judged.scores is not None:
@@ -107,9 +113,17 @@ def compute_metrics(
         configurations=_configurations(judged, clicks, names, editorial, judge=judge, depth=depth),
         configuration_ids=judged.rows["configuration_id"],
         patterns=judged.patterns,
+        signals=judged.signals,
         statistics=_statistics(samples, measured, judge=judge, depth=depth),
         funnel=_funnel(judged, samples, formed, fitting, judge=judge, depth=depth),
     )
+
+
+def _with_signals(judged: JudgedConfigurations, clicks: ClickValues, depth: int) -> ClickValues:
+    """Add the click metrics of signals."""
+    signals = {name: PatternRows.of(rows) for name, rows in judged.signals.items()}
+    n, sessions = (judged.patterns[name].to_numpy() for name in ("n", "sessions"))
+    return clicks.beside(signal_values(signals, n, sessions, size=judged.rows.height, depth=depth))
 
 
 def _filled(judged: JudgedConfigurations, sessions: NDArray[np.int64]) -> dict[str, float]:
@@ -139,7 +153,7 @@ def _sample(
         queries=queries,
         query_index=index,
         sessions=clicks.sessions[chosen],
-        click_names=CLICK_METRICS,
+        click_names=clicks.names,
         click_values=clicks.means[chosen],
         click_variances=clicks.variances[chosen],
         null_success=_null_success(judged, good, chosen),
@@ -197,7 +211,7 @@ def _configurations(
     judge: str,
     depth: int,
 ) -> pl.DataFrame:
-    metrics = {name: clicks.means[:, i] for i, name in enumerate(CLICK_METRICS)}
+    metrics = {name: clicks.means[:, i] for i, name in enumerate(clicks.names)}
     metrics |= {name: editorial[:, i] for i, name in enumerate(names)}
     grades = pl.Series("grades", judged.grades, dtype=pl.Array(pl.Int8, depth)).cast(pl.List(pl.Int8))
     frame = judged.rows.drop("n").with_columns(
@@ -263,6 +277,13 @@ def _funnel(
 def _frame(columns: tuple[Column, ...], rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:
     schema = {column.name: column.dtype for column in columns}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def headline_clicks(sample: Sample, settings: Settings) -> Sample:
+    """Return a sample with the metrics of clicks, and of other signals those that the verdict is about."""
+    counted = counted_clicks(settings)
+    kept = [name for name in sample.click_names if signal_of(name) is None or name in counted]
+    return sample if len(kept) == len(sample.click_names) else sample.narrowed(kept, sample.editorial_names)
 
 
 def formed_sessions(funnel: pl.DataFrame) -> dict[str, int]:

@@ -37,12 +37,15 @@ class LogLists:
         looked at for their frequency alone are missing.
     others
         market, length, sessions: all other lists, by their number of results.
+    signals
+        list, fold, signal, click_mask, sessions: of sessions with a signal, as `patterns`; None without any.
     """
 
     configurations: pl.DataFrame
     query: Integers
     patterns: pl.DataFrame
     others: pl.DataFrame
+    signals: pl.DataFrame | None = None
 
     @cached_property
     def results(self) -> NumberedResults:
@@ -121,7 +124,20 @@ def log_lists(
         query=query[is_kept],
         patterns=patterns,
         others=others.group_by("market", "length").agg(pl.col("sessions").sum()),
+        signals=_signals_of(staged, configurations, is_judged[query][is_kept], users),
     )
+
+
+def _signals_of(
+    staged: StagedTable, configurations: pl.DataFrame, is_measured: Flags, users: pl.Expr | None
+) -> pl.DataFrame | None:
+    """Return the signals of lists that are measured, with the row of the list in place of its id."""
+    if staged.signals is None:
+        return None
+    measured = configurations.select("configuration_id").with_row_index("list").filter(is_measured)
+    rows = staged.signals if users is None else staged.signals.filter(users)
+    own = rows.join(measured, on="configuration_id").sort("list", "fold", "signal", "click_mask")
+    return own.select("list", "fold", "signal", "click_mask", "sessions")
 
 
 def _numbered(staged: StagedTable, queries: pl.DataFrame) -> tuple[Integers, Integers, NDArray[np.uint64]]:

@@ -20,7 +20,7 @@ from clickassay.core.contracts.findings import CLAIMS, RANKING, VERDICT
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
-from clickassay.core.contracts.patterns import FUNNEL, PATTERNS
+from clickassay.core.contracts.patterns import FUNNEL, PATTERNS, SIGNALS
 
 STATISTICS = Table(
     "statistics",
@@ -94,6 +94,7 @@ ANALYSED_TABLES = (
     HEALTH_CHECKS,
     CONFIGURATIONS,
     PATTERNS,
+    SIGNALS,
     RUN_QUERIES,
     CORRELATIONS,
     DIFFERENCES,
@@ -121,12 +122,12 @@ ANALYSED_TABLES = (
 RUN_TABLES = (*ANALYSED_TABLES, RANKING, CLAIMS, VERDICT)
 """The tables of a run folder: each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-LAYOUT = 9
+LAYOUT = 10
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
 comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
 no number; 2 had no table `health`, 3 no `judge_disagreements`, 4 no
 simultaneous intervals, 5 no findings, 6 no correlations within queries, 7 no errors of differences,
-8 no groups of queries."""
+8 no groups of queries, 9 no signals."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

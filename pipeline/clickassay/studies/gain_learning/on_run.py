@@ -13,7 +13,6 @@ from clickassay.core.text.words import did_you_mean
 from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import Run, run_at
 from clickassay.metrics.catalogue import METRICS
-from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.definition import Measure, Value
 from clickassay.metrics.names import parse
 from clickassay.studies.gain_learning.agreement import Observations
@@ -82,13 +81,13 @@ def learn_from_run(
     ReportError
         If there is no such run, or it is broken.
     """
-    if options.click_metric not in CLICK_METRICS:
-        known = did_you_mean(options.click_metric, CLICK_METRICS)
-        raise LearningError(f"unknown click metric {options.click_metric!r}; {known}")
     progress(Event("reading the run"))
     run = run_at(place)
     graded = graded_sample(run, run.key(wanted))
     sample, fixed = graded.sample, paper_map(run.settings.max_grade, graded.sample.key.depth)
+    if options.click_metric not in sample.click_names:
+        known = did_you_mean(options.click_metric, sample.click_names)
+        raise LearningError(f"unknown click metric {options.click_metric!r}; {known}")
     values = sample.click_values[:, sample.click_names.index(options.click_metric)]
     observed = Observations(graded.grades, sample.query_index, sample.sessions.astype(float), values)
     return sample, study(observed, fixed, options, progress), fixed

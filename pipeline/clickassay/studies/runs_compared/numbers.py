@@ -17,7 +17,7 @@ from clickassay.correlation.uncertainty.jackknife import no_rounding
 from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
 from clickassay.findings.arrays import folds_of, graded_sample, sample_without
 from clickassay.findings.run import Run
-from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.clicks import is_click_metric
 from clickassay.studies.runs_compared.noise import (
     Changes,
     closed_form_changes,
@@ -180,7 +180,7 @@ def _means_of(run: Run, options: DiffOptions) -> pl.DataFrame:
     means = rows.group_by(SAMPLE_COLUMNS, maintain_order=True).agg(
         (pl.col(name) * sessions).sum() / sessions.sum() for name in names
     )
-    is_click = pl.col("metric").is_in(CLICK_METRICS)
+    is_click = pl.col("metric").is_in([name for name in names if is_click_metric(name)])
     every, none = pl.lit(EVERY), pl.lit(None, pl.String)
     long = means.unpivot(on=names, index=SAMPLE_COLUMNS, variable_name="metric").with_columns(
         table=pl.lit(MEANS),
