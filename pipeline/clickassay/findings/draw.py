@@ -1,7 +1,7 @@
 """All that a run found, drawn from its tables: claims, verdict and decision."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ from clickassay.findings.influence import (
 from clickassay.findings.question import Deciding, deciding
 from clickassay.findings.ranking import Quantity, Ranking, rank, rank_differences, rank_within, values_of
 from clickassay.findings.run import Run
+from clickassay.findings.signals import signal_rankings
 from clickassay.health.checks import HealthCheck, fired
 
 
@@ -85,7 +86,7 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
     share = influential_share(influence_rows(run, first.best)) if first.competitors else None
     headline = Claim(first, influential_share=share, depends_on_few=depends_mostly(share, chance))
     ranked, within = rank_differences(run, run.headline), _within(run)
-    verdict = verdict_of(run, deciding(run, run.headline))
+    verdict = with_signals(run, verdict_of(run, deciding(run, run.headline)))
     judges = varied(run, run.headline, "judge")[1:]
     others = {sample.judge: verdict_of(run, deciding(run, sample)) for sample in judges}
     decision = decide_with_judges(verdict, others, wrong, run.current, run.settings.margin)
@@ -126,6 +127,20 @@ def mean_levels(run: Run) -> dict[str, Level]:
 def verdict_of(run: Run, decided: Deciding) -> Verdict:
     """Return the claims that answer a question for each click metric that counts."""
     return Verdict(tuple(Claim(decided.rank(run, click)) for click in run.counted), decided.instead)
+
+
+def with_signals(run: Run, verdict: Verdict) -> Verdict:
+    """Add the signals that significantly say the opposite of clicks: they may take a decision back.
+
+    Signals that say less, or nothing, change nothing: a rare one has little power.
+    """
+    counted = {claim.ranking.click for claim in verdict.claims}
+    against = (
+        Claim(one.ranking)
+        for one in signal_rankings(run)
+        if one.opposed is not None and one.queries >= MIN_QUERIES and one.ranking.click not in counted
+    )
+    return replace(verdict, claims=(*verdict.claims, *against))
 
 
 def _nothing_kept(run: Run, wrong: tuple[HealthCheck, ...]) -> Findings:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.contracts.findings import CLAIMS, RANKING, VERDICT
+from clickassay.core.contracts.findings import CLAIMS, RANKING, SIGNAL_CORRELATIONS, VERDICT
 from clickassay.core.contracts.form import Table
 from clickassay.core.records import SampleKey
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
@@ -17,12 +17,13 @@ from clickassay.findings.draw import Findings, verdict_of
 from clickassay.findings.question import Deciding, deciding, deciding_in
 from clickassay.findings.ranking import Ranking, highest_possible, rank, rank_differences, rank_within
 from clickassay.findings.run import Run
+from clickassay.findings.signals import signal_correlations
 
 Record = dict[str, Any]
 
 
 def with_findings(run: Run, findings: Findings) -> Run:
-    """Return a run with the tables `ranking`, `claims` and `verdict`, for all of its samples."""
+    """Return a run with the tables of its findings, for all of its samples."""
     keys = {rank: run.samples, rank_differences: run.samples, rank_within: run.places}
     rankings = [ranked(run, key, click) for ranked in keys for key in keys[ranked] for click in run.clicks]
     tables = {
@@ -31,6 +32,7 @@ def with_findings(run: Run, findings: Findings) -> Run:
         VERDICT: (_verdict_row(run, findings, *placed) for placed in enumerate(_decided(run), start=1)),
     }
     frames = {table.name: _frame(table, rows) for table, rows in tables.items()}
+    frames[SIGNAL_CORRELATIONS.name] = signal_correlations(run)
     return replace(run, tables=MappingProxyType({**run.tables, **frames}))
 
 

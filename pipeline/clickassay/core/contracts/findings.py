@@ -5,6 +5,7 @@ import polars as pl
 from clickassay.core.contracts.columns import (
     CAUTION,
     CLICK,
+    COUNTS,
     EDITORIAL,
     INTERVAL,
     REASON,
@@ -79,4 +80,21 @@ VERDICT = Table(
         Column("caution", pl.String, "why the tests may find too many differences; null if nothing shows it"),
     ),
     ("market", "depth", "judge"),
+)
+
+_SIGNAL = "click, or a signal of the log: an action, or satisfied"
+SIGNAL_CORRELATIONS = Table(
+    "signal_correlations",
+    "one row per market, depth, judge and two signals: how they correlate over lists, across halves of users",
+    (
+        *SAMPLE,
+        Column("signal_a", pl.String, _SIGNAL),
+        Column("signal_b", pl.String, _SIGNAL),
+        Column("correlation", pl.Float64, "of one click metric of both, without the noise of sessions"),
+        *INTERVAL,
+        *COUNTS,
+        Column("left_out", pl.Float64, "share of the sessions whose list users of one half alone saw; 0..1"),
+        REASON,
+    ),
+    ("market", "depth", "judge", "signal_a", "signal_b"),
 )

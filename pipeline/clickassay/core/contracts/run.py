@@ -16,7 +16,7 @@ from clickassay.core.contracts.correlation import (
     WITHIN_COMPARISONS,
     WITHIN_INFLUENCE,
 )
-from clickassay.core.contracts.findings import CLAIMS, RANKING, VERDICT
+from clickassay.core.contracts.findings import CLAIMS, RANKING, SIGNAL_CORRELATIONS, VERDICT
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
@@ -119,7 +119,7 @@ ANALYSED_TABLES = (
 )
 """The tables of a run that come from its log and its judgments."""
 
-RUN_TABLES = (*ANALYSED_TABLES, RANKING, CLAIMS, VERDICT)
+RUN_TABLES = (*ANALYSED_TABLES, RANKING, CLAIMS, VERDICT, SIGNAL_CORRELATIONS)
 """The tables of a run folder: each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
 LAYOUT = 10

@@ -119,7 +119,8 @@ def _heat_map_text(run: Run, sample: SampleKey, cells: Mapping[tuple[str, str], 
 
 
 def _correlations_reading(run: Run) -> tuple[str, ...]:
-    known = run.frames["correlations"].filter(pl.col("correlation").is_not_null(), split=EVERY)
+    shown = pl.col("click_metric").is_in(run.clicks)
+    known = run.frames["correlations"].filter(pl.col("correlation").is_not_null(), shown, split=EVERY)
     if known.is_empty():
         return ("No correlation has a value; the reasons are under the table.", QCTR_NOTE)
     top = known.sort("correlation", descending=True, maintain_order=True).row(0, named=True)

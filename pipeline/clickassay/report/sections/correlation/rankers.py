@@ -139,8 +139,13 @@ def _figures(run: Run, known: pl.DataFrame) -> tuple[Figure, ...]:
     domain = common_domain([estimate(row, "exact") for row in rows], known["monte_carlo"].to_list())
     return tuple(
         _figure(place, click, [row for row in rows if row["click_metric"] == click], domain)
-        for place, click in enumerate(_headline_first(run, known["click_metric"].unique().to_list()))
+        for place, click in enumerate(_headline_first(run, _drawn_clicks(run, known)))
     )
+
+
+def _drawn_clicks(run: Run, known: pl.DataFrame) -> list[str]:
+    there = set(known["click_metric"])
+    return [name for name in run.clicks if name in there]
 
 
 def _headline_first(run: Run, clicks: Sequence[str]) -> list[str]:

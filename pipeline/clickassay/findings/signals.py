@@ -1,0 +1,144 @@
+"""Signals of a run beside clicks: how they correlate, and which metric each of them prefers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.findings import SIGNAL_CORRELATIONS
+from clickassay.core.records import Sample, SampleKey
+from clickassay.correlation.signals import AcrossHalves, Halves, across_halves
+from clickassay.findings.arrays import folds_of, sample_without
+from clickassay.findings.question import deciding
+from clickassay.findings.ranking import Ranking
+from clickassay.findings.run import Run
+from clickassay.metrics.clicks import SIGNAL_METRICS, signal_metric
+
+CLICK = "click"
+"""The name of clicks among signals."""
+ONE_HALF = "users of one half only"
+NO_BOUND = "too little is left without the noise of single sessions"
+
+
+def metric_of(run: Run, signal: str) -> str:
+    """Return the click metric of a signal that stands beside the headline one: the same of other events."""
+    base = run.click.partition("(")[0]
+    base = base if base in SIGNAL_METRICS else "MeanRR"
+    return base if signal == CLICK else signal_metric(base, signal)
+
+
+@dataclass(frozen=True)
+class SignalRanking:
+    """A signal, and the metrics and baselines by how well they predict it.
+
+    Attributes
+    ----------
+    signal, ranking
+        Its name, and the ranking of the question that decides.
+    sessions, queries
+        Sessions of the headline sample with the signal, and queries with one of these.
+    opposed
+        A metric that is significantly above another by the signal, and below it by clicks; None without one.
+    """
+
+    signal: str
+    ranking: Ranking
+    sessions: int
+    queries: int
+    opposed: tuple[str, str] | None
+
+
+def signal_rankings(run: Run) -> tuple[SignalRanking, ...]:
+    """Return clicks and each other signal, ranked as the decision is; none of a run of clicks alone."""
+    if run.headline is None or not run.signals:
+        return ()
+    decided = deciding(run, run.headline)
+    rankings = {name: decided.rank(run, metric_of(run, name)) for name in (CLICK, *run.signals)}
+    counted = _sessions(run, run.headline)
+    return tuple(
+        SignalRanking(name, ranking, *counted.get(name, (0, 0)), opposed(rankings[CLICK], ranking))
+        for name, ranking in rankings.items()
+    )
+
+
+def opposed(clicks: Ranking, other: Ranking) -> tuple[str, str] | None:
+    """Return a metric that is significantly above another by one ranking, and below it by clicks."""
+    known = [name for name in other.competitors if name in clicks.competitors]
+    pairs = ((a, b) for a in known for b in known if a != b and other.lead(a, b).is_ahead)
+    return next(((a, b) for a, b in pairs if clicks.lead(b, a).is_ahead), None)
+
+
+def _sessions(run: Run, sample: SampleKey) -> dict[str, tuple[int, int]]:
+    """Return sessions with each signal, and queries with one, in a sample."""
+    lists = sample.rows(run.tables["configurations"]).select("configuration_id", "query")
+    own = run.tables["signals"].join(lists, on="configuration_id")
+    clicked = run.tables["patterns"].filter(pl.col("click_mask") > 0).join(lists, on="configuration_id")
+    every = pl.concat(
+        [own, clicked.with_columns(signal=pl.lit(CLICK)).select(own.columns)], how="vertical_relaxed"
+    )
+    counted = every.group_by("signal").agg(pl.col("sessions").sum(), pl.col("query").n_unique())
+    return {name: (sessions, queries) for name, sessions, queries in counted.iter_rows()}
+
+
+def signal_correlations(run: Run) -> pl.DataFrame:
+    """Return the rows of `contracts.findings.SIGNAL_CORRELATIONS`: how signals correlate over lists."""
+    keys = run.samples if run.signals else ()
+    rows = [row for key in keys for row in _rows(run, key)]
+    schema = {column.name: column.dtype for column in SIGNAL_CORRELATIONS.columns}
+    return SIGNAL_CORRELATIONS.canonical(pl.DataFrame(rows, schema=schema))
+
+
+def _rows(run: Run, key: SampleKey) -> Iterator[dict[str, Any]]:
+    names = (CLICK, *run.signals)
+    found = None
+    if len({fold % 2 for fold in folds_of(run)}) > 1:
+        even, odd = (sample_without(run, key, half, of=2) for half in (1, 0))
+        found = _matched(even, odd, run, names)
+    for a, one in enumerate(names):
+        for b, other in enumerate(names[:a]):
+            yield {**key.columns, "signal_a": other, "signal_b": one, **_values(found, b, a)}
+
+
+@dataclass(frozen=True)
+class _Matched:
+    """Values, counts (lists, queries, sessions) and the share of sessions that is left out."""
+
+    found: AcrossHalves
+    counts: tuple[int, int, int]
+    left_out: float
+
+
+def _matched(even: Sample, odd: Sample, run: Run, names: tuple[str, ...]) -> _Matched | None:
+    """Correlate signals over the lists that users of both halves were shown."""
+    place = {name: at for at, name in enumerate(odd.configuration_ids.to_list())}
+    pairs = [(at, place[name]) for at, name in enumerate(even.configuration_ids.to_list()) if name in place]
+    if not pairs:
+        return None
+    first, second = (np.array(side, np.int64) for side in zip(*pairs, strict=True))
+    columns = [metric_of(run, name) for name in names]
+    values = [
+        one.click_values[rows][:, [one.click_names.index(name) for name in columns]]
+        for one, rows in ((even, first), (odd, second))
+    ]
+    weights = even.sessions[first] + odd.sessions[second]
+    queries = np.array(even.queries if even.units is None else even.units)[even.query_index[first]]
+    distinct, unit = np.unique(queries, return_inverse=True)
+    every = int(even.sessions.sum() + odd.sessions.sum())
+    found = across_halves(Halves(values[0], values[1], weights, unit))
+    return _Matched(found, (len(pairs), len(distinct), int(weights.sum())), 1 - int(weights.sum()) / every)
+
+
+def _values(matched: _Matched | None, a: int, b: int) -> dict[str, Any]:
+    if matched is None:
+        return {"reason": ONE_HALF}
+    found, counts = matched.found, matched.counts
+    is_bounded = bool(np.isfinite(found.low[a, b]) and np.isfinite(found.values[a, b]))
+    ends = {"correlation": found.values, "ci_low": found.low, "ci_high": found.high}
+    return {
+        **{name: float(of[a, b]) if is_bounded else None for name, of in ends.items()},
+        **dict(zip(("n_configurations", "n_queries", "n_sessions"), counts, strict=True)),
+        "left_out": matched.left_out,
+        "reason": None if is_bounded else NO_BOUND,
+    }

@@ -1,0 +1,186 @@
+"""Signals beside clicks: which metric each of them prefers, how they correlate, and what they can tell."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.text.words import count, listed, percent, plural, visible
+from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
+from clickassay.findings.estimates import Estimate, estimate
+from clickassay.findings.ranking import Lead
+from clickassay.findings.run import Run
+from clickassay.findings.signals import CLICK, SignalRanking, signal_rankings
+from clickassay.report.cells import Cell, Row, Share, p_cell
+from clickassay.report.model import ReportTable, Section
+
+HEADS = (
+    "Sessions with it",
+    "Share",
+    "Best metric",
+    "Its correlation",
+    "Next",
+    "Ahead of it by",
+    "Adjusted p",
+)
+NOTE = (
+    "Ranked as the decision is. Fewer events mean wider intervals: that a difference is significant by "
+    "clicks and "
+    "not by a rare signal is no contradiction."
+)
+MEANINGS = {
+    CLICK: "A click says that a result looked worth a look, not that it helped.",
+    "satisfied": (
+        "A satisfied click has a dwell time of {seconds} seconds or more; a short answer may satisfy "
+        "sooner, and a "
+        "slow page or another tab counts as time."
+    ),
+    "purchase": (
+        "A purchase, or an action before it, is about price and product as much as about the ranking: it "
+        "is rare, "
+        "and may come days later."
+    ),
+}
+LAST_CLICKS = (
+    "{share} of the satisfied clicks are the last of their visit, where nothing tells how long the user "
+    "stayed: "
+    "they count as {as_what} (--last-click)."
+)
+TOO_MANY = " More than half of the signal rests on this: run again with the other choice, and compare."
+
+
+def signals_sections(run: Run) -> tuple[Section, ...]:
+    """Say which metric each signal prefers; no section for a log of clicks alone."""
+    rankings = signal_rankings(run)
+    if not rankings:
+        return ()
+    table = ReportTable(
+        "signals",
+        f"Best metric by each signal, by {run.click.partition('(')[0]}",
+        "Signal",
+        HEADS,
+        tuple(Row("", visible(one.signal), _cells(run, one)) for one in rankings),
+        notes=(NOTE, *_rare(rankings)),
+    )
+    reading = (_first_sentence(rankings), *_opposed(rankings), *_last_clicks(run), *_meanings(run, rankings))
+    return (
+        Section("signals", "Which signal?", reading, tables=(table,), folded=(_correlations(run, rankings),)),
+    )
+
+
+def _cells(run: Run, one: SignalRanking) -> tuple[Cell, ...]:
+    sessions = int(run.headline_rows("statistics")["n_sessions"].sum())
+    share = Share(one.sessions / sessions if sessions else None)
+    ranking = one.ranking
+    if not ranking.competitors:
+        none = Estimate(None, reason=visible(ranking.reason or "no value", limit=160))
+        return (one.sessions, share, none, none, none, none, none)
+    best = ranking.best
+    following = next((name for name in ranking.metrics if name != best), None)
+    lead = (
+        Lead(Estimate(None, reason="no other metric")) if following is None else ranking.lead(best, following)
+    )
+    return (
+        one.sessions, share, best, ranking.top, following or "", lead.estimate, p_cell(lead.p_adjusted)
+    )  # fmt: skip
+
+
+def _first_sentence(rankings: Sequence[SignalRanking]) -> str:
+    """Return which metric is the highest by each signal."""
+    known = [one for one in rankings if one.ranking.competitors]
+    if not known:
+        return "No signal has a correlation with any metric: there is nothing to compare."
+    best = {one.signal: one.ranking.best for one in known}
+    if len(set(best.values())) == 1:
+        return f"{known[0].ranking.best} has the highest correlation by {listed(map(visible, best))}."
+    parts = (f"{name} by {visible(signal)}" for signal, name in best.items())
+    return f"The metric with the highest correlation is {listed(parts)}."
+
+
+def _opposed(rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
+    """Return whether a signal significantly prefers the other of two metrics."""
+    against = [one for one in rankings if one.opposed is not None]
+    if not against:
+        return (
+            "No signal significantly prefers one metric to another where clicks significantly prefer that "
+            "other: "
+            "the choice of the signal does not turn the decision.",
+        )
+    pairs = (
+        f"{a} is significantly above {b} by {visible(one.signal)}, and significantly below it by clicks"
+        for one in against
+        for a, b in [one.opposed or ("", "")]
+    )
+    return (f"{'; '.join(pairs)}: which metric to use depends on what you want users to do.",)
+
+
+def _rare(rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
+    rare = [one for one in rankings if one.queries < MIN_QUERIES]
+    return tuple(
+        f"{visible(one.signal)} has events in {plural(one.queries, 'query', 'queries')} only: its "
+        "intervals are "
+        "not to be relied on."
+        for one in rare
+    )
+
+
+def _last_clicks(run: Run) -> tuple[str, ...]:
+    """Return how many satisfied clicks nothing follows, and so rest on a convention."""
+    rows = run.tables["funnel"].filter(source="dwell times")
+    counts = dict(rows.group_by("step").agg(pl.col("rows").sum()).iter_rows())
+    satisfied, last = counts.get("satisfied", 0), counts.get("last click", 0)
+    if not last:
+        return ()
+    if run.settings.last_click == "unsatisfied":
+        return (
+            f"{count(last)} clicks are the last of their visit, where nothing tells how long the user "
+            "stayed: they "
+            "count as unsatisfied (--last-click).",
+        )
+    share = counts.get("satisfied by last click", 0) / max(1, satisfied)
+    text = LAST_CLICKS.format(share=percent(share), as_what=run.settings.last_click)
+    return (text + (TOO_MANY if share > 0.5 else ""),)
+
+
+def _meanings(run: Run, rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
+    """Return what each kind of signal can tell, and what it cannot."""
+    names = [one.signal for one in rankings]
+    others = [name for name in names if name not in (CLICK, "satisfied")]
+    seconds = f"{run.settings.satisfied_seconds:g}"
+    kinds = [CLICK, *(["satisfied"] if "satisfied" in names else []), *(["purchase"] if others else [])]
+    return tuple(MEANINGS[kind].format(seconds=seconds) for kind in kinds)
+
+
+def _correlations(run: Run, rankings: Sequence[SignalRanking]) -> ReportTable:
+    """Return how signals correlate over lists, across two halves of the users."""
+    own = run.headline_rows("signal_correlations")
+    found: dict[frozenset[str], dict[str, Any]] = {
+        frozenset((row["signal_a"], row["signal_b"])): row for row in own.iter_rows(named=True)
+    }
+    names = [one.signal for one in rankings]
+    rows = tuple(
+        Row("", visible(one), tuple(_pair(found.get(frozenset((one, other))), one, other) for other in names))
+        for one in names
+    )
+    left = max(own["left_out"].drop_nulls(), default=0.0)
+    note = (
+        "Each value correlates the means of one half of the users with the means of the other, so that the "
+        "chance "
+        "of single sessions, which signals share, is not in it; as an estimate it may be above 1. "
+        f"{percent(left)} of the sessions have lists that one half alone saw, and are out."
+    )
+    return ReportTable(
+        "signal_correlations",
+        "Correlation between signals over lists",
+        "Signal",
+        tuple(visible(name) for name in names),
+        rows,
+        notes=(note,),
+        data=run.tables["signal_correlations"],
+    )
+
+
+def _pair(row: dict[str, Any] | None, one: str, other: str) -> Cell:
+    if one == other:
+        return ""
+    return Estimate(None, reason="not computed") if row is None else estimate(row)
