@@ -143,3 +143,8 @@ END;
 
 -- whether a text is one of several with commas between them
 CREATE OR REPLACE TEMP MACRO holds_item(items, x) AS contains(',' || items || ',', ',' || x || ',');
+
+-- sums of whole numbers, of their squares, and of such sums, without rounding
+CREATE OR REPLACE TEMP MACRO exact_sum(x) AS CAST(sum(CAST(x AS HUGEINT)) AS DECIMAL(38, 0));
+CREATE OR REPLACE TEMP MACRO exact_sum_of_squares(x) AS CAST(sum(CAST(x AS HUGEINT) * CAST(x AS HUGEINT)) AS DECIMAL(38, 0));
+CREATE OR REPLACE TEMP MACRO exact_total(x) AS CAST(sum(CAST(x AS HUGEINT)) AS DECIMAL(38, 0));

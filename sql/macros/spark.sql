@@ -143,3 +143,8 @@ CREATE OR REPLACE TEMP MACRO configuration_digest(market, query, results) AS md5
 
 -- whether a text is one of several with commas between them
 CREATE OR REPLACE TEMP MACRO holds_item(items, x) AS contains(',' || items || ',', ',' || x || ',');
+
+-- sums of whole numbers, of their squares, and of such sums, without rounding
+CREATE OR REPLACE TEMP MACRO exact_sum(x) AS CAST(sum(CAST(x AS DECIMAL(38, 0))) AS DECIMAL(38, 0));
+CREATE OR REPLACE TEMP MACRO exact_sum_of_squares(x) AS CAST(sum(CAST(x AS DECIMAL(19, 0)) * CAST(x AS DECIMAL(19, 0))) AS DECIMAL(38, 0));
+CREATE OR REPLACE TEMP MACRO exact_total(x) AS CAST(sum(CAST(x AS DECIMAL(38, 0))) AS DECIMAL(38, 0));

@@ -30,7 +30,7 @@ from clickassay.jobs.stores import StoreGrowth, grow_store
 from clickassay.patterns.folders.table_folder import write_patterns
 from clickassay.patterns.table import PatternTable
 
-_TABLES = ("configurations", "patterns", "queries", "funnel", "health")
+_TABLES = ("configurations", "patterns", "queries", "funnel", "health", "signals", "outcomes")
 
 
 @for_python
@@ -39,6 +39,7 @@ def pattern_table(
     clicks: Table = None,
     judgments: Table = None,
     *,
+    outcomes: Table = None,
     out: Place | None = None,
     store: Place | None = None,
     force: bool = False,
@@ -53,6 +54,8 @@ def pattern_table(
         As `run` takes them.
     judgments
         With ``only_judged=True``: sessions of queries without any are counted only.
+    outcomes
+        As `run` takes them.
     out
         Folder to write the table into; None = it stays in memory.
     store
@@ -83,7 +86,9 @@ def pattern_table(
         raise SettingsError("--judgments is used with --only-judged only; add it, or leave --judgments out")
     target = TableOrStore(None if out is None else str(out), None if store is None else str(store), force)
     with progress_of(progress) as told:
-        return PatternsResult.of(shown, clicked, judged, given, target, progress=told)
+        return PatternsResult.of(
+            shown, clicked, judged, given, target, outcomes=source_of(outcomes), progress=told
+        )
 
 
 @for_python
@@ -142,16 +147,26 @@ class PatternsResult(Result):
         settings: Settings,
         target: TableOrStore,
         *,
+        outcomes: Source | None = None,
         progress: Progress = silent,
     ) -> "PatternsResult":
         """Make a table, as `pattern_table` says."""
         log = (searches, clicks)
         if target.store is not None:
-            grown = grow_store(*log, target.store, settings, judgments=judgments, progress=progress)
+            grown = grow_store(
+                *log, target.store, settings, judgments=judgments, outcomes=outcomes, progress=progress
+            )
             return cls(target.store, grown)
         if target.out is None:
-            return cls(log_to_patterns(*log, settings, judgments=judgments, progress=progress))
-        more: dict[str, Any] = {"judgments": judgments, "force": target.force, "progress": progress}
+            return cls(
+                log_to_patterns(*log, settings, judgments=judgments, outcomes=outcomes, progress=progress)
+            )
+        more: dict[str, Any] = {
+            "judgments": judgments,
+            "outcomes": outcomes,
+            "force": target.force,
+            "progress": progress,
+        }
         return cls(make_patterns(*log, target.out, settings, **more))
 
     @cached_property

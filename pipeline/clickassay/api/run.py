@@ -52,13 +52,14 @@ RANKING = "ranking"
 
 
 @for_python
-def run(
+def run(  # noqa: PLR0913 - the whole job has this many inputs
     searches: Table,
     clicks: Table = None,
     judgments: Table = None,
     queries: Table = None,
     *,
     scores: Table = None,
+    outcomes: Table = None,
     out: Place | None = None,
     force: bool = False,
     progress: Told = True,
@@ -76,6 +77,8 @@ def run(
     scores
         Likewise: numbers of lists that stand where editorial metrics do; name, value, and configuration_id,
         search_id, or query and results. A list without one is left out as one that is not judged.
+    outcomes
+        Likewise: numbers of searches, such as revenue; search_id, name and value, perhaps outcome_id.
     out
         Folder to save the run into, as `RunResult.save` does; checked before the work begins.
     force
@@ -99,7 +102,9 @@ def run(
     """
     shown, clicked, judged, asked = map(source_of, (searches, clicks, judgments, queries))
     given = load_settings(**settings)
-    more: dict[str, Any] = {"scores": source_of(scores), "out": out, "force": force}
+    more: dict[str, Any] = {
+        "scores": source_of(scores), "outcomes": source_of(outcomes), "out": out, "force": force
+    }  # fmt: skip
     with progress_of(progress) as told:
         return RunResult.of(shown, clicked, judged, asked, given, progress=told, **more)
 
@@ -206,6 +211,7 @@ class RunResult(Result):
         settings: Settings,
         *,
         scores: Source | None = None,
+        outcomes: Source | None = None,
         out: Place | None = None,
         force: bool = False,
         command: str = "",
@@ -215,12 +221,14 @@ class RunResult(Result):
         if searches is None:
             raise SettingsError("a run needs searches: a path, SQL or a frame")
         if out is None:
-            inputs = open_inputs(searches, clicks, judgments, queries, settings, progress, scores=scores)
+            inputs = open_inputs(
+                searches, clicks, judgments, queries, settings, progress, scores=scores, outcomes=outcomes
+            )
             return cls.of_found(computed(inputs, settings, progress=progress))
         place = Path(out)
         told = make_run(
             searches, clicks, judgments, queries, place, settings,
-            scores=scores, command=command, force=force, progress=progress,
+            scores=scores, outcomes=outcomes, command=command, force=force, progress=progress,
         )  # fmt: skip
         return cls.written(told, place)
 

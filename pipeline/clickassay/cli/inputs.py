@@ -49,6 +49,7 @@ _HELP = {
     "clicks": "Clicks; not needed where searches say what was clicked.",
     "judgments": "Judgments: a file, folder, glob or address.",
     "queries": "Attributes of queries: a file, folder, glob or address.",
+    "outcomes": "Numbers of searches, such as revenue: search_id, name, value, perhaps outcome_id.",
     "scores": "Numbers of your own for lists, beside the metrics: name, value, and configuration_id, "
     "search_id, or query and results.",
 }
@@ -199,7 +200,7 @@ def inputs_of(*names: str) -> Group:
 
 def _input_option(name: str) -> inspect.Parameter:
     shown = typer.Option(help=_HELP[name], rich_help_panel=_PANEL)
-    place = OF_STORE if name in ("judgments", "queries", "scores") else OF_ENGINE
+    place = OF_STORE if name in ("judgments", "queries", "scores", "outcomes") else OF_ENGINE
     return declared_option(name, Annotated[str | None, shown, place])
 
 

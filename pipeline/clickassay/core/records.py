@@ -249,6 +249,9 @@ class JudgedConfigurations:
         Names of the S scores that users brought, and their (N, S) values, which every configuration has.
     signals
         By name: rows (n, fold, click_mask, sessions) of sessions with the signal, masks above 0 and cut to k.
+    outcomes
+        Rows (n, fold, outcome, sessions, total, total_of_squares), totals in thousandths; None where none are
+        counted.
     """
 
     rows: pl.DataFrame
@@ -263,6 +266,7 @@ class JudgedConfigurations:
     score_names: tuple[str, ...] = ()
     scores: Floats | None = None
     signals: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    outcomes: pl.DataFrame | None = None
 
 
 # ---- ids of configurations in order: as numbers, since texts are sorted several times slower ----------

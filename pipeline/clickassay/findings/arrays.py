@@ -1,5 +1,6 @@
 """The judged configurations of a sample of a run as arrays."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from clickassay.metrics.clicks import (
     good_masks,
     is_click_metric,
     null_success,
+    outcome_values,
     signal_values,
 )
 
@@ -48,7 +50,7 @@ def graded_sample(run: Run, key: SampleKey) -> GradedSample:
     rows, patterns = configurations_of(run, key), run.tables["patterns"]
     _check_whole(run, rows, patterns, depth=key.depth)
     grades = _grades(rows, key)
-    return GradedSample(_sample(run, key, rows, patterns, grades, run.tables["signals"]), grades)
+    return GradedSample(_sample(run, key, rows, patterns, grades, run.tables), grades)
 
 
 def market_samples(run: Run, key: SampleKey, *, together: bool) -> tuple[SampleKey, list[Sample]]:
@@ -72,10 +74,11 @@ def sample_without(run: Run, key: SampleKey, fold: int, of: int | None = None) -
     With `of`, the folds are put together to so many, a divisor of their number.
     """
     own = pl.col("fold") if of is None else pl.col("fold") % of
-    patterns, signals = (run.tables[name].filter(own != fold) for name in ("patterns", "signals"))
+    more = {name: run.tables[name].filter(own != fold) for name in ("patterns", "signals", "outcomes")}
+    patterns = more["patterns"]
     configurations = configurations_of(run, key)
     rows = configurations.join(patterns, on="configuration_id", how="semi", maintain_order="left")
-    return _sample(run, key, rows, patterns, _grades(rows, key), signals)
+    return _sample(run, key, rows, patterns, _grades(rows, key), more)
 
 
 def _grades(rows: pl.DataFrame, key: SampleKey) -> Integers:
@@ -92,9 +95,9 @@ def _check_whole(run: Run, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth:
         raise broken(run.file("patterns"), "configurations without a click pattern")
 
 
-def editorial_names(columns: list[str]) -> tuple[str, ...]:
+def editorial_names(columns: list[str], outcomes: Collection[str]) -> tuple[str, ...]:
     """Return the editorial metrics among the columns of `configurations`, in their order."""
-    fixed = {column.name for column in CONFIGURATIONS.columns}
+    fixed = {column.name for column in CONFIGURATIONS.columns} | set(outcomes)
     return tuple(name for name in columns if name not in fixed and not is_click_metric(name))
 
 
@@ -114,16 +117,18 @@ def _sample(
     rows: pl.DataFrame,
     patterns: pl.DataFrame,
     grades: Integers,
-    signals: pl.DataFrame,
+    more: Mapping[str, pl.DataFrame],
 ) -> Sample:
     good = good_masks(grades, run.settings)
     numbered = rows.select("configuration_id").with_row_index("n")
     own = patterns.join(numbered, on="configuration_id").sort("n", "click_mask")
     mask, sessions = (own[name].to_numpy() for name in ("click_mask", "sessions"))
     clicks = click_values(own["n"].to_numpy(), mask, sessions, good, depth=key.depth).beside(
-        _signals(signals, numbered, own, rows.height, key.depth)
+        _signals(more["signals"], numbered, own, rows.height, key.depth)
     )
-    names = editorial_names(rows.columns)
+    given = more["outcomes"].join(numbered, on="configuration_id")
+    clicks = clicks.beside(outcome_values(given, clicks.sessions))
+    names = editorial_names(rows.columns, run.outcomes)
     queries = rows["query"].unique().sort()
     sample = Sample(
         key=key,

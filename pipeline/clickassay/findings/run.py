@@ -28,7 +28,7 @@ from clickassay.core.text.words import first_line, listed, visible
 from clickassay.findings.samples import kept_samples, largest_samples
 from clickassay.inputs.files import READ_ERRORS
 from clickassay.metrics.catalogue import BASELINES, named_measure
-from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, signal_of
+from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 
 OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
@@ -172,7 +172,7 @@ class Run:
     def clicks(self) -> tuple[str, ...]:
         """Click metrics of the run in the order of reports; of signals those that the verdict is about."""
         asked = [
-            name for name in self._names("click_metric") if signal_of(name) is None or name in self.counted
+            name for name in self._names("click_metric") if name in CLICK_METRICS or name in self.counted
         ]
         return in_order(asked, CLICK_METRICS)
 
@@ -180,6 +180,11 @@ class Run:
     def signals(self) -> tuple[str, ...]:
         """The signals of the run besides clicks, by name."""
         return tuple(self.tables["signals"]["signal"].unique().sort())
+
+    @cached_property
+    def outcomes(self) -> tuple[str, ...]:
+        """The outcomes of the run, by name."""
+        return tuple(self.tables["outcomes"]["outcome"].unique().sort())
 
     @property
     def counted(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """From a pattern table and judgments to every table of a run: the order of the stages after the log."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +56,7 @@ from clickassay.judgments.prepare import (
     prepare_judgments,
 )
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
-from clickassay.metrics.clicks import counted_clicks, signal_of
+from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, signal_of
 from clickassay.metrics.scoring import Measurements, formed_sessions, headline_clicks
 from clickassay.patterns.health import SEARCHES_BY_DAY
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
@@ -133,6 +133,7 @@ def analyse_tables(
         "configurations": main.configurations,
         "patterns": main.patterns,
         "signals": main.signals,
+        "outcomes": main.outcomes,
         "queries": _queries(queries, groups, main.configurations, proposed),
         **_correlate(every, main.configurations, attributes, settings, progress),
         "cascade_effects": pl.concat(in_full.cascade_effects),
@@ -207,12 +208,12 @@ def _queries(log: pl.DataFrame, groups: pl.DataFrame, *tables: pl.DataFrame) -> 
     return RUN_QUERIES.canonical(with_digests(known).join(groups, on=["market", "query"], how="left"))
 
 
-def _no_draws(configurations: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+def _no_draws(configurations: pl.DataFrame, others: Collection[str], settings: Settings) -> pl.DataFrame:
     """Return `draws` without rows, with a column for each metric of the configurations that is drawn."""
     metrics = (
         name
         for name in configurations.columns[len(CONFIGURATIONS.columns) :]
-        if signal_of(name) is None or name in counted_clicks(settings)
+        if name not in others or name in counted_clicks(settings)
     )
     return DRAWS.empty().with_columns(pl.lit(None, pl.Float64).alias(name) for name in metrics)
 
@@ -226,7 +227,10 @@ def _correlate(
 ) -> Frames:
     rng = np.random.default_rng(settings.seed)
     forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, DIFFERENCE_COMPARISONS, INFLUENCE)
-    parts = [{"draws": _no_draws(configurations, settings), **{form.name: form.empty() for form in forms}}]
+    beside = {name for sample in samples for name in sample.click_names if name not in CLICK_METRICS}
+    parts = [
+        {"draws": _no_draws(configurations, beside, settings), **{form.name: form.empty() for form in forms}}
+    ]
     groups: list[QueryGroups] = []
     of_signals: list[QueryGroups] = []
     for number, every in enumerate(samples):

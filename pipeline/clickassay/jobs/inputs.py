@@ -20,7 +20,7 @@ from clickassay.inputs.staging.impressions import halves_of, look_like_impressio
 from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.sources import Source, is_plain, staged
 from clickassay.inputs.tables import Input, WholeInput, read_input
-from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, SCORES, Wanted
+from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, OUTCOMES, SCORES, Wanted
 from clickassay.judgments.alike import groups_of_queries
 from clickassay.judgments.prepare import check_labels
 from clickassay.logs.log import LocalHalf, Log, joined_log, local_half
@@ -41,6 +41,8 @@ class Inputs:
         Attributes of queries, whose texts are normalised like those of the log; None likewise.
     scores
         Scores of lists that stand where editorial metrics do; None likewise.
+    outcomes
+        Outcomes of searches; None likewise.
     """
 
     searches: LocalHalf | str = ""
@@ -48,6 +50,7 @@ class Inputs:
     judgments: WholeInput | None = None
     queries: WholeInput | None = None
     scores: WholeInput | None = None
+    outcomes: WholeInput | None = None
 
     @property
     def halves_here(self) -> tuple[LocalHalf, ...]:
@@ -79,6 +82,7 @@ class Inputs:
     def identities(self) -> dict[str, Any]:
         """Fingerprints of judgments, queries and scores, by name."""
         whole = {"judgments": self.judgments, "queries": self.queries, "scores": self.scores}
+        whole |= {"outcomes": self.outcomes}
         return {what: one.identity for what, one in whole.items() if one is not None}
 
 
@@ -117,6 +121,7 @@ def open_log(
     settings: Settings,
     *,
     judgments: Source | None = None,
+    outcomes: Source | None = None,
     by_file: bool = False,
     progress: Progress = silent,
 ) -> Inputs:
@@ -128,6 +133,8 @@ def open_log(
         A file, folder, glob or address each, SQL or a frame; searches and clicks may lie where only Spark
         reaches them. Searches may have one row for each result shown, whose clicks are theirs unless they are
         given.
+    outcomes
+        Outcomes of searches, likewise.
     by_file
         Whether a store is to know the files one by one.
 
@@ -142,6 +149,9 @@ def open_log(
     if inputs.log is not None:
         log = joined_log(*inputs.halves_here)
         inputs = Inputs(log.searches, log.clicks)
+    if outcomes is not None:
+        own = WholeInput.of(_read("outcomes", outcomes, OUTCOMES, settings, progress), progress)
+        inputs = replace(inputs, outcomes=own)
     if judgments is None or not settings.only_judged:
         return inputs
     return replace(

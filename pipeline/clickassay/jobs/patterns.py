@@ -2,11 +2,13 @@
 
 import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import RejectedRowsError, SettingsError
 from clickassay.core.files.output import check_apart, published_folder
 from clickassay.core.files.scratch import with_scratch
@@ -19,6 +21,9 @@ from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import files_named, mixed_times, watched, with_unread
 from clickassay.jobs.inputs import Inputs, open_log
 from clickassay.judgments.prepare import queries_to_keep
+from clickassay.logs.outcomes import OutcomesOf, prepare_outcomes
+from clickassay.metrics.catalogue import METRICS
+from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.patterns.folders.places import Place, place_of
 from clickassay.patterns.folders.table_folder import opened_patterns, read_patterns, write_patterns
 from clickassay.patterns.store.store import PatternStore
@@ -32,11 +37,14 @@ def log_to_patterns(
     settings: Settings,
     *,
     judgments: Source | None = None,
+    outcomes: Source | None = None,
     progress: Progress = silent,
 ) -> PatternTable:
     """Turn a log into its pattern table in memory; the inputs are those of `open_log`."""
     return log_table(
-        open_log(searches, clicks, settings, judgments=judgments), settings, progress=progress
+        open_log(searches, clicks, settings, judgments=judgments, outcomes=outcomes),
+        settings,
+        progress=progress,
     ).collected()
 
 
@@ -71,9 +79,17 @@ def _on_arrays(
     halves = (log.searches, log.clicks)
     with watched(*halves, progress=progress) as identities, files_named(*halves):
         mixed = mixed_times(*halves)
-        table = build_pattern_table(log, settings, kept, progress=progress)
+        outcomes = outcomes_of(inputs, settings)(log)
+        table = build_pattern_table(log, settings, kept, outcomes=outcomes, progress=progress)
     info = {**_info(settings), "inputs": identities, "mixed_times": mixed}
     return replace(table, info=info, judged_queries=kept)
+
+
+def outcomes_of(inputs: Inputs, settings: Settings) -> OutcomesOf[Any]:
+    """Return what prepares the outcomes of a job for its log."""
+    taken = {name.lower() for name in (*CLICK_METRICS, *(metric.name for metric in METRICS))}
+    taken |= {column.name for column in CONFIGURATIONS.columns} | {"abandoned", "reformulated"}
+    return partial(prepare_outcomes, inputs.outcomes, settings=settings, taken=taken)
 
 
 def stored_patterns(place: Path) -> PatternTable:
@@ -115,8 +131,10 @@ def _write_in_sql(
     with writing_tables(), files_named(log.searches, log.clicks):
         info = {**_info(settings), "mixed_times": mixed_times(log.searches, log.clicks)}
         write_duckdb_patterns(
-            log, settings, folder, judged_queries=kept, info=info, progress=steady(progress)
-        )
+            log, settings, folder,
+            judged_queries=kept, outcomes=outcomes_of(inputs, settings)(log), info=info,
+            progress=steady(progress),
+        )  # fmt: skip
 
 
 def _write_on_spark(
@@ -134,7 +152,8 @@ def _write_on_spark(
         with writing_tables():
             write_spark_patterns(
                 inputs.searches, inputs.clicks, settings, folder,
-                judged_queries=kept, info=_info(settings), then_to=then_to, progress=steady(progress),
+                judged_queries=kept, outcomes_of=outcomes_of(inputs, settings), info=_info(settings),
+                then_to=then_to, progress=steady(progress),
             )  # fmt: skip
     except RejectedRowsError as error:
         raise with_unread(error, inputs.halves_here) from error
@@ -148,21 +167,26 @@ def make_patterns(
     settings: Settings,
     *,
     judgments: Source | None = None,
+    outcomes: Source | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Path | str:
     """Turn logs into a pattern table folder: local, or on a file system of Spark (a path with a scheme)."""
     if isinstance(out, str) and is_uri(out):
         check_reachable(out, settings)
-        inputs = open_log(searches, clicks, settings, judgments=judgments, progress=progress)
+        inputs = open_log(
+            searches, clicks, settings, judgments=judgments, outcomes=outcomes, progress=progress
+        )
         kept = queries_to_keep(inputs.judgments, settings)
         with tempfile.TemporaryDirectory(prefix="clickassay-") as work:
             _write_on_spark(inputs, settings, kept, Path(work), progress, then_to=out)
         return out
     out = Path(out)
-    check_apart(out, searches, clicks)
+    check_apart(out, searches, clicks, outcomes)
     with published_folder(out, force=force) as folder:
-        inputs = open_log(searches, clicks, settings, judgments=judgments, progress=progress)
+        inputs = open_log(
+            searches, clicks, settings, judgments=judgments, outcomes=outcomes, progress=progress
+        )
         kept = queries_to_keep(inputs.judgments, settings)
         if settings.engine != "arrays":
             _write_in_sql(inputs, settings, kept, folder, progress)

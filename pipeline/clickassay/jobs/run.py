@@ -173,14 +173,17 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     settings: Settings,
     *,
     scores: Source | None = None,
+    outcomes: Source | None = None,
     command: str = "",
     force: bool = False,
     progress: Progress = silent,
 ) -> RunSummary:
     """Turn logs and judgments into a run folder; return its summary."""
-    check_apart(out, searches, clicks, judgments, queries, scores)
+    check_apart(out, searches, clicks, judgments, queries, scores, outcomes)
     check_free(out, force=force)
-    inputs = open_inputs(searches, clicks, judgments, queries, settings, progress, scores=scores)
+    inputs = open_inputs(
+        searches, clicks, judgments, queries, settings, progress, scores=scores, outcomes=outcomes
+    )
     with published_folder(out, force=force) as folder:
         made = run(inputs, settings, work=folder, progress=progress)
         return save(made, folder, command=command, progress=progress)
@@ -195,6 +198,7 @@ def open_inputs(
     progress: Progress = silent,
     *,
     scores: Source | None = None,
+    outcomes: Source | None = None,
 ) -> Inputs:
     """Open all inputs of a run; misspelt names in settings are refused before anything slow is done.
 
@@ -208,7 +212,7 @@ def open_inputs(
     _check_names(settings, scored=scores is not None)
     if judgments is None:
         raise SettingsError(_NO_JUDGMENTS)
-    log = open_log(searches, clicks, settings, progress=progress)
+    log = open_log(searches, clicks, settings, outcomes=outcomes, progress=progress)
     return with_judgments(log, judgments, queries, settings, progress, scores=scores)
 
 

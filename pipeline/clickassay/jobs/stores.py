@@ -16,12 +16,20 @@ from clickassay.inputs.paths import is_uri
 from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import copy_notes, files_named
 from clickassay.jobs.inputs import Inputs, open_log
-from clickassay.jobs.patterns import check_reachable
+from clickassay.jobs.patterns import check_reachable, outcomes_of
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
 from clickassay.logs.batches.cutting import warn_if_unsorted
-from clickassay.logs.grow import BatchProcessor, add_to_store, plan_growth, store_settings, with_folds_of
+from clickassay.logs.grow import (
+    BatchProcessor,
+    add_to_store,
+    plan_growth,
+    store_settings,
+    with_carried,
+    with_folds_of,
+)
 from clickassay.logs.log import LocalHalf, Log
+from clickassay.logs.outcomes import Outcomes
 from clickassay.patterns.store.store import PatternStore
 
 
@@ -41,6 +49,7 @@ def grow_store(
     settings: Settings,
     *,
     judgments: Source | None = None,
+    outcomes: Source | None = None,
     progress: Progress = silent,
 ) -> StoreGrowth:
     """Add a log to a pattern store; files that it already has are not read again.
@@ -51,6 +60,8 @@ def grow_store(
         A file, folder or glob each: all files, or only new ones.
     folder
         The store; it is created if it does not exist.
+    outcomes
+        Likewise: outcomes of the searches in these files.
     judgments
         A file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
 
@@ -66,8 +77,11 @@ def grow_store(
     check_reachable(folder, settings)
     if not is_uri(str(folder)):
         folder = Path(folder)
-        check_apart(folder, searches, clicks)
-    inputs = open_log(searches, clicks, settings, judgments=judgments, by_file=True, progress=progress)
+        check_apart(folder, searches, clicks, outcomes)
+    inputs = open_log(
+        searches, clicks, settings,
+        judgments=judgments, outcomes=outcomes, by_file=True, progress=progress,
+    )  # fmt: skip
     kept = queries_to_keep(inputs.judgments, settings)
     if settings.engine == "spark":
         return _grow_on_spark(inputs, folder, settings, kept, steady(progress))
@@ -81,23 +95,29 @@ def grow_store(
             for note in copy_notes(half, plan.alike[what], "it is not read"):
                 progress(Event(note, note=True))
         told = steady(progress)
-        with _batch_processor(log, settings, folder, store.judged_queries(), told) as processor:
-            added = add_to_store(processor, store, plan, settings, versions(), told)
+        own = with_carried(outcomes_of(inputs, settings)(log), store)
+        with _batch_processor(log, settings, folder, store.judged_queries(), told, own) as processor:
+            added = add_to_store(processor, store, plan, settings, versions(), told, own)
     return StoreGrowth(added, plan.known)
 
 
 @contextmanager
 def _batch_processor(
-    log: Log[LocalHalf], settings: Settings, work: Path, kept: pl.DataFrame | None, progress: Progress
+    log: Log[LocalHalf],
+    settings: Settings,
+    work: Path,
+    kept: pl.DataFrame | None,
+    progress: Progress,
+    outcomes: Outcomes | None,
 ) -> Iterator[BatchProcessor[LocalHalf]]:
     """Yield what processes batches in this process."""
     if settings.engine == "duckdb":
         from clickassay.logs.duckdb.job import duckdb_batches, duckdb_engine  # noqa: PLC0415 - not the default
 
         with duckdb_engine(log, settings, work) as engine:
-            yield duckdb_batches(engine, settings, kept, progress)
+            yield duckdb_batches(engine, settings, kept, progress, outcomes)
     else:
-        yield ArrayBatchProcessor(settings, kept, progress)
+        yield ArrayBatchProcessor(settings, kept, progress, outcomes)
 
 
 def _grow_on_spark(
@@ -116,9 +136,10 @@ def _grow_on_spark(
         store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
         with store.locked():
             plan = plan_growth(store, log, settings)
-            processor = spark_batches(engine, settings, store.judged_queries(), progress)
+            own = with_carried(outcomes_of(inputs, settings)(log), store)
+            processor = spark_batches(engine, settings, store.judged_queries(), progress, own)
             made = {**versions(), "spark": str(engine.session.version)}
-            added = add_to_store(processor, store, plan, settings, made, progress)
+            added = add_to_store(processor, store, plan, settings, made, progress, own)
     return StoreGrowth(added, plan.known)
 
 

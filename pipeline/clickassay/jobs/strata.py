@@ -13,8 +13,9 @@ from clickassay.click_models.effects.cascade_effects import cascade_effects
 from clickassay.click_models.expectation import expected_mean_rr
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS
+from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
-from clickassay.core.contracts.patterns import PATTERNS, SIGNALS
+from clickassay.core.contracts.patterns import OUTCOMES, PATTERNS, SIGNALS
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.records import JudgedConfigurations, Sample, order_by_id
@@ -164,8 +165,25 @@ class Strata:
             for stratum in self.measurements
             for name, rows in stratum.signals.items()
         ]
-        every = pl.concat([SIGNALS.empty(), *parts], how="diagonal_relaxed")
-        return SIGNALS.canonical(every.select(SIGNALS.empty().columns).unique())
+        return _once(SIGNALS, parts)
+
+    @cached_property
+    def outcomes(self) -> pl.DataFrame:
+        """The table of this name: the outcomes of a configuration once."""
+        parts = [
+            stratum.outcomes.with_columns(
+                configuration_id=stratum.configuration_ids.gather(stratum.outcomes["n"])
+            )
+            for stratum in self.measurements
+            if stratum.outcomes is not None
+        ]
+        return _once(OUTCOMES, parts)
+
+
+def _once(form: Table, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return the rows of several judges and depths in a form, equal ones once."""
+    every = pl.concat([form.empty(), *parts], how="diagonal_relaxed")
+    return form.canonical(every.select(form.empty().columns).unique())
 
 
 def _patterns(strata: Sequence[Measurements]) -> pl.DataFrame:

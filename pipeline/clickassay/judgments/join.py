@@ -39,6 +39,8 @@ class GradedCandidates:
         Names of the S scores that users brought, and the (candidates, S) scores; NaN without one.
     signals
         Rows (place, fold, signal, click_mask, sessions) of sessions with a signal; None without signals.
+    outcomes
+        Rows (place, fold, outcome, sessions, total, total_of_squares); None where none are counted.
     """
 
     lengths: pl.DataFrame
@@ -52,6 +54,7 @@ class GradedCandidates:
     score_names: tuple[str, ...] = ()
     scores: Floats | None = None
     signals: pl.DataFrame | None = None
+    outcomes: pl.DataFrame | None = None
 
 
 def look_up_grades(
@@ -76,6 +79,7 @@ def look_up_grades(
         score_names=() if scores is None else scores.names,
         scores=None if scores is None else scores.of_lists(lists.configurations)[chosen],
         signals=None if lists.signals is None else _of_candidates(lists.signals, chosen),
+        outcomes=None if lists.outcomes is None else _of_candidates(lists.outcomes, chosen),
     )
 
 
@@ -116,6 +120,7 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
         pool=judged_pool(cut, graded.pools, max_grade),
         patterns=_cut_patterns(graded.patterns, became, depth),
         signals={} if graded.signals is None else _cut_signals(graded.signals, became, depth),
+        outcomes=None if graded.outcomes is None else _cut_outcomes(graded.outcomes, became),
         too_short=_sessions_by_market(graded.lengths.filter(~long_enough)),
         not_judged=_missing(graded.lengths.filter(long_enough), judged),
         not_scored={} if graded.scores is None else _missing(judged, kept),
@@ -177,6 +182,13 @@ def _cut_signals(signals: pl.DataFrame, became: NDArray[np.int64], depth: int) -
     names = sorted(str(key[0]) for key in by_name)
     cut = {name: _cut_patterns(by_name[name,], became, depth) for name in names}
     return {name: rows.filter(pl.col("click_mask") > 0) for name, rows in cut.items()}
+
+
+def _cut_outcomes(outcomes: pl.DataFrame, became: NDArray[np.int64]) -> pl.DataFrame:
+    """Add up the outcomes of lists that become one: n, fold, outcome, sessions and totals."""
+    numbers = pl.Series("n", became[outcomes["place"].to_numpy()])
+    rows = outcomes.select(numbers, pl.exclude("place")).filter(pl.col("n") >= 0)
+    return rows.group_by("n", "fold", "outcome").agg(pl.all().sum()).sort("n", "fold", "outcome")
 
 
 def _sessions_by_market(rows: pl.DataFrame) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """A pattern store brought up to a log: only new files are read; each batch is published when it is done."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import FUNNEL
-from clickassay.core.errors import InputError
+from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings, log_settings
 from clickassay.core.text.words import utc_text
@@ -19,14 +20,15 @@ from clickassay.logs.batches.lone_search import refuse_lone_last
 from clickassay.logs.batches.windows import Window
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.log import H, Log
+from clickassay.logs.outcomes import Outcomes
 from clickassay.logs.sql.steps import END_MS, FIRST_MS, end_of_times
 from clickassay.logs.used_ids import NewIds, refuse_used
 from clickassay.patterns.folders.places import STORE_FILE
-from clickassay.patterns.funnel import check_log, with_impressions
-from clickassay.patterns.store.batches import BatchContent, StoredBatch
+from clickassay.patterns.funnel import check_log, with_impressions, with_outcomes
+from clickassay.patterns.store.batches import CARRIED, BatchContent, StoredBatch
 from clickassay.patterns.store.files import undo_runs
 from clickassay.patterns.store.known_files import KnownFiles
-from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.store.store import PatternStore, id_digest, known_ids
 
 _OF_A_RUN = ("clock", "only_judged")
 """Settings of the log that are not a store's own: one is of each run, one follows from the queries kept."""
@@ -198,6 +200,89 @@ def _refuse_late(store: PatternStore, what: str, new: Sequence[FileChunk], water
         )
 
 
+def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | None:
+    """Return outcomes with those of earlier runs whose sessions are still open in the store."""
+    last = next(iter(store.batches()[-1:]), None)
+    if last is None or not last.has(CARRIED):
+        return outcomes
+    carried = last.frame(CARRIED)
+    return (outcomes or Outcomes(carried.clear())).with_earlier(carried)
+
+
+class JoinedOutcomes:
+    """Follows what becomes of the outcomes that a run into a store brings.
+
+    Raises
+    ------
+    RejectedRowsError
+        If too many of them are late: of searches that an earlier run has counted already.
+    """
+
+    def __init__(self, outcomes: Outcomes | None, store: PatternStore, run: int, settings: Settings) -> None:
+        self._outcomes = outcomes
+        if outcomes is None:
+            return
+        ids = outcomes.rows["search_id"]
+        before: list[StoredBatch] = []
+        begun: list[StoredBatch] = []  # what this run has read already, if it was interrupted, is not late
+        for batch in store.batches():
+            (before if batch.info["run"] < run else begun).append(batch)
+        is_open = _are_open(ids, before)
+        is_late = _are_known(ids, before) & ~is_open
+        self._digests = [id_digest(one) for one in ids]
+        self._is_settled = is_open | is_late | _are_known(ids, begun)
+        self._counts = Counter(outcomes.counts)
+        self._counts["late", "search of an earlier run"] += int(
+            outcomes.rows.filter(is_late)["given_rows"].sum()
+        )
+        _refuse_late_outcomes(self._counts, store, settings)
+
+    def add(self, ids: pl.LazyFrame) -> None:
+        """Note the search ids of a batch."""
+        if self._outcomes is not None:
+            new = ids.select("id").collect()["id"]
+            self._is_settled |= pl.Series(self._digests, dtype=new.dtype).is_in(new.implode())
+
+    def put(self, content: BatchContent, *, ends_run: bool) -> BatchContent:
+        """Add the outcomes of open sessions to a batch, and to the last one what became of all rows."""
+        if self._outcomes is None:
+            return content
+        rows = self._outcomes.rows
+        searches = (
+            content.frames["carry_searches"].lazy().select(pl.col("search_id").cast(rows.schema["search_id"]))
+        )
+        carried = rows.lazy().join(searches.unique(), on="search_id", how="semi").collect()
+        frames = {**content.frames, CARRIED: carried.sort("search_id", "outcome")}
+        content = replace(content, frames=frames)
+        if not ends_run:
+            return content
+        unmatched = int(rows.filter(~self._is_settled)["given_rows"].sum())
+        funnel = with_outcomes(content.closed.funnel, self._counts, unmatched)
+        return replace(content, closed=replace(content.closed, funnel=funnel))
+
+
+def _are_known(ids: pl.Series, batches: Sequence[StoredBatch]) -> pl.Series:
+    return known_ids(ids, batches) if batches else pl.Series([False] * len(ids), dtype=pl.Boolean)
+
+
+def _are_open(ids: pl.Series, batches: Sequence[StoredBatch]) -> pl.Series:
+    """Return which searches are of visits that may still grow."""
+    carried = batches[-1].frame("carry_searches")["search_id"].cast(ids.dtype) if batches else ids.clear()
+    return ids.is_in(carried.implode())
+
+
+def _refuse_late_outcomes(
+    counts: Mapping[tuple[str, str], int], store: PatternStore, settings: Settings
+) -> None:
+    late, read = sum(n for (step, _), n in counts.items() if step == "late"), counts["read", ""]
+    if late > settings.max_rejected * read:
+        raise RejectedRowsError(
+            f"outcomes: {late:,} of {read:,} rows come too late: an earlier run into {store.folder} has "
+            "counted their searches; give outcomes with the run that reads their searches, or make the "
+            f"batches again: {undo_runs(store.folder, 1)}"
+        )
+
+
 class BatchProcessor(Protocol[H]):
     """Processes the batches of a plan, one after the other, on an engine."""
 
@@ -218,7 +303,7 @@ class BatchProcessor(Protocol[H]):
 
 def add_to_store(
     processor: BatchProcessor[H], store: PatternStore, plan: Plan[H], settings: Settings,
-    versions: Mapping[str, str], progress: Progress,
+    versions: Mapping[str, str], progress: Progress, outcomes: Outcomes | None = None,
 ) -> int:  # fmt: skip
     """Process the batches of a plan, and publish each when it is done; return how many.
 
@@ -232,12 +317,14 @@ def add_to_store(
             check_log(_so_far(store), settings.max_rejected)
         return 0
     progress(Event("looking at search ids"))
+    joined = JoinedOutcomes(outcomes, store, plan.run, settings)
     processor.begin(plan, next(iter(store.batches()[-1:]), None))
     for number in range(len(plan.windows)):
         watermark_ms, ends_run = _watermark(store, plan, number, settings)
         processor.add(plan, number, watermark_ms)
         progress(Event("publishing"))
         ids = NewIds(processor.ids())
+        joined.add(processor.ids())
         refuse_used(store, plan.run, ids)
         info = {
             **_batch_info(plan, number, watermark_ms, ids.span),
@@ -246,6 +333,7 @@ def add_to_store(
             "versions": dict(versions),
         }
         content = _with_impressions(processor.content(info), {} if number else plan.log.searches.made_of)
+        content = joined.put(content, ends_run=ends_run)
         for what, files in plan.files.items():
             refuse_changed(what, files)
         store.publish(replace(content, info={**info, "counted": _counted(store, content.closed.funnel)}))

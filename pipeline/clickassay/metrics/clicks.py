@@ -290,6 +290,36 @@ def signal_values(
     return ClickValues(means, variances, every, tuple(names))
 
 
+def outcome_values(outcomes: pl.DataFrame | None, sessions: Integers) -> ClickValues:
+    """Compute the means and variances of outcomes over all sessions, of which those without one have 0.
+
+    Parameters
+    ----------
+    outcomes
+        Rows (n, outcome, sessions, total, total_of_squares), totals in thousandths; None = none.
+    sessions
+        (N,) sessions of each configuration.
+    """
+    size = len(sessions)
+    by_name = {} if outcomes is None else outcomes.partition_by("outcome", as_dict=True)
+    names = sorted(str(key[0]) for key in by_name)
+    means, variances = np.zeros((size, len(names))), np.full((size, len(names)), np.nan)
+    for at, name in enumerate(names):
+        rows = by_name[name,].group_by("n").agg(pl.col("total", "total_of_squares").sum())
+        n = rows["n"].to_numpy()
+        totals, squares = ([int(one) for one in rows[of]] for of in ("total", "total_of_squares"))
+        counts = sessions[n].tolist()
+        means[n, at] = [total / 1000 / count for total, count in zip(totals, counts, strict=True)]
+        variances[sessions > 1, at] = 0.0
+        # in whole numbers: the difference of two large squares would lose its digits
+        spread = (
+            (count * square - total * total) / (count * (count - 1)) / 1e6 if count > 1 else math.nan
+            for total, square, count in zip(totals, squares, counts, strict=True)
+        )
+        variances[n, at] = [*spread]
+    return ClickValues(means, variances, sessions, tuple(names))
+
+
 @dataclass(frozen=True)
 class _Rows:
     """Pattern rows sorted by (configuration, mask), each pair once; `starts` of the configurations."""

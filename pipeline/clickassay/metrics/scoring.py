@@ -16,6 +16,7 @@ from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import editorial_values
 from clickassay.metrics.click_model_metrics import Expectation
 from clickassay.metrics.clicks import (
+    CLICK_METRICS,
     ClickValues,
     PatternRows,
     click_entropy,
@@ -23,7 +24,7 @@ from clickassay.metrics.clicks import (
     counted_clicks,
     good_masks,
     null_success,
-    signal_of,
+    outcome_values,
     signal_values,
 )
 
@@ -44,6 +45,8 @@ class Measurements:
         (N,) ids of the judged configurations, and the rows (n, fold, click_mask, sessions) of their patterns.
     signals
         By name: such rows of sessions with the signal.
+    outcomes
+        Rows (n, fold, outcome, sessions, total, total_of_squares); None where none are counted.
     """
 
     samples: tuple[Sample, ...]
@@ -52,6 +55,7 @@ class Measurements:
     configuration_ids: pl.Series
     patterns: pl.DataFrame
     signals: Mapping[str, pl.DataFrame]
+    outcomes: pl.DataFrame | None
     statistics: pl.DataFrame
     funnel: pl.DataFrame
 
@@ -114,16 +118,18 @@ def compute_metrics(
         configuration_ids=judged.rows["configuration_id"],
         patterns=judged.patterns,
         signals=judged.signals,
+        outcomes=judged.outcomes,
         statistics=_statistics(samples, measured, judge=judge, depth=depth),
         funnel=_funnel(judged, samples, formed, fitting, judge=judge, depth=depth),
     )
 
 
 def _with_signals(judged: JudgedConfigurations, clicks: ClickValues, depth: int) -> ClickValues:
-    """Add the click metrics of signals."""
+    """Add the click metrics of signals, and outcomes."""
     signals = {name: PatternRows.of(rows) for name, rows in judged.signals.items()}
     n, sessions = (judged.patterns[name].to_numpy() for name in ("n", "sessions"))
-    return clicks.beside(signal_values(signals, n, sessions, size=judged.rows.height, depth=depth))
+    own = signal_values(signals, n, sessions, size=judged.rows.height, depth=depth)
+    return clicks.beside(own).beside(outcome_values(judged.outcomes, clicks.sessions))
 
 
 def _filled(judged: JudgedConfigurations, sessions: NDArray[np.int64]) -> dict[str, float]:
@@ -282,7 +288,7 @@ def _frame(columns: tuple[Column, ...], rows: Sequence[tuple[object, ...]]) -> p
 def headline_clicks(sample: Sample, settings: Settings) -> Sample:
     """Return a sample with the metrics of clicks, and of other signals those that the verdict is about."""
     counted = counted_clicks(settings)
-    kept = [name for name in sample.click_names if signal_of(name) is None or name in counted]
+    kept = [name for name in sample.click_names if name in CLICK_METRICS or name in counted]
     return sample if len(kept) == len(sample.click_names) else sample.narrowed(kept, sample.editorial_names)
 
 

@@ -43,6 +43,7 @@ COUNT_FORMS: Mapping[str, Mapping[str, DataType]] = {
 
 SIGNAL_FORMS: Mapping[str, Mapping[str, DataType]] = {
     "actions": {"step": pl.String, "reason": pl.String, "is_open": pl.Boolean, "actions": pl.Int64},
+    "outcomes": {"outcome": pl.String, "is_open": pl.Boolean, "outcomes": pl.Int64},
     "dwell_times": {"step": pl.String, "is_open": pl.Boolean, "clicks": pl.Int64},
 }
 """The same of logs whose clicks have actions, or whose dwell times count."""
@@ -82,5 +83,6 @@ def count_batch(funnel: LogFunnel, health: LogCounts, rows: Mapping[str, Sequenc
     funnel.count_positions(rows["click_positions"])
     if "actions" in rows:
         funnel.count_actions(rows["actions"])
-        funnel.count_dwell_times(rows.get("dwell_times", ()))
+    funnel.count_dwell_times(rows.get("dwell_times", ()))
+    funnel.count_outcomes(rows.get("outcomes", ()))
     health.add_rows(rows["health"])

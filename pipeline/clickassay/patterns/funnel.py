@@ -114,6 +114,11 @@ class LogFunnel:
             counts["actions", step, reason or _OF_ACTIONS[step]] += actions
         _check_sum("actions", read, outcomes)
 
+    def count_outcomes(self, rows: Iterable[tuple[str, bool, int]]) -> None:
+        """Count rows that were given for searches of the batch: (outcome, may still change, rows)."""
+        for name, is_open, number in rows:
+            (self._open if is_open else self._closed)["outcomes", "kept", name] += number
+
     def count_dwell_times(self, rows: Iterable[tuple[str, bool, int]]) -> None:
         """Count clicks in time by what decided on their satisfaction: (step, may still change, clicks)."""
         for step, is_open, clicks in rows:
@@ -189,6 +194,15 @@ def orphan_click_rows(*, ambiguous: int, out_of_time: int, unmatched: int) -> pl
     rows["clicks", EVERY, 0, "out of time", _OUT_OF_TIME] = out_of_time
     rows["clicks", EVERY, 0, "unmatched", "no usable search"] = unmatched
     return _funnel_frame(rows)
+
+
+def with_outcomes(
+    funnel: pl.DataFrame, counts: Mapping[tuple[str, str], int], unmatched: int
+) -> pl.DataFrame:
+    """Add the rows of outcomes that were read, by step and reason, and those of no search."""
+    rows = Counter({("outcomes", EVERY, 0, *key): count for key, count in counts.items()})
+    rows["outcomes", EVERY, 0, "unmatched", "no usable search"] = unmatched
+    return pl.concat([funnel, _funnel_frame(rows)]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
 
 
 def with_impressions(funnel: pl.DataFrame, made_of: Mapping[tuple[str, str], int]) -> pl.DataFrame:

@@ -39,6 +39,8 @@ class LogLists:
         market, length, sessions: all other lists, by their number of results.
     signals
         list, fold, signal, click_mask, sessions: of sessions with a signal, as `patterns`; None without any.
+    outcomes
+        list, fold, outcome, sessions, total, total_of_squares; None where none are counted.
     """
 
     configurations: pl.DataFrame
@@ -46,6 +48,7 @@ class LogLists:
     patterns: pl.DataFrame
     others: pl.DataFrame
     signals: pl.DataFrame | None = None
+    outcomes: pl.DataFrame | None = None
 
     @cached_property
     def results(self) -> NumberedResults:
@@ -124,20 +127,20 @@ def log_lists(
         query=query[is_kept],
         patterns=patterns,
         others=others.group_by("market", "length").agg(pl.col("sessions").sum()),
-        signals=_signals_of(staged, configurations, is_judged[query][is_kept], users),
+        signals=_own_rows(staged.signals, configurations, is_judged[query][is_kept], users),
+        outcomes=_own_rows(staged.outcomes, configurations, is_judged[query][is_kept], users),
     )
 
 
-def _signals_of(
-    staged: StagedTable, configurations: pl.DataFrame, is_measured: Flags, users: pl.Expr | None
+def _own_rows(
+    rows: pl.DataFrame | None, configurations: pl.DataFrame, is_measured: Flags, users: pl.Expr | None
 ) -> pl.DataFrame | None:
-    """Return the signals of lists that are measured, with the row of the list in place of its id."""
-    if staged.signals is None:
+    """Return the rows of lists that are measured, with the row of the list in place of its id."""
+    if rows is None:
         return None
     measured = configurations.select("configuration_id").with_row_index("list").filter(is_measured)
-    rows = staged.signals if users is None else staged.signals.filter(users)
-    own = rows.join(measured, on="configuration_id").sort("list", "fold", "signal", "click_mask")
-    return own.select("list", "fold", "signal", "click_mask", "sessions")
+    own = (rows if users is None else rows.filter(users)).join(measured, on="configuration_id")
+    return own.select("list", pl.exclude("list", "configuration_id")).sort(pl.all())
 
 
 def _numbered(staged: StagedTable, queries: pl.DataFrame) -> tuple[Integers, Integers, NDArray[np.uint64]]:

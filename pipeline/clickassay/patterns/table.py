@@ -12,6 +12,7 @@ from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.patterns import (
     FUNNEL,
     HEALTH,
+    OUTCOMES,
     PATTERN_CONFIGURATIONS,
     PATTERN_QUERIES,
     PATTERNS,
@@ -60,6 +61,8 @@ class AnyTable(Generic[Rows]):
         A frame in the form of `FOLDER_TABLES`: counts of `clickassay.patterns.health`.
     signals
         A frame in the form of `contracts.patterns.SIGNALS`; None where the clicks have no other action.
+    outcomes
+        Likewise in the form of `contracts.patterns.OUTCOMES`.
     """
 
     configurations: Rows
@@ -70,6 +73,7 @@ class AnyTable(Generic[Rows]):
     judged_queries: pl.DataFrame | None = None
     health: pl.DataFrame = field(default_factory=HEALTH.empty)
     signals: pl.DataFrame | None = None
+    outcomes: pl.DataFrame | None = None
 
     @property
     def stored_depth(self) -> int:
@@ -91,6 +95,7 @@ class PatternTable(AnyTable[pl.DataFrame]):
             judged_queries=self.judged_queries,
             health=self.health,
             signals=self.signals,
+            outcomes=self.outcomes,
         )
 
 
@@ -134,6 +139,7 @@ class StagedTable(AnyTable[Pieces]):
             judged_queries=self.judged_queries,
             health=self.health,
             signals=self.signals,
+            outcomes=self.outcomes,
         )
 
 
@@ -148,6 +154,7 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
         return first
     frames = {name: [getattr(part, name) for part in parts] for name in _MERGED}
     signals = [part.signals for part in parts if part.signals is not None]
+    outcomes = [part.outcomes for part in parts if part.outcomes is not None]
     del parts  # what has been added up is not held any longer
 
     def stacked(name: str) -> pl.DataFrame:
@@ -162,13 +169,14 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
         info=first.info,
         judged_queries=first.judged_queries,
         health=merged_counts(stacked("health")),
-        signals=_merged_signals(signals),
+        signals=_merged(signals, SIGNALS),
+        outcomes=_merged(outcomes, OUTCOMES),
     )
 
 
-def _merged_signals(parts: Sequence[pl.DataFrame]) -> pl.DataFrame | None:
-    """Add up the signals of the parts that have some."""
-    return SIGNALS.canonical(_sum_by_key(pl.concat(parts), SIGNALS)) if parts else None
+def _merged(parts: Sequence[pl.DataFrame], form: Table) -> pl.DataFrame | None:
+    """Add up a table of the parts that have it."""
+    return form.canonical(_sum_by_key(pl.concat(parts), form)) if parts else None
 
 
 def _each_list_once(tables: Iterable[PatternTable]) -> Iterator[PatternTable]:

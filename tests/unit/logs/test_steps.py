@@ -16,6 +16,7 @@ from clickassay.logs.sql.steps import (
     GIVEN,
     NEW_IDS,
     PATTERNS,
+    PATTERNS_OF_OUTCOMES,
     PATTERNS_OF_SIGNALS,
     READ_BATCH,
     READ_LOG,
@@ -34,9 +35,18 @@ from clickassay.patterns.counts import COUNT_FORMS, SIGNAL_FORMS
 CONDITIONS = {step.when for step in SEQUENCE}
 PROPERTIES = sorted({when.property for when in CONDITIONS if isinstance(when, If)})
 LOOKED_AT = sorted({when.table for when in CONDITIONS if isinstance(when, IfRows)})
-GIVEN_ONLY_IF = {"judged_queries": "only_judged"}
-OF_BATCH = (*FORM_SESSIONS, *FUNNEL, *FUNNEL_OF_SIGNALS, *PATTERNS, *PATTERNS_OF_SIGNALS, *FUNNEL_OF_SESSIONS)
-OF_SIGNALS = {"signals", "satisfied", "actions_alone"}
+GIVEN_ONLY_IF = {"judged_queries": "only_judged", "outcomes_log": "outcomes"}
+OF_BATCH = (
+    *FORM_SESSIONS,
+    *FUNNEL,
+    *FUNNEL_OF_SIGNALS,
+    *PATTERNS,
+    *PATTERNS_OF_SIGNALS,
+    *PATTERNS_OF_OUTCOMES,
+    *FUNNEL_OF_SESSIONS,
+)
+OF_SIGNALS = {"signals", "satisfied", "actions_alone", "outcomes", "every_visit"}
+TABLES_OF = dict.fromkeys(PATTERNS_OF_SIGNALS, "signals") | dict.fromkeys(PATTERNS_OF_OUTCOMES, "outcomes")
 LOGS = {
     "in one batch": ((*READ_LOG, *OF_BATCH),),
     "in several": (SEARCH_IDS, (*READ_BATCH, *OF_BATCH, *CARRY_OVER, *NEW_IDS)),
@@ -52,9 +62,14 @@ def subsets(values):
 def properties_of_runs():
     """Return the properties that runs may have: of the ones of signals none, or what settings give."""
     others = [name for name in PROPERTIES if name not in OF_SIGNALS]
-    asked = ({"signal": names} for names in (("auto",), ("satisfied",)))
-    signals = [(), *(tuple(sorted(signal_properties(load_settings(**given)))) for given in asked)]
-    return [(*some, *own) for some in subsets(others) for own in signals]
+    asked = [load_settings(signal=names) for names in (["auto"], ["satisfied"])]
+    signals = {
+        tuple(sorted(signal_properties(settings, has_signals=one, has_outcomes=other)))
+        for settings in asked
+        for one in (True, False)
+        for other in (True, False)
+    }
+    return [(*some, *own) for some in subsets(others) for own in sorted(signals)]
 
 
 def number_of(step):
@@ -72,7 +87,7 @@ class Reader:
 
     def run(self, steps, properties):
         self.made = []
-        steps = [one for one in steps if one not in PATTERNS_OF_SIGNALS or "signals" in properties]
+        steps = [one for one in steps if one not in TABLES_OF or TABLES_OF[one] in properties]
         run_steps(self, steps, {}, properties)
         for step in results(steps, properties):
             self.rows(step.file)
@@ -151,8 +166,9 @@ def test_a_log_of_clicks_alone_runs_no_step_of_signals():
     )
     assert not [step for step in reader.read if any(word in step for word in own)]
     reader = Reader(GIVEN)
-    reader.run(LOGS["in one batch"][0], signal_properties(load_settings(signal=["satisfied"])))
-    assert len([step for step in reader.read if any(word in step for word in own)]) > 6
+    settings = load_settings(signal=["satisfied"])
+    reader.run(LOGS["in one batch"][0], signal_properties(settings, has_signals=True, has_outcomes=True))
+    assert len([step for step in reader.read if any(word in step for word in own)]) > 12
 
 
 def test_a_check_that_finds_rows_ends_the_run():

@@ -31,8 +31,8 @@ KEYWORDS = frozenset({
     "alpha", "at_least", "average_over", "baseline", "beyond_noise", "bounds", "by", "clicks", "comparisons",
     "cv_folds", "difference", "expected", "fail_above", "files", "force", "gains", "gamma", "grade_map",
     "grades", "judge", "judgments", "known", "market", "n_queries", "n_searches", "objective", "others",
-    "out", "pair", "plan", "power", "queries", "rankings", "rel", "rules", "scores", "searches", "splits",
-    "store", "strict", "utilities", "value", "world",
+    "out", "outcomes", "pair", "plan", "power", "queries", "rankings", "rel", "rules", "scores",
+    "searches", "splits", "store", "strict", "utilities", "value", "world",
 })  # fmt: skip
 """Keywords of functions that are no settings."""
 
@@ -45,7 +45,7 @@ _ELSEWHERE = " (on the command line)"
 _INSTEAD = {
     "--searches-sql": "searches as InputSql", "--clicks-sql": "clicks as InputSql",
     "--judgments-sql": "judgments as InputSql", "--queries-sql": "queries as InputSql",
-    "--scores-sql": "scores as InputSql",
+    "--scores-sql": "scores as InputSql", "--outcomes-sql": "outcomes as InputSql",
     "--database": "a database to InputSql",
 }  # fmt: skip
 

@@ -69,7 +69,7 @@ class TablePlace:
 
 
 def patterns(
-    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments")],
+    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments", "outcomes")],
     place: TablePlace,
     settings: Annotated[
         Settings,
@@ -117,7 +117,10 @@ def _make(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) 
     searches, clicks, judgments = _halves_and_judgments(inputs, settings)
     target = TableOrStore(place.out, place.store, place.force)
     with shown_progress(quiet=quiet) as progress:
-        return PatternsResult.of(searches, clicks, judgments, settings, target, progress=progress)
+        return PatternsResult.of(
+            searches, clicks, judgments, settings, target,
+            outcomes=inputs.optional("outcomes"), progress=progress,
+        )  # fmt: skip
 
 
 def _plan(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> "RunPlan":

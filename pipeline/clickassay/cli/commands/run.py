@@ -30,7 +30,7 @@ OUT = Annotated[
 
 
 def run(
-    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments", "queries", "scores")],
+    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments", "queries", "scores", "outcomes")],
     settings: Annotated[
         Settings,
         settings_of(
@@ -65,6 +65,7 @@ def run(
             inputs.optional("queries"),
             settings,
             scores=inputs.optional("scores"),
+            outcomes=inputs.optional("outcomes"),
             out=out,
             command=command_line(),
             force=force,

@@ -13,7 +13,7 @@ FUNNEL = Table(
             "source",
             pl.String,
             "what rows are: impressions, searches, lists, clicks, positions, actions, dwell times, sessions, "
-            "judgments, scores",
+            "judgments, scores, outcomes",
         ),
         MARKET,
         Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),
@@ -64,6 +64,20 @@ SIGNALS = Table(
         ),
     ),
     ("configuration_id", "fold", "signal", "click_mask"),
+)
+
+OUTCOMES = Table(
+    "outcomes",
+    "one row per configuration, fold and outcome",
+    (
+        Column("configuration_id", pl.String, "id of the configuration"),
+        Column("fold", pl.Int32, "digest(user) mod F, the setting folds"),
+        Column("outcome", pl.String, "name of a number of a session, given or derived"),
+        Column("sessions", pl.Int64, "sessions that have it; it is 0 in all others of `patterns`"),
+        Column("total", pl.Decimal(38, 0), "sum of its values over these, in thousandths"),
+        Column("total_of_squares", pl.Decimal(38, 0), "sum of the squares of these values, in millionths"),
+    ),
+    ("configuration_id", "fold", "outcome"),
 )
 
 PATTERN_QUERIES = Table(

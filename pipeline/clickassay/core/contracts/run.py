@@ -20,7 +20,7 @@ from clickassay.core.contracts.findings import CLAIMS, RANKING, SIGNAL_CORRELATI
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
-from clickassay.core.contracts.patterns import FUNNEL, PATTERNS, SIGNALS
+from clickassay.core.contracts.patterns import FUNNEL, OUTCOMES, PATTERNS, SIGNALS
 
 STATISTICS = Table(
     "statistics",
@@ -95,6 +95,7 @@ ANALYSED_TABLES = (
     CONFIGURATIONS,
     PATTERNS,
     SIGNALS,
+    OUTCOMES,
     RUN_QUERIES,
     CORRELATIONS,
     DIFFERENCES,

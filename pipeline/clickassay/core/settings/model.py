@@ -27,6 +27,7 @@ LISTS = {
     "metric": r"[,\s]+(?![^()]*\))",
     "click_metric": r",\s*(?![^()]*\))",
     "signal": _COMMA,
+    "outcome": _COMMA,
     "click_models": _COMMA,
 }
 """Settings that take several values, and what stands between them; the name of a metric may hold commas and
@@ -105,6 +106,25 @@ class Settings(BaseModel):
         "Sessions",
         "satisfied",
         "What a click is after which nothing follows in its visit, where the log gives no dwell time.",
+        of_log="engine later",
+    )
+    outcome: tuple[Literal["abandoned", "reformulated"], ...] = _setting(
+        "Sessions",
+        (),
+        "Outcomes of sessions that follow from the log: abandoned, reformulated.",
+        unset="none",
+        metavar="NAMES",
+        of_log="engine later",
+        details="`abandoned`: no click. `reformulated`: soon another query, no click between. Numbers of "
+        "your own come by `--outcomes`.",
+    )
+    reformulation_minutes: float = _setting(
+        "Sessions",
+        5.0,
+        "How soon another query must follow for a session to be reformulated.",
+        gt=0,
+        le=24 * 60,
+        metavar="MINUTES",
         of_log="engine later",
     )
     max_rejected: float = _setting(
@@ -390,6 +410,11 @@ class Settings(BaseModel):
         return math.floor(self.satisfied_seconds * 1000)
 
     @property
+    def reformulation_ms(self) -> int:
+        """How soon, in milliseconds, another query must follow a session that is reformulated."""
+        return round(self.reformulation_minutes * 60_000)
+
+    @property
     def late_ms(self) -> int:
         """How far back, in milliseconds, the files of the next run into a store may reach."""
         return round(self.late_minutes * 60_000)
@@ -528,6 +553,12 @@ class Settings(BaseModel):
             raise ValueError(f"{given[0]} is used with engine spark only; add --engine spark")
         if self.spark_master and self.spark_remote:
             raise ValueError("spark_master and spark_remote exclude each other; give one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _visits_are_of_users(self) -> Self:
+        if "reformulated" in self.outcome and self.idle_scope == "query":
+            raise ValueError("outcome reformulated needs the visits of users: use idle_scope user")
         return self
 
     @model_validator(mode="after")

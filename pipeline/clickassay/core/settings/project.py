@@ -20,7 +20,7 @@ PROJECT = "clickassay.toml"
 COLUMNS, INPUTS = "columns", "inputs"
 """Sections: which columns the files of a table call otherwise, and where the inputs are."""
 
-TABLES = ("searches", "clicks", "judgments", "queries", "scores")
+TABLES = ("searches", "clicks", "judgments", "queries", "scores", "outcomes")
 INPUT_NAMES = (*TABLES, *(f"{name}_sql" for name in TABLES), "database")
 """What the section of inputs may have."""
 

@@ -76,6 +76,14 @@ SCORES = (
 )
 """Columns of scores that users bring; they are no input of a log."""
 
+OUTCOMES = (
+    Wanted("search_id", "id", "the search that it came of"),
+    Wanted("value", "any", "a number: revenue, a rating …"),
+    Wanted("name", "text", "what the number is", optional=True, absent="outcome"),
+    Wanted("outcome_id", "id", "names the row: equal ones count once", optional=True),
+)
+"""Columns of outcomes of searches."""
+
 IMPRESSIONS = (
     *(want for want in SEARCHES if want.name != "results"),
     Wanted("url", "text", "the result that was shown"),

@@ -23,6 +23,7 @@ from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small
 from clickassay.logs.arrays.columns.search_ids import AmbiguousIds
 from clickassay.logs.arrays.forming.actions import LEFT_OUT, SATISFIED, Actions, masks_of_events
 from clickassay.logs.arrays.forming.dwell import SatisfactionRule, satisfied_clicks
+from clickassay.logs.arrays.forming.outcomes import Formed, GivenOutcomes, derived_outcomes
 from clickassay.logs.arrays.forming.sessions import Sessions, placed_in_sessions, sessions
 from clickassay.logs.arrays.forming.visits import VisitLimits, Visits, visits
 from clickassay.logs.arrays.normalise_urls import Urls
@@ -65,6 +66,8 @@ class ArraySessioniser:
         Search ids over the whole log, as far as they are known.
     has_signals
         Whether clicks have actions, or satisfied clicks are a signal.
+    outcomes
+        Outcomes of searches; None where none are counted.
     judged_queries
         market (null = every market), query: sessions of other queries are only counted; None = keep all.
     keeps_ids
@@ -78,6 +81,7 @@ class ArraySessioniser:
         by_url: bool,
         ids: AmbiguousIds,
         has_signals: bool = False,
+        outcomes: pl.DataFrame | None = None,
         judged_queries: pl.DataFrame | None = None,
         keeps_ids: bool = False,
     ) -> None:
@@ -90,6 +94,7 @@ class ArraySessioniser:
             self.shown, folds=settings.folds, only_judged=self._only_judged, end_ms=end_ms
         )
         self.actions = Actions(settings) if has_signals else None
+        self._outcomes = None if outcomes is None else GivenOutcomes(outcomes)
         self._satisfied = has_signals and "satisfied" in settings.signal
         self._clicks = ClickReader(urls, by_url=by_url, end_ms=end_ms, actions=self.actions)
         self.carry_over: CarryOver | None = None
@@ -137,7 +142,10 @@ class ArraySessioniser:
         progress(Event("forming sessions"))
         settings, shown = self._settings, self.shown
         limits = VisitLimits(
-            settings.idle_ms, batch.watermark_ms, settings.idle_scope == "query", every=self._satisfied
+            settings.idle_ms,
+            batch.watermark_ms,
+            settings.idle_scope == "query",
+            every=self._forms_every_visit,
         )
         counts = counted_once(searches, self._ids.repeated, shown)
         placed = self._attributed(read, searches, counts)
@@ -156,7 +164,26 @@ class ArraySessioniser:
             again = ReadClicks.concat([again, _read_again(others, acted, formed, limits)])
         if self._satisfied:
             self._add_satisfied(searches, counts, read, placed, made, formed)
+        if self._outcomes is not None:
+            self._add_outcomes(self._outcomes, Formed(searches, counts, read.clicks, placed, formed, made))
         self.carry_over = _carry_over(searches, again, formed)
+
+    @property
+    def _forms_every_visit(self) -> bool:
+        return self._satisfied or "reformulated" in self._settings.outcome
+
+    def _add_outcomes(self, given: GivenOutcomes, formed: Formed) -> None:
+        """Add up the outcomes of sessions, and count the rows that were given for them."""
+        counted: list[tuple[str, bool, int]] = []
+        found = []
+        for name, first, values, rows in given.of_sessions(formed, self._ids.known):
+            found.append((name, first, values))
+            counted += [(name, is_open, number) for is_open, number in rows.items() if number]
+        self.funnel.count_outcomes(counted)
+        for name, first, values in (*found, *derived_outcomes(formed, self._settings)):
+            is_open = formed.visits.is_open.take(first)
+            for counts, chosen in ((self._closed, ~is_open), (self._open, is_open)):
+                counts.add_outcome(name, formed.searches, first[chosen], values[chosen])
 
     def _attributed(self, read: ReadClicks, searches: Searches, counts: Flags) -> AttributedClicks:
         return attributed_clicks(
@@ -326,6 +353,7 @@ class ArraySessioniser:
             info={"stored_depth": self._settings.stored_depth},
             health=(LogCounts() if is_open else self._health).frame(),
             signals=frames.signals if self._has_table_of_signals else None,
+            outcomes=None if self._outcomes is None else frames.outcomes,
         )
 
     @property

@@ -16,6 +16,7 @@ from clickassay.logs.batches.cutting import plan_windows, warn_if_unsorted
 from clickassay.logs.batches.windows import Window, scan_window
 from clickassay.logs.grow import Plan
 from clickassay.logs.log import LocalHalf, Log, has_signals
+from clickassay.logs.outcomes import Outcomes, counted_outcomes
 from clickassay.logs.sql.steps import NEVER_MS, end_of_times
 from clickassay.patterns.funnel import check_log, orphan_click_rows, with_impressions
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
@@ -32,6 +33,7 @@ def build_pattern_table(
     settings: Settings,
     judged_queries: pl.DataFrame | None = None,
     *,
+    outcomes: Outcomes | None = None,
     progress: Progress,
 ) -> StagedTable:
     """Turn a log into its pattern table, as `counted_pattern_table` does, if enough of it is usable.
@@ -43,7 +45,7 @@ def build_pattern_table(
     EngineError
         If a check of the step fails.
     """
-    table = counted_pattern_table(log, settings, judged_queries, progress=progress)
+    table = counted_pattern_table(log, settings, judged_queries, outcomes=outcomes, progress=progress)
     check_log(table.funnel, settings.max_rejected)
     return table
 
@@ -53,6 +55,7 @@ def counted_pattern_table(
     settings: Settings,
     judged_queries: pl.DataFrame | None = None,
     *,
+    outcomes: Outcomes | None = None,
     progress: Progress,
 ) -> StagedTable:
     """Turn a log into its pattern table (method 2 to 4), however much of it is unusable.
@@ -65,6 +68,8 @@ def counted_pattern_table(
         Depth, idle limit and scope, folds, normalisation, batches, share of rows that may be unusable.
     judged_queries
         market (null = every market), query: sessions of other queries are only counted; None = keep all.
+    outcomes
+        Outcomes of searches; None where none are counted.
     """
     progress = steady(progress)
     progress(Event("looking at the log"))
@@ -77,6 +82,7 @@ def counted_pattern_table(
         ids=ambiguous_ids(searches, end_ms=end_of_times(settings)),
         judged_queries=judged_queries,
         has_signals=has_signals(log, settings),
+        outcomes=None if outcomes is None else outcomes.rows,
     )
     for number in range(len(windows)):
         later = windows[number + 1].start_ms if number + 1 < len(windows) else None
@@ -91,7 +97,8 @@ def counted_pattern_table(
     table = sessioniser.closed_table()
     _check_all_read(windows, table.funnel)
     funnel = with_impressions(table.funnel, log.searches.made_of)
-    return replace(table, funnel=_with_orphan_clicks(sessioniser, searches, funnel, len(windows)))
+    funnel = _with_orphan_clicks(sessioniser, searches, funnel, len(windows))
+    return replace(table, funnel=counted_outcomes(funnel, outcomes))
 
 
 def _check_all_read(windows: Sequence[Window], funnel: pl.DataFrame) -> None:
@@ -157,8 +164,15 @@ def _with_orphan_clicks(
 class ArrayBatchProcessor:
     """Processes the batches of a store on arrays."""
 
-    def __init__(self, settings: Settings, judged_queries: pl.DataFrame | None, progress: Progress) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        judged_queries: pl.DataFrame | None,
+        progress: Progress,
+        outcomes: Outcomes | None = None,
+    ) -> None:
         self._settings, self._judged_queries, self._progress = settings, judged_queries, progress
+        self._outcomes = outcomes
 
     def begin(self, plan: Plan[LocalHalf], before: StoredBatch | None) -> None:
         """Find ambiguous search ids of a plan, and take up the open visits of the store."""
@@ -174,6 +188,7 @@ class ArrayBatchProcessor:
             ids=ids,
             judged_queries=self._judged_queries,
             has_signals=has_signals(plan.log, self._settings) or carries,
+            outcomes=None if self._outcomes is None else self._outcomes.rows,
             keeps_ids=True,
         )
         if carried is not None and clicks is not None:

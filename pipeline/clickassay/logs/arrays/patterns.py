@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.contracts.patterns import SIGNALS
+from clickassay.core.contracts.patterns import OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.columns.batch import Searches
 from clickassay.logs.arrays.columns.numbers import Flags, Growing, Rows, Small
@@ -19,6 +19,8 @@ from clickassay.patterns.table import Pieces, give_back
 
 _PIECE = 10_000
 """Configurations whose texts are put together at a time: they then stay in the cache."""
+_MOST_PARTS = 16
+"""Sums of outcomes that lie side by side before they are added up."""
 _ROWS = 100_000
 """Rows of patterns that are put together at a time."""
 
@@ -38,6 +40,7 @@ class PatternCounts:
         self._shown, self._layout, self._folds = shown, WordLayout(depth, folds), folds
         self._sums = Sums(self._layout)
         self._signals: dict[str, Sums] = {}
+        self._outcomes: list[pl.DataFrame] = []
         self._buckets = Growing(np.uint64)
 
     def add(self, searches: Searches, first: Rows, masks: Rows) -> None:
@@ -57,6 +60,25 @@ class PatternCounts:
         folds = searches.bucket.take(first) % self._folds
         sums = self._signals.setdefault(signal, Sums(self._layout))
         sums.add(counted(self._layout.packed(numbers, folds, masks)))
+
+    def add_outcome(self, outcome: str, searches: Searches, first: Rows, values: Rows) -> None:
+        """Add up an outcome of sessions: rows of their first searches, and values in thousandths."""
+        if not len(first):
+            return
+        is_first_page = searches.page.take(first) == 1
+        columns = {
+            "list": searches.list.take(first)[is_first_page].astype(np.int64),
+            "fold": (searches.bucket.take(first) % self._folds)[is_first_page].astype(np.int64),
+            "value": pl.Series(values[is_first_page]).cast(pl.Int128),
+        }
+        rows = pl.DataFrame(columns).with_columns(outcome=pl.lit(outcome))
+        value = pl.col("value")
+        sums = rows.group_by("list", "fold", "outcome").agg(
+            sessions=pl.len().cast(pl.Int64), total=value.sum(), total_of_squares=(value * value).sum()
+        )
+        self._outcomes.append(sums)
+        if len(self._outcomes) > _MOST_PARTS:
+            self._outcomes = [_added(self._outcomes)]
 
     def _add_buckets(self, pairs: Small, buckets: NDArray[Any]) -> None:
         missing = len(self._shown.queries.normal_texts) - self._buckets.count
@@ -93,7 +115,22 @@ class PatternCounts:
             queries,
             _summed(begun, "sessions").rows(),
             SIGNALS.canonical(pl.concat([SIGNALS.empty(), *signals], how="diagonal_relaxed")),
+            self._outcome_table(configurations),
         )
+
+    def _outcome_table(self, configurations: "Configurations") -> pl.DataFrame:
+        if not self._outcomes:
+            return OUTCOMES.empty()
+        sums = _added(self._outcomes)
+        ranks = configurations.rank.take(sums["list"].to_numpy()).astype(np.int64)
+        there = pl.Series(ranks >= 0)
+        own = sums.filter(there)
+        ids = ids_of(configurations.digests).gather(ranks[ranks >= 0])
+        own = own.with_columns(ids.alias("configuration_id"), pl.col("list").alias("list"))
+        merged = own.group_by("configuration_id", "fold", "outcome").agg(
+            pl.col("sessions", "total", "total_of_squares").sum()
+        )
+        return OUTCOMES.canonical(merged)
 
     def _ranked(self, sums_of: Sums, configurations: "Configurations") -> tuple[Sums, pl.DataFrame]:
         """Return sums by the place of the configuration in place of the list, and sessions by click mask."""
@@ -132,6 +169,8 @@ class PatternFrames:
         (market, is kept, first page, sessions) of all sessions formed.
     signals
         In the form of `contracts.patterns.SIGNALS`.
+    outcomes
+        In the form of `contracts.patterns.OUTCOMES`.
     """
 
     configurations: Pieces
@@ -140,6 +179,7 @@ class PatternFrames:
     queries: pl.DataFrame
     sessions: list[tuple[str, bool, bool, int]]
     signals: pl.DataFrame
+    outcomes: pl.DataFrame
 
 
 _MASKS = {"click_mask": pl.Int64, "sessions": pl.Int64}
@@ -149,6 +189,11 @@ _BEGUN = {"market": pl.String, "is_kept": pl.Boolean, "first": pl.Boolean, "sess
 def _summed(frames: Sequence[pl.DataFrame], what: str) -> pl.DataFrame:
     """Add up a column of frames by all others."""
     return pl.concat(frames).group_by(pl.exclude(what)).agg(pl.col(what).sum())
+
+
+def _added(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Add up sums of outcomes by list, fold and outcome."""
+    return pl.concat(parts).group_by("list", "fold", "outcome").agg(pl.all().sum())
 
 
 def _sum_by_mask(masks: Rows, sessions: Rows) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from clickassay.inputs.tables import files_named, unreadable, watched
 from clickassay.logs.duckdb.engine import DuckDBEngine
 from clickassay.logs.duckdb.read import LogReader
 from clickassay.logs.log import LocalHalf, Log
+from clickassay.logs.outcomes import Outcomes
 from clickassay.logs.sql.batches import SqlBatchProcessor
 from clickassay.logs.sql.sessioniser import sql_pattern_table
 from clickassay.patterns.folders.table_folder import write_patterns
@@ -29,6 +30,7 @@ def write_duckdb_patterns(
     folder: Path,
     *,
     judged_queries: pl.DataFrame | None = None,
+    outcomes: Outcomes | None = None,
     info: dict[str, Any],
     progress: Progress = silent,
 ) -> None:
@@ -44,6 +46,8 @@ def write_duckdb_patterns(
         Empty folder for the table, and for spilled rows.
     judged_queries
         Queries to keep; None = all.
+    outcomes
+        Outcomes of searches; None where none are counted.
     info
         Settings and versions of the table; inputs are added.
     """
@@ -52,7 +56,7 @@ def write_duckdb_patterns(
         reader = LogReader(engine)
         table = sql_pattern_table(
             engine, reader.rows_of(log.searches), reader.rows_of(log.clicks), settings, judged_queries,
-            log=log, info={**info, "inputs": inputs}, progress=progress,
+            log=log, outcomes=outcomes, info={**info, "inputs": inputs}, progress=progress,
         )  # fmt: skip
         progress(Event("writing"))
         write_patterns(table, folder)
@@ -92,8 +96,14 @@ def _broken_file_named(log: Log[LocalHalf]) -> Iterator[None]:
 
 
 def duckdb_batches(
-    engine: DuckDBEngine, settings: Settings, judged_queries: pl.DataFrame | None, progress: Progress
+    engine: DuckDBEngine,
+    settings: Settings,
+    judged_queries: pl.DataFrame | None,
+    progress: Progress,
+    outcomes: Outcomes | None = None,
 ) -> SqlBatchProcessor[LocalHalf, DuckDBPyRelation]:
     """Return what processes the batches of a store on DuckDB."""
     reader = LogReader(engine)
-    return SqlBatchProcessor(engine, reader.rows_of, reader.rows_in, settings, judged_queries, progress)
+    return SqlBatchProcessor(
+        engine, reader.rows_of, reader.rows_in, settings, judged_queries, progress, outcomes
+    )

@@ -19,6 +19,7 @@ from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.tables import mixed_times, watched
 from clickassay.inputs.types.columns import CLICKS, SEARCHES
 from clickassay.logs.log import LocalHalf, Log, joined_log
+from clickassay.logs.outcomes import Outcomes, OutcomesOf
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder
 from clickassay.logs.spark.read import SparkHalf, read_for_spark
@@ -69,13 +70,14 @@ def _in_window(start: int | None, end: int | None, untimed: bool) -> "Column":
 _PROBED_ROWS, _PROBED_FILES = 64, 16
 
 
-def write_spark_patterns(
+def write_spark_patterns(  # noqa: PLR0913 - as `make_patterns`
     searches: LocalHalf | str,
     clicks: LocalHalf | str,
     settings: Settings,
     folder: Path,
     *,
     judged_queries: pl.DataFrame | None = None,
+    outcomes_of: "OutcomesOf[SparkHalf] | None" = None,
     info: dict[str, Any],
     then_to: str | None = None,
     progress: Progress = silent,
@@ -92,6 +94,8 @@ def write_spark_patterns(
         Empty folder here for the table, and for staging unless settings name another.
     judged_queries
         Queries to keep; None = all.
+    outcomes_of
+        Prepares outcomes of searches; None where none are counted.
     info
         Settings and versions of the table; inputs and Spark's version are added.
     then_to
@@ -106,9 +110,10 @@ def write_spark_patterns(
         here = [half.listing for half in (log.searches, log.clicks) if isinstance(half.listing, LocalHalf)]
         with _watched(log, progress) as inputs:
             made = {**info, "inputs": inputs, "versions": versions, "mixed_times": mixed_times(*here)}
+            outcomes = None if outcomes_of is None else outcomes_of(log)
             table = sql_pattern_table(
                 engine, log.searches.frame, log.clicks.frame, settings, judged_queries,
-                log=log, info=made, progress=progress,
+                log=log, outcomes=outcomes, info=made, progress=progress,
             )  # fmt: skip
             progress(Event("writing"))
             write_patterns(table, folder)
@@ -202,10 +207,16 @@ def _check_shared(session: "SparkSession", staging: str, wanted: str | None) -> 
 
 
 def spark_batches(
-    engine: SparkEngine, settings: Settings, judged_queries: pl.DataFrame | None, progress: Progress
+    engine: SparkEngine,
+    settings: Settings,
+    judged_queries: pl.DataFrame | None,
+    progress: Progress,
+    outcomes: Outcomes | None = None,
 ) -> "SqlBatchProcessor[SparkHalf, DataFrame]":
     """Return what processes the batches of a store on Spark."""
-    return SqlBatchProcessor(engine, lambda half: half.frame, window_rows, settings, judged_queries, progress)
+    return SqlBatchProcessor(
+        engine, lambda half: half.frame, window_rows, settings, judged_queries, progress, outcomes
+    )
 
 
 def read_spark_log(

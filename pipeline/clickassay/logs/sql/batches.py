@@ -14,6 +14,7 @@ from clickassay.logs.chunks import FileChunk
 from clickassay.logs.engine import R, SqlEngine
 from clickassay.logs.grow import Plan
 from clickassay.logs.log import H, carries_actions, has_signals
+from clickassay.logs.outcomes import Outcomes
 from clickassay.logs.sql.sessioniser import SqlSessioniser
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 
@@ -36,6 +37,7 @@ class SqlBatchProcessor(Generic[H, R]):
     settings: Settings
     judged_queries: pl.DataFrame | None
     progress: Progress
+    outcomes: Outcomes | None = None
 
     def begin(self, plan: Plan[H], before: StoredBatch | None) -> None:
         """Find ambiguous search ids of a plan."""
@@ -45,6 +47,7 @@ class SqlBatchProcessor(Generic[H, R]):
             self.settings,
             by_url=plan.log.by_url,
             has_signals=has_signals(plan.log, self.settings) or carries_actions(carries),
+            outcomes=None if self.outcomes is None else self.outcomes.rows,
             judged_queries=self.judged_queries,
         )
         self._has_number_ids = plan.log.searches.has_numbers("search_id")

@@ -10,6 +10,7 @@ from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.logs.engine import R, SqlEngine
 from clickassay.logs.log import Log, has_signals
+from clickassay.logs.outcomes import Outcomes, counted_outcomes
 from clickassay.logs.sql.steps import (
     CARRY_OVER,
     FORM_SESSIONS,
@@ -19,6 +20,7 @@ from clickassay.logs.sql.steps import (
     NEVER_MS,
     NEW_IDS,
     PATTERNS,
+    PATTERNS_OF_OUTCOMES,
     PATTERNS_OF_SIGNALS,
     READ_BATCH,
     READ_LOG,
@@ -49,6 +51,8 @@ class SqlSessioniser(Generic[R]):
         Whether clicks name a URL, or else a position.
     has_signals
         Whether clicks have actions, or satisfied clicks are a signal.
+    outcomes
+        Outcomes of searches; None where none are counted.
     judged_queries
         market (null = every market), query: sessions of other queries are only counted; None = keep all.
     """
@@ -60,13 +64,18 @@ class SqlSessioniser(Generic[R]):
         *,
         by_url: bool,
         has_signals: bool,
+        outcomes: pl.DataFrame | None,
         judged_queries: pl.DataFrame | None,
     ) -> None:
         self._engine, self._settings = engine, settings
         self._values = step_values(settings, by_url=by_url)
         self._read: tuple[Step, ...] = READ_LOG
         self._properties: set[Property] = set() if judged_queries is None else {"only_judged"}
-        self._properties |= signal_properties(settings) if has_signals else set()
+        self._properties |= signal_properties(
+            settings, has_signals=has_signals, has_outcomes=outcomes is not None
+        )
+        if outcomes is not None:
+            engine.register("outcomes_log", outcomes)
         self.funnel, self._health = LogFunnel(settings.stored_depth), LogCounts()
         if judged_queries is not None:
             engine.register("judged_queries", judged_queries)
@@ -164,7 +173,14 @@ class SqlSessioniser(Generic[R]):
             info=info,
             health=(LogCounts() if is_open else self._health).frame(),
             signals=signals,
+            outcomes=self._outcomes(which),
         )
+
+    def _outcomes(self, which: tuple[Property, ...]) -> pl.DataFrame | None:
+        if "outcomes" not in self._properties:
+            return None
+        self._run(PATTERNS_OF_OUTCOMES, *which)
+        return self._fetched(PATTERNS_OF_OUTCOMES, *which)[0].collect()
 
     def _run(self, steps: Iterable[Step], *more: Property) -> None:
         run_steps(self._engine, steps, self._values, {*self._properties, *more})
@@ -173,7 +189,7 @@ class SqlSessioniser(Generic[R]):
         return self._engine.fetch(*(step.file for step in results(steps, {*self._properties, *more})))
 
 
-def sql_pattern_table(
+def sql_pattern_table(  # noqa: PLR0913 - a whole job
     engine: SqlEngine[R],
     searches: R,
     clicks: R,
@@ -181,6 +197,7 @@ def sql_pattern_table(
     judged_queries: pl.DataFrame | None,
     *,
     log: Log[Any],
+    outcomes: Outcomes | None = None,
     info: Mapping[str, Any],
     progress: Progress,
 ) -> StagedTable:
@@ -198,6 +215,7 @@ def sql_pattern_table(
         settings,
         by_url=log.by_url,
         has_signals=has_signals(log, settings),
+        outcomes=None if outcomes is None else outcomes.rows,
         judged_queries=judged_queries,
     )
     sessioniser.add(searches, clicks, NEVER_MS, progress)
@@ -206,5 +224,6 @@ def sql_pattern_table(
     rows = orphan_click_rows(ambiguous=0, out_of_time=0, unmatched=int(orphan_clicks))
     funnel = pl.concat([table.funnel, rows]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
     funnel = with_impressions(funnel, log.searches.made_of)
+    funnel = counted_outcomes(funnel, outcomes)
     check_log(funnel, settings.max_rejected)
     return replace(table, funnel=funnel, judged_queries=judged_queries)

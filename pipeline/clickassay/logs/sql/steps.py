@@ -30,10 +30,19 @@ def end_of_times(settings: Settings) -> int:
     return min(END_MS, settings.latest_ms + 1)
 
 
-Property = Literal["only_judged", "is_open", "has_number_ids", "signals", "satisfied", "actions_alone"]
+Property = Literal[
+    "only_judged",
+    "is_open",
+    "has_number_ids",
+    "signals",
+    "satisfied",
+    "actions_alone",
+    "outcomes",
+    "every_visit",
+]
 """Properties of a run: only lists of queries with judgments are kept; the pattern table is of sessions
 that may still grow; search ids are whole numbers; signals are counted; satisfied clicks are a
-signal; they are none, and actions are."""
+signal; they are none, and actions are; outcomes of sessions are counted; visits of all users are formed."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,7 @@ GIVEN = {
     "searches_log": "one row per search, in canonical types; carried = already read with an earlier batch",
     "clicks_log": "one row per click or other action, in canonical types; carried = of an earlier batch",
     "judged_queries": "one row per query with judgments, if others are left out; market null = every market",
+    "outcomes_log": "one row per search_id and outcome that are given: value in thousandths, rows behind it",
     "ambiguous_log": "one row per search_id that earlier parts of a log in batches found ambiguous",
 }
 """Tables that are there before the first step, and their rows."""
@@ -98,7 +108,8 @@ _REPEATED, _NOT_REPEATED = IfRows("repeated_ids"), IfRows("repeated_ids", so=Fal
 _SHARED, _NOT_SHARED = IfRows("shared_configurations"), IfRows("shared_configurations", so=False)
 _ONLY_JUDGED, _EVERY_QUERY = If("only_judged"), If("only_judged", so=False)
 _SIGNALS, _NO_SIGNALS = If("signals"), If("signals", so=False)
-_SATISFIED, _NOT_SATISFIED = If("satisfied"), If("satisfied", so=False)
+_SATISFIED, _OUTCOMES = If("satisfied"), If("outcomes")
+_EVERY_VISIT, _SOME_VISITS = If("every_visit"), If("every_visit", so=False)
 
 _REPEATED_IDS = (
     Step("repeated_ids", "stage", _IDS),
@@ -181,12 +192,12 @@ VISITS = (
     Step("searches_with_masks", "view", _VISITS),
     Step("possible_repeats", "view", _VISITS),
     Step("repeated_user_queries", "stage", _VISITS),
-    Step("user_queries_to_sessionise", "stage", _VISITS, _NOT_SATISFIED),
-    Step("user_queries_to_sessionise", "stage", _VISITS, _SATISFIED, "every_user_query"),
+    Step("user_queries_to_sessionise", "stage", _VISITS, _SOME_VISITS),
+    Step("user_queries_to_sessionise", "stage", _VISITS, _EVERY_VISIT, "every_user_query"),
     Step("searches_to_sessionise", "stage", _VISITS),
     Step("searches_in_one_session", "view", _VISITS),
-    Step("visits", "view", _VISITS, _NOT_SATISFIED),
-    Step("visits", "stage", _VISITS, _SATISFIED),
+    Step("visits", "view", _VISITS, _SOME_VISITS),
+    Step("visits", "stage", _VISITS, _EVERY_VISIT),
 )
 
 SESSIONS = (
@@ -211,6 +222,17 @@ SIGNALS = (
 )
 """Signals beside clicks: other actions, and satisfied clicks. A log of clicks alone runs none of these."""
 
+OUTCOMES = (
+    Step("session_of_searches", "stage", _SESSIONS, _OUTCOMES),
+    Step("session_events", "view", _SESSIONS, _OUTCOMES),
+    Step("sessions_with_clicks", "view", _SESSIONS, _OUTCOMES),
+    Step("given_outcomes", "stage", _SESSIONS, _OUTCOMES),
+    Step("abandoned_sessions", "view", _SESSIONS, _OUTCOMES),
+    Step("reformulated_sessions", "view", _SESSIONS, _OUTCOMES),
+    Step("session_outcomes", "stage", _SESSIONS, _OUTCOMES),
+)
+"""Outcomes of sessions, given or derived. A log without any runs none of these."""
+
 FUNNEL = tuple(
     Step(name, "result", "funnel")
     for name in (
@@ -223,6 +245,7 @@ FUNNEL = tuple(
 FUNNEL_OF_SIGNALS = (
     Step("actions", "result", "funnel", _SIGNALS),
     Step("dwell_times", "result", "funnel", _SATISFIED),
+    Step("outcomes", "result", "funnel", _OUTCOMES),
 )
 """The same for signals, by the names of `clickassay.patterns.counts.SIGNAL_FORMS`."""
 
@@ -248,7 +271,13 @@ PATTERNS_OF_SIGNALS = (
     Step("chosen_signals", "view", _PATTERNS, If("is_open", so=False), "closed_signals"),
     Step("signals", "result", _PATTERNS, stem="result_signals"),
 )
-"""After `PATTERNS`, where clicks have actions."""
+
+PATTERNS_OF_OUTCOMES = (
+    Step("chosen_outcomes", "view", _PATTERNS, If("is_open"), "open_outcomes"),
+    Step("chosen_outcomes", "view", _PATTERNS, If("is_open", so=False), "closed_outcomes"),
+    Step("outcomes", "result", _PATTERNS, stem="result_outcomes"),
+)
+"""After `PATTERNS`, where outcomes are counted."""
 
 FUNNEL_OF_SESSIONS = (Step("sessions", "result", "funnel"),)
 
@@ -273,10 +302,10 @@ READ_BATCH = (*READ, *NORMALISE_URLS, *CLEAN, *CLICKS)
 READ_LOG = (*READ, *_IDS_READ, *NORMALISE_URLS, *CLEAN, *_AMBIGUOUS_IDS_READ, *CLICKS)
 """The same for a log in one batch, which knows its search ids when it has been read."""
 
-FORM_SESSIONS = (*VISITS, *SESSIONS, *SIGNALS)
+FORM_SESSIONS = (*VISITS, *SESSIONS, *SIGNALS, *OUTCOMES)
 SEQUENCE = (
     *(*SEARCH_IDS, *READ_LOG, *FORM_SESSIONS, *FUNNEL, *FUNNEL_OF_SIGNALS, *PATTERNS, *PATTERNS_OF_SIGNALS),
-    *(*FUNNEL_OF_SESSIONS, *CARRY_OVER, *NEW_IDS),
+    *(*PATTERNS_OF_OUTCOMES, *FUNNEL_OF_SESSIONS, *CARRY_OVER, *NEW_IDS),
 )
 """All steps, of a log in one batch and of one in several, in an order in which each finds what it reads."""
 
@@ -305,12 +334,19 @@ def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
         "every_action": "auto" in settings.signal,
         "satisfied_ms": settings.satisfied_ms,
         "last_click_counts": settings.last_click == "satisfied",
+        "outcomes": ",".join(settings.outcome),
+        "reformulation_ms": settings.reformulation_ms,
     }
 
 
-def signal_properties(settings: Settings) -> set[Property]:
-    """Return the properties of a run over clicks that have actions, or whose dwell times count."""
-    return {"signals", "satisfied" if "satisfied" in settings.signal else "actions_alone"}
+def signal_properties(settings: Settings, *, has_signals: bool, has_outcomes: bool) -> set[Property]:
+    """Return the properties of a run by what it counts beside clicks."""
+    properties: set[Property] = {"outcomes", "every_visit"} if has_outcomes else set()
+    if not has_signals:
+        return properties
+    if "satisfied" in settings.signal:
+        return properties | {"signals", "satisfied", "every_visit"}
+    return properties | {"signals", "actions_alone"}
 
 
 def run_steps(

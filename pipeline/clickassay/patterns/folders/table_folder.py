@@ -11,6 +11,7 @@ from clickassay.core.contracts.form import ContractError
 from clickassay.core.contracts.patterns import (
     FUNNEL,
     HEALTH,
+    OUTCOMES,
     PATTERN_CONFIGURATIONS,
     PATTERN_QUERIES,
     PATTERNS,
@@ -33,7 +34,7 @@ FOLDER_TABLES = {
     "health": HEALTH,
 }
 _SMALL = ("funnel", "health")
-OWN_TABLES = {"signals": SIGNALS}
+OWN_TABLES = {"signals": SIGNALS, "outcomes": OUTCOMES}
 """Tables that only logs with more than clicks have."""
 JUDGED_FILE = "judged_queries.parquet"
 """File of the queries that are kept, in the folder of a table that keeps only queries with judgments."""
@@ -95,7 +96,7 @@ def opened_patterns(folder: Path) -> StagedTable:
             FOLDER_TABLES[name].canonical(scan_parquet(folder / f"{name}.parquet").collect())
             for name in _SMALL
         )
-        signals = _own(folder, "signals")
+        signals, outcomes = (_own(folder, name) for name in OWN_TABLES)
     if "stored_depth" not in info:
         raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
     pieces = {name: Pieces(partial(_read, folder, name)) for name in FOLDER_TABLES if name not in _SMALL}
@@ -108,6 +109,7 @@ def opened_patterns(folder: Path) -> StagedTable:
         judged_queries=judged,
         health=health,
         signals=signals,
+        outcomes=outcomes,
     )
 
 

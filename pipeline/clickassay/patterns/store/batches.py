@@ -26,6 +26,8 @@ from clickassay.patterns.store.files import (
 from clickassay.patterns.table import PatternTable, StagedTable
 
 _TABLES = ("closed", "open")
+CARRIED = "carry_outcomes"
+"""Frame of the outcomes of open sessions, of a store that counts outcomes."""
 _FRAMES = ("carry_searches", "carry_clicks", "ids", "orphan_clicks", "ambiguous")
 
 
@@ -68,6 +70,10 @@ class StoredBatch:
         """Return one of the frames of `BatchContent`, or a table as ``open/funnel``: all rows, or some."""
         return read_frame(self.folder / f"{name}.parquet", condition)
 
+    def has(self, name: str) -> bool:
+        """Return whether a frame was written."""
+        return f"{name}.parquet" in self.info["digests"]
+
     def rows(self, name: str) -> int:
         """Return the number of rows of one of the frames of `BatchContent`."""
         return rows_of(self.folder / f"{name}.parquet")
@@ -93,7 +99,7 @@ def write_batch(content: BatchContent, folder: Path, number: int) -> None:
     for kind, table in zip(_TABLES, (content.closed, content.opened), strict=True):
         (folder / kind).mkdir()
         write_folder_tables(table, folder / kind)
-    for name in _FRAMES:
+    for name in (*_FRAMES, *((CARRIED,) if CARRIED in content.frames else ())):
         write = write_ids if name == "ids" else write_table
         write(content.frames[name], folder / f"{name}.parquet")
     files = sorted(folder.rglob("*.parquet"))

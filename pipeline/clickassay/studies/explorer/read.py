@@ -87,7 +87,7 @@ def explored_run(folder: Path, min_users: int = MIN_USERS) -> ExploredRun:
     for name in NEEDED:
         run.columns(name)
     labels = QueryLabels(_users(run), min_users)
-    return ExploredRun(run, keys, editorial_names(run.columns("configurations")), labels)
+    return ExploredRun(run, keys, editorial_names(run.columns("configurations"), run.outcomes), labels)
 
 
 def run_of_request(request: Any) -> ExploredRun:  # noqa: ANN401 - marimo's, which is an extra

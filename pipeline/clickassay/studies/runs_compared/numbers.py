@@ -180,7 +180,9 @@ def _means_of(run: Run, options: DiffOptions) -> pl.DataFrame:
     means = rows.group_by(SAMPLE_COLUMNS, maintain_order=True).agg(
         (pl.col(name) * sessions).sum() / sessions.sum() for name in names
     )
-    is_click = pl.col("metric").is_in([name for name in names if is_click_metric(name)])
+    is_click = pl.col("metric").is_in(
+        [name for name in names if is_click_metric(name) or name in run.outcomes]
+    )
     every, none = pl.lit(EVERY), pl.lit(None, pl.String)
     long = means.unpivot(on=names, index=SAMPLE_COLUMNS, variable_name="metric").with_columns(
         table=pl.lit(MEANS),

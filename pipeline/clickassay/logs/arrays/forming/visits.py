@@ -59,12 +59,15 @@ class Visits:
         The visit of each search of the batch, where visits are formed; else 0.
     is_open
         Whether the visit of each search may still grow.
+    order
+        Rows of the searches whose visits are formed, by visit, time and id.
     """
 
     repeats: Rows
     begins: Flags
     visit: Small
     is_open: Flags
+    order: Rows
 
 
 def visits(
@@ -103,7 +106,7 @@ def visits(
         last = np.zeros(int(visit[rows[-1]]) + 1, np.int64)
         np.maximum.at(last, visit[rows], active[rows])
         is_open[rows] = last[visit[rows]] >= limits.open_ms
-    return Visits(repeats, begins, visit, is_open)
+    return Visits(repeats, begins, visit, is_open, rows)
 
 
 def _repeats(searches: Searches, counts: Flags, pairs: Small) -> tuple[Rows, Flags]:

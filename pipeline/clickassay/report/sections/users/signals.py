@@ -5,14 +5,14 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.text.words import count, listed, percent, plural, visible
+from clickassay.core.text.words import count, listed, number, percent, plural, visible
 from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
 from clickassay.findings.estimates import Estimate, estimate
-from clickassay.findings.ranking import Lead
+from clickassay.findings.ranking import Lead, rank
 from clickassay.findings.run import Run
 from clickassay.findings.signals import CLICK, SignalRanking, signal_rankings
-from clickassay.report.cells import Cell, Row, Share, p_cell
-from clickassay.report.model import ReportTable, Section
+from clickassay.report.cells import Cell, Row, Share, Spelled, p_cell
+from clickassay.report.model import ReportTable, Section, by_pair
 
 HEADS = (
     "Sessions with it",
@@ -41,6 +41,13 @@ MEANINGS = {
         "and may come days later."
     ),
 }
+OUTCOMES_READING = (
+    "An outcome is a number of a session; sessions without it count as 0. A session that is abandoned may "
+    "have "
+    "found its answer on the page, and one that is reformulated may ask for something new."
+)
+MOST_LISTS = 10
+"""Lists that may hold a quarter of an outcome before it has a caution."""
 LAST_CLICKS = (
     "{share} of the satisfied clicks are the last of their visit, where nothing tells how long the user "
     "stayed: "
@@ -53,7 +60,7 @@ def signals_sections(run: Run) -> tuple[Section, ...]:
     """Say which metric each signal prefers; no section for a log of clicks alone."""
     rankings = signal_rankings(run)
     if not rankings:
-        return ()
+        return _outcomes_alone(run)
     table = ReportTable(
         "signals",
         f"Best metric by each signal, by {run.click.partition('(')[0]}",
@@ -64,8 +71,60 @@ def signals_sections(run: Run) -> tuple[Section, ...]:
     )
     reading = (_first_sentence(rankings), *_opposed(rankings), *_last_clicks(run), *_meanings(run, rankings))
     return (
-        Section("signals", "Which signal?", reading, tables=(table,), folded=(_correlations(run, rankings),)),
+        Section(
+            "signals",
+            "Which signal?",
+            reading,
+            tables=(table,),
+            folded=(_correlations(run, rankings), *_outcomes(run)),
+        ),
     )
+
+
+def _outcomes_alone(run: Run) -> tuple[Section, ...]:
+    """Show outcomes of a log that has no other signal than clicks."""
+    tables = _outcomes(run)
+    return (Section("signals", "Which outcome?", (OUTCOMES_READING,), tables=tables),) if tables else ()
+
+
+def _outcomes(run: Run) -> tuple[ReportTable, ...]:
+    """Return how outcomes of sessions go with the metric that clicks prefer."""
+    if run.headline is None or not run.outcomes:
+        return ()
+    found = by_pair(run.correlations(run.headline))
+    best = rank(run, run.headline).best if rank(run, run.headline).competitors else run.editorial[0]
+    lists = run.headline_rows("configurations")
+    own = run.tables["outcomes"].join(lists.select("configuration_id"), on="configuration_id")
+    sessions = int(lists["n_sessions"].sum())
+    rows = tuple(
+        Row("", visible(name), _outcome_cells(own.filter(outcome=name), sessions, found.get((name, best))))
+        for name in run.outcomes
+    )
+    heads = ("Sessions with it", "Share", "Mean of all sessions", f"Correlation with {best}")
+    title = f"Outcomes of sessions, {run.headline.label}"
+    notes = (OUTCOMES_READING, *_heavy(own))
+    return (ReportTable("outcomes", title, "Outcome", heads, rows, notes=notes, data=run.tables["outcomes"]),)
+
+
+def _outcome_cells(own: pl.DataFrame, sessions: int, value: Estimate | None) -> tuple[Cell, ...]:
+    with_it, total = int(own["sessions"].sum()), int(own["total"].sum())
+    mean = total / 1000 / sessions if sessions else 0.0
+    share = Share(with_it / sessions if sessions else None)
+    return (with_it, share, Spelled(number(mean), mean), value or Estimate(None, reason="not computed"))
+
+
+def _heavy(own: pl.DataFrame) -> tuple[str, ...]:
+    """Name the outcomes whose lists with the largest totals make up most of the whole."""
+    texts = []
+    for (name,), rows in sorted(own.group_by("outcome")):
+        totals = rows.group_by("configuration_id").agg(pl.col("total").sum().cast(pl.Float64).abs())["total"]
+        largest, whole = float(totals.top_k(MOST_LISTS).sum()), float(totals.sum())
+        if whole and len(totals) > MOST_LISTS and largest > whole / 4:
+            texts.append(
+                f"Of {visible(str(name))}, {MOST_LISTS} lists hold {percent(largest / whole)}: a few "
+                "values decide."
+            )
+    return tuple(texts)
 
 
 def _cells(run: Run, one: SignalRanking) -> tuple[Cell, ...]:

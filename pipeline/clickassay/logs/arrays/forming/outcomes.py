@@ -1,0 +1,116 @@
+"""Outcomes of the sessions of a batch, given or derived (contract, section 11)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.settings import Settings
+from clickassay.logs.arrays.clicks import AttributedClicks, rows_of_ids
+from clickassay.logs.arrays.columns.batch import Clicks, Searches
+from clickassay.logs.arrays.columns.numbers import Flags, Rows, is_in
+from clickassay.logs.arrays.forming.sessions import Sessions
+from clickassay.logs.arrays.forming.visits import Visits
+
+ONE = 1000
+"""The value 1, in thousandths."""
+
+
+@dataclass(frozen=True)
+class Formed:
+    """The parts of a batch that outcomes follow from.
+
+    Attributes
+    ----------
+    searches, counts
+        Its searches, and which of them count.
+    clicks, placed
+        Its clicks, and those in time.
+    visits, sessions
+        What was formed of them.
+    """
+
+    searches: Searches
+    counts: Flags
+    clicks: Clicks
+    placed: AttributedClicks
+    visits: Visits
+    sessions: Sessions
+
+
+class GivenOutcomes:
+    """Outcomes by search id: names, and ids, values and rows of each.
+
+    Parameters
+    ----------
+    rows
+        As `logs.outcomes.Outcomes` has them.
+    """
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        is_text = rows.schema["search_id"] == pl.String
+        ids = rows["search_id"].hash() if is_text else rows["search_id"]
+        columns = rows.with_columns(ids.cast(pl.UInt64, wrap_numerical=True).alias("key"))
+        self._by_name = columns.partition_by("outcome", as_dict=True) if rows.height else {}
+
+    def of_sessions(
+        self, formed: Formed, ambiguous: Rows
+    ) -> Iterator[tuple[str, Rows, Rows, dict[bool, int]]]:
+        """Yield name, first searches of sessions, their values, and rows that were given, by open or not."""
+        for (name,), rows in sorted(self._by_name.items()):
+            ids = rows["key"].to_numpy().view(np.int64)
+            found = rows_of_ids(formed.searches.id, formed.counts, ids)
+            kept = np.flatnonzero((found >= 0) & ~is_in(ids, ambiguous))
+            first = formed.sessions.first_of.take(found[kept]).astype(np.int64)
+            given = rows["given_rows"].to_numpy()[kept]
+            distinct, place = np.unique(first, return_inverse=True)
+            values = np.zeros(len(distinct), np.int64)
+            np.add.at(values, place, rows["value"].to_numpy()[kept])
+            is_open = formed.visits.is_open.take(first)
+            yield (
+                str(name),
+                distinct,
+                values,
+                {now: int(given[is_open == now].sum()) for now in (False, True)},
+            )
+
+
+def derived_outcomes(formed: Formed, settings: Settings) -> Iterator[tuple[str, Rows, Rows]]:
+    """Yield name, first searches of the sessions that have it, and values of outcomes asked for."""
+    found = {"abandoned": _abandoned, "reformulated": _reformulated}
+    for name in sorted(settings.outcome):
+        first = found[name](formed, settings.reformulation_ms)
+        yield name, first, np.full(len(first), ONE, np.int64)
+
+
+def _abandoned(formed: Formed, _reformulation_ms: int) -> Rows:
+    """Return the sessions without a click in time."""
+    is_clicked = np.zeros(len(formed.searches), bool)
+    is_clicked[formed.sessions.search] = True
+    first = formed.sessions.first
+    abandoned: Rows = first[~is_clicked[first]]
+    return abandoned
+
+
+def _reformulated(formed: Formed, reformulation_ms: int) -> Rows:
+    """Return the sessions that soon go on with another query, without a click on the session between."""
+    order, sessions, time = formed.visits.order, formed.sessions, formed.searches.time
+    place = np.full(len(time), -1, np.int64)  # of the last search of a session, in the order of visits
+    np.maximum.at(place, sessions.first_of.take(order), np.arange(len(order)))
+    first = sessions.first
+    last = place[first]
+    has_next = last + 1 < len(order)
+    following = order.take(np.minimum(last + 1, len(order) - 1)) if len(order) else last
+    ends, begins = time[order.take(last)], time[following]
+    visit = formed.visits.visit
+    is_soon = has_next & (visit[following] == visit[first]) & (begins - ends <= reformulation_ms)
+    until = np.full(len(time), np.iinfo(np.int64).min)
+    since = np.full(len(time), np.iinfo(np.int64).max)
+    until[first[is_soon]], since[first[is_soon]] = begins[is_soon], ends[is_soon]
+    clicked = formed.clicks.time.take(formed.placed.click)
+    is_between = (clicked >= since.take(sessions.search)) & (clicked <= until.take(sessions.search))
+    is_clicked = np.zeros(len(time), bool)
+    is_clicked[sessions.search[is_between]] = True
+    reformulated: Rows = first[is_soon & ~is_clicked[first]]
+    return reformulated

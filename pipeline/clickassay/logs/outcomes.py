@@ -1,0 +1,137 @@
+"""Outcomes that are given for searches: read whole, checked, and added up by search."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from clickassay.core.errors import InputError, RejectedRowsError
+from clickassay.core.settings import SIGNAL_NAME, Settings
+from clickassay.core.text.words import visible
+from clickassay.inputs.normalise import normalise_query
+from clickassay.inputs.tables import WholeInput
+from clickassay.logs.log import H, Log
+from clickassay.patterns.funnel import MOST_SIGNALS, check_rejected, with_outcomes
+
+MOST = 1e9
+"""Values are rejected if they are further from 0."""
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Outcomes by search.
+
+    Attributes
+    ----------
+    rows
+        search_id (as the log has it), outcome, value (in thousandths), given_rows; each pair once.
+    counts
+        What became of the rows that were read, by step and reason of the funnel.
+    """
+
+    rows: pl.DataFrame
+    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def usable(self) -> int:
+        """Rows that can be used."""
+        return int(self.rows["given_rows"].sum())
+
+    def with_earlier(self, rows: pl.DataFrame) -> "Outcomes":
+        """Return them with rows that an earlier run left, whose sessions are still open."""
+        earlier = rows.select(pl.col(name).cast(self.rows.schema[name]) for name in self.rows.columns)
+        every = pl.concat([self.rows, earlier]).group_by("search_id", "outcome").agg(pl.all().sum())
+        return replace(self, rows=every.sort("search_id", "outcome"))
+
+
+OutcomesOf = Callable[[Log[H]], Outcomes | None]
+"""Prepares the outcomes of a job once its log is open."""
+
+
+def counts_outcomes(given: WholeInput | None, settings: Settings) -> bool:
+    """Return whether outcomes are counted: given ones, or derived ones."""
+    return given is not None or bool(settings.outcome)
+
+
+def prepare_outcomes(
+    given: WholeInput | None, log: Log[H], settings: Settings, taken: Collection[str]
+) -> Outcomes | None:
+    """Check the outcomes of a job and add them up by search; None where none are counted.
+
+    Values become whole thousandths: floor(1000 v + 0.5). `taken` are names that mean something else.
+
+    Raises
+    ------
+    InputError
+        If a name cannot be the name of an outcome, there are too many, or too many rows are unusable.
+    """
+    if not counts_outcomes(given, settings):
+        return None
+    are_numbers = log.searches.has_numbers("search_id")
+    ids = pl.Int64() if are_numbers else pl.String()
+    schema = {"search_id": ids, "outcome": pl.String(), "value": pl.Int64(), "given_rows": pl.Int64()}
+    if given is None:
+        return Outcomes(pl.DataFrame(schema=schema))
+    counts: Counter[tuple[str, str]] = Counter({("read", ""): given.rows.height})
+    rows = _usable(given.rows, are_numbers, counts, settings)
+    names = {name: _checked(name, taken) for name in rows["name"].unique().to_list()}
+    if len(names) > MOST_SIGNALS:
+        some = ", ".join(visible(name) for name in sorted(names)[:12])
+        raise InputError(f"outcomes: {len(names)} names, at most {MOST_SIGNALS} can be counted: {some}")
+    thousandths = (pl.col("value") * 1000 + 0.5).floor().cast(pl.Int64)
+    plain = rows.select("search_id", pl.col("name").replace_strict(names).alias("outcome"), thousandths)
+    summed = plain.group_by("search_id", "outcome").agg(pl.col("value").sum(), given_rows=pl.len())
+    own = summed.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    return Outcomes(own.sort("search_id", "outcome"), counts)
+
+
+def counted_outcomes(funnel: pl.DataFrame, outcomes: Outcomes | None) -> pl.DataFrame:
+    """Add what became of outcomes to the funnel of a whole log."""
+    if outcomes is None or not outcomes.counts:
+        return funnel
+    kept = int(funnel.filter(source="outcomes", step="kept")["rows"].sum())
+    return with_outcomes(funnel, outcomes.counts, outcomes.usable - kept)
+
+
+def _usable(
+    rows: pl.DataFrame, are_numbers: bool, counts: Counter[tuple[str, str]], settings: Settings
+) -> pl.DataFrame:
+    """Return the rows with an id, a name and a usable value, each outcome_id once; count the others."""
+    reasons: dict[str, int] = {}
+    ids = rows["search_id"].cast(pl.Int64, strict=False) if are_numbers else rows["search_id"].cast(pl.String)
+    number = rows["value"].cast(pl.Float64, strict=False)
+    rows = rows.with_columns(ids, number, given=rows["value"].cast(pl.String))
+    conditions = {
+        "null search_id" if not are_numbers else "no search_id of the log": pl.col("search_id").is_not_null(),
+        "null name": pl.col("name").is_not_null(),
+        "no finite number": pl.col("value").is_finite().fill_null(value=False),
+        "beyond a thousand million": pl.col("value").abs() <= MOST,
+    }
+    first: str | None = None
+    for reason, is_usable in conditions.items():
+        wrong = rows.filter(~is_usable)
+        first = first if first is not None or wrong.is_empty() else str(wrong["given"][0])
+        reasons[reason] = wrong.height
+        rows = rows.filter(is_usable)
+    counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
+    try:
+        check_rejected("outcomes", reasons, counts["read", ""], settings.max_rejected)
+    except RejectedRowsError as error:
+        raise RejectedRowsError(f"{error} The first value of such a row is {first!r:.60}.") from error
+    named = rows.filter(pl.col("outcome_id").is_not_null())
+    once = named.unique("outcome_id", keep="first", maintain_order=True)
+    counts["repeated", "outcome_id again"] += named.height - once.height
+    return pl.concat([once, rows.filter(pl.col("outcome_id").is_null())])
+
+
+def _checked(name: str, taken: Collection[str]) -> str:
+    """Return the name of an outcome in normal form."""
+    spelled = normalise_query(name)
+    if not SIGNAL_NAME.fullmatch(spelled) or spelled in taken:
+        raise InputError(
+            f"outcomes: {visible(name)!r} cannot be the name of an outcome: metrics and tables have it, or "
+            "it has "
+            "other characters than letters, digits, single blanks and _ . : / -; rename it"
+        )
+    return spelled
