@@ -94,6 +94,9 @@ def test_a_store_holds_the_outcomes_of_the_whole_log(seed, engine, tmp_path):
     every.with_columns(outcome_id=pl.lit(None, pl.Int64)).write_parquet(outcomes)
     whole = log_to_patterns(searches, clicks, settings_of(given), outcomes=outcomes)
     pairs = cut_files(*map(tmp_path.__class__, (searches, clicks)), tmp_path)
+    first_ids, last_ids = (set(pl.read_parquet(pair[0])["search_id"]) for pair in pairs)
+    if first_ids & last_ids:  # no outcome of such a search belongs to one file
+        return
     own = split_by_search(outcomes, [pair[0] for pair in pairs], tmp_path)
     try:
         for pair, part in zip(pairs, own, strict=True):
@@ -105,7 +108,7 @@ def test_a_store_holds_the_outcomes_of_the_whole_log(seed, engine, tmp_path):
     if store.damage():
         return
     assert as_rows(store.table().outcomes) == as_rows(whole.outcomes)
-    assert counts_of(store.funnel(), "outcomes", "kept") == counts_of(whole.funnel, "outcomes", "kept")
+    assert counts_of(store.funnel(), "outcomes") == counts_of(whole.funnel, "outcomes")
 
 
 def split_by_search(outcomes, searches, folder):

@@ -228,7 +228,7 @@ class JoinedOutcomes:
         for batch in store.batches():
             (before if batch.info["run"] < run else begun).append(batch)
         is_open = _are_open(ids, before)
-        is_late = _are_known(ids, before) & ~is_open
+        self._is_late = is_late = _are_known(ids, before) & ~is_open
         self._digests = [id_digest(one) for one in ids]
         self._is_settled = is_open | is_late | _are_known(ids, begun)
         self._counts = Counter(outcomes.counts)
@@ -247,7 +247,7 @@ class JoinedOutcomes:
         """Add the outcomes of open sessions to a batch, and to the last one what became of all rows."""
         if self._outcomes is None:
             return content
-        rows = self._outcomes.rows
+        rows, ids = self._outcomes.rows, self._outcomes.rows["search_id"]
         searches = (
             content.frames["carry_searches"].lazy().select(pl.col("search_id").cast(rows.schema["search_id"]))
         )
@@ -256,7 +256,9 @@ class JoinedOutcomes:
         content = replace(content, frames=frames)
         if not ends_run:
             return content
-        unmatched = int(rows.filter(~self._is_settled)["given_rows"].sum())
+        ambiguous = content.frames["ambiguous"].lazy().collect()["search_id"].cast(ids.dtype)
+        is_lost = ~self._is_settled | (ids.is_in(ambiguous.implode()) & ~self._is_late)
+        unmatched = int(rows.filter(is_lost)["given_rows"].sum())
         funnel = with_outcomes(content.closed.funnel, self._counts, unmatched)
         return replace(content, closed=replace(content.closed, funnel=funnel))
 

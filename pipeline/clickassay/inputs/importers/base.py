@@ -34,6 +34,7 @@ LAST_MS = int(datetime(2100, 1, 1, tzinfo=UTC).timestamp()) * 1000
 
 SEARCHES, JUDGMENTS = arrow_schema(columns.SEARCHES), arrow_schema(columns.JUDGMENTS)
 CLICKS = arrow_schema(columns.CLICKS, "url")
+CLICKS_WITH_DWELL = arrow_schema(columns.CLICKS, "url", "dwell_seconds")
 
 _BATCH_ROWS = 100_000
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")  # at most 18 digits: fits 64 bits
@@ -141,10 +142,10 @@ class LogWriter:
         self.counts["searches_repeating_a_result"] += len(set(results)) < len(results)
         self.searches.add(search_id, user, query, time_ms, results)
 
-    def click(self, search_id: int, time_ms: int, url: str) -> None:
-        """Write one click; count ``clicks``."""
+    def click(self, search_id: int, time_ms: int, url: str, *dwell_seconds: float | None) -> None:
+        """Write one click, with its dwell time if the log has such; count ``clicks``."""
         self.counts["clicks"] += 1
-        self.clicks.add(search_id, time_ms, url)
+        self.clicks.add(search_id, time_ms, url, *dwell_seconds)
 
 
 @dataclass(frozen=True)
@@ -176,10 +177,10 @@ class CanonicalFolder:
             writer.flush()
 
     @contextmanager
-    def log(self, searches: Any = SEARCHES) -> Iterator[LogWriter]:  # noqa: ANN401 - pyarrow has no types
-        """Open the tables of searches (of this schema) and clicks."""
-        with self.table("searches", searches) as rows, self.table("clicks", CLICKS) as clicks:
-            yield LogWriter(rows, clicks, self.counts)
+    def log(self, searches: Any = SEARCHES, clicks: Any = CLICKS) -> Iterator[LogWriter]:  # noqa: ANN401 - as above
+        """Open the tables of searches and clicks, of these schemas."""
+        with self.table("searches", searches) as rows, self.table("clicks", clicks) as clicked:
+            yield LogWriter(rows, clicked, self.counts)
 
     def judge(self, rows: Sequence[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
         """Write the distinct ones of some judgments (query, URL, grade), and return them."""

@@ -70,7 +70,7 @@ def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress
 
 @dataclass(frozen=True)
 class _Search:
-    """One interaction with results; `query` is normalised, clicks are (milliseconds, document)."""
+    """One interaction with results; `query` is normalised, clicks are (ms, document, dwell seconds)."""
 
     search_id: int
     session: int
@@ -78,7 +78,7 @@ class _Search:
     query: str
     time_ms: int
     results: tuple[str, ...]
-    clicks: tuple[tuple[int, str], ...]
+    clicks: tuple[tuple[int, str, float | None], ...]
 
 
 class _Session(Session):
@@ -116,25 +116,35 @@ class _Session(Session):
         texts = (result.findtext(tag, "").strip().lower() for tag in _DOCUMENT_IDS)
         return next(filter(None, texts), "") or self.fail("a result without id", expected="a ClueWeb id")
 
-    def _clicks(self, interaction: ET.Element, results: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+    def _clicks(
+        self, interaction: ET.Element, results: tuple[str, ...]
+    ) -> tuple[tuple[int, str, float | None], ...]:
         clicks = []
         for click in interaction.findall("clicked/click"):
             self._counts["clicks_read"] += 1
             rank = self._whole(self._text(click, "rank"), "the rank of a result")
             if 1 <= rank <= len(results):
-                clicks.append((self._milliseconds(click, since=self._start_ms), results[rank - 1]))
+                time_ms = self._milliseconds(click, since=self._start_ms)
+                clicks.append((time_ms, results[rank - 1], self._dwell_seconds(click, time_ms)))
             else:
                 self._counts["clicks_of_unknown_rank"] += 1
         return tuple(clicks)
 
-    def _milliseconds(self, element: ET.Element, *, since: int) -> int:
-        text = element.get("starttime", "")
+    def _dwell_seconds(self, click: ET.Element, time_ms: int) -> float | None:
+        """Return how long a document was open; None where the log does not say when it was left."""
+        text = click.get("endtime", "")
+        if not (_CLOCK.fullmatch(text) or _SECONDS.fullmatch(text)):
+            return None
+        return (self._milliseconds(click, since=time_ms, name="endtime") - time_ms) / 1000
+
+    def _milliseconds(self, element: ET.Element, *, since: int, name: str = "starttime") -> int:
+        text = element.get(name, "")
         if clock := _CLOCK.fullmatch(text):
             hours, minutes, seconds = clock.groups()
             time_ms = round((int(hours) * 3600 + int(minutes) * 60 + float(seconds)) * 1000)
             # A wall clock begins again at midnight: half a day back can only mean the next day.
             next_day = time_ms < since - _DAY_MS // 2
-            self._counts["times_past_midnight"] += next_day
+            self._counts["times_past_midnight"] += next_day and name == "starttime"
             return time_ms + next_day * _DAY_MS
         if not _SECONDS.fullmatch(text):
             self.fail(f"<{element.tag}> starts at {text!r}", expected="HH:MM:SS.ffffff or seconds")
@@ -193,12 +203,12 @@ def _named_by_topic(searches: list[_Search], counts: dict[str, int]) -> list[_Se
 
 
 def _write_log(folder: base.CanonicalFolder, searches: list[_Search]) -> None:
-    with folder.log() as log:
+    with folder.log(clicks=base.CLICKS_WITH_DWELL) as log:
         for search in searches:
             time_ms = base.BASE_DAY_MS + search.time_ms
             log.search(search.search_id, search.session, search.query, time_ms, search.results)
-            for click_ms, document in search.clicks:
-                log.click(search.search_id, base.BASE_DAY_MS + click_ms, document)
+            for click_ms, document, dwell in search.clicks:
+                log.click(search.search_id, base.BASE_DAY_MS + click_ms, document, dwell)
 
 
 def _judgments(

@@ -103,6 +103,7 @@ def test_a_foreign_log_becomes_the_expected_tables_and_all_is_counted_and_record
     imported, expected = _run(case, tmp_path / "out"), _read(case, "expected.json")
     for table in ("searches", "clicks", "judgments"):
         assert _rows(tmp_path / "out", table) == expected[table]
+    assert _rows(tmp_path / "out", "outcomes") == expected.get("outcomes")
     assert {name: count for name, count in imported.counts.items() if count} == expected["counts"]
     for part in expected["notes_say"]:
         assert part in " ".join(imported.notes)

@@ -143,9 +143,10 @@ def test_the_command_tells_counts_and_actions_and_takes_others_as_clicks(tmp_pat
         assert result.exit_code == 0, result.output
         return result.stdout
 
-    assert "Actions that were not used: 'tap' (1)" in told("--out", str(tmp_path / "clicks"))
+    assert "Actions that are no clicks: 'tap' (1)" in told("--out", str(tmp_path / "clicks"))
     told("--out", str(tmp_path / "taps"), "--click-action", "tap")
-    assert [row["url"] for row in tables(tmp_path / "clicks")[1]] == ["7"]
+    clicks = tables(tmp_path / "clicks")[1]
+    assert [(row["url"], row["action"]) for row in clicks] == [("7", "click"), ("b", "tap")]
     assert [row["url"] for row in tables(tmp_path / "taps")[1]] == ["b"]
 
 

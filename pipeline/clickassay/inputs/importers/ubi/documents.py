@@ -102,6 +102,12 @@ class Document:
         text = None if hit is None else self._as_text(hit, name)
         return text or self.fail(f"{name} with {hit!r}", expected="an id for each hit")
 
+    def number(self, *names: str) -> float | None:
+        """Return the number in a field, nested by `names`; None where there is none, or another value."""
+        value = self._at(self.fields, names)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(value) if is_number else None  # type: ignore[arg-type] # a number
+
     def ordinal(self) -> int | None:
         """Return the position on the page as it was written, from 0 or from 1; None where there is none."""
         path = ("event_attributes", "position", "ordinal")

@@ -21,7 +21,7 @@ from clickassay.inputs.normalise import normalise_query
 CLICK_ACTIONS = ("click", "click_through", "item_click", "product_click", "result_click")
 """Default names of actions that are clicks on a result."""
 
-IMPRESSION = "impression"
+CLICK, IMPRESSION, PURCHASE = "click", "impression", "purchase"
 
 _KEYS = {
     "query_id": pa.string(),
@@ -33,6 +33,11 @@ _KEYS = {
 }
 QUERIES = pa.schema({**_KEYS, "hits": pa.list_(pa.string())})
 EVENTS = pa.schema({**_KEYS, "application": pa.string(), "ordinal": pa.int64(), "url": pa.string()})
+ACTIONS = pa.schema({
+    "query_id": pa.string(), "time_ms": pa.int64(), "url": pa.string(), "action": pa.string(),
+    "price": pa.float64(),
+})  # fmt: skip
+"""Events that are neither clicks nor impressions."""
 
 _SHOWN = 20  # actions in a message
 _COUNTS = (
@@ -44,7 +49,7 @@ _COUNTS = (
     *("impressions_without_place", "impressions_repeated"),
     *("clicks_read", "clicks_without_query_id", "clicks_without_result", "clicks_without_time"),
     *("clicks_repeated", "clicks", "clicks_of_no_search", "clicks_elsewhere"),
-    "clicks_at_another_place",
+    *("clicks_at_another_place", "actions", "actions_repeated", "purchases_with_price"),
     *("searches_read", "searches_of_several_queries", "searches_without_query", "searches_without_results"),
     *("searches_without_user", "searches_without_time", "searches", "searches_repeating_a_result"),
     *("searches_by_user_id", "searches_by_client_id", "searches_by_session_id"),
@@ -118,6 +123,7 @@ def _staged(files: Sequence[Path], folder: CanonicalFolder, clicks: frozenset[st
         folder.table("stage/queries", QUERIES) as queries,
         folder.table("stage/impressions", EVENTS) as impressions,
         folder.table("stage/clicks", EVENTS) as clicked,
+        folder.table("stage/actions", ACTIONS) as others,
     ):
         writers = {**dict.fromkeys(clicks, clicked), IMPRESSION: impressions}
         for file in files:
@@ -125,7 +131,7 @@ def _staged(files: Sequence[Path], folder: CanonicalFolder, clicks: frozenset[st
                 if document.kind == QUERY:
                     _stage_query(document, queries, counts)
                 else:
-                    _stage_event(document, writers, names, counts)
+                    _stage_event(document, writers, others, names, counts)
     counts["applications"], counts["object_id_fields"] = len(names.applications), len(names.object_id_fields)
     return names
 
@@ -139,7 +145,11 @@ def _stage_query(document: Document, queries: TableWriter, counts: dict[str, int
 
 
 def _stage_event(
-    document: Document, writers: dict[str, TableWriter], names: _Names, counts: dict[str, int]
+    document: Document,
+    writers: dict[str, TableWriter],
+    others: TableWriter,
+    names: _Names,
+    counts: dict[str, int],
 ) -> None:
     counts["events_read"] += 1
     counts["events_without_attributes"] += not document.has_attributes
@@ -147,6 +157,7 @@ def _stage_event(
     if action not in writers:
         counts["events_of_other_actions"] += 1
         names.other_actions[action] += 1
+        _stage_action(document, action, others)
         return
     application = document.text("application") or ""
     names.applications[application] += 1
@@ -155,6 +166,17 @@ def _stage_event(
         names.object_id_fields[id_field] += 1
     url = document.text("event_attributes", "object", "object_id")
     writers[action].add(*_event_row(document, action, application, url, counts))
+
+
+def _stage_action(document: Document, action: str, others: TableWriter) -> None:
+    """Stage an event that says what was done to a result of a search, with the price of a purchase."""
+    query_id, url = document.text("query_id"), document.text("event_attributes", "object", "object_id")
+    time_ms, _ = document.time_ms()
+    if normalise_query(action) == CLICK:  # the user says that it is none, and a run would take it for one
+        return
+    if query_id is not None and url is not None and time_ms is not None:
+        price = document.number("event_attributes", "object", "object_detail", "price")
+        others.add(query_id, time_ms, url, action, price if action == PURCHASE else None)
 
 
 def _event_row(
@@ -227,7 +249,16 @@ def _named(names: Counter[str]) -> str:
 def _notes(names: _Names, counts: dict[str, int]) -> Iterable[str]:
     yield "UBI has no judgments: give some to a run."
     if names.other_actions:
-        yield f"Actions that were not used: {_named(names.other_actions)}; --click-action names clicks."
+        yield (
+            f"Actions that are no clicks: {_named(names.other_actions)}; clicks.parquet has those that "
+            "name a "
+            "search, a result and a time. --click-action names actions that are clicks."
+        )
+    if counts["purchases_with_price"]:
+        yield (
+            f"Purchases with a price: {counts['purchases_with_price']:,}; outcomes.parquet has it as revenue, "
+            "in the unit of the log (--outcomes)."
+        )
     if counts["pages_from_impressions"]:
         yield (
             f"{counts['pages_from_impressions']:,} of {counts['searches']:,} result lists were rebuilt from "

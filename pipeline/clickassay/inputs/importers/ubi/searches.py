@@ -35,7 +35,13 @@ def write_log(folder: CanonicalFolder) -> None:
         "results",
     ).sort("timestamp", "search_id")
     log.write_parquet(folder.path / "searches.parquet")
-    _clicks(clicks, log, counts).write_parquet(folder.path / "clicks.parquet")
+    clicked = _clicks(clicks, log, counts)
+    actions = scan_parquet(folder.path / "stage" / "actions.parquet")
+    _with_actions(clicked, actions, counts).write_parquet(folder.path / "clicks.parquet")
+    revenue = _revenue(actions)
+    counts["purchases_with_price"] = revenue.height
+    if revenue.height:
+        revenue.write_parquet(folder.path / "outcomes.parquet")
 
 
 def _hit_lists(queries: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:
@@ -187,6 +193,28 @@ def _clicks(clicks: pl.LazyFrame, log: pl.DataFrame, counts: dict[str, int]) -> 
     counts["clicks_elsewhere"] = of_search.height - on_page.height
     counts["clicks_at_another_place"] = _at_another_place(clicks, log)
     return distinct
+
+
+def _with_actions(clicks: pl.DataFrame, actions: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:
+    """Add the other actions, equal ones once, in a column ``action``; a log of clicks alone has none."""
+    time = pl.col("time_ms").cast(_TIME).alias("timestamp")
+    usable = actions.select(pl.col(_ID).alias("search_id"), time, "url", "action")
+    distinct = usable.unique().collect()
+    counts["actions"], counts["actions_repeated"] = distinct.height, height(usable) - distinct.height
+    if distinct.is_empty():
+        return clicks
+    every = pl.concat([clicks.with_columns(action=pl.lit("click")), distinct])
+    return every.sort("timestamp", "search_id", "url", "action")
+
+
+def _revenue(actions: pl.LazyFrame) -> pl.DataFrame:
+    """Return the prices of purchases as outcomes, each purchase once."""
+    bought = actions.filter(pl.col("price").is_not_null()).unique(maintain_order=False)
+    order = ["time_ms", _ID, "url", "price"]
+    named = bought.sort(order).select(
+        pl.col(_ID).alias("search_id"), pl.lit("revenue").alias("name"), "price"
+    )
+    return named.rename({"price": "value"}).collect()
 
 
 def _at_another_place(clicks: pl.LazyFrame, log: pl.DataFrame) -> int:
