@@ -92,6 +92,10 @@ class ClickReader:
         """Return clicks, and rows with other actions; None where every row is a click."""
         return (read, None) if self._actions is None else read.split(self._are_clicks(read.clicks))
 
+    @staticmethod
+    def _codes(actions: Actions, rows: pl.DataFrame) -> NDArray[np.uint16]:
+        return actions.codes(numbers_in(rows["action_key"]), rows["action"])
+
     def _are_clicks(self, clicks: Clicks) -> Flags:
         if self._actions is None or clicks.action is None:
             return np.ones(len(clicks), bool)
@@ -101,7 +105,7 @@ class ClickReader:
     def _are_clicks_of(self, rows: pl.DataFrame) -> Flags:
         if self._actions is None:
             return np.ones(rows.height, bool)
-        is_click: Flags = self._actions.kinds.take(self._actions.codes(rows["action"])) == CLICK
+        is_click: Flags = self._actions.kinds.take(self._codes(self._actions, rows)) == CLICK
         return is_click
 
     def _columns(self, schema: pl.Schema) -> list[pl.Expr]:
@@ -109,6 +113,9 @@ class ClickReader:
         columns += [pl.col("url").hash().alias("url_key")] if self._by_url else []
         if self._actions is not None:  # rows that were carried over from a run of clicks alone lack them
             absent = {"action": pl.lit(None, pl.String), "dwell_seconds": pl.lit(None, pl.Int64)}
+            action = pl.col("action") if "action" in schema else absent["action"]
+            given = pl.when(action.is_not_null()).then(action.hash())
+            columns.append(given.fill_null(0).alias("action_key"))
             columns += [pl.col(name) if name in schema else none.alias(name) for name, none in absent.items()]
         is_text = schema["search_id"] == pl.String
         return [*columns, pl.col("search_id").hash().alias("search_id_key")] if is_text else columns
@@ -144,7 +151,7 @@ class ClickReader:
         """Return the actions and dwell times of usable rows, where they count."""
         if self._actions is None:
             return {}
-        actions = self._actions.codes(chunk.rows["action"])
+        actions = self._codes(self._actions, chunk.rows)
         return {
             "action": actions if chunk.usable is None else actions[chunk.usable],
             "dwell": chunk.numbers("dwell_seconds", NOT_GIVEN),

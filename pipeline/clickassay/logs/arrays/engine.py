@@ -22,7 +22,7 @@ from clickassay.logs.arrays.columns.batch import ReadClicks, Searches
 from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small
 from clickassay.logs.arrays.columns.search_ids import AmbiguousIds
 from clickassay.logs.arrays.forming.actions import LEFT_OUT, SATISFIED, Actions, masks_of_events
-from clickassay.logs.arrays.forming.dwell import SatisfactionRule, satisfied_clicks
+from clickassay.logs.arrays.forming.dwell import SatisfactionRule, satisfied_clicks, searches_before_clicks
 from clickassay.logs.arrays.forming.outcomes import Formed, GivenOutcomes, derived_outcomes
 from clickassay.logs.arrays.forming.sessions import Sessions, placed_in_sessions, sessions
 from clickassay.logs.arrays.forming.visits import VisitLimits, Visits, visits
@@ -149,7 +149,8 @@ class ArraySessioniser:
         )
         counts = counted_once(searches, self._ids.repeated, shown)
         placed = self._attributed(read, searches, counts)
-        formed = visits(searches, counts, shown.pairs(searches), read.clicks, placed, limits)
+        early = searches_before_clicks(searches, read.clicks, placed) if self._satisfied else None
+        formed = visits(searches, counts, shown.pairs(searches), read.clicks, placed, limits, early)
         made = sessions(searches, counts, formed, placed, shown)
         self._count_searches(searches, counts)
         self._count_clicks(searches, read, placed, formed, made, limits)
@@ -170,7 +171,8 @@ class ArraySessioniser:
 
     @property
     def _forms_every_visit(self) -> bool:
-        return self._satisfied or "reformulated" in self._settings.outcome
+        per_query = self._settings.idle_scope == "query"
+        return (self._satisfied and per_query) or "reformulated" in self._settings.outcome
 
     def _add_outcomes(self, given: GivenOutcomes, formed: Formed) -> None:
         """Add up the outcomes of sessions, and count the rows that were given for them."""
@@ -180,10 +182,14 @@ class ArraySessioniser:
             found.append((name, first, values))
             counted += [(name, is_open, number) for is_open, number in rows.items() if number]
         self.funnel.count_outcomes(counted)
-        for name, first, values in (*found, *derived_outcomes(formed, self._settings)):
+        for name, first, values in found:
             is_open = formed.visits.is_open.take(first)
             for counts, chosen in ((self._closed, ~is_open), (self._open, is_open)):
                 counts.add_outcome(name, formed.searches, first[chosen], values[chosen])
+        for name, first in derived_outcomes(formed, self._settings):
+            is_open = formed.visits.is_open.take(first)
+            for counts, chosen in ((self._closed, ~is_open), (self._open, is_open)):
+                counts.add_ones(name, formed.searches, first[chosen])
 
     def _attributed(self, read: ReadClicks, searches: Searches, counts: Flags) -> AttributedClicks:
         return attributed_clicks(
@@ -312,8 +318,10 @@ class ArraySessioniser:
         """Count the sessions with a satisfied click."""
         settings = self._settings
         rule = SatisfactionRule(
-            settings.satisfied_ms, settings.last_click == "satisfied", self._by_url, settings.normalise_urls
-        )
+            settings.satisfied_ms, settings.last_click == "satisfied", settings.idle_ms,
+            by_url=self._by_url, normalise_urls=settings.normalise_urls,
+            in_full=settings.idle_scope == "query",
+        )  # fmt: skip
         satisfied, counted = satisfied_clicks(searches, counts, read, placed, formed, rule)
         self.funnel.count_dwell_times(counted)
         search, place = made.search[satisfied], made.place[satisfied]

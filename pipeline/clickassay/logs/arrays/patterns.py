@@ -19,6 +19,8 @@ from clickassay.patterns.table import Pieces, give_back
 
 _PIECE = 10_000
 """Configurations whose texts are put together at a time: they then stay in the cache."""
+_ONE = 1000
+"""The value 1 of an outcome, in thousandths."""
 _MOST_PARTS = 16
 """Sums of outcomes that lie side by side before they are added up."""
 _ROWS = 100_000
@@ -41,6 +43,7 @@ class PatternCounts:
         self._sums = Sums(self._layout)
         self._signals: dict[str, Sums] = {}
         self._outcomes: list[pl.DataFrame] = []
+        self._ones: dict[str, Sums] = {}
         self._buckets = Growing(np.uint64)
 
     def add(self, searches: Searches, first: Rows, masks: Rows) -> None:
@@ -54,12 +57,18 @@ class PatternCounts:
 
     def add_signal(self, signal: str, searches: Searches, first: Rows, masks: Rows) -> None:
         """Count sessions that have a signal, as `add` counts all."""
+        self._add(self._signals, signal, searches, first, masks)
+
+    def add_ones(self, outcome: str, searches: Searches, first: Rows) -> None:
+        """Count sessions that have an outcome which is 1."""
+        self._add(self._ones, outcome, searches, first, np.zeros(len(first), np.int64))
+
+    def _add(self, to: dict[str, Sums], name: str, searches: Searches, first: Rows, masks: Rows) -> None:
         if not len(first):
             return
         numbers = (searches.list.take(first).astype(np.int64) << 1) | (searches.page.take(first) == 1)
         folds = searches.bucket.take(first) % self._folds
-        sums = self._signals.setdefault(signal, Sums(self._layout))
-        sums.add(counted(self._layout.packed(numbers, folds, masks)))
+        to.setdefault(name, Sums(self._layout)).add(counted(self._layout.packed(numbers, folds, masks)))
 
     def add_outcome(self, outcome: str, searches: Searches, first: Rows, values: Rows) -> None:
         """Add up an outcome of sessions: rows of their first searches, and values in thousandths."""
@@ -101,11 +110,6 @@ class PatternCounts:
         configurations = Configurations.of(np.flatnonzero(is_shown), self._shown)
         give_back()
         ranked, masks = self._ranked(self._sums, configurations)
-        signals = [
-            piece.with_columns(signal=pl.lit(signal))
-            for signal, sums in self._signals.items()
-            for piece in _pattern_pieces(self._ranked(sums, configurations)[0], self._layout, configurations)
-        ]
         give_back()
         patterns = Pieces(lambda: _pattern_pieces(ranked, self._layout, configurations))
         return PatternFrames(
@@ -114,23 +118,59 @@ class PatternCounts:
             masks,
             queries,
             _summed(begun, "sessions").rows(),
-            SIGNALS.canonical(pl.concat([SIGNALS.empty(), *signals], how="diagonal_relaxed")),
+            self._signal_table(configurations),
             self._outcome_table(configurations),
         )
 
-    def _outcome_table(self, configurations: "Configurations") -> pl.DataFrame:
-        if not self._outcomes:
-            return OUTCOMES.empty()
-        sums = _added(self._outcomes)
-        ranks = configurations.rank.take(sums["list"].to_numpy()).astype(np.int64)
-        there = pl.Series(ranks >= 0)
-        own = sums.filter(there)
-        ids = ids_of(configurations.digests).gather(ranks[ranks >= 0])
-        own = own.with_columns(ids.alias("configuration_id"), pl.col("list").alias("list"))
-        merged = own.group_by("configuration_id", "fold", "outcome").agg(
-            pl.col("sessions", "total", "total_of_squares").sum()
+    def _signal_table(self, configurations: "Configurations") -> pl.DataFrame:
+        """Return the table of signals, put in order by numbers: texts take several times as long."""
+        names = sorted(self._signals)
+        parts = [self._rows_of(self._signals[name], configurations) for name in names]
+        if not parts:
+            return SIGNALS.empty()
+        place, fold, mask, sessions = (np.concatenate(column) for column in zip(*parts, strict=True))
+        signal = np.repeat(np.arange(len(names)), [len(part[0]) for part in parts])
+        order = order_of((place * self._folds + fold) * len(names) + signal, mask)
+        ids = ids_of(configurations.digests[: int(place.max(initial=-1)) + 1])
+        return pl.DataFrame(
+            {
+                "configuration_id": ids.gather(place[order]),
+                "fold": fold[order].astype(np.int32),
+                "signal": pl.Series(names, dtype=pl.String).gather(signal[order]),
+                "click_mask": mask[order],
+                "sessions": sessions[order],
+            }
         )
-        return OUTCOMES.canonical(merged)
+
+    def _rows_of(self, sums: Sums, configurations: "Configurations") -> tuple[Rows, Rows, Rows, Rows]:
+        """Return the place of the configuration, fold, mask and sessions of sums."""
+        ranked, _ = self._ranked(sums, configurations)
+        rows = [(*self._layout.unpacked(section), section.sessions) for section in ranked.sections()]
+        empty = (np.zeros(0, np.int64),) * 4
+        columns = zip(*rows, strict=True) if rows else zip(empty, strict=True)
+        place, fold, mask, sessions = (np.concatenate(column).astype(np.int64) for column in columns)
+        return place, fold, mask, sessions
+
+    def _outcome_table(self, configurations: "Configurations") -> pl.DataFrame:
+        """Return the table of outcomes: given ones, and the ones that are 1 where a session has them."""
+        parts = [OUTCOMES.empty()]
+        ids = ids_of(configurations.digests)
+        for name, sums in self._ones.items():
+            place, fold, _, sessions = self._rows_of(sums, configurations)
+            rows = {"configuration_id": ids.gather(place), "fold": fold, "sessions": sessions}
+            total, squares = pl.col("sessions") * _ONE, pl.col("sessions") * (_ONE * _ONE)
+            parts.append(
+                pl.DataFrame(rows).with_columns(outcome=pl.lit(name), total=total, total_of_squares=squares)
+            )
+        if self._outcomes:
+            sums_given = _added(self._outcomes)
+            ranks = configurations.rank.take(sums_given["list"].to_numpy()).astype(np.int64)
+            own = sums_given.filter(pl.Series(ranks >= 0))
+            own = own.with_columns(ids.gather(ranks[ranks >= 0]).alias("configuration_id")).drop("list")
+            parts.append(own.group_by("configuration_id", "fold", "outcome").agg(pl.all().sum()))
+        form = OUTCOMES.empty().schema
+        typed = (part.select(pl.col(name).cast(dtype) for name, dtype in form.items()) for part in parts)
+        return OUTCOMES.canonical(pl.concat(typed))
 
     def _ranked(self, sums_of: Sums, configurations: "Configurations") -> tuple[Sums, pl.DataFrame]:
         """Return sums by the place of the configuration in place of the list, and sessions by click mask."""

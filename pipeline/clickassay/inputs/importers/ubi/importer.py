@@ -256,7 +256,8 @@ def _notes(names: _Names, counts: dict[str, int]) -> Iterable[str]:
         )
     if counts["purchases_with_price"]:
         yield (
-            f"Purchases with a price: {counts['purchases_with_price']:,}; outcomes.parquet has it as revenue, "
+            f"Purchases with a price: {counts['purchases_with_price']:,}; outcomes.parquet has it as "
+            "revenue, "
             "in the unit of the log (--outcomes)."
         )
     if counts["pages_from_impressions"]:

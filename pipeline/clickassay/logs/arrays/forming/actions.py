@@ -14,7 +14,7 @@ CLICK, LEFT_OUT, SATISFIED = 0, 1, 2
 
 Codes = NDArray[np.uint16]
 _NEVER = ("impression", "view", "scroll")
-_MOST_TEXTS = 10_000
+_MOST_TEXTS = 1_000
 
 
 class Actions:
@@ -28,14 +28,15 @@ class Actions:
 
     def __init__(self, settings: Settings) -> None:
         self._wanted = frozenset(settings.signal)
-        self._codes: dict[str | None, int] = {None: 0}
+        self._texts: list[str | None] = [None]
+        self._by_key: dict[int, int] = {}
         self._kinds = [CLICK]
         self._signals = ["satisfied"]
 
     @property
     def texts(self) -> pl.Series:
         """The texts by number, as they were read; 0 = none was given."""
-        return pl.Series(list(self._codes), dtype=pl.String)
+        return pl.Series(self._texts, dtype=pl.String)
 
     @property
     def kinds(self) -> NDArray[np.int64]:
@@ -46,33 +47,40 @@ class Actions:
         """Return the name of a signal by its kind."""
         return self._signals[kind - SATISFIED]
 
-    def codes(self, texts: pl.Series) -> Codes:
-        """Return the number of each text.
+    def codes(self, keys: NDArray[np.uint64], texts: pl.Series) -> Codes:
+        """Return the number of each text, which has a key; 0 = none, whose key is 0.
 
         Raises
         ------
         InputError
             If there are too many different texts: the column is none of actions.
         """
-        if texts.null_count() == len(texts):
-            return np.zeros(len(texts), np.uint16)
-        distinct = texts.unique()
-        for text in distinct.to_list():
-            self._number(text)
-        numbers = pl.Series([self._codes[text] for text in distinct], dtype=pl.UInt16)
-        codes: Codes = texts.replace_strict(distinct, numbers, return_dtype=pl.UInt16).to_numpy()
+        codes = np.zeros(len(keys), np.uint16)
+        left = np.flatnonzero(keys != 0)
+        for key, code in self._by_key.items():
+            if not len(left):
+                break
+            is_it = keys[left] == key
+            codes[left[is_it]] = code
+            left = left[~is_it]
+        while len(left):
+            code = self._number(texts[int(left[0])])
+            key = keys[left[0]]
+            self._by_key[int(key)] = code
+            is_it = keys[left] == key
+            codes[left[is_it]] = code
+            left = left[~is_it]
         return codes
 
-    def _number(self, text: str | None) -> None:
-        if text in self._codes:
-            return
-        if len(self._codes) > _MOST_TEXTS:
+    def _number(self, text: str) -> int:
+        if len(self._texts) > _MOST_TEXTS:
             raise InputError(
                 f"clicks: column action has more than {_MOST_TEXTS:,} different texts, such as {text!r:.60}; "
                 "is it what was done? Name another column by --column clicks.action=…"
             )
-        self._codes[text] = len(self._codes)
-        self._kinds.append(self._kind(normalise_query(str(text)) or "click"))
+        self._texts.append(text)
+        self._kinds.append(self._kind(normalise_query(text) or "click"))
+        return len(self._texts) - 1
 
     def _kind(self, action: str) -> int:
         if action == "click":

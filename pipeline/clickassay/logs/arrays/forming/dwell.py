@@ -1,16 +1,32 @@
-"""Dwell times: how long after a click its visit goes on elsewhere (contract, section 11)."""
+"""Dwell times: how long after a click its visit goes on elsewhere (contract, section 11).
+
+For nearly all users no visit is formed: two events of a user that follow each other are of one visit if they
+are at most the idle limit apart, unless a click comes before its own search, by a clock that differs.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from clickassay.inputs.normalise import normalise_url
 from clickassay.logs.arrays.clicks import AttributedClicks
-from clickassay.logs.arrays.columns.batch import UNKNOWN, ReadClicks, Searches
-from clickassay.logs.arrays.columns.numbers import Flags, Keys, Rows, Small
+from clickassay.logs.arrays.columns.batch import UNKNOWN, Clicks, ReadClicks, Searches
+from clickassay.logs.arrays.columns.numbers import (
+    Flags,
+    Keys,
+    Numbers,
+    Rows,
+    Small,
+    among,
+    distinct,
+    is_in,
+)
 from clickassay.logs.arrays.forming.visits import Visits
 from clickassay.patterns.sums import order_of, sorted_values
+
+_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -19,49 +35,30 @@ class SatisfactionRule:
 
     Attributes
     ----------
-    satisfied_ms, last_click_counts
+    satisfied_ms, last_click_counts, idle_ms
         As the settings have them.
     by_url, normalise_urls
         Whether clicks name a URL, and whether that is brought to a normal form.
+    in_full
+        Whether the visits of all users are formed.
     """
 
     satisfied_ms: int
     last_click_counts: bool
+    idle_ms: int
     by_url: bool
     normalise_urls: bool
-
-
-@dataclass(frozen=True)
-class _Times:
-    """The times of visits at which something happens: (visit, time) as one number each, and events then."""
-
-    keys: Keys
-    events: Rows
-    bits: int
-
-    @classmethod
-    def of(cls, keys: Keys, bits: int) -> "_Times":
-        in_order = sorted_values(keys)
-        starts = np.flatnonzero(np.diff(in_order, prepend=np.uint64(2**64 - 1)))
-        return cls(in_order[starts], np.diff(starts, append=len(in_order)), bits)
-
-    def at(self, keys: Keys) -> Rows:
-        """Return the place of each time."""
-        places: Rows = np.searchsorted(self.keys, keys)
-        return places
-
-    def after(self, places: Rows, own: Keys) -> Keys:
-        """Return the next time of the visit, but that of the own search if it is alone then; 0 for none."""
-        keys = np.append(self.keys, np.zeros(2, np.uint64))
-        events = np.append(self.events, np.zeros(2, np.int64))
-        is_own = (keys[places + 1] == own) & (events[places + 1] == 1)
-        following = keys[places + 1 + is_own]
-        bits = np.uint64(self.bits)
-        is_same = (following >> bits) == (self.keys[places] >> bits)
-        return np.where(is_same, following, np.uint64(0))
+    in_full: bool
 
 
 Counts = list[tuple[str, bool, int]]
+
+
+def searches_before_clicks(searches: Searches, clicks: Clicks, placed: AttributedClicks) -> Rows:
+    """Return the searches that have a click before them: the visits of their users are formed."""
+    early = clicks.time.take(placed.click) < searches.time.take(placed.search)
+    rows: Rows = placed.search[early].astype(np.int64)
+    return rows
 
 
 def satisfied_clicks(
@@ -81,50 +78,130 @@ def satisfied_clicks(
     read, placed
         The clicks of a batch, and those in time.
     formed
-        The visits of all searches that count.
+        Visits, at least of the users of `searches_before_clicks`.
     """
-    clicks = read.clicks
-    rows = np.flatnonzero(counts)
-    of_searches, of_clicks, bits = _keys(
-        searches.time, clicks.time.take(placed.click), placed.search, formed.visit
-    )
-    times = _Times.of(np.concatenate([of_searches[rows], of_clicks]), bits)
-    places = times.at(of_clicks)
-    following = times.after(places, of_searches.take(placed.search))
-    is_last = following == 0
-    until_next = np.where(is_last, 0, following - of_clicks).astype(np.int64)
-    given = np.full(len(placed.click), -2) if clicks.dwell is None else clicks.dwell.take(placed.click)
-    is_given = given >= 0
-    satisfied = np.where(is_given, given, until_next) >= rule.satisfied_ms
-    satisfied[is_last & ~is_given] = rule.last_click_counts
-    is_open = formed.is_open.take(placed.search)
+    clicked = read.clicks.time.take(placed.click)
+    until_next, key, events = _events(searches, counts, clicked, placed, formed, rule)
+    is_last = until_next == 0
+    given = read.clicks.dwell
+    is_given = np.zeros(len(clicked), bool) if given is None else given.take(placed.click) >= 0
+    satisfied = until_next >= rule.satisfied_ms
+    if given is not None:
+        satisfied = np.where(is_given, given.take(placed.click) >= rule.satisfied_ms, satisfied)
     by_last = is_last & ~is_given
-    shared = np.flatnonzero(times.events.take(places) > 1)
-    repeats, alone = _of_shared(read, placed, places, times, shared, rule)
-    distinct = np.ones(len(placed.click), bool)
-    distinct[repeats] = False
-    at_one_time = np.zeros(len(placed.click), bool)
-    at_one_time[shared] = True
-    at_one_time[repeats] = at_one_time[alone] = False
+    satisfied[by_last] = rule.last_click_counts
+    repeats, shared = _at_one_time(read, placed, key, events, rule)
+    is_distinct = np.ones(len(clicked), bool)
+    is_distinct[repeats] = False
     found = {
         "given": is_given,
         "next event": ~is_given & ~is_last,
         "last click": by_last,
         "satisfied by last click": by_last & satisfied,
         "satisfied": satisfied,
-        "of no use": given == -1,
-        "distinct": distinct,
-        "at one time": at_one_time,
+        "of no use": np.zeros(len(clicked), bool) if given is None else given.take(placed.click) == -1,
+        "distinct": is_distinct,
     }
-    counted = [
-        (step, now, int((flags & (is_open == now)).sum()))
-        for step, flags in found.items()
-        for now in (False, True)
-    ]
+    is_open = formed.is_open.take(placed.search)
+    any_open = bool(is_open.any())
+    counted: Counts = [("at one time", now, int((is_open[shared] == now).sum())) for now in (False, True)]
+    for step, flags in found.items():
+        still_open = int((flags & is_open).sum()) if any_open else 0
+        counted += [(step, True, still_open), (step, False, int(flags.sum()) - still_open)]
     return satisfied, [one for one in counted if one[2]]
 
 
-def _keys(time: Rows, clicked: Rows, search: Small, visit: Small) -> tuple[Keys, Keys, int]:
+def _events(
+    searches: Searches,
+    counts: Flags,
+    clicked: Rows,
+    placed: AttributedClicks,
+    formed: Visits,
+    rule: SatisfactionRule,
+) -> tuple[Rows, Keys, Keys]:
+    """Return ms until the next event of each click's visit (0 = none), its key, and the keys of all."""
+    if not rule.in_full:
+        users, bits = _user_numbers(searches.user)
+        keys = _packed(users, bits, searches.time, clicked, placed.search)
+        if keys is not None:
+            of_searches, of_clicks, time_bits = keys
+            until_next, events = _until_next(of_searches[counts], of_clicks, time_bits)
+            until_next[until_next > rule.idle_ms] = 0
+            _put_early(until_next, searches, counts, clicked, placed, formed)
+            return until_next, of_clicks, events
+    of_searches, of_clicks, bits = _in_visits(searches.time, clicked, placed.search, formed.visit)
+    until_next, events = _without_own(of_searches[counts], of_clicks, of_searches.take(placed.search), bits)
+    return until_next, of_clicks, events
+
+
+def _user_numbers(users: Rows) -> tuple[Keys, int]:
+    """Return small numbers for users, and the bits of the largest."""
+    low, high = int(users.min(initial=0)), int(users.max(initial=0))
+    span = high - low
+    if span < 1 << 31:
+        return (users - low).view(np.uint64), span.bit_length()
+    numbers = Numbers()
+    found = numbers.get_or_add(users.view(np.uint64), lambda _rows: None)
+    return found.astype(np.uint64), numbers.count.bit_length()
+
+
+def _packed(
+    users: Keys, bits: int, time: Rows, clicked: Rows, search: Small
+) -> tuple[Keys, Keys, int] | None:
+    """Return (user, time) as one number of each search and click, and the bits of time; None if too many."""
+    low = min(int(time.min(initial=0)), int(clicked.min(initial=0))) if len(time) else 0
+    low = int(min(time.min(), clicked.min())) if len(time) and len(clicked) else low
+    high = max(int(time.max(initial=low)), int(clicked.max(initial=low)))
+    time_bits = (high - low).bit_length()
+    if bits + time_bits > _BITS:
+        return None
+    head = users << np.uint64(time_bits)
+    of_searches = head | (time - low).view(np.uint64)
+    of_clicks = head.take(search) | (clicked - low).view(np.uint64)
+    return of_searches, of_clicks, time_bits
+
+
+def _until_next(of_searches: Keys, of_clicks: Keys, bits: int) -> tuple[Rows, Keys]:
+    """Return ms until the first later event of the user of each click, 0 for none; and all keys in order.
+
+    To sort rows and look at the neighbour takes a fifth of the time of looking each click up.
+    """
+    keys = np.concatenate([of_searches, of_clicks])
+    order = np.argsort(keys)
+    events = keys.take(order)
+    starts = np.flatnonzero(np.diff(events, prepend=~events[:1])) if len(events) else order
+    lengths = np.diff(starts, append=len(events))
+    values = events.take(starts)
+    following = np.append(values[1:], np.uint64(0))
+    is_later = (following >> np.uint64(bits)) == (values >> np.uint64(bits))
+    is_later &= following > values
+    until = np.where(is_later, following - values, np.uint64(0)).view(np.int64).repeat(lengths)
+    of_rows = np.empty(len(keys), np.int64)
+    of_rows[order] = until
+    return of_rows[len(of_searches) :], events
+
+
+def _put_early(
+    until_next: Rows,
+    searches: Searches,
+    counts: Flags,
+    clicked: Rows,
+    placed: AttributedClicks,
+    formed: Visits,
+) -> None:
+    """Put the times until the next event of users with a click before its search, whose visits are formed."""
+    early = clicked < searches.time.take(placed.search)
+    if not early.any():
+        return
+    users = distinct(searches.user[placed.search[early]])
+    rows = np.flatnonzero(counts & is_in(searches.user, users))
+    own = np.flatnonzero(is_in(searches.user.take(placed.search), users))
+    search = placed.search[own]
+    of_searches, of_clicks, bits = _in_visits(searches.time, clicked[own], search, formed.visit)
+    until_next[own], _ = _without_own(of_searches[rows], of_clicks, of_searches.take(search), bits)
+
+
+def _in_visits(time: Rows, clicked: Rows, search: Small, visit: Small) -> tuple[Keys, Keys, int]:
     """Return (visit, time) as one number for each search and click, and the bits of the time.
 
     Times count from the first event of their visit: so they are small.
@@ -143,28 +220,43 @@ def _keys(time: Rows, clicked: Rows, search: Small, visit: Small) -> tuple[Keys,
     )
 
 
-def _of_shared(
-    read: ReadClicks,
-    placed: AttributedClicks,
-    places: Rows,
-    times: _Times,
-    shared: Rows,
-    rule: SatisfactionRule,
+def _without_own(of_searches: Keys, of_clicks: Keys, own: Keys, bits: int) -> tuple[Rows, Keys]:
+    """Return the same of events of visits; a click's own search, if it alone comes next, is no event."""
+    until, events = _until_next(of_searches, of_clicks, bits)
+    following = of_clicks + until.view(np.uint64)
+    met = np.flatnonzero((until > 0) & (following == own))
+    if len(met):
+        first, end = (np.searchsorted(events, own[met], side=side) for side in ("left", "right"))
+        alone = met[end - first == 1]
+        later = events.take(np.searchsorted(events, own[alone], side="right"), mode="clip")
+        is_later = (later >> np.uint64(bits) == own[alone] >> np.uint64(bits)) & (later > own[alone])
+        until[alone] = np.where(is_later, later - of_clicks[alone], np.uint64(0)).view(np.int64)
+    return until, events
+
+
+def _at_one_time(
+    read: ReadClicks, placed: AttributedClicks, key: Keys, events: Keys, rule: SatisfactionRule
 ) -> tuple[Rows, Rows]:
-    """Return, of clicks that share their time, repeats of another, and clicks alone without these."""
-    url = _urls(read, placed, shared, rule)
-    order = order_of(places[shared], placed.search[shared], url)
-    in_order = shared[order]
+    """Return the clicks that repeat an equal one, and distinct clicks that share their time with others."""
+    again = distinct(events[1:][events[1:] == events[:-1]])
+    rows = among(key, again) if len(again) else np.zeros(0, np.int64)
+    rows = rows[is_in(key[rows], again)]
+    url = _urls(read, placed, rows, rule)
+    order = order_of(key[rows], placed.search[rows], url)
+    in_order = rows[order]
+    at, search = key[in_order], placed.search[in_order]
     same = np.zeros(len(order), bool)
-    at, search = places[in_order], placed.search[in_order]
     same[1:] = (at[1:] == at[:-1]) & (search[1:] == search[:-1]) & (url[order][1:] == url[order][:-1])
-    repeats = in_order[same]
-    lost = np.bincount(places[repeats], minlength=len(times.keys))
-    left = times.events - lost
-    return repeats, shared[left.take(places[shared]) == 1]
+    repeats, kept = in_order[same], in_order[~same]
+    left = np.searchsorted(events, key[kept], "right") - np.searchsorted(events, key[kept], "left")
+    lost = sorted_values(key[repeats])
+    left -= np.searchsorted(lost, key[kept], "right") - np.searchsorted(lost, key[kept], "left")
+    return repeats, kept[left > 1]
 
 
-def _urls(read: ReadClicks, placed: AttributedClicks, rows: Rows, rule: SatisfactionRule) -> Rows:
+def _urls(
+    read: ReadClicks, placed: AttributedClicks, rows: Rows, rule: SatisfactionRule
+) -> NDArray[np.int64]:
     """Return a number for each URL of some clicks in time: the same for the same normal form."""
     url = placed.url[rows].astype(np.int64)
     if not rule.by_url:

@@ -13,9 +13,6 @@ from clickassay.logs.arrays.columns.numbers import Flags, Rows, is_in
 from clickassay.logs.arrays.forming.sessions import Sessions
 from clickassay.logs.arrays.forming.visits import Visits
 
-ONE = 1000
-"""The value 1, in thousandths."""
-
 
 @dataclass(frozen=True)
 class Formed:
@@ -76,12 +73,11 @@ class GivenOutcomes:
             )
 
 
-def derived_outcomes(formed: Formed, settings: Settings) -> Iterator[tuple[str, Rows, Rows]]:
-    """Yield name, first searches of the sessions that have it, and values of outcomes asked for."""
+def derived_outcomes(formed: Formed, settings: Settings) -> Iterator[tuple[str, Rows]]:
+    """Yield name, and first searches of the sessions that have it: the outcome is 1 there."""
     found = {"abandoned": _abandoned, "reformulated": _reformulated}
     for name in sorted(settings.outcome):
-        first = found[name](formed, settings.reformulation_ms)
-        yield name, first, np.full(len(first), ONE, np.int64)
+        yield name, found[name](formed, settings.reformulation_ms)
 
 
 def _abandoned(formed: Formed, _reformulation_ms: int) -> Rows:

@@ -77,6 +77,7 @@ def visits(
     clicks: Clicks,
     placed: AttributedClicks,
     limits: VisitLimits,
+    also: Rows | None = None,
 ) -> Visits:
     """Form the visits of a batch.
 
@@ -86,6 +87,8 @@ def visits(
         Which searches count.
     pairs
         Number of the (market, query) in normal form of each search.
+    also
+        Searches whose users' visits are formed too.
     """
     active = searches.time.copy()
     np.maximum.at(active, placed.search, clicks.time.take(placed.click))
@@ -95,7 +98,7 @@ def visits(
     wide[1:] &= time[1:] - time[:-1] > limits.idle_ms
     late = np.flatnonzero((active >= limits.open_ms) & counts)
     scope = mixed_pair(searches.user, pairs) if limits.per_query else searches.user.view(np.uint64)
-    wanted = np.concatenate([repeats[wide], late])
+    wanted = np.concatenate([repeats[wide], late, *(() if also is None else (also,))])
     rows = np.flatnonzero(counts) if limits.every else _searches_of(scope, wanted, counts)
     visit = np.zeros(len(searches), np.int32)
     is_open = np.zeros(len(searches), bool)
