@@ -33,6 +33,11 @@ PROPERTIES = {
     "only_judged": ("only judged queries are kept", "all queries are kept"),
     "is_open": ("for sessions that may still grow", "for sessions that can grow no more"),
     "has_number_ids": ("search ids are numbers", "search ids are text"),
+    "signals": ("clicks have actions, or dwell times count", "clicks are all"),
+    "satisfied": ("satisfied clicks are a signal", "they are none"),
+    "actions_alone": ("actions are signals, satisfied clicks are none", ""),
+    "outcomes": ("outcomes are counted", "no outcome is counted"),
+    "every_visit": ("satisfied clicks or outcomes are counted", "only clicks and actions are counted"),
 }
 """Text of a condition that holds, and of one that does not."""
 

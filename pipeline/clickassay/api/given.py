@@ -31,6 +31,11 @@ class SettingsGiven(TypedDict, total=False):
     idle_minutes: float
     idle_scope: Literal["user", "query"]
     normalise_urls: bool
+    signal: Sequence[str] | str
+    satisfied_seconds: float
+    last_click: Literal["satisfied", "unsatisfied"]
+    outcome: Sequence[str] | str
+    reformulation_minutes: float
     max_rejected: float
     max_markets: int
     column: Sequence[str] | str

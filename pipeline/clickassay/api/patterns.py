@@ -179,15 +179,20 @@ class PatternsResult(Result):
     def __getattr__(self, name: str) -> pl.DataFrame:
         if name not in _TABLES:
             raise AttributeError(f"a pattern table has no {name}; its tables are {', '.join(_TABLES)}")
+        if name not in self.tables:
+            raise AttributeError(
+                f"this pattern table has no {name}: its log has none, or none were asked for"
+            )
         return self.tables[name]
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_TABLES})
+        return sorted({*super().__dir__(), *self.tables})
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        """Every table by its name."""
-        return {name: getattr(self._table, name) for name in _TABLES}
+        """Every table by its name; `signals` and `outcomes` where there are any."""
+        every = {name: getattr(self._table, name) for name in _TABLES}
+        return {name: table for name, table in every.items() if table is not None}
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -69,7 +69,9 @@ def across_halves(halves: Halves) -> AcrossHalves:
         spread = ratios.spread()
         degrees = np.where(np.isnan(spread.error), np.nan, spread.degrees)
         spreads = rises.spread(), runs.spread()
-        low, high = ratio_interval(above, below, spreads, (q - 1) / q * centred, degrees)
+        ends = ratio_interval(above, below, spreads, (q - 1) / q * centred, degrees)
+        # signals that agree in every session have a value without spread
+        low, high = (np.where(spread.error == 0, values, end) for end in ends)
     return AcrossHalves(np.where(np.isfinite(values), values, np.nan), low, high)
 
 

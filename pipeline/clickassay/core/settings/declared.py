@@ -155,5 +155,7 @@ def log_settings(named: Mapping[str, Any]) -> dict[str, Any]:
     -------
     All `LOG_SETTINGS` but the depth, of which a run may ask for less.
     """
-    defaults = {name: Settings.model_fields[name].default for name in LOG_SETTINGS}
+    fields = {name: Settings.model_fields[name].default for name in LOG_SETTINGS}
+    # as JSON has them, which tables and stores are written in
+    defaults = {name: list(one) if isinstance(one, tuple) else one for name, one in fields.items()}
     return {name: named.get(name, defaults[name]) for name in LOG_SETTINGS if name != "depth"}

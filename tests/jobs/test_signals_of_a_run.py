@@ -1,0 +1,169 @@
+"""Signals and outcomes from a log to a report: planted worlds, null worlds, what is refused and said."""
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import clickassay as ca
+from clickassay.cli.app import app
+from support.logs.signal_world import START_MS, alarms_of_signals, signal_world
+
+QUICK = {
+    "depth": [5],
+    "click_models": "none",
+    "iterations": 50,
+    "progress": False,
+    "health_limit": ["busy_user=off"],
+}
+SATISFIED = "MeanRR(signal='satisfied')"
+
+
+def correlation(run, click, editorial="ERR"):
+    rows = run.correlations.filter(split="all", click_metric=click, editorial_metric=editorial)
+    return rows.row(0, named=True)
+
+
+def run_of(world, **more):
+    return ca.run(world.searches, world.clicks, world.judgments, **{**QUICK, **more})
+
+
+@pytest.mark.parametrize(
+    ("sessions", "least"),
+    [(150_000, 0.97), pytest.param(2_000_000, 0.99, marks=pytest.mark.thorough)],
+)
+def test_satisfied_clicks_keep_err_where_short_clicks_spoil_all_clicks(sessions, least):
+    world = signal_world(sessions, seed=1, noise=0.7, bought=0.25)
+    run = run_of(world, signal=["auto", "satisfied"])
+    assert correlation(run, SATISFIED)["correlation"] > least
+    assert correlation(run, "MeanRR")["correlation"] < 0.96
+    lists = run.configurations
+    stops = dict(zip(map(tuple, world.lists.tolist()), world.stops, strict=True))
+    planted = np.array([stops[tuple(one)] for one in lists["grades"].to_list()])
+    error = 4 * np.sqrt(0.25 * planted * (1 - 0.25 * planted) / lists["n_sessions"].to_numpy())
+    bought = lists["UCTR(signal='purchase')"].to_numpy()
+    assert (np.abs(bought - 0.25 * planted) < error + 1e-9).mean() > 0.99
+    if sessions > 10**6:
+        assert np.corrcoef(lists[SATISFIED].to_numpy(), lists["ERR"].to_numpy())[0, 1] > least
+
+
+def test_without_noise_satisfied_clicks_are_the_clicks_to_the_digit():
+    world = signal_world(20_000, seed=2)
+    run = run_of(world, signal=["satisfied"])
+    for name in ("MeanRR", "UCTR", "PLC", "MinRR", "MaxRR", "QCTR"):
+        assert run.configurations[f"{name}(signal='satisfied')"].equals(run.configurations[name])
+    one, other = correlation(run, SATISFIED), correlation(run, "MeanRR")
+    names = ("correlation", "ci_low", "ci_high", "noise_corrected", "p_value", "p_adjusted")
+    assert [one[name] for name in names] == [other[name] for name in names]
+    pair = run.signal_correlations.row(0, named=True)
+    assert (pair["signal_a"], pair["signal_b"], pair["correlation"]) == (
+        "click",
+        "satisfied",
+        pytest.approx(1),
+    )
+
+
+def test_clicks_alone_have_the_numbers_of_the_run_with_signals():
+    world = signal_world(20_000, seed=3, noise=0.2, bought=0.5)
+    clicks = world.clicks.filter(action="click").select("search_id", "timestamp", "url")
+    plain = ca.run(world.searches, clicks, world.judgments, **QUICK)
+    run = run_of(world, signal=["auto", "satisfied"])
+    assert plain.signals.is_empty()
+    for name in ("patterns", "ranking", "verdict", "draws", "influence", "comparisons"):
+        own, other = (one.tables[name] for one in (run, plain))
+        if "click_metric" in own.columns:
+            own = own.filter(~pl.col("click_metric").str.contains("signal"))
+        assert own.equals(other), name
+    assert run.decision == plain.decision
+
+
+@pytest.mark.thorough
+def test_signals_that_are_noise_seldom_alarm():
+    worlds = 60  # benchmarks.promises.null_signals has 300
+    assert alarms_of_signals(worlds) <= 0.06 * worlds + 2 * np.sqrt(0.05 * 0.95 * worlds)
+
+
+def actions(world, names):
+    clicks = world.clicks
+    parts = [clicks.head(40).with_columns(action=pl.lit(name)) for name in names]
+    return pl.concat([clicks, *parts])
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "words"),
+    [
+        (
+            lambda w: actions(w, [f"a{n}" for n in range(9)]),
+            {},
+            r"10 actions that would count.*'a0' \(40\).*`signal`",
+        ),
+        (lambda w: actions(w, ["it's"]), {}, 'action "it\'s" cannot be a signal'),
+        (
+            lambda w: w.clicks,
+            {"click_metric": "UCTR(signal='cart')"},
+            "no signal cart; it has clicks alone|it has: ",
+        ),
+        (lambda w: w.clicks, {"click_metric": "SS(signal='satisfied')"}, "with a signal there are UCTR"),
+        (lambda w: w.clicks, {"signal": "click"}, "clicks count always"),
+        (lambda w: w.clicks, {"signal": "none,purchase"}, "none stands alone"),
+        (lambda w: w.clicks, {"outcome": "revenue"}, "outcome"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_in_one_line(change, settings, words):
+    world = signal_world(4000, seed=5, bought=0.2)
+    with pytest.raises(ca.ClickassayError, match=words) as caught:
+        ca.run(world.searches, change(world), world.judgments, **{**QUICK, **settings})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_clock_that_is_too_coarse_is_refused_for_satisfied_clicks():
+    times = [START_MS, START_MS, START_MS + 1000 * 60]
+    searches = pl.DataFrame(
+        {
+            "search_id": range(3), "user_id": [1, 1, 1], "query": ["a", "b", "c"], "timestamp": times,
+            "results": [["x", "y"]] * 3,
+        }
+    )  # fmt: skip
+    clicks = pl.DataFrame({"search_id": [0, 1], "timestamp": times[:2], "url": ["x", "y"]})
+    with pytest.raises(ca.ClickassayError, match=r"100% of the clicks share their time.*too coarse"):
+        ca.pattern_table(searches, clicks, depth=2, signal="satisfied", progress=False)
+    given = clicks.with_columns(dwell_seconds=pl.Series([40.0, 1.0]))
+    table = ca.pattern_table(searches, given, depth=2, signal="satisfied", progress=False)
+    assert table.signals["sessions"].sum() == 1
+
+
+def test_the_report_says_what_each_signal_prefers_and_what_it_cannot_tell(tmp_path):
+    world = signal_world(30_000, seed=6, noise=0.3, bought=0.3)
+    for name in ("searches", "clicks", "judgments"):
+        getattr(world, name).write_parquet(tmp_path / f"{name}.parquet")
+    ids = world.searches["search_id"].head(2000)
+    outcomes = pl.DataFrame({"search_id": ids, "name": "revenue", "value": np.arange(2000) / 7})
+    outcomes.write_csv(tmp_path / "outcomes.csv")
+    options = [
+        *("--depth", "5", "--click-models", "none", "--signal", "auto,satisfied", "--outcome", "abandoned"),
+        *("--click-metric", "MeanRR,UCTR(signal='purchase')", "--health-limit", "busy_user=off", "--quiet"),
+    ]
+    inputs = [f"--{name}={tmp_path / name}.parquet" for name in ("searches", "clicks", "judgments")]
+    out = ["--outcomes", str(tmp_path / "outcomes.csv"), "--out", str(tmp_path / "run")]
+    result = CliRunner().invoke(app, ["run", *inputs, *options, *out])
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    section = page[page.index("## Which signal?") :].split("\n## ")[1 - 1]
+    for words in (
+        "| purchase |", "| satisfied |", "is about price and product", "Correlation between signals over "
+        "lists",
+        "| revenue |", "| abandoned |",
+    ):  # fmt: skip
+        assert words in section
+    opened = ca.open_run(tmp_path / "run")
+    assert opened.outcomes.filter(outcome="revenue")["sessions"].sum() == 2000
+    assert set(opened.signals["signal"]) == {"purchase", "satisfied"}
+
+
+def test_a_log_of_clicks_alone_has_no_section(tmp_path):
+    world = signal_world(3000, seed=9)
+    clicks = world.clicks.select("search_id", "timestamp", "url")
+    run = ca.run(world.searches, clicks, world.judgments, **QUICK)
+    assert run.signal_correlations.is_empty()
+    page = (run.save(tmp_path / "run") / "report.md").read_text(encoding="utf-8")
+    assert "Which signal?" not in page
