@@ -127,11 +127,22 @@ def _section(path: str, command: Parameter, shared: list[Row]) -> str:
     parts += ["\n".join(f"    {line}" for line in lines)]
     parts += [_table(own).rstrip("\n")] if own else []
     elsewhere = {
-        f"[Shared](#{_anchor(SHARED)})": [one for one in plain if _row(one, command) in shared],
-        "[Settings](settings.md)": [one for one in options if _is_setting(one)],
+        f"[Shared](#{_anchor(SHARED)})": [_first(one) for one in plain if _row(one, command) in shared],
+        "[Settings](settings.md)": _settings([one for one in options if _is_setting(one)]),
     }
-    others = (f"{link}: {', '.join(map(_first, given))}." for link, given in elsewhere.items() if given)
+    others = (f"{link}: {', '.join(given)}." for link, given in elsewhere.items() if given)
     return "\n\n".join([*parts, " ".join(others)]).rstrip("\n") + "\n"
+
+
+def _settings(options: Sequence[Parameter]) -> list[str]:
+    """Return settings by name; of a group that is there as a whole, its heading on the page of settings."""
+    given = {option.name: option for option in options}
+    groups: dict[str, set[str]] = {}
+    for one in SETTINGS.values():
+        groups.setdefault(one.group, set()).add(one.name)
+    whole = {group for group, names in groups.items() if names <= set(given)}
+    single = [_first(one) for name, one in given.items() if SETTINGS[name].group not in whole]
+    return [*(f"all of *{group}*" for group in groups if group in whole), *single]
 
 
 def read_help(text: str) -> Help:

@@ -6,11 +6,18 @@ from itertools import groupby
 from pathlib import Path
 
 from clickassay.core.contracts.form import Column
-from clickassay.core.contracts.patterns import HEALTH, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.patterns import (
+    HEALTH,
+    OUTCOMES,
+    PATTERN_CONFIGURATIONS,
+    PATTERN_QUERIES,
+    PATTERNS,
+    SIGNALS,
+)
 from clickassay.core.contracts.run import RUN_TABLES
 
 PAGE = Path(__file__).parents[1] / "reference" / "tables.md"
-PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, PATTERN_QUERIES, HEALTH)
+PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, PATTERN_QUERIES, HEALTH, SIGNALS, OUTCOMES)
 TABLES = {f"log {table.name}": table for table in PATTERN_TABLES} | {
     table.name: table for table in RUN_TABLES if table not in PATTERN_TABLES
 }

@@ -19,6 +19,7 @@ from clickassay.inputs.types.columns import (
     CLICKED,
     IMPRESSIONS,
     SAYS_CLICKED,
+    OUTCOMES,
     SCORES,
     Wanted,
     required,
@@ -75,7 +76,7 @@ _NAMING = ("id", "url", "uri", "text", "value", "name")
 
 def _columns_of(what: str) -> tuple[Wanted, ...]:
     """Return the columns that a table may have; of searches, in either shape."""
-    more = {"searches": IMPRESSIONS, "scores": SCORES}
+    more = {"searches": IMPRESSIONS, "scores": SCORES, "outcomes": OUTCOMES}
     return (*CANONICAL.get(what, ()), *more.get(what, ()))
 
 
