@@ -218,7 +218,8 @@ def test_a_foreign_log_is_shown_as_its_import_and_a_look_at_that_would_show_it(c
     (told,) = json.loads(ended.out)
     assert told["command"].endswith("--out FOLDER")
     assert told["log"]["log"]["searches"] == len(expected["searches"])
-    assert told["imported"]["clicks"] == len(expected["clicks"])
+    clicks = [click for click in expected["clicks"] if click.get("action", "click") == "click"]
+    assert told["imported"]["clicks"] == len(clicks)
     assert str(tmp_path) not in ended.out
     screen = tiny.inside("inspect", file, "--max-rejected", "1", "--depth", "1")
     assert screen.code == ended.code
@@ -368,3 +369,27 @@ def test_a_table_of_days_compressed_by_zstd_is_inspected_as_one(tmp_path):
         (tmp_path / f"s-{number}.jsonl.zst").write_bytes(zstandard.compress(text.encode()))
     said = tiny.said_by("inspect", tmp_path)
     assert f"{tiny.searches().height} searches of" in said
+
+
+def test_signals_are_those_that_a_run_counts(tmp_path):
+    log = tmp_path / "log"
+    assert (
+        tiny.inside("simulate", "--n-searches", 3000, "--n-queries", 50, "--actions", "--out", log).code == 0
+    )
+    asked = ("--signal", "auto,satisfied", "--depth", "5")
+    ended = tiny.inside("inspect", log, "--json", *asked)
+    found = json.loads(ended.out)
+    inputs = [part for name, file in paths(log).items() for part in (f"--{name}", file)]
+    assert tiny.inside("patterns", *inputs[:4], *asked, "--out", tmp_path / "patterns").code == 0
+    signals, lists = (
+        pl.read_parquet(tmp_path / "patterns" / f"{name}.parquet") for name in ("signals", "configurations")
+    )
+    rows = signals.join(lists.select("configuration_id", "query"), on="configuration_id")
+    wanted = {
+        name: (some["sessions"].sum(), some["query"].n_unique())
+        for (name,), some in rows.partition_by("signal", as_dict=True).items()
+    }
+    assert {one["signal"]: (one["sessions"], one["queries"]) for one in found["signals"]} == wanted
+    assert set(wanted) == {"add_to_cart", "purchase", "satisfied"}
+    assert found["command"].endswith("--depth 5 --signal auto,satisfied --out RUN")
+    assert "signal beside clicks" in tiny.inside("inspect", log, *asked).out

@@ -224,7 +224,8 @@ def test_every_step_is_named_by_its_file_and_told_in_its_words(dialect):
 def test_all_counts_and_all_checks_but_those_of_other_ways_are_written(dialect):
     script = printed("--dialect", dialect)
     counts = {path.stem for path in (ROOT / "sql" / "funnel").glob("*.sql")}
-    assert {name for name in counts if f"-- sql/funnel/{name}.sql\n" in script} == counts
+    beyond = {"actions", "dwell_times", "outcomes"}  # a script counts clicks alone
+    assert {name for name in counts if f"-- sql/funnel/{name}.sql\n" in script} == counts - beyond
     checks = {path.stem for path in (ROOT / "sql" / "checks").glob("*.sql")}
     others = {"placeholder_collisions"}  # of tables that keep judged queries only
     assert {name for name in checks if f"-- sql/checks/{name}.sql\n" in script} == checks - others

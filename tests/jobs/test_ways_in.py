@@ -184,3 +184,22 @@ def test_what_a_killed_run_left_is_removed_by_the_next(log, tmp_path):
     assert list(tmp_path.glob(".scratch.*"))
     make_patterns(shown, None, tmp_path / "made", Settings())
     assert {place.name for place in tmp_path.iterdir()} == {"shown.parquet", "made"}
+
+
+def test_actions_of_impressions_are_signals(log, tmp_path):
+    shown = impressions(log, columns={}).with_columns(purchased=pl.col("position") == 1)
+    shown.write_parquet(tmp_path / "shown.parquet")
+    bought = shown.filter("purchased").select(
+        "search_id",
+        pl.coalesce("clicked_at", "timestamp").alias("timestamp"),
+        "url",
+        action=pl.lit("purchase"),
+    )
+    clicks = pl.read_parquet(log / "clicks.parquet").with_columns(action=pl.lit("click"))
+    pl.concat([clicks, bought.unique()], how="diagonal").write_parquet(tmp_path / "clicks.parquet")
+    make_patterns(str(tmp_path / "shown.parquet"), None, tmp_path / "one", Settings())
+    make_patterns(str(log / "searches"), str(tmp_path / "clicks.parquet"), tmp_path / "two", Settings())
+    for name in ("patterns", "signals"):
+        one, two = (pl.read_parquet(tmp_path / folder / f"{name}.parquet") for folder in ("one", "two"))
+        assert one.height
+        assert one.equals(two), name

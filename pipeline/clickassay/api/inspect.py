@@ -175,14 +175,14 @@ class InspectResult(Result):
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        """Of a log: tables, positions, judged, lost; of other files: files."""
+        """Of a log: tables, signals, positions, judged, lost; of other files: files."""
         if self.inspection is None:
             files = [(str(one.file), one.found.layout.name) for one in self.files]
             schema = {"file": pl.String, "layout": pl.String}
             return {"files": pl.DataFrame(files, schema, orient="row")}
         facts = asdict(self.inspection)
         tables = [{**one, "columns": None, "left_out": None} for one in facts["tables"]]
-        names = ("positions", "judged", "lost")
+        names = ("signals", "positions", "judged", "lost")
         return {"tables": pl.DataFrame(tables), **{name: pl.DataFrame(facts[name]) for name in names}}
 
     def parts(self) -> Iterator[Part]:
@@ -363,6 +363,7 @@ def _log_parts(inspection: Inspection) -> Iterator[Part]:
         yield f"{log.searches:,} searches of {log.users:,} users, {span}"
     if inspection.sessions is not None:
         yield f"{inspection.sessions:,} sessions of {inspection.queries:,} distinct queries"
+    yield from _signals(inspection)
     yield from _positions(inspection)
     yield from _judged(inspection)
     yield from _lost(inspection)
@@ -378,6 +379,21 @@ def _table_parts(table: TableFacts) -> Iterator[Part]:
     files = f"{table.files:,} file{'s' if table.files > 1 else ''}"
     yield f"{table.name}: {table.path} ({files}, {table.bytes:,} bytes, {table.rows:,} rows)"
     yield f"  {', '.join(f'{name} {dtype}' for name, dtype in table.columns.items())}"
+
+
+def _signals(inspection: Inspection) -> Iterator[Part]:
+    if inspection.signals:
+        rows = [
+            (
+                one.signal,
+                f"{one.sessions:,}",
+                _share(one.sessions, inspection.sessions or 0),
+                f"{one.queries:,}",
+            )
+            for one in inspection.signals
+        ]
+        heads = ("signal beside clicks", "sessions", "share", "queries")
+        yield ShownTable(heads, rows, heads[1:])
 
 
 def _positions(inspection: Inspection) -> Iterator[Part]:

@@ -19,6 +19,7 @@ def simulate(
     n_queries: int | None = None,
     seed: int = 0,
     gains: Sequence[float] | None = None,
+    actions: bool = False,
     progress: Told = True,
 ) -> "SimulatedLog":
     """Write a log of simulated users into a new folder. Same seed, same bytes.
@@ -35,6 +36,8 @@ def simulate(
         0 to 2^63 - 1.
     gains
         World cascade: chances that grades 0 to 4 satisfy; None = the paper's.
+    actions
+        Also carts and purchases, and their revenue as outcomes.
     progress
         As `run` takes it.
 
@@ -59,6 +62,7 @@ def simulate(
             n_queries=n_queries,
             seed=seed,
             gains=chances,
+            actions=actions,
             out=Path(out),
             progress=told,
         )
@@ -90,6 +94,11 @@ class SimulatedLog:
     def queries(self) -> Path:
         """Attributes of queries."""
         return self.folder / "queries.parquet"
+
+    @property
+    def outcomes(self) -> Path:
+        """Revenue of purchases, where `actions` were asked for."""
+        return self.folder / "outcomes.parquet"
 
     @property
     def truth(self) -> Path:

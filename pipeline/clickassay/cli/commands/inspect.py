@@ -31,6 +31,7 @@ def inspect(
                 "time_zone",
                 "health_limit",
             ),
+            *("signal", "satisfied_seconds", "last_click"),
             *(*GRADE_SETTINGS, *MACHINE_SETTINGS),
         ),
     ],

@@ -28,6 +28,9 @@ def simulate(
             help="World cascade: chances that grades 0 to 4 satisfy, e.g. 0,0.1,0.35,0.4,0.8.",
         ),
     ] = None,
+    actions: Annotated[
+        bool, typer.Option("--actions", help="Also carts and purchases, and their revenue as outcomes.")
+    ] = False,
     quiet: QUIET = False,
 ) -> None:
     """Write a log of simulated users, with the truth next to it. Same seed, same bytes.
@@ -45,6 +48,7 @@ def simulate(
             n_queries=n_queries,
             seed=settings.seed,
             gains=_numbers(gains),
+            actions=actions,
             out=out,
             progress=progress,
         )

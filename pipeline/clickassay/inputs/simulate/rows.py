@@ -21,6 +21,8 @@ LATE_MS = 2 * 60 * 60 * 1000
 
 WHOLE, EMPTY, NULL_INSIDE = 0, 1, 2
 
+CLICKED, ADDED_TO_CART, BOUGHT = 0, 1, 2
+
 
 @dataclass(frozen=True)
 class _Rows:
@@ -71,10 +73,18 @@ class ClickRows(_Rows):
         As in the log.
     document
         Index of the URL; NULL is a null.
+    action
+        CLICKED, ADDED_TO_CART or BOUGHT.
     """
 
     time_ms: Integers
     document: Integers
+    action: NDArray[np.int8]
+
+    @classmethod
+    def clicks(cls, search: Integers, time_ms: Integers, document: Integers) -> Self:
+        """Return rows that are all clicks."""
+        return cls(search, time_ms, document, np.full(len(search), CLICKED, dtype=np.int8))
 
     def then(self, others: "ClickRows") -> "ClickRows":
         """Concatenate clicks and order them by time."""
@@ -84,7 +94,7 @@ class ClickRows(_Rows):
     @classmethod
     def none(cls) -> Self:
         """No clicks."""
-        return cls(*(np.empty(0, dtype=np.int64) for _ in fields(cls)))
+        return cls.clicks(*(np.empty(0, dtype=np.int64) for _ in range(3)))
 
 
 Rows = TypeVar("Rows", SearchRows, ClickRows)
@@ -188,7 +198,7 @@ def _click_rows(
     delay = 2_000 + mean_reading_ms * position + rng.exponential(mean_dwelling_ms, len(place))
     time_ms = traffic.time_ms[place] + np.minimum(delay, longest_ms).astype(np.int64)
     document = lists.documents[pages[place], position].astype(np.int64)
-    return ClickRows(traffic.search[place], time_ms, document)
+    return ClickRows.clicks(traffic.search[place], time_ms, document)
 
 
 def _add_click_noise(
@@ -213,4 +223,5 @@ def _add_click_noise(
         }
     )
     document = np.where(null_url, NULL, clicks.document)
-    return ClickRows(clicks.search, clicks.time_ms + LATE_MS * late, document), orphan_clicks, planted
+    late_clicks = ClickRows.clicks(clicks.search, clicks.time_ms + LATE_MS * late, document)
+    return late_clicks, orphan_clicks, planted

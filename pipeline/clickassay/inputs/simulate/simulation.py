@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,13 +14,14 @@ import numpy as np
 from clickassay.core.errors import SimulationError
 from clickassay.core.files.output import new_folder, write_json
 from clickassay.core.progress import Event, Progress, silent
+from clickassay.inputs.simulate.actions import OUTCOME_SCHEMA, outcome_table, prices_of, with_actions
 from clickassay.inputs.simulate.corpus import DEPTH, RANKERS, Corpus, RankedLists, make_corpus, make_lists
 from clickassay.inputs.simulate.judging import judge
-from clickassay.inputs.simulate.rows import ClickRows, Rows, draw_rows, join
+from clickassay.inputs.simulate.rows import BOUGHT, ClickRows, Rows, draw_rows, join
 from clickassay.inputs.simulate.traffic import draw_traffic, periods
 from clickassay.inputs.simulate.worlds import WORLDS, World, with_gains
 from clickassay.inputs.simulate.writing import (
-    CLICK_SCHEMA,
+    click_schema,
     click_table,
     parquet_writer,
     search_schema,
@@ -96,7 +97,7 @@ FEWEST_DEFAULT_QUERIES = 50
 MOST_DEFAULT_QUERIES = 50_000
 SEARCHES_PER_QUERY = 2_000
 
-_CORPUS, _EDITORS, _PERIODS = range(3)  # streams of random numbers that share a seed
+_CORPUS, _EDITORS, _PERIODS, _PRICES, _ACTIONS = range(5)  # streams of random numbers that share a seed
 
 
 def simulate(
@@ -106,14 +107,16 @@ def simulate(
     n_queries: int | None = None,
     seed: int = 0,
     gains: tuple[float, ...] | None = None,
+    actions: bool = False,
     out: Path,
     progress: Progress = silent,
 ) -> Path:
     """Write the log of a world whose truth is known, in the canonical form of method 2.
 
     The folder holds ``searches.parquet``, ``clicks.parquet`` (both in order of time),
-    ``judgments.parquet``, ``queries.parquet`` and ``truth.json``. It appears by one rename when all
-    of it is written. Memory grows with `n_queries`, not with `n_searches`.
+    ``judgments.parquet``, ``queries.parquet`` and ``truth.json``; with `actions` also
+    ``outcomes.parquet``. It appears by one rename when all of it is written. Memory grows with
+    `n_queries`, not with `n_searches`.
 
     Parameters
     ----------
@@ -128,6 +131,9 @@ def simulate(
         The same seed and library versions give the same bytes; 0..2^63 - 1.
     gains
         Probabilities R(0..4) that a result satisfies, for the world cascade; None = those of the paper.
+    actions
+        Whether users put results into the cart, with the chance R(g) of the result that they click, and buy a
+        quarter of them; all else of the log is the same.
     out
         The folder to make.
     progress
@@ -158,7 +164,7 @@ def simulate(
         with ThreadPoolExecutor(max_workers=1) as thread:
             judged = thread.submit(write_judgments, folder / "judgments.parquet", corpus, judgments)
             lists = make_lists(corpus, rng)
-            log = partial(_write_log, folder, chosen, corpus, lists)
+            log = partial(_write_log, folder, chosen, corpus, lists, has_actions=actions)
             planted.update(log(n_searches=n_searches, seed=seed, progress=progress))
             judged.result()
         arguments = {"seed": seed, "searches": n_searches, "queries": n_queries}
@@ -186,6 +192,7 @@ def _write_log(
     corpus: Corpus,
     lists: RankedLists,
     *,
+    has_actions: bool,
     n_searches: int,
     seed: int,
     progress: Progress,
@@ -194,11 +201,12 @@ def _write_log(
     planted: Counter[str] = Counter()
     waiting = ClickRows.none()  # clicks that come after the end of the period of their search
     searches = parquet_writer(folder / "searches.parquet", search_schema(world.markets))
-    clicked = parquet_writer(folder / "clicks.parquet", CLICK_SCHEMA)
+    clicked = parquet_writer(folder / "clicks.parquet", click_schema(has_actions=has_actions))
     as_searches = partial(search_table, corpus=corpus, lists=lists, markets=world.markets)
     with (
         row_groups(searches, as_searches) as search_file,
-        row_groups(clicked, partial(click_table, corpus=corpus)) as click_file,
+        row_groups(clicked, partial(click_table, corpus=corpus, has_actions=has_actions)) as click_file,
+        _revenue(folder, corpus, seed) if has_actions else nullcontext() as revenue,
     ):
         for period in periods(n_searches):
             rng = _stream(seed, _PERIODS, period.number)
@@ -206,6 +214,10 @@ def _write_log(
             rows, clicks, counts = draw_rows(traffic, lists, world, n_searches, rng)
             planted.update(counts)
             search_file.add(rows)
+            if revenue is not None:
+                clicks, more = with_actions(clicks, corpus, _stream(seed, _ACTIONS, period.number))
+                planted.update(more)
+                revenue.add(clicks.take(clicks.action == BOUGHT))
             clicks = waiting.then(clicks)
             now = clicks.time_ms < period.end_ms
             click_file.add(clicks.take(now))
@@ -215,6 +227,15 @@ def _write_log(
             )
         click_file.add(waiting)
     return planted
+
+
+@contextmanager
+def _revenue(folder: Path, corpus: Corpus, seed: int) -> Iterator[RowGroups[ClickRows]]:
+    """Write ``outcomes.parquet``: the prices of what is bought."""
+    prices = prices_of(corpus, _stream(seed, _PRICES))
+    file = parquet_writer(folder / "outcomes.parquet", OUTCOME_SCHEMA)
+    with row_groups(file, partial(outcome_table, prices=prices)) as groups:
+        yield groups
 
 
 def _truth(world: World, arguments: dict[str, int], planted: Counter[str]) -> dict[str, object]:

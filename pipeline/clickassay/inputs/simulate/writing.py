@@ -21,8 +21,8 @@ COMPRESSION_LEVEL = 1  # of zstd: level 3 is 2 % smaller and 20 % slower here
 _CODED = pa.dictionary(pa.int32(), pa.string())
 """Texts by number: a row group's distinct texts are written once, and need not be looked up to be found."""
 
-CLICK_SCHEMA = arrow_schema(CLICKS, "url", url=_CODED)
-"""Columns of ``clicks.parquet``."""
+_ACTIONS = pa.array(["click", "add_to_cart", "purchase"])
+"""What CLICKED, ADDED_TO_CART and BOUGHT are called."""
 
 
 def parquet_writer(path: Path, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
@@ -53,6 +53,11 @@ def search_schema(markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
     return arrow_schema(SEARCHES, *(["market"] if markets else []), **coded)
 
 
+def click_schema(*, has_actions: bool) -> Any:  # noqa: ANN401 - pyarrow
+    """Columns of ``clicks.parquet``."""
+    return arrow_schema(CLICKS, "url", *(["action"] if has_actions else []), url=_CODED, action=_CODED)
+
+
 def search_table(rows: SearchRows, corpus: Corpus, lists: RankedLists, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
     """Rows of searches with their texts, as an Arrow table of `search_schema`."""
     columns = [
@@ -67,10 +72,12 @@ def search_table(rows: SearchRows, corpus: Corpus, lists: RankedLists, markets: 
     return pa.table(columns, schema=search_schema(markets))
 
 
-def click_table(rows: ClickRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarrow
-    """Rows of clicks with their texts, as an Arrow table of `CLICK_SCHEMA`."""
+def click_table(rows: ClickRows, corpus: Corpus, *, has_actions: bool) -> Any:  # noqa: ANN401 - pyarrow
+    """Rows of clicks with their texts, as an Arrow table of `click_schema`."""
     columns = [pa.array(rows.search), pa.array(rows.time_ms).cast(TIME), _texts(corpus.urls, rows.document)]
-    return pa.table(columns, schema=CLICK_SCHEMA)
+    if has_actions:
+        columns.append(_texts(_ACTIONS, rows.action.astype(np.int64)))
+    return pa.table(columns, schema=click_schema(has_actions=has_actions))
 
 
 def _result_lists(rows: SearchRows, corpus: Corpus, lists: RankedLists) -> Any:  # noqa: ANN401 - pyarrow

@@ -118,18 +118,21 @@ def _write(
 
 
 def _check_flags(table: Input) -> None:
-    """Refuse a text of `clicked` or `clicked_at` that cannot be read: it would be no click without a word.
+    """Refuse a text that tells a click or an action and cannot be read: it would be none without a word.
 
     Raises
     ------
     InputError
         If there is one.
     """
-    for name, kind in (("clicked", "flag"), ("clicked_at", "time")):
+    told = [
+        (want.name, want.kind) for want in IMPRESSIONS if want.kind == "flag" or want.name in SAYS_CLICKED
+    ]
+    for name, kind in told:
         for part in table.parts:
             if part.schema.get(name) != pl.String:
                 continue
-            value = unread_value(part.frame, name, kind, table.time_zone)  # type: ignore[arg-type] # a Kind
+            value = unread_value(part.frame, name, kind, table.time_zone)
             if value is not None:
                 how = "true or false, or 1 or 0" if kind == "flag" else "times of ISO 8601"
                 raise InputError(f"searches: {name} {value!r} in {part.files[0]} cannot be read; write {how}")
@@ -189,6 +192,7 @@ class _Halves:
         self._shared = [one for one in _OF_SEARCH if one != "market" or one in table.columns]
         self._places = {what: folder / what / name for what in ("searches", "clicks")}
         self._writers: dict[str, pq.ParquetWriter] = {}
+        self._columns = table.columns
         self._first = first
         self.counts: Rows = Counter()
 
@@ -227,7 +231,7 @@ class _Halves:
         searches, counted = shown.searches(self._first, has_pages=has_pages, shared=self._shared)
         self.counts.update(counted)
         self._append("searches", searches)
-        self._append("clicks", shown.clicks().to_arrow(compat_level=NO_COPY))
+        self._append("clicks", shown.clicks(self._columns).to_arrow(compat_level=NO_COPY))
 
     def _append(self, what: str, table: pa.Table) -> None:
         if what not in self._writers:

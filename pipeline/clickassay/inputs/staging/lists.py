@@ -1,12 +1,14 @@
 """Rows of results shown, to the searches and clicks that they stand for: the arithmetic, without any file."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from clickassay.inputs.types.columns import ACTIONS_SHOWN
 
 REPEATED = "delivered again"
 GAP = "below a missing position"
@@ -179,14 +181,25 @@ class ShownRows:
         texts = urls.to_arrow(compat_level=NO_COPY)
         return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), texts)
 
-    def clicks(self) -> pl.DataFrame:
-        """Return the clicks: each result of a search once for each time of a click."""
+    def clicks(self, columns: Collection[str]) -> pl.DataFrame:
+        """Return the clicks: each result of a search once for each time of a click.
+
+        Where `columns` of the input tell other actions too, each is a row with its name, at the same time.
+        """
         if self.rows["clicked"].null_count() == self.rows.height:
             clicked = self.rows.drop_nulls("clicked_at")
         else:
             clicked = self.rows.filter(pl.coalesce("clicked", pl.col("clicked_at").is_not_null()))
         time = pl.coalesce("clicked_at", "timestamp").alias("timestamp")
-        return clicked.select("search_id", time, "url").unique(maintain_order=True)
+        found = clicked.select("search_id", time, "url")
+        told = {name: action for name, action in ACTIONS_SHOWN.items() if name in columns}
+        if told:
+            acted = [
+                self.rows.filter(name).select("search_id", time, "url", action=pl.lit(action))
+                for name, action in told.items()
+            ]
+            found = pl.concat([found.with_columns(action=pl.lit("click")), *acted])
+        return found.unique(maintain_order=True)
 
 
 def _same(numbers: Integers) -> Bools:

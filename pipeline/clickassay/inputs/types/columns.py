@@ -90,11 +90,16 @@ IMPRESSIONS = (
     Wanted("position", "integer", "its place in the list, from 1 or from 0"),
     Wanted("clicked", "flag", "whether it was clicked", optional=True),
     Wanted("clicked_at", "time", "when it was clicked", optional=True),
+    Wanted("added_to_cart", "flag", "whether it was put into the cart", optional=True),
+    Wanted("purchased", "flag", "whether it was bought", optional=True),
 )
 """Columns of searches that have one row for each result shown."""
 
 SAYS_CLICKED = frozenset({"clicked", "clicked_at"})
 """Impressions with one of these need no table of clicks."""
+
+ACTIONS_SHOWN = {"added_to_cart": "add_to_cart", "purchased": "purchase"}
+"""The action on a result that each of these columns of impressions tells."""
 
 CANONICAL = {"searches": SEARCHES, "clicks": CLICKS, "judgments": JUDGMENTS, "queries": QUERIES}
 """Columns of the canonical tables by the name of the table."""

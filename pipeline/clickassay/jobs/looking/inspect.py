@@ -89,6 +89,15 @@ class LostRows:
 
 
 @dataclass(frozen=True)
+class SignalFacts:
+    """Number of sessions with a signal other than clicks, and of the distinct queries of these sessions."""
+
+    signal: str
+    sessions: int
+    queries: int
+
+
+@dataclass(frozen=True)
 class PositionFacts:
     """How many sessions show a result at a position (1 = first), and click it; `ctr` is 0..1."""
 
@@ -126,8 +135,8 @@ class Inspection:
         not counted.
     lost
         Rows that a run would leave out.
-    positions, judged
-        By position and by depth.
+    signals, positions, judged
+        By signal, by position and by depth.
     problems
         Why a run would stop (its messages), or would have nothing to correlate; one line each.
     health
@@ -140,6 +149,7 @@ class Inspection:
     sessions: int | None = None
     queries: int | None = None
     lost: tuple[LostRows, ...] = ()
+    signals: tuple[SignalFacts, ...] = ()
     positions: tuple[PositionFacts, ...] = ()
     judged: tuple[JudgedFacts, ...] = ()
     problems: tuple[str, ...] = ()
@@ -356,11 +366,25 @@ def _counted(
         sessions=int(funnel.filter(source="sessions", step="formed")["rows"].sum()),
         queries=queries["query"].n_unique(),
         lost=tuple(_lost(funnel, table.stored_depth)),
+        signals=tuple(_signals(lists)),
         positions=tuple(_positions(lists, table.stored_depth)),
         judged=tuple(judged),
         problems=tuple(problems),
         health=_wrong(log, table, lists, usable, settings),
     )
+
+
+def _signals(lists: LogLists) -> Iterator[SignalFacts]:
+    """Yield signals, the most frequent first."""
+    if lists.signals is None:
+        return
+    query = lists.configurations.select("market", "query").with_row_index("list")
+    rows = lists.signals.join(query.with_columns(pl.col("list").cast(lists.signals["list"].dtype)), on="list")
+    counts = rows.group_by("signal").agg(
+        pl.col("sessions").sum(), pl.col("query").n_unique().alias("queries")
+    )
+    for row in counts.sort("sessions", "signal", descending=[True, False]).iter_rows():
+        yield SignalFacts(*row)
 
 
 def _positions(lists: LogLists, depth: int) -> Iterator[PositionFacts]:

@@ -21,7 +21,7 @@ def table_of(rows):
 def clicks(number):
     """Rows of a number of their own; the number 0 has none."""
     values = np.random.default_rng(number).integers(0, 2**62, 137 * number)
-    return ClickRows(values, values, values % 1000)
+    return ClickRows.clicks(values, values, values % 1000)
 
 
 def test_gathered_rows_stay_in_their_order(tmp_path, monkeypatch):

@@ -70,6 +70,41 @@ def test_searches_and_clicks_are_in_order_of_time_over_seven_days(log_of):
     assert len({search["timestamp"] // DAY_MS for search in searches}) == 7
 
 
+def test_actions_are_added_to_a_log_that_stays_the_same(tmp_path):
+    plain, more = (
+        simulate(
+            "web", n_searches=20_000, n_queries=100, seed=4, actions=actions, out=tmp_path / str(actions)
+        )
+        for actions in (False, True)
+    )
+    for name in ("searches", "judgments", "queries"):
+        assert (plain / f"{name}.parquet").read_bytes() == (more / f"{name}.parquet").read_bytes()
+    events = pl.read_parquet(more / "clicks.parquet")
+    assert events["timestamp"].is_sorted()
+    clicks, carts, bought = (events.filter(action=name) for name in ("click", "add_to_cart", "purchase"))
+    assert clicks.drop("action").equals(pl.read_parquet(plain / "clicks.parquet"))
+    key = ["search_id", "url"]
+    assert carts.join(clicks, on=key, how="anti").is_empty()
+    assert bought.join(carts, on=key, how="anti").is_empty()
+    assert bought.height / carts.height == pytest.approx(0.25, abs=4 * (0.25 * 0.75 / carts.height) ** 0.5)
+    revenue = pl.read_parquet(more / "outcomes.parquet")
+    assert sorted(revenue["search_id"]) == sorted(bought["search_id"])
+    assert set(revenue["name"]) == {"revenue"}
+    planted = truth_of(more)["planted"]
+    assert (planted["rows of carts"], planted["rows of purchases"]) == (carts.height, bought.height)
+
+
+def test_better_results_are_put_into_the_cart_more_often_by_the_chance_of_their_grade(tmp_path):
+    log = simulate("null", n_searches=60_000, n_queries=100, seed=5, actions=True, out=tmp_path / "log")
+    grades = pl.read_parquet(log / "judgments.parquet").select("url", "grade")  # no editor errs here
+    events = pl.read_parquet(log / "clicks.parquet").join(grades, on="url")
+    for grade in range(5):
+        some = events.filter(grade=grade)
+        clicks, carts = (some.filter(action=name).height for name in ("click", "add_to_cart"))
+        chance = (2**grade - 1) / 16
+        assert carts / clicks == pytest.approx(chance, abs=4 * (chance * (1 - chance) / clicks) ** 0.5)
+
+
 def test_a_click_follows_its_search_within_minutes_and_is_on_one_of_its_results(log_of):
     searches = {search["search_id"]: search for search in rows(log_of / "searches.parquet")}
     for click in rows(log_of / "clicks.parquet"):

@@ -160,6 +160,36 @@ def write(folder, rows, name="shown.parquet"):
     return folder / name
 
 
+flags = st.lists(st.sampled_from([True, False, None]), min_size=2, max_size=2)
+
+
+@given(
+    rows=rows_of_searches(), told=st.lists(flags, min_size=40, max_size=40), batch=st.sampled_from([3, 1000])
+)
+def test_each_action_is_a_row_with_or_without_a_click(tmp_path_factory, rows, told, batch):
+    if not any((row[5] in {0, 1}) and (row[6] or 1) <= 1 for row in rows):
+        return
+    pairs = list(zip(rows, told, strict=False))
+    frame = pl.DataFrame(
+        [[*row, *pair] for row, pair in pairs],
+        schema=SCHEMA | {"added_to_cart": pl.Boolean, "purchased": pl.Boolean},
+        orient="row",
+    )
+    file = tmp_path_factory.mktemp("rows") / "shown.parquet"
+    frame.write_parquet(file)
+    with pytest.MonkeyPatch.context() as patch, scratch():
+        patch.setattr(impressions, "BATCH", batch)
+        made = impressions.halves_of(read_input("searches", file, IMPRESSIONS))["clicks"]
+        found = pl.read_parquet(made.path).select("search_id", "timestamp", "url", "action")
+    first = first_position(rows)
+    wanted = {(*click, "click") for click in expected([row for row, _ in pairs])[1]}
+    for row, pair in pairs:
+        if None not in (row[0], row[4], row[5]) and row[5] >= first:
+            names = [name for name, is_told in zip(("add_to_cart", "purchase"), pair, strict=True) if is_told]
+            wanted |= {(row[0], row[3] if row[8] is None else row[8], row[4], name) for name in names}
+    assert sorted(map(str, found.rows())) == sorted(map(str, wanted))
+
+
 def test_a_few_zeros_do_not_make_positions_count_from_0(tmp_path):
     rows = [shown(number, place, f"d{place}", clicked=False) for number in range(9) for place in (1, 2)]
     with scratch():
@@ -189,7 +219,9 @@ def test_flags_are_read_as_people_write_them(tmp_path, texts, clicked):
         assert open_log(file, None, Settings()).clicks.frame.collect().height == clicked
 
 
-@pytest.mark.parametrize(("column", "value"), [("clicked", "maybe"), ("clicked_at", "yesterday")])
+@pytest.mark.parametrize(
+    ("column", "value"), [("clicked", "maybe"), ("clicked_at", "yesterday"), ("purchased", "twice")]
+)
 def test_a_click_that_cannot_be_read_is_refused_and_named(tmp_path, column, value):
     file = tmp_path / "shown.csv"
     file.write_text(f"search_id,user_id,query,timestamp,url,position,{column}\n1,u,q,{NOON},a,1,{value}\n")
