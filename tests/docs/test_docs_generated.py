@@ -125,8 +125,19 @@ def spelled(text):
     return {first: {first, *others} for first, *others in names}
 
 
+def groups_of_settings():
+    """Return the options under each heading of the page of settings; --click is short for --click-metric."""
+    text = (REFERENCE / "settings.md").read_text(encoding="utf-8")
+    _, *parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
+    return {
+        name: {f"--{one.replace('_', '-')}" for one in re.findall(r"^\| `(\w+)` ", part, re.MULTILINE)}
+        | ({"--click"} if "`click_metric`" in part else set())
+        for name, part in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
 def test_the_reference_has_every_option_and_argument_that_help_lists(helps):
-    told = sections("cli.md")
+    told, groups = sections("cli.md"), groups_of_settings()
     elsewhere = spelled(told.pop("Shared options"))
     elsewhere |= {
         f"--{name.replace('_', '-')}": {f"--{name.replace('_', '-')}", f"--no-{name.replace('_', '-')}"}
@@ -140,6 +151,7 @@ def test_the_reference_has_every_option_and_argument_that_help_lists(helps):
         shown = {word for head in heads for word in re.findall(r"(?<![\w-])--?[a-z][\w-]*", head)}
         lines = "".join(re.findall(r"^\[S.*", text, re.MULTILINE))
         named = set(re.findall(r"`(--[a-z][\w-]*)`", lines))
+        named = named.union(*(groups[name] for name in re.findall(r"all of \*([^*]+)\*", lines)))
         own = spelled(text)
         assert shown - {"--help", "-h"} == set().union(
             *own.values(), *(elsewhere.get(name, {name}) for name in named)
