@@ -5,19 +5,22 @@ import polars as pl
 import pytest
 from scipy import stats
 
+import clickassay as ca
 from clickassay.click_models.catalogue import click_models
-from clickassay.core.errors import ClickModelError, SettingsError
+from clickassay.core.errors import ClickassayError, ClickModelError, SettingsError
+from clickassay.findings.samples import largest_samples
 from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from clickassay.jobs.click_models import ClickedLists
 from clickassay.jobs.from_clicks import (
-    COEC,
     FEW_CLICKS,
     FORMATS,
     NO_FOLDS,
     files_for,
     judgments_from_clicks,
 )
+from clickassay.judgments.relevance import COEC
 from support.logs import tiny
+from support.places import ROOT
 
 EXAMINED = (1.0, 0.6, 0.3)
 
@@ -178,3 +181,103 @@ def test_the_command_writes_a_folder(tmp_path):
     few = tiny.refusal(*asked[:3], "--out", tmp_path / "none", "--least-sessions", 10_000)
     assert "no result was shown in so many sessions; lower --least-sessions" in few
     assert not (tmp_path / "none").exists()
+
+
+# ---- a judge of the same run ---------------------------------------------------------------------
+
+QUICK = {"depth": [5], "click_models": "none", "iterations": 50, "progress": False}
+JUDGE = "clicks (DBN)"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    return ca.simulate(tmp_path_factory.mktemp("web") / "log", 20_000, n_queries=60, seed=3, progress=False)
+
+
+@pytest.fixture(scope="module")
+def run(log):
+    return ca.run(log.searches, log.clicks, log.judgments, click_judge="dbn", **QUICK)
+
+
+def halves(table):
+    """The patterns of the users of even folds, and of odd ones."""
+    even = pl.col("fold") % 2 == 0
+    return table.filter(even), table.filter(~even)
+
+
+def test_its_grades_are_those_of_the_clicks_of_half_of_the_users_and_the_others_are_measured(log, run):
+    tables = ca.pattern_table(log.searches, log.clicks, progress=False).tables
+    fitting, evaluation = halves(tables["patterns"])
+    judged = pl.read_parquet(log.judgments)["query"].unique()
+    lists = tables["configurations"].filter(pl.col("query").is_in(judged.implode()))
+    kept = fitting.join(lists, on="configuration_id", how="semi")
+    shown = lists.with_columns(market=pl.lit("all")).join(kept, on="configuration_id", how="semi")
+    clicks = ClickedLists(shown.sort("configuration_id"), kept.sort("configuration_id"), 5)
+    found = judgments_from_clicks(clicks, "DBN", pseudo_count=1.0, least_sessions=10)
+    grades = {(query, url): grade for query, url, grade in found.select("query", "url", "grade").iter_rows()}
+    own = run.configurations.filter(judge=JUDGE)
+    assert own.height > 50
+    for query, results, row in own.select("query", "results", "grades").iter_rows():
+        assert [grades[query, url] for url in results[:5]] == row
+    key = ("market", "query", "results")
+    top = lists.with_columns(pl.col("results").list.head(5)).filter(pl.col("results").list.len() == 5)
+    sessions = evaluation.join(top, on="configuration_id").group_by(key).agg(pl.col("sessions").sum())
+    whole = {
+        (market, query, tuple(results)): n
+        for market, query, results, n in sessions.select(*key, "sessions").iter_rows()
+        if all((query, url) in grades for url in results)
+    }
+    assert whole == {
+        (market, query, tuple(results)): n
+        for market, query, results, n in own.select(*key, "n_sessions").iter_rows()
+    }
+
+
+def test_people_stay_the_headline_and_are_asked_for_more_judgments(run):
+    judges = run.statistics["judge"].unique().sort().to_list()
+    assert judges == [JUDGE, "judgments"]
+    assert largest_samples(run.statistics)[0].judge == "judgments"
+    assert run.statistics.filter(judge=JUDGE)["n_sessions"].min() > 0
+    assert set(run.tables["next_judgments"]["judge"]) <= {"judgments"}
+    assert run.agreement.select("judge_a", "judge_b").rows() == [(JUDGE, "judgments")]
+    assert "set apart" in run.tables["funnel"]["step"]
+
+
+def test_clicks_that_know_no_grades_agree_with_grades_of_their_own_users_only(tmp_path):
+    log = ca.simulate(tmp_path / "log", 20_000, world="null", n_queries=300, seed=8, progress=False)
+    quick, cell = {**QUICK, "depth": [3]}, {"split": "all", "click_metric": "UCTR", "editorial_metric": "DCG"}
+    found = ca.run(log.searches, log.clicks, log.judgments, click_judge="DBN", **quick)
+    honest = found.correlations.filter(judge=JUDGE, **cell).row(0, named=True)
+    assert honest["ci_low"] < 0 < honest["ci_high"]
+    tables = ca.pattern_table(log.searches, log.clicks, progress=False).tables
+    lists = tables["configurations"].with_columns(market=pl.lit("all"))
+    clicks = ClickedLists(lists.sort("configuration_id"), tables["patterns"].sort("configuration_id"), 3)
+    of_all = judgments_from_clicks(clicks, "DBN", pseudo_count=1.0).drop_nulls("grade")
+    circular = ca.run(log.searches, log.clicks, of_all.select("query", "url", "grade"), **quick)
+    wrong = circular.correlations.filter(**cell).row(0, named=True)
+    assert wrong["ci_low"] > 0.1
+    page = (ROOT / "docs/reference/click-models.md").read_text(encoding="utf-8")
+    assert (
+        f"its DCG has {wrong['correlation']:.2f} with UCTR, from other users {honest['correlation']:.2f}"
+        in page
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"click_judge": "COEC"}, "it has no scale of grades"),
+        ({"click_judge": "RCTR"}, "it has no relevance of a result"),
+        ({"click_judge": "DBM"}, "unknown click model 'DBM'"),
+        ({"click_judge": "DBN", "folds": 1}, "users of one half only"),
+    ],
+)
+def test_what_can_be_no_judge_is_refused(log, settings, says):
+    with pytest.raises(ClickassayError, match=says):
+        ca.run(log.searches, log.clicks, log.judgments, **QUICK, **settings)
+
+
+def test_a_judge_of_the_same_name_is_refused(log):
+    named = pl.read_parquet(log.judgments).with_columns(judge=pl.lit(JUDGE))
+    with pytest.raises(ClickassayError, match="rename it"):
+        ca.run(log.searches, log.clicks, named, click_judge="DBN", **QUICK)

@@ -18,7 +18,7 @@ from clickassay.core.settings import LOG_SETTINGS, SETTINGS, Setting, Settings, 
 TABLE_SETTINGS = (*LOG_SETTINGS, "column", "shape", "max_rejected", "batch")
 """Settings of the pattern table, and of how it is made."""
 GRADE_SETTINGS = ("scale", "max_grade", "relevant_grade", "success_grade", "conflicts")
-METRIC_SETTINGS = ("metric", "click_metric", "persistence", "pool", "unjudged", "click_models")
+METRIC_SETTINGS = ("metric", "click_metric", "persistence", "pool", "unjudged", "click_judge", "click_models")
 REPORT_SETTINGS = (
     "max_markets",
     "title",

@@ -90,6 +90,10 @@ CLICK_MODELS = (
 """Baselines first, then from simple to rich."""
 
 
+PSEUDO_COUNT = 1.0
+"""Pseudo-count of models in runs."""
+
+
 def click_models(names: Sequence[str] = ()) -> tuple[ClickModelKind, ...]:
     """Return models by name, each once, whatever the case; all of them when none is named.
 

@@ -15,6 +15,9 @@ from clickassay.core.text.words import visible
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+CLICK_JUDGE = "clicks ("
+"""The name of a judge that is made of clicks begins so."""
+
 SAMPLE_COLUMNS = ("market", "depth", "judge")
 """Columns that identify the sample of a row in a run's tables: the fields of `SampleKey`."""
 

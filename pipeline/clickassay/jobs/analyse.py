@@ -55,6 +55,7 @@ from clickassay.judgments.prepare import (
     judged_queries,
     prepare_judgments,
 )
+from clickassay.judgments.relevance import with_click_judge
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
 from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, signal_of
 from clickassay.metrics.scoring import Measurements, formed_sessions, headline_clicks
@@ -116,6 +117,9 @@ def analyse_tables(
     scores = _scores(inputs, table, settings)
     settings = _measuring(settings, scores)
     split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
+    people = graded
+    if settings.click_judge is not None and split.fitting is not None:
+        people, graded = with_click_judge(graded, split.fitting, settings)
     _check_clicks(table, settings)
     strata_by_rule = {
         rule: measure_strata(split, formed, judgments, settings, progress, rule=rule, scores=scores)
@@ -123,7 +127,7 @@ def analyse_tables(
     }
     main, in_full = strata_by_rule[main_rule(settings)], strata_by_rule[DROP]
     named = judged_log(table, split.evaluation, graded, judged)
-    proposed = next_judgments_table(split, formed, graded, named.in_other_form, settings, progress)
+    proposed = next_judgments_table(split, formed, people, named.in_other_form, settings, progress)
     groups = groups_of(queries, attributes)
     every = [with_units(sample, groups) for sample in main.samples]
     samples = [headline_clicks(sample, settings) for sample in every]
@@ -144,7 +148,7 @@ def analyse_tables(
         "unjudged": unjudged_table({rule: strata.measurements for rule, strata in strata_by_rule.items()}),
     }
     correlated = frames["correlations"]
-    health = run_health(measures, table, split.evaluation, graded, named, correlated, attributes, settings)
+    health = run_health(measures, table, split.evaluation, people, named, correlated, attributes, settings)
     frames["health"] = health_table(health)
     return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}, graded
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from clickassay.click_models.catalogue import ClickModelKind, click_models
+from clickassay.click_models.catalogue import PSEUDO_COUNT, ClickModelKind, click_models
 from clickassay.click_models.click_log import ClickLog, check_clicked, click_log
 from clickassay.click_models.comparison import (
     EvaluatedModel,
@@ -49,8 +49,6 @@ MOST_LISTS = 5_000
 HELD_OUT = 0.25
 FOLDS_TO_HOLD_OUT = 3
 """Fewest folds of users of which some are held out: of two, one would be half of the sessions."""
-
-PSEUDO_COUNT = 1.0
 
 Frames = dict[str, pl.DataFrame]
 

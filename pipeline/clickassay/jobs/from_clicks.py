@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import polars as pl
 
-from clickassay.click_models.catalogue import click_models
-from clickassay.click_models.click_log import ClickLog, Floats, check_clicked, click_log, summed
+from clickassay.click_models.click_log import Floats, check_clicked, click_log, summed
 from clickassay.core.contracts.clicks import CLICK_JUDGMENTS
-from clickassay.core.errors import ClickModelError, SettingsError
+from clickassay.core.errors import ClickModelError
 from clickassay.core.files.tables import as_csv
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.special import stdtrit
@@ -16,18 +15,13 @@ from clickassay.core.text import escape
 from clickassay.correlation.uncertainty.jackknife import CONFIDENCE
 from clickassay.inputs.text.grades import parse_cuts
 from clickassay.jobs.click_models import ClickedLists
-from clickassay.metrics.editorial import satisfaction
-
-COEC = "COEC"
-"""Clicks over expected clicks: each position has the click rate of its market (Zhang and Jones 2007)."""
+from clickassay.judgments.relevance import COEC, Estimate, grades_of, relevance_by, usual_cuts
 
 FEWEST_FOLDS = 8
 NO_FOLDS = f"no interval: fewer than {FEWEST_FOLDS} folds of users"
 NO_SPREAD = "no interval: it does not vary with the users"
 FEW_CLICKS = 5
 """An interval of fewer has a caution."""
-
-Estimate = Callable[[ClickLog], Floats]
 
 
 def judgments_from_clicks(
@@ -67,7 +61,7 @@ def judgments_from_clicks(
     ClickModelError, SettingsError
         If nothing is clicked, or the name or the cuts are none.
     """
-    estimate, log = _estimate(model, pseudo_count), clicks.log()
+    estimate, log = relevance_by(model, pseudo_count), clicks.log()
     check_clicked(log)
     progress(Event(f"fitting {model}"))
     value = estimate(log)
@@ -75,7 +69,7 @@ def judgments_from_clicks(
     _, by_list = log.by_list()
     clicked = summed(log.lists[log.shown], by_list[log.shown], len(log.documents))
     rows = log.documents.with_columns(
-        grade=_grades(value, _cuts(cuts, model, max_grade)),
+        grade=grades_of(value, _cuts(cuts, model, max_grade)),
         relevance=value,
         ci_low=np.maximum(low, 0),
         ci_high=high if model.upper() == COEC else np.minimum(high, 1),
@@ -86,34 +80,6 @@ def judgments_from_clicks(
     few = pl.when(pl.col("clicks") < FEW_CLICKS).then(pl.lit(f"fewer than {FEW_CLICKS} clicks"))
     rows = rows.with_columns(caution=pl.when(pl.col("ci_low").is_null()).then(pl.lit(why)).otherwise(few))
     return CLICK_JUDGMENTS.canonical(rows.filter(pl.col("sessions") >= max(least_sessions, 1)))
-
-
-def _estimate(model: str, pseudo_count: float) -> Estimate:
-    if model.upper() == COEC:
-        return clicks_over_expected
-    (kind,) = click_models([model])
-    if not kind.estimates_attraction:
-        raise SettingsError(f"--click-model {model}: it has no relevance of a result; give DBN, PBM or COEC")
-    return lambda log: kind.fit(log, pseudo_count=pseudo_count).model.relevance
-
-
-def clicks_over_expected(log: ClickLog) -> Floats:
-    """Return (D,) clicks of each document over the clicks that its positions have on average; NaN if unseen.
-
-    A position of a market has the share of its sessions, with a result there, that click it.
-    """
-    sessions, clicks = log.by_list()
-    market = log.documents["market"].rank("dense").to_numpy().astype(np.int64)[log.lists[:, 0]] - 1
-    shape = int(market.max()) + 1, log.depth
-    shown = np.where(log.shown, sessions[:, None], 0)
-    per_market = [np.zeros(shape) for _ in range(2)]
-    for total, part in zip(per_market, (shown, clicks), strict=True):
-        np.add.at(total, market, part)
-    rate = np.divide(per_market[1], per_market[0], out=np.zeros(shape), where=per_market[0] > 0)
-    expected = summed(log.lists[log.shown], (shown * rate[market])[log.shown], len(log.documents))
-    clicked = summed(log.lists[log.shown], clicks[log.shown], len(log.documents))
-    values: Floats = np.divide(clicked, expected, out=np.full(len(expected), np.nan), where=expected > 0)
-    return values
 
 
 def _without_folds(clicks: ClickedLists, estimate: Estimate, model: str, progress: Progress) -> list[Floats]:
@@ -143,19 +109,7 @@ def _cuts(cuts: str | None, model: str, max_grade: int) -> Floats | None:
     if cuts is not None:
         parse_cuts(cuts)
         return np.array([float(part) for part in cuts.split(",")])
-    if model.upper() == COEC:
-        return None
-    chances = satisfaction(np.arange(max_grade + 1), max_grade)
-    middle: Floats = (chances[1:] + chances[:-1]) / 2
-    return middle
-
-
-def _grades(value: Floats, cuts: Floats | None) -> pl.Series:
-    if cuts is None:
-        return pl.Series([None] * len(value), dtype=pl.Int8)
-    known = np.isfinite(value)
-    grades = np.searchsorted(cuts, np.where(known, value, 0), side="right")
-    return pl.Series(np.where(known, grades, -1), dtype=pl.Int8).replace(-1, None)
+    return None if model.upper() == COEC else usual_cuts(max_grade)
 
 
 # ---- for other tools ----------------------------------------------------------------------------

@@ -79,10 +79,9 @@ def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Setti
     SettingsError
         If they do, and one side has no sessions, or only the lists of judged queries were kept.
     """
-    names = _model_names(settings)
-    if settings.unjudged != "model" and not names:
+    what = _fitted(settings)
+    if what is None:
         return UserSplit(log_lists(table, judged), None)
-    what = "--unjudged model" if settings.unjudged == "model" else f"metric {names[0]}"
     if table.judged_queries is not None:
         raise SettingsError(
             f"{what} needs the lists of every query: make the pattern table without --only-judged"
@@ -94,6 +93,16 @@ def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Setti
             "users of one half only: make the pattern table with --folds 2 or more (16 by default)"
         )
     return UserSplit(evaluation, fitting)
+
+
+def _fitted(settings: Settings) -> str | None:
+    """Return what is fitted on clicks, for messages; None if nothing is."""
+    if settings.unjudged == "model":
+        return "--unjudged model"
+    if settings.click_judge is not None:
+        return "--click-judge"
+    names = _model_names(settings)
+    return f"metric {names[0]}" if names else None
 
 
 def _model_names(settings: Settings) -> list[str]:

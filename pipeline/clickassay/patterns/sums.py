@@ -36,6 +36,19 @@ def order_of(*keys: NDArray[Any]) -> NDArray[np.int64]:
     return order
 
 
+def order_of_both(first: Rows, second: Rows) -> Rows:
+    """Return the order of rows by the first key, then by the second; keys are 0 or more.
+
+    Values are sorted several times faster than rows: keys and row are one value where they fit into 64 bits.
+    """
+    of_second, of_row = (int(one).bit_length() for one in (second.max(initial=0), len(first)))
+    if int(first.max(initial=0)).bit_length() + of_second + of_row > _WORD_BITS:
+        return order_of(first, second)
+    keys = (first.astype(np.uint64) << np.uint64(of_second)) | second.astype(np.uint64)
+    both = sorted_values((keys << np.uint64(of_row)) | np.arange(len(first), dtype=np.uint64))
+    return (both & np.uint64((1 << of_row) - 1)).astype(np.int64)
+
+
 @dataclass(frozen=True)
 class Counted:
     """Numbers of sessions by key, a key being one 64-bit word or two; keys are sorted and differ."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.patterns import sums as sums_of_keys
-from clickassay.patterns.sums import Counted, Sums, WordLayout, added, counted
+from clickassay.patterns.sums import Counted, Sums, WordLayout, added, counted, order_of_both
 
 LAYOUTS = (
     WordLayout(10, 2),
@@ -99,3 +99,16 @@ def test_sums_of_more_sessions_than_a_byte_holds_are_right():
         sums.add(Counted(once.words, once.sessions * number))
     found = [as_dict(layout, section) for section in sums.sections()]
     assert found == [{(7, 1, 5): 2**33 + 70_401}, {(2**20, 0, 3): 2**33 + 70_401}]
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1023)), max_size=60),
+    shift=st.sampled_from([0, 40, 52, 60]),
+)
+def test_an_order_by_two_keys_is_that_of_pairs_however_large(rows, shift):
+    first, second = (np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1))
+    first <<= shift
+    order = order_of_both(first, second)
+    assert sorted(order.tolist()) == list(range(len(rows)))
+    found = list(zip(first[order].tolist(), second[order].tolist(), strict=True))
+    assert found == sorted(zip(first.tolist(), second.tolist(), strict=True))

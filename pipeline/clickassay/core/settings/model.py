@@ -286,6 +286,14 @@ class Settings(BaseModel):
         "clicks of other users; or left out, and next to it all with the worst, then the highest grade.",
         details="[How](unjudged.md).",
     )
+    click_judge: str | None = _setting(
+        "Metrics",
+        None,
+        "Click model that is a further judge: its grades come from clicks of half of the users, and all is "
+        "evaluated on the others.",
+        metavar="NAME",
+        details="[How](click-models.md#judgments-from-clicks).",
+    )
     click_models: tuple[str, ...] = _setting(
         "Metrics",
         ("PBM", "UBM", "DBN"),

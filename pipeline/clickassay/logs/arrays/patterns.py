@@ -14,7 +14,7 @@ from clickassay.logs.arrays.columns.batch import Searches
 from clickassay.logs.arrays.columns.numbers import Flags, Growing, Rows, Small
 from clickassay.logs.arrays.shown import Shown, lists_of
 from clickassay.patterns.identity import configuration_digests, ids_of
-from clickassay.patterns.sums import Sums, WordLayout, counted, order_of
+from clickassay.patterns.sums import Sums, WordLayout, counted, order_of, order_of_both
 from clickassay.patterns.table import Pieces, give_back
 
 _PIECE = 10_000
@@ -130,7 +130,7 @@ class PatternCounts:
             return SIGNALS.empty()
         place, fold, mask, sessions = (np.concatenate(column) for column in zip(*parts, strict=True))
         signal = np.repeat(np.arange(len(names)), [len(part[0]) for part in parts])
-        order = order_of((place * self._folds + fold) * len(names) + signal, mask)
+        order = order_of_both((place * self._folds + fold) * len(names) + signal, mask)
         ids = ids_of(configurations.digests[: int(place.max(initial=-1)) + 1])
         return pl.DataFrame(
             {

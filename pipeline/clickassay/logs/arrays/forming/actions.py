@@ -106,9 +106,16 @@ def masks_of_events(
         Of each event the first search of its session, its kind, and its position there; 0 = in no top result.
     """
     there = np.flatnonzero(place > 0)
-    keys = kind[there] * height + search[there]
-    order = np.argsort(keys, kind="stable")
-    keys, bits = keys[order], np.left_shift(np.int64(1), place[there][order].astype(np.int64) - 1)
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    masks = np.bitwise_or.reduceat(bits, starts) if len(starts) else bits
-    return keys[starts] % max(1, height), keys[starts] // max(1, height), masks
+    search, kind = search.take(there), kind.take(there)
+    bits = np.left_shift(np.int64(1), place.take(there).astype(np.int64) - 1)
+    found: list[tuple[Rows, NDArray[np.int64], Rows]] = []
+    masks = np.zeros(height, np.int64)
+    for one in np.flatnonzero(np.bincount(kind)).tolist():
+        own = kind == one
+        masks[:] = 0
+        np.bitwise_or.at(masks, search[own], bits[own])
+        first = np.flatnonzero(masks)
+        found.append((first, np.full(len(first), one), masks.take(first)))
+    none = (np.zeros(0, np.int64),) * 3
+    first, kinds, of_first = (np.concatenate(column) for column in zip(none, *found, strict=True))
+    return first, kinds, of_first

@@ -169,15 +169,15 @@ def _until_next(of_searches: Keys, of_clicks: Keys, bits: int) -> tuple[Rows, Ke
     keys = np.concatenate([of_searches, of_clicks])
     order = np.argsort(keys)
     events = keys.take(order)
-    starts = np.flatnonzero(np.diff(events, prepend=~events[:1])) if len(events) else order
-    lengths = np.diff(starts, append=len(events))
-    values = events.take(starts)
-    following = np.append(values[1:], np.uint64(0))
-    is_later = (following >> np.uint64(bits)) == (values >> np.uint64(bits))
-    is_later &= following > values
-    until = np.where(is_later, following - values, np.uint64(0)).view(np.int64).repeat(lengths)
+    until = np.zeros(len(events), np.uint64)
+    np.subtract(events[1:], events[:-1], out=until[:-1])
+    equal = np.flatnonzero(until[:-1] == 0)
+    until[:-1][(events[1:] ^ events[:-1]) >> np.uint64(bits) != 0] = 0  # another user's
+    if len(equal):  # events at one time are followed by what follows the last of them
+        ends = np.flatnonzero(np.diff(equal, append=-1) != 1)
+        until[equal] = until[equal[ends] + 1].repeat(np.diff(ends, prepend=-1))
     of_rows = np.empty(len(keys), np.int64)
-    of_rows[order] = until
+    of_rows[order] = until.view(np.int64)
     return of_rows[len(of_searches) :], events
 
 

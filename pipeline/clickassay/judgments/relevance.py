@@ -1,0 +1,135 @@
+"""How relevant results are by their clicks, free of their positions, and the grade that this is."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from clickassay.click_models.catalogue import PSEUDO_COUNT, click_models
+from clickassay.click_models.click_log import ClickLog, Floats, check_clicked, click_log, summed
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.errors import JudgmentError, SettingsError
+from clickassay.core.records import CLICK_JUDGE
+from clickassay.core.settings import Settings
+from clickassay.judgments.prepare import Judgments
+from clickassay.metrics.editorial import satisfaction
+from clickassay.patterns.lists import LogLists
+
+COEC = "COEC"
+"""Clicks over expected clicks: each position has the click rate of its market (Zhang and Jones 2007)."""
+
+PEOPLE = "judgments"
+"""What a judge without a name is called beside a judge that is made of clicks."""
+
+LEAST_SESSIONS = 10
+"""A result that fewer sessions showed gets no grade."""
+
+Estimate = Callable[[ClickLog], Floats]
+
+
+def relevance_by(model: str, pseudo_count: float, *, option: str = "--click-model") -> Estimate:
+    """Return what estimates the (D,) relevance of the documents of a log.
+
+    Parameters
+    ----------
+    model, pseudo_count
+        A name in `click_models.catalogue`, or COEC; what click models take.
+    option
+        What names the model, for messages.
+
+    Raises
+    ------
+    ClickModelError, SettingsError
+        If there is no model of the name, or it has no relevance of a result.
+    """
+    if model.upper() == COEC:
+        return clicks_over_expected
+    (kind,) = click_models([model])
+    if not kind.estimates_attraction:
+        raise SettingsError(f"{option} {model}: it has no relevance of a result; give DBN or PBM")
+    return lambda log: kind.fit(log, pseudo_count=pseudo_count).model.relevance
+
+
+def clicks_over_expected(log: ClickLog) -> Floats:
+    """Return (D,) clicks of each document over the clicks that its positions have on average; NaN if unseen.
+
+    A position of a market has the share of its sessions, with a result there, that click it.
+    """
+    sessions, clicks = log.by_list()
+    market = log.documents["market"].rank("dense").to_numpy().astype(np.int64)[log.lists[:, 0]] - 1
+    shape = int(market.max()) + 1, log.depth
+    shown = np.where(log.shown, sessions[:, None], 0)
+    per_market = [np.zeros(shape) for _ in range(2)]
+    for total, part in zip(per_market, (shown, clicks), strict=True):
+        np.add.at(total, market, part)
+    rate = np.divide(per_market[1], per_market[0], out=np.zeros(shape), where=per_market[0] > 0)
+    expected = summed(log.lists[log.shown], (shown * rate[market])[log.shown], len(log.documents))
+    clicked = summed(log.lists[log.shown], clicks[log.shown], len(log.documents))
+    values: Floats = np.divide(clicked, expected, out=np.full(len(expected), np.nan), where=expected > 0)
+    return values
+
+
+def usual_cuts(max_grade: int) -> Floats:
+    """Return (max_grade,) relevances midway between the chances to satisfy that ERR gives to the grades."""
+    chances = satisfaction(np.arange(max_grade + 1), max_grade)
+    middle: Floats = (chances[1:] + chances[:-1]) / 2
+    return middle
+
+
+def grades_of(relevance: Floats, cuts: Floats | None) -> pl.Series:
+    """Return how many cuts each relevance reaches; null where it is unknown, or there are no cuts."""
+    if cuts is None:
+        return pl.Series([None] * len(relevance), dtype=pl.Int8)
+    known = np.isfinite(relevance)
+    grades = np.searchsorted(cuts, np.where(known, relevance, 0), side="right")
+    return pl.Series(np.where(known, grades, -1), dtype=pl.Int8).replace(-1, None)
+
+
+def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -> tuple[Judgments, Judgments]:
+    """Return judgments with a name for their judge, and with a further judge that is made of clicks.
+
+    It grades the results of queries that any judge judged.
+
+    Parameters
+    ----------
+    fitting
+        Sessions of users whose clicks evaluate nothing.
+    settings
+        The model (`click_judge`), the depth that it looks at, and the highest grade.
+
+    Raises
+    ------
+    JudgmentError, SettingsError, ClickModelError
+        If a judge has the name of the new judge, the model gives no grades, or nothing was clicked.
+    """
+    model = settings.click_judge or ""
+    if model.strip().upper() == COEC:
+        raise SettingsError(
+            "--click-judge COEC: it has no scale of grades; give DBN or PBM, or make judgments of another "
+            "month's clicks by `clickassay clicks judgments --cuts` and give them as --judgments"
+        )
+    name, on = click_judge_name(model), graded.query_key
+    if name in graded.judges:
+        raise JudgmentError(
+            f"judgments: a judge is called {name!r}, as the judge of --click-judge; rename it"
+        )
+    lists = fitting.configurations.join(graded.grades.select(on).unique(), on=on, how="semi")
+    if not graded.by_market:
+        lists = lists.with_columns(pl.lit(EVERY).alias("market"))
+    log = click_log(lists.sort("configuration_id"), fitting.patterns_by_id, depth=max(settings.depth))
+    check_clicked(log)
+    relevance = relevance_by(model, PSEUDO_COUNT, option="--click-judge")(log)
+    found = log.documents.with_columns(
+        judge=pl.lit(name), grade=grades_of(relevance, usual_cuts(settings.max_grade))
+    )
+    shown_enough = pl.Series(log.impressions() >= LEAST_SESSIONS)
+    own = found.filter(shown_enough & found["grade"].is_not_null())
+    people = graded.grades.with_columns(pl.col("judge").replace(EVERY, PEOPLE))
+    every = pl.concat([people, own.select(people.columns)], how="vertical_relaxed")
+    return replace(graded, grades=people), replace(graded, grades=every)
+
+
+def click_judge_name(model: str) -> str:
+    """Return the name of the judge that a click model makes."""
+    return f"{CLICK_JUDGE}{model.strip().upper()})"
