@@ -5,7 +5,7 @@ import random
 import polars as pl
 import pytest
 
-from agreement.test_signals import chosen, counts_of, cut_files, files_of
+from agreement.test_signals_agree import chosen, counts_of, cut_files, files_of
 from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.jobs.patterns import log_to_patterns, make_patterns
 from clickassay.jobs.stores import grow_store

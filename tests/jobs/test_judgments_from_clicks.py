@@ -8,7 +8,7 @@ from scipy import stats
 import clickassay as ca
 from clickassay.click_models.catalogue import click_models
 from clickassay.core.errors import ClickassayError, ClickModelError, SettingsError
-from clickassay.findings.samples import largest_samples
+from clickassay.findings.run import largest_samples
 from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from clickassay.jobs.click_models import ClickedLists
 from clickassay.jobs.from_clicks import (

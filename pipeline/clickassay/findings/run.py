@@ -21,11 +21,10 @@ from clickassay.core.files.documents import DocumentError, read_json
 from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.files.output import SETTINGS_FILE
 from clickassay.core.files.tables import scan_parquet
-from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
+from clickassay.core.records import ANY_SAMPLE, CLICK_JUDGE, SAMPLE_COLUMNS, SampleChoice, SampleKey
 from clickassay.core.settings import Settings
 from clickassay.core.text.privacy import QueryLabels, number_rare_classes
 from clickassay.core.text.words import first_line, listed, visible
-from clickassay.findings.samples import kept_samples, largest_samples
 from clickassay.inputs.files import READ_ERRORS
 from clickassay.metrics.catalogue import BASELINES, named_measure
 from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks
@@ -41,6 +40,30 @@ COMPETING = (
 
 _PARTS = ("inputs", "settings", "versions")
 _CONTRACTS = {table.name: table for table in RUN_TABLES}
+_LARGEST_FIRST = {"n_sessions": True, "depth": False, "n_queries": True, "market": False, "judge": False}
+"""By which columns samples are ordered, and whether the larger value comes first."""
+
+
+def largest_samples(rows: pl.DataFrame) -> tuple[SampleKey, ...]:
+    """Return the samples of a run, the one with most sessions kept first: it is the headline.
+
+    Of equal ones the smaller depth comes first, then more queries, then the name of market and judge. Since a
+    list that is judged down to a depth is judged above it, the headline has the smallest depth of the run. A
+    judge that is made of clicks is no headline while there is another.
+
+    Parameters
+    ----------
+    rows
+        Rows of ``statistics``, or of another table that has `SAMPLE_COLUMNS`, n_sessions and n_queries.
+    """
+    of_people = (pl.col("n_sessions") > 0) & ~pl.col("judge").str.starts_with(CLICK_JUDGE)
+    ordered = rows.sort(~of_people, *_LARGEST_FIRST, descending=[False, *_LARGEST_FIRST.values()])
+    return tuple(SampleKey(*row) for row in ordered.select(SAMPLE_COLUMNS).iter_rows())
+
+
+def kept_samples(statistics: pl.DataFrame) -> tuple[SampleKey, ...]:
+    """Return the samples that have judged configurations, the headline first."""
+    return largest_samples(statistics.filter(pl.col("n_sessions") > 0))
 
 
 @dataclass(frozen=True)

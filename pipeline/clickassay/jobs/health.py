@@ -10,7 +10,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import has_groups
-from clickassay.findings.samples import largest_samples
+from clickassay.findings.run import largest_samples
 from clickassay.health.checks import HealthCheck, Measured, checks_with, compared, too_few
 from clickassay.health.examples import click_examples
 from clickassay.health.join_checks import JudgedLog, attributes_check, folded_queries, join_checks

@@ -18,8 +18,7 @@ from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import NAMED_SETTINGS, Settings, log_settings
 from clickassay.correlation.classes import left_out_columns
 from clickassay.findings.draw import Findings, draw_findings
-from clickassay.findings.run import Run, run_of
-from clickassay.findings.samples import largest_samples
+from clickassay.findings.run import Run, largest_samples, run_of
 from clickassay.findings.tables import with_findings
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
 from clickassay.inputs.staging.sources import Source

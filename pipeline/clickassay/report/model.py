@@ -11,8 +11,7 @@ from markupsafe import Markup
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import visible
 from clickassay.findings.estimates import Estimate, caution_of, estimate
-from clickassay.findings.run import Run
-from clickassay.findings.samples import largest_samples
+from clickassay.findings.run import Run, largest_samples
 from clickassay.report.cells import Row, caution_reason, caution_remarks, missing_value_remarks
 
 MORE = "More on this: all sentences, pictures and tables"

@@ -84,10 +84,7 @@ def test_closed_forms_lose_in_likelihood_and_gain_in_perplexity_as_the_page_says
     )
     likelihoods = f"{dcm.log_likelihood:.3f} and {sdbn.log_likelihood:.3f}".replace("-", "\N{MINUS SIGN}")
     perplexities = f"{dcm.perplexity:.3f} and {sdbn.perplexity:.3f}"
-    said = (
-        f"The closed forms of DCM and SDBN would have {likelihoods} for log-likelihood, which is worse, "
-        f"but perplexities of {perplexities}, which are a little better"
-    )
+    said = f"DCM and SDBN have log-likelihoods of {likelihoods}, perplexities of {perplexities}."
     assert said in PAGE.read_text(encoding="utf-8")
     for name, closed in (("DCM", dcm), ("SDBN", sdbn)):
         assert closed.log_likelihood < evaluated[name].score.log_likelihood

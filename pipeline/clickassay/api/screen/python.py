@@ -28,7 +28,7 @@ FUNCTIONS = {
 """Commands that are functions too."""
 
 KEYWORDS = frozenset({
-    "alpha", "at_least", "average_over", "baseline", "beyond_noise", "bounds", "by", "clicks", "comparisons",
+    "actions", "alpha", "at_least", "average_over", "baseline", "beyond_noise", "bounds", "by", "clicks", "comparisons",
     "cv_folds", "difference", "expected", "fail_above", "files", "force", "gains", "gamma", "grade_map",
     "grades", "judge", "judgments", "known", "market", "n_queries", "n_searches", "objective", "others",
     "out", "outcomes", "pair", "plan", "power", "queries", "rankings", "rel", "rules", "scores",
@@ -37,7 +37,7 @@ KEYWORDS = frozenset({
 """Keywords of functions that are no settings."""
 
 _FLAGS = frozenset(
-    {"beyond_noise", "bounds", "force", "gamma", "splits", "strict", "utilities"}
+    {"actions", "beyond_noise", "bounds", "force", "gamma", "splits", "strict", "utilities"}
     | {name for name, one in SETTINGS.items() if one.type is bool}
 )
 _ELSEWHERE = " (on the command line)"

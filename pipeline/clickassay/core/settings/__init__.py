@@ -1,6 +1,6 @@
 """Settings, each declared once.
 
-- ``model``: what they are, and what is refused.
+- ``model``, ``of_log``: what they are, and what is refused.
 - ``declared``: what each says of itself: type, range, default, meaning.
 - ``project``: a file that says them, and inputs and output.
 - ``load``: where they come from: defaults, files, the environment, options.
@@ -24,7 +24,8 @@ from clickassay.core.settings.load import (
     origins_of,
     settings_from,
 )
-from clickassay.core.settings.model import MAX_DEPTH, SIGNAL_NAME, Settings
+from clickassay.core.settings.model import Settings
+from clickassay.core.settings.of_log import MAX_DEPTH, SIGNAL_NAME
 from clickassay.core.settings.project import PROJECT, ProjectFile, project_at_hand, read_project
 
 __all__ = [

@@ -4,23 +4,14 @@ The options of the command line, the names in a TOML file, the variables of the 
 settings and the messages of errors all follow from the fields of `Settings`.
 """
 
-import math
-import re
-from datetime import UTC, datetime
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
-from clickassay.core.settings.texts import bytes_of, check_column, check_zone, items_of, utc_of
-
-MAX_DEPTH = 62
-"""A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
-
-SIGNAL_NAME = re.compile(r"(?=.{1,40}$)[\w.:/-]+( [\w.:/-]+)*")
-"""What the name of a signal may be: of other actions metrics could not be written down."""
+from clickassay.core.settings.of_log import SettingsOfLog, setting
+from clickassay.core.settings.texts import bytes_of, items_of
 
 _COMMA = r","
-_DAY_MS = 86_400_000
 LISTS = {
     "depth": _COMMA,
     "scale": _COMMA,
@@ -35,204 +26,16 @@ blanks of its own, in parentheses."""
 _OF_SPARK = ("spark_master", "spark_remote", "spark_conf", "spark_staging")
 
 
-def _setting(group: str, default: Any, meaning: str, **more: Any) -> Any:  # noqa: ANN401 - as pydantic's Field
-    """Declare a setting: where `--help` lists it, its default and what it means.
-
-    `more` may have the limits of pydantic's `Field`, and ``unset`` (what None or an empty tuple amounts to),
-    ``metavar`` (what stands for a value in `--help`), ``each`` (range of the items of a list), ``also``
-    (a shorter option), ``of_log`` (see `declared.Setting`) and ``details`` (Markdown for the page of settings
-    alone).
-    """
-    told = ("unset", "metavar", "each", "also", "of_log", "details")
-    shown = {"group": group, **{name: more.pop(name) for name in told if name in more}}
-    return Field(default=default, description=meaning, json_schema_extra=shown, **more)
-
-
-class Settings(BaseModel):
+class Settings(SettingsOfLog):
     """Every setting of a run, with its default; docs/reference/settings.md is made from it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    depth: tuple[int, ...] = _setting(
-        "Sessions",
-        (5, 10),
-        "Cut k of results and clicks.",
-        each=f"1 to {MAX_DEPTH}",
-        metavar="K",
-        of_log="sql",
-    )
-    idle_minutes: float = _setting(
-        "Sessions",
-        60.0,
-        "A longer gap without activity ends a visit.",
-        gt=0,
-        le=7 * 24 * 60,
-        metavar="MINUTES",
-        of_log="sql",
-    )
-    idle_scope: Literal["user", "query"] = _setting(
-        "Sessions",
-        "user",
-        "Whose activity counts: the user's, or the user's with the same query.",
-        of_log="sql",
-    )
-    normalise_urls: bool = _setting(
-        "Sessions",
-        True,
-        "Bring URLs to a normal form.",
-        details="Scheme and host in lower case, without default port, fragment and one trailing slash; "
-        "ids that are no URLs are left alone.",
-        of_log="sql",
-    )
-    signal: tuple[str, ...] = _setting(
-        "Sessions",
-        ("auto",),
-        "What counts on results besides clicks: actions of the log, satisfied, auto (every action) or none.",
-        metavar="NAMES",
-        of_log="engine later",
-        details="`satisfied`: clicks with a long dwell time. `auto` leaves out impression, view and scroll. "
-        "[Signals](../how-to/signals.md).",
-    )
-    satisfied_seconds: float = _setting(
-        "Sessions",
-        30.0,
-        "Dwell time from which a click is satisfied.",
-        gt=0,
-        le=24 * 3600,
-        metavar="SECONDS",
-        of_log="engine later",
-    )
-    last_click: Literal["satisfied", "unsatisfied"] = _setting(
-        "Sessions",
-        "satisfied",
-        "What a click is after which nothing follows in its visit, where the log gives no dwell time.",
-        of_log="engine later",
-    )
-    outcome: tuple[Literal["abandoned", "reformulated"], ...] = _setting(
-        "Sessions",
-        (),
-        "Outcomes of sessions that follow from the log: abandoned, reformulated.",
-        unset="none",
-        metavar="NAMES",
-        of_log="engine later",
-        details="`abandoned`: no click. `reformulated`: soon another query, no click between. Numbers of "
-        "your own come by `--outcomes`.",
-    )
-    reformulation_minutes: float = _setting(
-        "Sessions",
-        5.0,
-        "How soon another query must follow for a session to be reformulated.",
-        gt=0,
-        le=24 * 60,
-        metavar="MINUTES",
-        of_log="engine later",
-    )
-    max_rejected: float = _setting(
-        "Sessions",
-        0.01,
-        "Stop when a larger share of an input's rows is unusable.",
-        ge=0,
-        le=1,
-        metavar="SHARE",
-    )
-    max_markets: int = _setting(
-        "Log",
-        100,
-        "Stop when there are more markets in the log, or more markets or judges in the judgments.",
-        ge=1,
-        metavar="N",
-        details="Each is measured by itself: a column of sessions, named so by mistake, would take hours.",
-    )
-    column: tuple[str, ...] = _setting(
-        "Log",
-        (),
-        "A column that your files call otherwise, such as searches.search_id=request_id.",
-        metavar="TABLE.COLUMN=NAME",
-        unset="all have our names",
-        details="Of searches, clicks, judgments, queries or scores; a dot goes into records: `item.id`. In "
-        'TOML also sections: `[columns.clicks]` with `url = "item.id"`. In the environment: one a line.',
-    )
-    shape: Literal["auto", "lists", "impressions"] = _setting(
-        "Log",
-        "auto",
-        "Searches: a row for each search with its list, or a row for each result shown (impressions).",
-        details="`auto` goes by the columns: without `results`, but with `url` and `position`, rows are "
-        "results shown.",
-    )
-    health_limit: tuple[str, ...] = _setting(
-        "Log",
-        (),
-        "Where a check of the log's health begins to fire, such as unmatched_clicks=0.3 or busy_user=off.",
-        metavar="CHECK=NUMBER",
-        unset="each check's own",
-        details="[Checks](health.md) and their thresholds.",
-    )
-    only_judged: bool = _setting(
-        "Log",
-        False,
-        "Keep only the lists of queries that have judgments; count the sessions of all others.",
-        details="Coverage stays exact.",
-        of_log="engine",
-    )
-    batch: str = _setting(
-        "Log",
-        "auto",
-        "How to cut the log in time: auto, day (UTC), file, or a number of searches.",
-        details="No number depends on it.",
-        metavar="SIZE",
-    )
-    late_minutes: float = _setting(
-        "Log",
-        60.0,
-        "With a store: how far back from the last search of one run the files of the next may reach.",
-        ge=0,
-        le=7 * 24 * 60,
-        metavar="MINUTES",
-    )
-    allow_gap: bool = _setting(
-        "Log",
-        False,
-        "With a store: take files whose last search comes more than a day after the one before it.",
-        details="One wrong clock would close the store for all that comes before it.",
-    )
-    clock: str | None = _setting(
-        "Log",
-        None,
-        "The time of the run, such as 2026-06-30T04:00; rows of more than a day after it are rejected.",
-        unset="now",
-        metavar="TIME",
-        details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
-        "repeated on another day.",
-        of_log="sql later",
-    )
-    time_zone: str = _setting(
-        "Log",
-        "UTC",
-        "Zone of searches' and clicks' times that have none, such as Europe/Berlin.",
-        metavar="ZONE",
-        details="Times with a zone keep theirs, and numbers are UTC. Of a local time that occurs twice (in "
-        "autumn) the earlier is meant; one that does not exist (in spring) is rejected and counted as null "
-        "timestamp.",
-        of_log="engine later",
-    )
-    folds: int = _setting(
-        "Log",
-        16,
-        "Folds of users that the pattern table keeps apart; 1 keeps none apart.",
-        ge=1,
-        le=1024,
-        details="Models are fitted on clicks of even folds and evaluated on odd ones; `diff` needs 8 or "
-        "more to know what users' habits add. A store keeps the number that it was made with.",
-        metavar="N",
-        of_log="sql",
-    )
-    scale: tuple[str, ...] = _setting(
+    scale: tuple[str, ...] = setting(
         "Grades",
         ("bad", "fair", "good", "excellent", "perfect"),
         "Labels of the grades 0, 1, 2, ..., worst first.",
         metavar="LABELS",
     )
-    max_grade: int = _setting(
+    max_grade: int = setting(
         "Grades",
         4,
         "Highest grade of the scale.",
@@ -241,20 +44,20 @@ class Settings(BaseModel):
         details="Follows from `scale` when only that is given.",
         metavar="GRADE",
     )
-    relevant_grade: int = _setting(
+    relevant_grade: int = setting(
         "Grades", 3, "Lowest grade that AP and RR count as relevant.", ge=1, metavar="GRADE"
     )
-    success_grade: int = _setting(
+    success_grade: int = setting(
         "Grades", 2, "Lowest grade whose click is a success (SS).", ge=0, metavar="GRADE"
     )
-    conflicts: Literal["error", "max", "mean-rounded", "latest"] = _setting(
+    conflicts: Literal["error", "max", "mean-rounded", "latest"] = setting(
         "Grades",
         "error",
         "Rule for judgments of one result that contradict each other: error, max, mean-rounded or latest.",
         metavar="RULE",
         details="`error` stops and lists them; `mean-rounded` rounds halves up; `latest` takes the last row.",
     )
-    metric: tuple[str, ...] = _setting(
+    metric: tuple[str, ...] = setting(
         "Metrics",
         (),
         "A further editorial metric, such as RBP(p=0.6)@3.",
@@ -263,7 +66,7 @@ class Settings(BaseModel):
         details="Also `ERR(gamma=0.9)` or, with gains of your own, `ERR(gains='0 0.1 0.3 0.5 0.8')`: "
         "[names](metrics.md#what-holds-for-all), [gains](metrics.md#values-of-your-own).",
     )
-    click_metric: tuple[str, ...] = _setting(
+    click_metric: tuple[str, ...] = setting(
         "Metrics",
         ("MeanRR",),
         "Click metric of verdict and report; with several, the verdict says where the winner depends on it.",
@@ -272,36 +75,37 @@ class Settings(BaseModel):
         details="Headline numbers are of the first. MeanRR is the default as Chapelle et al. (2009) "
         "found the largest overall correlations with it. [Names](metrics.md#click-metrics).",
     )
-    persistence: float = _setting("Metrics", 0.8, "Persistence p of RBP.", gt=0, lt=1, metavar="P")
-    pool: Literal["judged", "shown"] = _setting(
+    persistence: float = setting("Metrics", 0.8, "Persistence p of RBP.", gt=0, lt=1, metavar="P")
+    pool: Literal["judged", "shown"] = setting(
         "Metrics",
         "judged",
         "Where the ideal list and the number of relevant results of a query come from: all its judgments, or "
         "the results shown.",
     )
-    unjudged: Literal["drop", "zero", "model", "extremes"] = _setting(
+    unjudged: Literal["drop", "zero", "model", "extremes"] = setting(
         "Metrics",
         "drop",
         "Lists with an unjudged result: left out; filled with grade 0; filled with grades predicted from the "
         "clicks of other users; or left out, and next to it all with the worst, then the highest grade.",
         details="[How](unjudged.md).",
     )
-    click_judge: str | None = _setting(
+    click_judge: str | None = setting(
         "Metrics",
         None,
         "Click model that is a further judge: its grades come from clicks of half of the users, and all is "
         "evaluated on the others.",
+        unset="none",
         metavar="NAME",
         details="[How](click-models.md#judgments-from-clicks).",
     )
-    click_models: tuple[str, ...] = _setting(
+    click_models: tuple[str, ...] = setting(
         "Metrics",
         ("PBM", "UBM", "DBN"),
         "Click models to fit, or none.",
         metavar="NAMES",
         details="[Which](click-models.md#which-one).",
     )
-    iterations: int = _setting(
+    iterations: int = setting(
         "Report",
         1000,
         "Pairs of virtual rankers that are drawn (Algorithm 3 of the paper).",
@@ -309,7 +113,7 @@ class Settings(BaseModel):
         le=1_000_000,
         metavar="N",
     )
-    min_users: int = _setting(
+    min_users: int = setting(
         "Report",
         5,
         "A report names a query only if at least so many users issued it; others appear as digests.",
@@ -317,26 +121,26 @@ class Settings(BaseModel):
         le=64,
         metavar="N",
     )
-    title: str | None = _setting(
+    title: str | None = setting(
         "Report",
         None,
         "What the run is about, in a few words: it stands above the decision.",
         unset="none",
         metavar="TEXT",
     )
-    current: str | None = _setting(
+    current: str | None = setting(
         "Report",
         None,
         "The metric in use: the run has it, and the report says whether to keep it.",
         unset="unknown",
         metavar="NAME",
     )
-    question: Literal["rankings", "queries"] = _setting(
+    question: Literal["rankings", "queries"] = setting(
         "Report",
         "rankings",
         "What a metric is to be good for: comparing two rankings, or telling good queries from bad.",
     )
-    margin: float = _setting(
+    margin: float = setting(
         "Report",
         0.05,
         "A difference in correlation that nobody would act on.",
@@ -344,14 +148,14 @@ class Settings(BaseModel):
         le=1,
         metavar="NUMBER",
     )
-    full: bool = _setting(
+    full: bool = setting(
         "Report", False, "Unfold every section of the page, and pack every table of it as CSV."
     )
-    seed: int = _setting("Report", 0, "Seed of every random draw.", ge=0, lt=2**63, metavar="N")
-    threads: int | None = _setting(
+    seed: int = setting("Report", 0, "Seed of every random draw.", ge=0, lt=2**63, metavar="N")
+    threads: int | None = setting(
         "Engine", None, "Threads of the engine.", ge=1, unset="all cores", metavar="N"
     )
-    memory_limit: str | None = _setting(
+    memory_limit: str | None = setting(
         "Engine",
         None,
         "Memory of the engine, such as 4GB.",
@@ -363,7 +167,7 @@ class Settings(BaseModel):
         metavar="SIZE",
     )
     # where the work is done changes no number, and Spark's own settings may hold secrets: none is written
-    engine: Literal["arrays", "duckdb", "spark"] = _setting(
+    engine: Literal["arrays", "duckdb", "spark"] = setting(
         "Engine",
         "arrays",
         "What works through the log: arrays, the fastest; SQL on DuckDB; or SQL on Spark (extra [spark]).",
@@ -372,7 +176,7 @@ class Settings(BaseModel):
         "it.",
         exclude=True,
     )
-    spark_master: str | None = _setting(
+    spark_master: str | None = setting(
         "Engine",
         None,
         "URL of Spark's master, such as spark://host:7077 or yarn.",
@@ -380,7 +184,7 @@ class Settings(BaseModel):
         metavar="URL",
         exclude=True,
     )
-    spark_remote: str | None = _setting(
+    spark_remote: str | None = setting(
         "Engine",
         None,
         "Instead of a master: URL of a Spark Connect server, such as sc://host:15002.",
@@ -388,7 +192,7 @@ class Settings(BaseModel):
         metavar="URL",
         exclude=True,
     )
-    spark_conf: tuple[str, ...] = _setting(
+    spark_conf: tuple[str, ...] = setting(
         "Engine",
         (),
         "A setting of Spark's own, such as spark.executor.memory=8g.",
@@ -398,7 +202,7 @@ class Settings(BaseModel):
         exclude=True,
         repr=False,
     )
-    spark_staging: str | None = _setting(
+    spark_staging: str | None = setting(
         "Engine",
         None,
         "Folder that all of Spark reaches, for the tables between steps.",
@@ -408,80 +212,9 @@ class Settings(BaseModel):
     )
 
     @property
-    def idle_ms(self) -> int:
-        """Idle limit in milliseconds."""
-        return round(self.idle_minutes * 60_000)
-
-    @property
-    def satisfied_ms(self) -> int:
-        """Dwell time from which a click is satisfied, in milliseconds, cut as those of a log are."""
-        return math.floor(self.satisfied_seconds * 1000)
-
-    @property
-    def reformulation_ms(self) -> int:
-        """How soon, in milliseconds, another query must follow a session that is reformulated."""
-        return round(self.reformulation_minutes * 60_000)
-
-    @property
-    def late_ms(self) -> int:
-        """How far back, in milliseconds, the files of the next run into a store may reach."""
-        return round(self.late_minutes * 60_000)
-
-    @property
-    def clock_ms(self) -> int:
-        """The clock in milliseconds since 1970 UTC."""
-        return round(datetime.fromisoformat(str(self.clock)).timestamp() * 1000)
-
-    @property
-    def latest_ms(self) -> int:
-        """Latest time, in milliseconds since 1970 UTC, that a row may have: a day after the clock."""
-        return self.clock_ms + _DAY_MS
-
-    @property
     def memory_limit_bytes(self) -> int | None:
         """Memory limit in bytes, the same number for every engine; None if there is none."""
         return None if self.memory_limit is None else bytes_of(self.memory_limit)
-
-    @property
-    def stored_depth(self) -> int:
-        """Depth of the stored pattern table: the deepest that is asked for."""
-        return max(self.depth)
-
-    @field_validator("clock")
-    @classmethod
-    def _clock_is_a_time(cls, clock: str | None) -> str | None:
-        if clock is None:
-            return None
-        try:
-            return utc_of(datetime.fromisoformat(clock))
-        except (ValueError, OverflowError) as error:
-            raise ValueError("must be a time such as 2026-06-30 or 2026-06-30T04:00:00+02:00") from error
-
-    @model_validator(mode="after")
-    def _clock_is_now(self) -> Self:
-        if self.clock is None:  # not as if it were given: messages repeat what a user gave
-            self.__dict__["clock"] = utc_of(datetime.now(UTC))
-        return self
-
-    @field_validator("column")
-    @classmethod
-    def _columns_have_a_table(cls, columns: tuple[str, ...]) -> tuple[str, ...]:
-        for text in columns:
-            check_column(text)
-        return columns
-
-    @field_validator("time_zone")
-    @classmethod
-    def _zone_is_known(cls, zone: str) -> str:
-        check_zone(zone)
-        return zone
-
-    @field_validator("depth")
-    @classmethod
-    def _depths_in_range(cls, depths: tuple[int, ...]) -> tuple[int, ...]:
-        if not depths or any(not 1 <= depth <= MAX_DEPTH for depth in depths):
-            raise ValueError(f"depths must lie in 1..{MAX_DEPTH}")
-        return tuple(sorted(set(depths)))
 
     @field_validator("click_metric")
     @classmethod
@@ -489,25 +222,6 @@ class Settings(BaseModel):
         if not names:
             raise ValueError("needs at least one click metric, such as MeanRR")
         return tuple(dict.fromkeys(names))
-
-    @field_validator("signal")
-    @classmethod
-    def _signals_are_named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        spelled = tuple(dict.fromkeys(" ".join(name.split()).lower() for name in names)) or ("none",)
-        if len(spelled) > 1 and "none" in spelled:
-            raise ValueError("none stands alone, or name the actions that count")
-        wrong = next((name for name in spelled if name == "click" or not SIGNAL_NAME.fullmatch(name)), None)
-        if wrong is not None:
-            what = "clicks count always" if wrong == "click" else "letters, digits and _ . : / - are allowed"
-            raise ValueError(f"{wrong!r} is no signal: {what}")
-        return spelled
-
-    @field_validator("batch")
-    @classmethod
-    def _batch_is_known(cls, batch: str) -> str:
-        if not re.fullmatch(r"auto|day|file|[1-9][0-9]{0,14}", batch):
-            raise ValueError("must be auto, day, file or a number of searches")
-        return batch
 
     @field_validator("memory_limit")
     @classmethod
@@ -561,12 +275,6 @@ class Settings(BaseModel):
             raise ValueError(f"{given[0]} is used with engine spark only; add --engine spark")
         if self.spark_master and self.spark_remote:
             raise ValueError("spark_master and spark_remote exclude each other; give one of them")
-        return self
-
-    @model_validator(mode="after")
-    def _visits_are_of_users(self) -> Self:
-        if "reformulated" in self.outcome and self.idle_scope == "query":
-            raise ValueError("outcome reformulated needs the visits of users: use idle_scope user")
         return self
 
     @model_validator(mode="after")

@@ -12,8 +12,7 @@ from clickassay.core.errors import ActiveError
 from clickassay.core.files.output import SETTINGS_FILE, published_folder, write_json
 from clickassay.core.files.tables import write_table, writing_tables
 from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice
-from clickassay.findings.run import open_run
-from clickassay.findings.samples import largest_samples
+from clickassay.findings.run import largest_samples, open_run
 from clickassay.studies.labelling.plan_folder import TO_LABEL, write_sheet
 from clickassay.studies.labelling.sampling import check_budget
 

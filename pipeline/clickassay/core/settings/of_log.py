@@ -1,0 +1,307 @@
+"""Settings of how a log is read: sessions, signals, batches, times and folds."""
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from clickassay.core.settings.texts import check_column, check_zone, utc_of
+
+MAX_DEPTH = 62
+"""A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
+
+SIGNAL_NAME = re.compile(r"(?=.{1,40}$)[\w.:/-]+( [\w.:/-]+)*")
+"""What the name of a signal may be: of other actions metrics could not be written down."""
+
+_DAY_MS = 86_400_000
+
+
+def setting(group: str, default: Any, meaning: str, **more: Any) -> Any:  # noqa: ANN401 - as pydantic's Field
+    """Declare a setting: where `--help` lists it, its default and what it means.
+
+    `more` may have the limits of pydantic's `Field`, and ``unset`` (what None or an empty tuple amounts to),
+    ``metavar`` (what stands for a value in `--help`), ``each`` (range of the items of a list), ``also``
+    (a shorter option), ``of_log`` (see `declared.Setting`) and ``details`` (Markdown for the page of settings
+    alone).
+    """
+    told = ("unset", "metavar", "each", "also", "of_log", "details")
+    shown = {"group": group, **{name: more.pop(name) for name in told if name in more}}
+    return Field(default=default, description=meaning, json_schema_extra=shown, **more)
+
+
+class SettingsOfLog(BaseModel):
+    """The part of `Settings` that a log is read by."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    depth: tuple[int, ...] = setting(
+        "Sessions",
+        (5, 10),
+        "Cut k of results and clicks.",
+        each=f"1 to {MAX_DEPTH}",
+        metavar="K",
+        of_log="sql",
+    )
+    idle_minutes: float = setting(
+        "Sessions",
+        60.0,
+        "A longer gap without activity ends a visit.",
+        gt=0,
+        le=7 * 24 * 60,
+        metavar="MINUTES",
+        of_log="sql",
+    )
+    idle_scope: Literal["user", "query"] = setting(
+        "Sessions",
+        "user",
+        "Whose activity counts: the user's, or the user's with the same query.",
+        of_log="sql",
+    )
+    normalise_urls: bool = setting(
+        "Sessions",
+        True,
+        "Bring URLs to a normal form.",
+        details="Scheme and host in lower case, without default port, fragment and one trailing slash; "
+        "ids that are no URLs are left alone.",
+        of_log="sql",
+    )
+    signal: tuple[str, ...] = setting(
+        "Sessions",
+        ("auto",),
+        "What counts on results besides clicks: actions of the log, satisfied, auto (every action) or none.",
+        metavar="NAMES",
+        of_log="engine later",
+        details="`satisfied`: clicks with a long dwell time. `auto` leaves out impression, view and scroll. "
+        "[Signals](../how-to/signals.md).",
+    )
+    satisfied_seconds: float = setting(
+        "Sessions",
+        30.0,
+        "Dwell time from which a click is satisfied.",
+        gt=0,
+        le=24 * 3600,
+        metavar="SECONDS",
+        of_log="engine later",
+    )
+    last_click: Literal["satisfied", "unsatisfied"] = setting(
+        "Sessions",
+        "satisfied",
+        "What a click is after which nothing follows in its visit, where the log gives no dwell time.",
+        of_log="engine later",
+    )
+    outcome: tuple[Literal["abandoned", "reformulated"], ...] = setting(
+        "Sessions",
+        (),
+        "Outcomes of sessions that follow from the log: abandoned, reformulated.",
+        unset="none",
+        metavar="NAMES",
+        of_log="engine later",
+        details="`abandoned`: no click. `reformulated`: soon another query, no click between. Numbers of "
+        "your own come by `--outcomes`.",
+    )
+    reformulation_minutes: float = setting(
+        "Sessions",
+        5.0,
+        "How soon another query must follow for a session to be reformulated.",
+        gt=0,
+        le=24 * 60,
+        metavar="MINUTES",
+        of_log="engine later",
+    )
+    max_rejected: float = setting(
+        "Sessions",
+        0.01,
+        "Stop when a larger share of an input's rows is unusable.",
+        ge=0,
+        le=1,
+        metavar="SHARE",
+    )
+    max_markets: int = setting(
+        "Log",
+        100,
+        "Stop when there are more markets in the log, or more markets or judges in the judgments.",
+        ge=1,
+        metavar="N",
+        details="Each is measured by itself: a column of sessions, named so by mistake, would take hours.",
+    )
+    column: tuple[str, ...] = setting(
+        "Log",
+        (),
+        "A column that your files call otherwise, such as searches.search_id=request_id.",
+        metavar="TABLE.COLUMN=NAME",
+        unset="all have our names",
+        details="Of searches, clicks, judgments, queries or scores; a dot goes into records: `item.id`. In "
+        'TOML also sections: `[columns.clicks]` with `url = "item.id"`. In the environment: one a line.',
+    )
+    shape: Literal["auto", "lists", "impressions"] = setting(
+        "Log",
+        "auto",
+        "Searches: a row for each search with its list, or a row for each result shown (impressions).",
+        details="`auto` goes by the columns: without `results`, but with `url` and `position`, rows are "
+        "results shown.",
+    )
+    health_limit: tuple[str, ...] = setting(
+        "Log",
+        (),
+        "Where a check of the log's health begins to fire, such as unmatched_clicks=0.3 or busy_user=off.",
+        metavar="CHECK=NUMBER",
+        unset="each check's own",
+        details="[Checks](health.md) and their thresholds.",
+    )
+    only_judged: bool = setting(
+        "Log",
+        False,
+        "Keep only the lists of queries that have judgments; count the sessions of all others.",
+        details="Coverage stays exact.",
+        of_log="engine",
+    )
+    batch: str = setting(
+        "Log",
+        "auto",
+        "How to cut the log in time: auto, day (UTC), file, or a number of searches.",
+        details="No number depends on it.",
+        metavar="SIZE",
+    )
+    late_minutes: float = setting(
+        "Log",
+        60.0,
+        "With a store: how far back from the last search of one run the files of the next may reach.",
+        ge=0,
+        le=7 * 24 * 60,
+        metavar="MINUTES",
+    )
+    allow_gap: bool = setting(
+        "Log",
+        False,
+        "With a store: take files whose last search comes more than a day after the one before it.",
+        details="One wrong clock would close the store for all that comes before it.",
+    )
+    clock: str | None = setting(
+        "Log",
+        None,
+        "The time of the run, such as 2026-06-30T04:00; rows of more than a day after it are rejected.",
+        unset="now",
+        metavar="TIME",
+        details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
+        "repeated on another day.",
+        of_log="sql later",
+    )
+    time_zone: str = setting(
+        "Log",
+        "UTC",
+        "Zone of searches' and clicks' times that have none, such as Europe/Berlin.",
+        metavar="ZONE",
+        details="Times with a zone keep theirs, and numbers are UTC. Of a local time that occurs twice (in "
+        "autumn) the earlier is meant; one that does not exist (in spring) is rejected and counted as null "
+        "timestamp.",
+        of_log="engine later",
+    )
+    folds: int = setting(
+        "Log",
+        16,
+        "Folds of users that the pattern table keeps apart; 1 keeps none apart.",
+        ge=1,
+        le=1024,
+        details="Models are fitted on clicks of even folds and evaluated on odd ones; `diff` needs 8 or "
+        "more to know what users' habits add. A store keeps the number that it was made with.",
+        metavar="N",
+        of_log="sql",
+    )
+
+    @property
+    def idle_ms(self) -> int:
+        """Idle limit in milliseconds."""
+        return round(self.idle_minutes * 60_000)
+
+    @property
+    def satisfied_ms(self) -> int:
+        """Dwell time from which a click is satisfied, in milliseconds, cut as those of a log are."""
+        return math.floor(self.satisfied_seconds * 1000)
+
+    @property
+    def reformulation_ms(self) -> int:
+        """How soon, in milliseconds, another query must follow a session that is reformulated."""
+        return round(self.reformulation_minutes * 60_000)
+
+    @property
+    def late_ms(self) -> int:
+        """How far back, in milliseconds, the files of the next run into a store may reach."""
+        return round(self.late_minutes * 60_000)
+
+    @property
+    def clock_ms(self) -> int:
+        """The clock in milliseconds since 1970 UTC."""
+        return round(datetime.fromisoformat(str(self.clock)).timestamp() * 1000)
+
+    @property
+    def latest_ms(self) -> int:
+        """Latest time, in milliseconds since 1970 UTC, that a row may have: a day after the clock."""
+        return self.clock_ms + _DAY_MS
+
+    @property
+    def stored_depth(self) -> int:
+        """Depth of the stored pattern table: the deepest that is asked for."""
+        return max(self.depth)
+
+    @field_validator("clock")
+    @classmethod
+    def _clock_is_a_time(cls, clock: str | None) -> str | None:
+        if clock is None:
+            return None
+        try:
+            return utc_of(datetime.fromisoformat(clock))
+        except (ValueError, OverflowError) as error:
+            raise ValueError("must be a time such as 2026-06-30 or 2026-06-30T04:00:00+02:00") from error
+
+    @model_validator(mode="after")
+    def _clock_is_now(self) -> Self:
+        if self.clock is None:  # not as if it were given: messages repeat what a user gave
+            self.__dict__["clock"] = utc_of(datetime.now(UTC))
+        return self
+
+    @field_validator("column")
+    @classmethod
+    def _columns_have_a_table(cls, columns: tuple[str, ...]) -> tuple[str, ...]:
+        for text in columns:
+            check_column(text)
+        return columns
+
+    @field_validator("time_zone")
+    @classmethod
+    def _zone_is_known(cls, zone: str) -> str:
+        check_zone(zone)
+        return zone
+
+    @field_validator("depth")
+    @classmethod
+    def _depths_in_range(cls, depths: tuple[int, ...]) -> tuple[int, ...]:
+        if not depths or any(not 1 <= depth <= MAX_DEPTH for depth in depths):
+            raise ValueError(f"depths must lie in 1..{MAX_DEPTH}")
+        return tuple(sorted(set(depths)))
+
+    @field_validator("signal")
+    @classmethod
+    def _signals_are_named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        spelled = tuple(dict.fromkeys(" ".join(name.split()).lower() for name in names)) or ("none",)
+        if len(spelled) > 1 and "none" in spelled:
+            raise ValueError("none stands alone, or name the actions that count")
+        wrong = next((name for name in spelled if name == "click" or not SIGNAL_NAME.fullmatch(name)), None)
+        if wrong is not None:
+            what = "clicks count always" if wrong == "click" else "letters, digits and _ . : / - are allowed"
+            raise ValueError(f"{wrong!r} is no signal: {what}")
+        return spelled
+
+    @field_validator("batch")
+    @classmethod
+    def _batch_is_known(cls, batch: str) -> str:
+        if not re.fullmatch(r"auto|day|file|[1-9][0-9]{0,14}", batch):
+            raise ValueError("must be auto, day, file or a number of searches")
+        return batch
+
+    @model_validator(mode="after")
+    def _visits_are_of_users(self) -> Self:
+        if "reformulated" in self.outcome and self.idle_scope == "query":
+            raise ValueError("outcome reformulated needs the visits of users: use idle_scope user")
+        return self
