@@ -152,8 +152,11 @@ def _first_sentence(rankings: Sequence[SignalRanking]) -> str:
     best = {one.signal: one.ranking.best for one in known}
     if len(set(best.values())) == 1:
         return f"{known[0].ranking.best} has the highest correlation by {listed(map(visible, best))}."
-    parts = (f"{name} by {visible(signal)}" for signal, name in best.items())
-    return f"The metric with the highest correlation is {listed(parts)}."
+    parts = (
+        f"{name} by {listed(visible(signal) for signal, own in best.items() if own == name)}"
+        for name in dict.fromkeys(best.values())
+    )
+    return f"The metric with the highest correlation is {'; '.join(parts)}."
 
 
 def _opposed(rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
