@@ -277,6 +277,20 @@ def test_what_can_be_no_judge_is_refused(log, settings, says):
         ca.run(log.searches, log.clicks, log.judgments, **QUICK, **settings)
 
 
+@pytest.mark.parametrize("model", ["COEC", "RCTR", "DBM", ""])
+def test_a_name_is_refused_before_a_log_is_read(model, tmp_path):
+    """Else an hour of reading would come first."""
+    with pytest.raises(ClickassayError, match=r"COEC|RCTR|DBM|is empty"):
+        ca.run(tmp_path / "none", tmp_path / "none", tmp_path / "none", **QUICK, click_judge=model)
+
+
+def test_of_a_market_of_its_own_it_is_a_judge_of_that_market(log):
+    of_north = pl.read_parquet(log.judgments).with_columns(market=pl.lit("north"))
+    found = ca.run(log.searches, log.clicks, of_north, click_judge="DBN", **QUICK)
+    kept = found.statistics.filter(pl.col("n_sessions") > 0)
+    assert set(kept.select("market", "judge").rows()) == {("north", JUDGE), ("north", "judgments")}
+
+
 def test_a_judge_of_the_same_name_is_refused(log):
     named = pl.read_parquet(log.judgments).with_columns(judge=pl.lit(JUDGE))
     with pytest.raises(ClickassayError, match="rename it"):

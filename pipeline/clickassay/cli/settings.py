@@ -34,7 +34,12 @@ REPORT_SETTINGS = (
 MACHINE_SETTINGS = ("threads", "memory_limit")
 SPARK_SETTINGS = ("engine", "spark_master", "spark_remote", "spark_conf", "spark_staging")
 
-_COMPLETIONS = {"metric": metric_names, "click_metric": click_metric_names, "click_models": click_model_names}
+_COMPLETIONS = {
+    "metric": metric_names,
+    "click_metric": click_metric_names,
+    "click_judge": click_model_names,
+    "click_models": click_model_names,
+}
 
 _FEW = 5
 """So many settings need no panels of their own in `--help`."""

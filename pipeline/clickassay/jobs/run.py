@@ -28,6 +28,7 @@ from clickassay.jobs.health import HEALTH_FILE
 from clickassay.jobs.inputs import Inputs, open_log, with_judgments
 from clickassay.jobs.patterns import log_table, opened_table
 from clickassay.judgments.prepare import Judgments
+from clickassay.judgments.relevance import check_click_judge
 from clickassay.judgments.too_few import no_correlation, without_judgments
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.clicks import counted_clicks
@@ -147,6 +148,8 @@ def _check_names(settings: Settings, *, scored: bool) -> None:
     report_measures(settings.model_copy(update={"current": None}) if scored else settings)
     counted_clicks(settings)
     run_models(settings)
+    if settings.click_judge is not None:
+        check_click_judge(settings.click_judge)
     checks_with(settings.health_limit)
 
 

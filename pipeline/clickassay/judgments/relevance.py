@@ -86,6 +86,22 @@ def grades_of(relevance: Floats, cuts: Floats | None) -> pl.Series:
     return pl.Series(np.where(known, grades, -1), dtype=pl.Int8).replace(-1, None)
 
 
+def check_click_judge(model: str) -> Estimate:
+    """Return what estimates relevance for the judge that a click model makes.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such model, or its values are no grades.
+    """
+    if model.strip().upper() == COEC:
+        raise SettingsError(
+            "--click-judge COEC: it has no scale of grades; give DBN or PBM, or make judgments of another "
+            "month's clicks by `clickassay clicks judgments --cuts` and give them as --judgments"
+        )
+    return relevance_by(model, PSEUDO_COUNT, option="--click-judge")
+
+
 def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -> tuple[Judgments, Judgments]:
     """Return judgments with a name for their judge, and with a further judge that is made of clicks.
 
@@ -104,12 +120,7 @@ def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -
         If a judge has the name of the new judge, the model gives no grades, or nothing was clicked.
     """
     model = settings.click_judge or ""
-    if model.strip().upper() == COEC:
-        raise SettingsError(
-            "--click-judge COEC: it has no scale of grades; give DBN or PBM, or make judgments of another "
-            "month's clicks by `clickassay clicks judgments --cuts` and give them as --judgments"
-        )
-    name, on = click_judge_name(model), graded.query_key
+    estimate, name, on = check_click_judge(model), click_judge_name(model), graded.query_key
     if name in graded.judges:
         raise JudgmentError(
             f"judgments: a judge is called {name!r}, as the judge of --click-judge; rename it"
@@ -119,10 +130,8 @@ def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -
         lists = lists.with_columns(pl.lit(EVERY).alias("market"))
     log = click_log(lists.sort("configuration_id"), fitting.patterns_by_id, depth=max(settings.depth))
     check_clicked(log)
-    relevance = relevance_by(model, PSEUDO_COUNT, option="--click-judge")(log)
-    found = log.documents.with_columns(
-        judge=pl.lit(name), grade=grades_of(relevance, usual_cuts(settings.max_grade))
-    )
+    grades = grades_of(estimate(log), usual_cuts(settings.max_grade))
+    found = log.documents.with_columns(judge=pl.lit(name), grade=grades)
     shown_enough = pl.Series(log.impressions() >= LEAST_SESSIONS)
     own = found.filter(shown_enough & found["grade"].is_not_null())
     people = graded.grades.with_columns(pl.col("judge").replace(EVERY, PEOPLE))
