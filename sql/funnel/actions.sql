@@ -1,4 +1,4 @@
--- one row per step, reason and whether they may still change: rows with another action than click, those carried over too
+-- one row per step, reason and whether they may still change: rows with another action than click, carried ones too
 WITH every AS (
     SELECT
         CASE WHEN carried THEN 'carried' WHEN reason IS NULL THEN 'usable' ELSE 'rejected' END AS step,

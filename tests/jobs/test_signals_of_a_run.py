@@ -116,6 +116,22 @@ def test_what_cannot_be_counted_is_refused_in_one_line(change, settings, words):
     assert "\n" not in str(caught.value)
 
 
+def test_satisfied_clicks_that_nothing_follows_lead_no_headline(tmp_path):
+    log = ca.simulate(tmp_path / "log", 4000, n_queries=50, seed=2, progress=False)
+    more = {**QUICK, "signal": "satisfied"}
+    with pytest.raises(ca.ClickassayError, match=r"5\d% of the satisfied .* leads no headline") as caught:
+        ca.run(log.searches, log.clicks, log.judgments, **more, click_metric=SATISFIED)
+    assert "\n" not in str(caught.value)
+    for settings in (
+        {"click_metric": [SATISFIED], "last_click": "unsatisfied"},
+        {"click_metric": ["MeanRR", SATISFIED]},
+    ):
+        found = ca.run(log.searches, log.clicks, log.judgments, **{**more, **settings})
+        assert found.summary
+    given = signal_world(4000, seed=6)
+    assert run_of(given, signal="satisfied", click_metric=SATISFIED).summary
+
+
 def test_a_clock_that_is_too_coarse_is_refused_for_satisfied_clicks():
     times = [START_MS, START_MS, START_MS + 1000 * 60]
     searches = pl.DataFrame(

@@ -59,10 +59,14 @@ from clickassay.judgments.relevance import with_click_judge
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
 from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, signal_of
 from clickassay.metrics.scoring import Measurements, formed_sessions, headline_clicks
+from clickassay.patterns.funnel import share_by_last_click
 from clickassay.patterns.health import SEARCHES_BY_DAY
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
 
 Frames = dict[str, pl.DataFrame]
+
+MOST_BY_LAST_CLICK = 0.5
+"""Largest share of satisfied clicks that nothing follows of a headline."""
 
 
 def analyse(
@@ -154,7 +158,7 @@ def analyse_tables(
 
 
 def _check_clicks(table: StagedTable, settings: Settings) -> None:
-    """Refuse click metrics of signals that the pattern table does not have."""
+    """Refuse click metrics of signals that the pattern table does not have, and a headline by convention."""
     has = [] if table.signals is None else table.signals["signal"].unique().sort().to_list()
     for name in counted_clicks(settings):
         signal = signal_of(name)
@@ -164,6 +168,14 @@ def _check_clicks(table: StagedTable, settings: Settings) -> None:
                 f"click metric {name}: the log has no signal {signal}; {known}; ask for it by --signal when "
                 "the log is read"
             )
+    share = share_by_last_click(table.funnel)
+    first = counted_clicks(settings)[0]
+    if signal_of(first) == "satisfied" and share > MOST_BY_LAST_CLICK:
+        raise SettingsError(
+            f"click metric {first}: {share:.0%} of the satisfied clicks are so because nothing follows them, "
+            "which leads no headline; give column dwell_seconds, --last-click unsatisfied, or another "
+            "--click-metric before it"
+        )
 
 
 def _scores(inputs: Inputs, table: StagedTable, settings: Settings) -> Scores | None:

@@ -260,6 +260,13 @@ def _check_signals(funnel: pl.DataFrame) -> None:
         )
 
 
+def share_by_last_click(funnel: pl.DataFrame) -> float:
+    """Return the share of satisfied clicks, 0..1, that are so because nothing follows in their visit."""
+    rows = funnel.filter(source="dwell times").group_by("step").agg(pl.col("rows").sum())
+    counts = dict(rows.iter_rows())
+    return float(counts.get("satisfied by last click", 0) / max(1, counts.get("satisfied", 0)))
+
+
 _NO_JUDGMENTS = "query without judgments"
 SHOWN_AGAIN = "a result is shown again"
 _ANOTHER_RESULT = "position names another result"

@@ -1,5 +1,5 @@
--- one row per click in time: its dwell time in ms as it was given, or until the next event of its visit (null = the last
--- one), and whether it is satisfied
+-- one row per click in time: its dwell time in ms as it was given, or until the next event of its visit (null = there
+-- is none), and whether it is satisfied
 WITH timed AS (
     SELECT
         c.search_nr,

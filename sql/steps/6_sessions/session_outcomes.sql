@@ -1,5 +1,5 @@
--- one row per list as shown, fold, first or later page, open or closed, and outcome: sessions with it, the total of their
--- values in thousandths, and of the squares of these
+-- one row per list as shown, fold, first or later page, open or closed, and outcome: sessions with it, the total of
+-- their values in thousandths, and of the squares of these
 WITH every AS (
     SELECT
         list_fp,

@@ -1,5 +1,5 @@
--- one row per visit and time of an event: events and clicks then; the next such time, the search if it alone is then, and
--- the time after that
+-- one row per visit and time of an event: events and clicks then; the next such time, the search if it alone is then,
+-- and the time after that
 WITH counted AS (
     SELECT
         user_fp,

@@ -11,6 +11,7 @@ from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.ranking import Lead, rank
 from clickassay.findings.run import Run
 from clickassay.findings.signals import CLICK, SignalRanking, signal_rankings
+from clickassay.patterns.funnel import share_by_last_click
 from clickassay.report.cells import Cell, Row, Share, Spelled, p_cell
 from clickassay.report.model import ReportTable, Section, by_pair
 
@@ -190,7 +191,7 @@ def _last_clicks(run: Run) -> tuple[str, ...]:
     """Return how many satisfied clicks nothing follows, and so rest on a convention."""
     rows = run.tables["funnel"].filter(source="dwell times")
     counts = dict(rows.group_by("step").agg(pl.col("rows").sum()).iter_rows())
-    satisfied, last = counts.get("satisfied", 0), counts.get("last click", 0)
+    last = counts.get("last click", 0)
     if not last:
         return ()
     if run.settings.last_click == "unsatisfied":
@@ -199,7 +200,7 @@ def _last_clicks(run: Run) -> tuple[str, ...]:
             "stayed: they "
             "count as unsatisfied (--last-click).",
         )
-    share = counts.get("satisfied by last click", 0) / max(1, satisfied)
+    share = share_by_last_click(rows)
     text = LAST_CLICKS.format(share=percent(share), as_what=run.settings.last_click)
     return (text + (TOO_MANY if share > 0.5 else ""),)
 
