@@ -5,8 +5,10 @@ import json
 import polars as pl
 import pytest
 
+from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import open_log
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs import tiny
 from support.places import SAMPLE
@@ -131,3 +133,34 @@ def test_a_store_takes_a_file_under_other_names_for_another_one(renamed, tmp_pat
     line = tiny.refusal("patterns", *log, *other, "--store", store)
     assert "clicks.parquet has changed since it went into" in line
     assert "or has other --column now" in line
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+def test_a_column_that_may_say_what_was_done_is_named_where_it_is_not_read(plain, tmp_path, engine):
+    clicks = pl.read_parquet(plain / "clicks.parquet")
+    names = {"Event_Type": pl.lit("purchase"), "dwell_time": pl.lit(3.0), "event_date": pl.lit("x")}
+    clicks.with_columns(**names).write_parquet(tmp_path / "clicks.parquet")
+    notes = []
+    inputs = (str(plain / "searches.parquet"), str(tmp_path / "clicks.parquet"))
+    for column in ((), ("clicks.action=Event_Type",)):
+        told = []
+        with scratch():
+            open_log(*inputs, load_settings(column=column, engine=engine), progress=told.append)
+        notes.append([event.message for event in told if event.note])
+    first, second = notes
+    assert [note.split("add ")[1] for note in first] == [
+        "--column clicks.action=Event_Type", "--column clicks.dwell_seconds=dwell_time",
+    ]  # fmt: skip
+    assert second == first[1:]
+
+
+def test_columns_of_results_shown_that_may_be_actions_are_named(tmp_path):
+    row = {"search_id": 1, "user_id": 1, "query": "q", "timestamp": 1, "url": "a", "position": 1}
+    shown = pl.DataFrame([row | {"clicked": True, "add_to_cart": True, "bought": False}])
+    shown.write_parquet(tmp_path / "shown.parquet")
+    told = []
+    with scratch():
+        open_log(str(tmp_path / "shown.parquet"), None, load_settings(), progress=told.append)
+    assert [event.message.split("add ")[1] for event in told if event.note] == [
+        "--column searches.added_to_cart=add_to_cart", "--column searches.purchased=bought",
+    ]  # fmt: skip

@@ -9,11 +9,11 @@ import polars as pl
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.files.scratch import with_scratch
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.files import format_by_content, format_of
 from clickassay.inputs.normalise import normalise_queries
-from clickassay.inputs.sources.mapping import Names, names_of
+from clickassay.inputs.sources.mapping import Names, likely_signals, names_of
 from clickassay.inputs.sources.parts import schema_of
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging.impressions import halves_of, look_like_impressions
@@ -107,6 +107,9 @@ def _read(
     path, held = (made.path, made.held) if isinstance(made, Made) else (made, {})
     others = what == "queries"
     table = read_input(what, path, wanted, keep_others=others, time_zone=zone, names=names, held=held)
+    if wanted in (CANONICAL["clicks"], IMPRESSIONS):
+        for told in likely_signals(what, table.columns, table.parts[0].schema):
+            progress(Event(told, note=True))
     return replace(table, origins=made.origins) if isinstance(made, Made) else table
 
 

@@ -5,7 +5,7 @@ A name with dots goes into records: ``user.id`` is the field `id` of the column 
 before such a path.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -15,9 +15,11 @@ import polars as pl
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.text.words import did_you_mean
 from clickassay.inputs.types.columns import (
+    ACTIONS_SHOWN,
     CANONICAL,
     CLICKED,
     IMPRESSIONS,
+    OF_SIGNALS,
     OUTCOMES,
     SAYS_CLICKED,
     SCORES,
@@ -66,6 +68,10 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
     "page": ("page_number", "page_no"),
     "clicked": ("is_clicked", "was_clicked", "click", "is_click"),
     "clicked_at": ("click_time", "click_ts", "click_timestamp", "clicked_time", "clicked_ts"),
+    "action": ("event_type", "event_name", "action_name", "action_type", "event", "interaction"),
+    "dwell_seconds": ("dwell_time", "dwell", "dwell_s", "time_on_page"),
+    "added_to_cart": ("add_to_cart", "in_cart", "carted", "atc"),
+    "purchased": ("purchase", "is_purchased", "bought", "ordered", "converted", "conversion"),
 }
 """What a column is called elsewhere, the likeliest first; for messages, never for reading."""
 
@@ -190,6 +196,27 @@ def likely_columns(what: str, missing: Sequence[str], schema: pl.Schema) -> dict
         if match is not None:
             found[name] = _leaf(match, schema[match])
     return found
+
+
+def likely_signals(what: str, table: Collection[str], schema: pl.Schema) -> Iterator[str]:
+    """Yield what to say of columns that are not read and may say more than that a result was clicked.
+
+    Parameters
+    ----------
+    what, table
+        Name of the input, and which of our columns it has.
+    schema
+        All columns of its files.
+    """
+    lower = {name.lower(): name for name in schema.names()}
+    for want in _columns_of(what):
+        if want.name in (*OF_SIGNALS, *ACTIONS_SHOWN) and want.name not in table:
+            found = next((lower[one] for one in LIKELY[want.name] if one in lower), None)
+            if found is not None:
+                yield (
+                    f"{what}: column {found} is not read; if it is {want.name} ({want.meaning}), add "
+                    f"--column {what}.{want.name}={found}"
+                )
 
 
 def _leaf(path: str, dtype: pl.DataType) -> str:
