@@ -42,7 +42,7 @@ def log_to_patterns(
 ) -> PatternTable:
     """Turn a log into its pattern table in memory; the inputs are those of `open_log`."""
     return log_table(
-        open_log(searches, clicks, settings, judgments=judgments, outcomes=outcomes),
+        open_log(searches, clicks, settings, judgments=judgments, outcomes=outcomes, progress=progress),
         settings,
         progress=progress,
     ).collected()

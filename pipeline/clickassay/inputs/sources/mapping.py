@@ -143,12 +143,20 @@ def columns_under(
 
 
 def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str] | None:
-    """Return the columns of files that an input is read from, in their order; None where all are kept."""
+    """Return the columns of files that an input is read from, in their order; None where all are kept.
+
+    Columns that `likely_signals` names are kept too.
+    """
     if what == "queries":
         return None
     ours = {want.name for want in _columns_of(what)}
     paths = [names.get(name, name) for name in ours]
-    return [one for one in columns if one in paths or any(path.startswith(f"{one}.") for path in paths)]
+    likely = {one for name in ours & {*OF_SIGNALS, *ACTIONS_SHOWN} for one in LIKELY[name]}
+    return [
+        one
+        for one in columns
+        if one in paths or one.lower() in likely or any(path.startswith(f"{one}.") for path in paths)
+    ]
 
 
 def _at(schema: pl.Schema, path: str) -> tuple[pl.Expr, pl.DataType] | None:
