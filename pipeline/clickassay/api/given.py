@@ -58,6 +58,7 @@ class SettingsGiven(TypedDict, total=False):
     persistence: float
     pool: Literal["judged", "shown"]
     unjudged: Literal["drop", "zero", "model", "extremes"]
+    click_judge: str | None
     click_models: Sequence[str] | str
     iterations: int
     min_users: int
