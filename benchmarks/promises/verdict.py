@@ -49,7 +49,8 @@ SESSIONS_OF_FEW = 3
 MARKETS = 5
 MARGIN = 0.05
 ALIKE = 5
-CLICKS = ("UCTR", "again")
+CLICKS = ("UCTR", "MaxRR")
+"""Two click metrics by name: both are drawn with the same chances."""
 PER_LIST = ("sessions", "click_values", "click_variances", "null_success", "editorial_values")
 
 

@@ -12,7 +12,6 @@ import pytest
 from support.logs import tiny
 
 QUICK = 'depth = [3]\niterations = 10\nclick_models = "none"\nfolds = 1\nthreads = 1\n'
-TODAY = datetime.now(UTC).date().isoformat()
 
 
 @pytest.fixture
@@ -21,6 +20,10 @@ def here(tmp_path, monkeypatch):
     tiny.write_log(tmp_path / "log")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def today():
+    return datetime.now(UTC).date().isoformat()
 
 
 def project(folder, *, inputs="", top="", name="clickassay.toml", log="log"):
@@ -32,15 +35,15 @@ def project(folder, *, inputs="", top="", name="clickassay.toml", log="log"):
 def test_run_alone_is_the_nightly_job_and_check_and_diff_take_its_runs(here):
     project(here, top='rules = ["queries >= 1", "not worse than {last} in ERR, MeanRR"]')
     assert "Project: clickassay.toml" in tiny.inside("run").err
-    assert (here / "reports" / TODAY / "report.html").is_file()
+    assert (here / "reports" / today() / "report.html").is_file()
     first = tiny.inside("check")
     assert "rules with {last} are passed over: there is no run before" in first.err
     assert "1 rule: 1 kept." in first.out
-    (here / "reports" / TODAY).rename(here / "reports" / "2026-01-01")
+    (here / "reports" / today()).rename(here / "reports" / "2026-01-01")
     tiny.said_by("run")
     assert "2 rules: " in tiny.inside("check").out
     assert "2026-01-01" in tiny.said_by("diff")
-    assert f"reports/{TODAY} exists already; choose another --out" in tiny.refusal("run")
+    assert f"reports/{today()} exists already; choose another --out" in tiny.refusal("run")
 
 
 def test_report_and_patterns_use_the_store_of_the_project(here):
@@ -68,7 +71,7 @@ def test_paths_count_from_the_folder_of_the_file(here, monkeypatch):
     (here / "elsewhere").mkdir()
     monkeypatch.chdir(here / "elsewhere")
     tiny.said_by("run", "--project", "../clickassay.toml")
-    assert (here / "reports" / TODAY).is_dir()
+    assert (here / "reports" / today()).is_dir()
     project(here, name="more.toml")
     tiny.said_by("run", "--settings", "../more.toml", "--out", "own")
     assert (here / "elsewhere" / "own" / "report.html").is_file()
@@ -87,7 +90,7 @@ def test_options_win_over_variables_over_the_settings_file_over_the_project(here
     monkeypatch.setenv("CLICKASSAY_IDLE_MINUTES", "30")
     assert seen("--settings", "s.toml") == (30.0, "variable")
     tiny.said_by("run", "--idle-minutes", "40")
-    info = json.loads((here / "reports" / TODAY / "settings.json").read_text())
+    info = json.loads((here / "reports" / today() / "settings.json").read_text())
     assert info["settings"]["idle_minutes"] == 40.0
 
 
@@ -113,7 +116,7 @@ def test_sql_of_a_project_reads_its_files_and_its_database(here):
         "run", "--project", "clickassay.toml", "--judgments", "log/judgments.parquet", "--out", "plain"
     )
     made, plain = (
-        pl.read_parquet(run / "correlations.parquet") for run in (here / "reports" / TODAY, here / "plain")
+        pl.read_parquet(run / "correlations.parquet") for run in (here / "reports" / today(), here / "plain")
     )
     assert made.equals(plain)
 
@@ -198,7 +201,7 @@ def test_init_and_run_are_all_that_a_shop_needs(here):
     tiny.said_by("run", *plain, "halved.parquet", *scale, *tiny.QUICK, "--out", "plain")
     for table in ("correlations", "comparisons", "statistics"):
         made, same = (
-            pl.read_parquet(run / f"{table}.parquet") for run in (here / "reports" / TODAY, here / "plain")
+            pl.read_parquet(run / f"{table}.parquet") for run in (here / "reports" / today(), here / "plain")
         )
         assert made.drop("first_day", "last_day", strict=False).equals(
             same.drop("first_day", "last_day", strict=False)
