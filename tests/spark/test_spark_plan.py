@@ -69,7 +69,14 @@ def plans(spark, tmp_path_factory):
         read_for_spark(session, what, SAMPLES / f"{what}.parquet", wanted, engine.place)
         for what, wanted in (("searches", SEARCHES), ("clicks", CLICKS))
     ]
-    builder = SqlSessioniser(engine, load_settings(clock="2026-02-01"), by_url=True, judged_queries=None)
+    builder = SqlSessioniser(
+        engine,
+        load_settings(clock="2026-02-01"),
+        by_url=True,
+        has_signals=False,
+        outcomes=None,
+        judged_queries=None,
+    )
     builder.add(halves[0].frame, halves[1].frame, NEVER_MS, silent)
     builder.table(is_open=False, info={}, progress=silent)
     return engine.plans
