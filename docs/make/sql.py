@@ -24,6 +24,8 @@ TITLES = {
     "steps/6_sessions": "sessions",
     "steps/7_patterns": "patterns",
     "steps/8_carry_over": "carry over",
+    "steps/9_signals": "signals",
+    "steps/9_outcomes": "outcomes",
     "checks": "checks",
     "funnel": "funnel",
 }
@@ -126,8 +128,7 @@ def _readings() -> tuple[tuple[Step, Step], ...]:
 
 
 def _node(folder: str) -> str:
-    number = _number(folder)
-    return f"s{number}" if number else folder
+    return f"s{folder.rpartition('/')[2]}" if _number(folder) else folder
 
 
 def _label(folder: str) -> str:

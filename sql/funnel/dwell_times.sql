@@ -1,5 +1,5 @@
 -- one row per step and whether they may still change: clicks in time by what decided whether they are satisfied; equal
--- clicks once, and those of them that share their time with another event of their visit; dwell times of no use
+-- clicks once, and how many of them share their time with another event of their visit; dwell times of no use
 WITH decided AS (
     SELECT
         CASE

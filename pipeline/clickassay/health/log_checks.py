@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.special import stdtr
-from clickassay.core.text.words import count, listed, number, percent, plural
+from clickassay.core.text.words import count, listed, number, percent, plural, visible
 from clickassay.health.checks import BY_NAME, Measured, too_few
 from clickassay.patterns.health import (
     CLICKS_BY_DAY,
@@ -77,6 +77,8 @@ def _array(health: pl.DataFrame, name: str, first: int, size: int) -> Numbers:
 
 _FEW_CLICKS = 50
 """Of fewer clicks, shares say little."""
+_FEW_ACTIONS = 3
+"""Actions that are named."""
 _FEW_ROWS = 1000
 """Fewer searches say nothing about how they lie in time, or among users."""
 _TIMES_AS_BUSY = 20
@@ -151,9 +153,7 @@ def _repeats_check(funnel: pl.DataFrame) -> Iterator[Measured]:
 
 def _click_checks(funnel: pl.DataFrame) -> Iterator[Measured]:
     clicks = _Clicks(funnel)
-    yield Measured(
-        "no_clicks", clicks.read, "The log has no click.", "Check that --clicks names the clicks of this log."
-    )
+    yield Measured("no_clicks", clicks.read, *_no_click(funnel))
     if not clicks.read:
         return
     checks = [*_lost_checks(clicks), *_rejected_checks(clicks), *_elsewhere(clicks)]
@@ -164,6 +164,20 @@ def _click_checks(funnel: pl.DataFrame) -> Iterator[Measured]:
     yield from (one for one in checks if one.name in speaking)
     silent = (one.name for one in checks if one.name not in speaking)
     yield from too_few(clicks.read, _FEW_CLICKS, "clicks", *silent)
+
+
+def _no_click(funnel: pl.DataFrame) -> tuple[str, str]:
+    """Return what a log without a click is, and what to do: perhaps its clicks have another name."""
+    actions = funnel.filter(source="actions")
+    rows = int(actions.filter(step="read")["rows"].sum())
+    if not rows:
+        return "The log has no click.", "Check that --clicks names the clicks of this log."
+    names = actions.filter(pl.col("reason") != "", step="kept")["reason"].unique().sort().head(_FEW_ACTIONS)
+    such = f", such as {listed(visible(name) for name in names)}" if len(names) else ""
+    return (
+        f"The log has no click: in {plural(rows, 'row')} of clicks, action says something else{such}.",
+        "Write click, or nothing, as the action of clicks.",
+    )
 
 
 def _elsewhere(clicks: "_Clicks") -> Iterator[Measured]:

@@ -59,14 +59,11 @@ from clickassay.judgments.relevance import with_click_judge
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
 from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, signal_of
 from clickassay.metrics.scoring import Measurements, formed_sessions, headline_clicks
-from clickassay.patterns.funnel import share_by_last_click
+from clickassay.patterns.funnel import MOST_BY_LAST_CLICK, share_by_last_click
 from clickassay.patterns.health import SEARCHES_BY_DAY
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
 
 Frames = dict[str, pl.DataFrame]
-
-MOST_BY_LAST_CLICK = 0.5
-"""Largest share of satisfied clicks that nothing follows of a headline."""
 
 
 def analyse(
@@ -113,17 +110,13 @@ def analyse_tables(
     check_markets(queries["market"])
     progress(Event("joining judgments"))
     attributes = None if inputs.queries is None else inputs.queries.rows
-    rows, by_market = inputs.graded().rows, inputs.graded().by_market
-    graded = prepare_judgments(rows, queries, settings, by_market=by_market)
-    judged = judged_queries(rows, by_market=by_market)
+    graded, judged = _judgments(inputs, queries, settings)
     check_judged(table, judged)
     progress(Event("reading the pattern table"))
     scores = _scores(inputs, table, settings)
     settings = _measuring(settings, scores)
     split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
-    people = graded
-    if settings.click_judge is not None and split.fitting is not None:
-        people, graded = with_click_judge(graded, split.fitting, settings)
+    people, graded = _judges_of(graded, split, settings)
     _check_clicks(table, settings)
     strata_by_rule = {
         rule: measure_strata(split, formed, judgments, settings, progress, rule=rule, scores=scores)
@@ -155,6 +148,20 @@ def analyse_tables(
     health = run_health(measures, table, split.evaluation, people, named, correlated, attributes, settings)
     frames["health"] = health_table(health)
     return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}, graded
+
+
+def _judgments(inputs: Inputs, queries: pl.DataFrame, settings: Settings) -> tuple[Judgments, pl.DataFrame]:
+    """Return the usable judgments of the queries of a log, and the queries that any judgment names."""
+    rows, by_market = inputs.graded().rows, inputs.graded().by_market
+    graded = prepare_judgments(rows, queries, settings, by_market=by_market)
+    return graded, judged_queries(rows, by_market=by_market)
+
+
+def _judges_of(graded: Judgments, split: UserSplit, settings: Settings) -> tuple[Judgments, Judgments]:
+    """Return the judgments that were given, and all: with the judge that clicks make, if one is asked for."""
+    if settings.click_judge is None or split.fitting is None:
+        return graded, graded
+    return with_click_judge(graded, split.fitting, settings)
 
 
 def _check_clicks(table: StagedTable, settings: Settings) -> None:

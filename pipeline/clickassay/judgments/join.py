@@ -177,7 +177,7 @@ def _cut_patterns(patterns: pl.DataFrame, became: NDArray[np.int64], depth: int)
 
 
 def _cut_signals(signals: pl.DataFrame, became: NDArray[np.int64], depth: int) -> dict[str, pl.DataFrame]:
-    """Cut the masks of each signal by name, as those of clicks; masks without a result are left out."""
+    """Cut the masks of each signal by name, as click masks are; masks without a result are left out."""
     by_name = signals.partition_by("signal", as_dict=True, include_key=False)
     names = sorted(str(key[0]) for key in by_name)
     cut = {name: _cut_patterns(by_name[name,], became, depth) for name in names}

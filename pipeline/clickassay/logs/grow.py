@@ -146,9 +146,8 @@ def _changed(store: PatternStore, what: str, file: str, before: FileFingerprint)
     runs = sorted({int(batch.info["run"]) for batch in store.history()})
     run = next(run for run in runs if before in store.run_files(run, what))
     return (
-        f"{what}: {file} has changed since it went into {store.folder} (batch {run} or later), or has "
-        "other --column now; "
-        f"restore it, or make its batches again: {undo_runs(store.folder, run)}"
+        f"{what}: {file} has changed since it went into {store.folder} (batch {run} or later), or has other "
+        f"--column now; restore it, or make its batches again: {undo_runs(store.folder, run)}"
     )
 
 
@@ -201,7 +200,7 @@ def _refuse_late(store: PatternStore, what: str, new: Sequence[FileChunk], water
 
 
 def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | None:
-    """Return outcomes with those of earlier runs whose sessions are still open in the store."""
+    """Return outcomes, also of earlier runs where their sessions are still open in the store."""
     last = next(iter(store.batches()[-1:]), None)
     if last is None or not last.has(CARRIED):
         return outcomes

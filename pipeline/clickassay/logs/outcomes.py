@@ -131,7 +131,6 @@ def _checked(name: str, taken: Collection[str]) -> str:
     if not SIGNAL_NAME.fullmatch(spelled) or spelled in taken:
         raise InputError(
             f"outcomes: {visible(name)!r} cannot be the name of an outcome: metrics and tables have it, or "
-            "it has "
-            "other characters than letters, digits, single blanks and _ . : / -; rename it"
+            "it has other characters than letters, digits, single blanks and _ . : / -; rename it"
         )
     return spelled

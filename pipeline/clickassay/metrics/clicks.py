@@ -237,7 +237,7 @@ class ClickValues:
     names: tuple[str, ...] = CLICK_METRICS
 
     def beside(self, others: "ClickValues") -> "ClickValues":
-        """Return the values with those of other metrics at their end."""
+        """Return the values, and after them the values of other metrics."""
         return ClickValues(
             np.hstack([self.means, others.means]),
             np.hstack([self.variances, others.variances]),

@@ -199,7 +199,7 @@ def orphan_click_rows(*, ambiguous: int, out_of_time: int, unmatched: int) -> pl
 def with_outcomes(
     funnel: pl.DataFrame, counts: Mapping[tuple[str, str], int], unmatched: int
 ) -> pl.DataFrame:
-    """Add the rows of outcomes that were read, by step and reason, and those of no search."""
+    """Add the rows of outcomes that were read, by step and reason, and the rows of no search."""
     rows = Counter({("outcomes", EVERY, 0, *key): count for key, count in counts.items()})
     rows["outcomes", EVERY, 0, "unmatched", "no usable search"] = unmatched
     return pl.concat([funnel, _funnel_frame(rows)]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
@@ -258,6 +258,10 @@ def _check_signals(funnel: pl.DataFrame) -> None:
             "clock of this log is too coarse for dwell times; give column dwell_seconds, or leave "
             "satisfied out of --signal"
         )
+
+
+MOST_BY_LAST_CLICK = 0.5
+"""A larger share of satisfied clicks that nothing follows leads no headline."""
 
 
 def share_by_last_click(funnel: pl.DataFrame) -> float:

@@ -238,7 +238,6 @@ def check_depths(table: AnyTable[Any], depths: tuple[int, ...]) -> None:
     """
     if max(depths) > table.stored_depth:
         raise PatternError(
-            f"the pattern table holds {table.stored_depth} results a list, but depth {max(depths)} "
-            "was requested; "
-            f"make it again with `clickassay patterns --depth {max(depths)}`"
+            f"the pattern table holds {table.stored_depth} results a list, but depth {max(depths)} was "
+            f"requested; make it again with `clickassay patterns --depth {max(depths)}`"
         )

@@ -132,6 +132,10 @@ SICK = {
     "lists upside down": (changed("results", pl.col("results").list.reverse()), unchanged,
                           {"flat_clicks": "caution"}, ("position 1 in",)),
     "no click": (unchanged, lambda frame: frame.clear(), {"no_clicks": "finding"}, ("The log has no click",)),
+    "clicks of another name": (
+        unchanged, lambda frame: frame.with_columns(action=pl.lit("Clicked")), {"no_clicks": "finding"},
+        ("action says something else, such as clicked",),
+    ),
 }  # fmt: skip
 
 NEIGHBOURS = {

@@ -15,25 +15,17 @@ from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import GRADE_SETTINGS, MACHINE_SETTINGS, settings_of
 from clickassay.core.settings import PROJECT, Settings
 
+_LOOKED_BY = (
+    *("depth", "normalise_urls", "column", "shape", "max_rejected", "max_markets", "time_zone"),
+    *("health_limit", "signal", "satisfied_seconds", "last_click"),
+)
+
 
 def inspect(
     inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments")],
     settings: Annotated[
         Settings,
-        settings_of(
-            *(
-                "depth",
-                "normalise_urls",
-                "column",
-                "shape",
-                "max_rejected",
-                "max_markets",
-                "time_zone",
-                "health_limit",
-            ),
-            *("signal", "satisfied_seconds", "last_click"),
-            *(*GRADE_SETTINGS, *MACHINE_SETTINGS),
-        ),
+        settings_of(*_LOOKED_BY, *GRADE_SETTINGS, *MACHINE_SETTINGS),
     ],
     path: Annotated[Path | None, typer.Argument(metavar="PATH", help="A file or folder.")] = None,
     quick: Annotated[

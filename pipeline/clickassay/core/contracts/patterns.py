@@ -60,7 +60,7 @@ SIGNALS = Table(
         Column(
             "sessions",
             pl.Int64,
-            "sessions with this pattern; those of `patterns` less all of these have none",
+            "sessions with this pattern; all other sessions of `patterns` have none",
         ),
     ),
     ("configuration_id", "fold", "signal", "click_mask"),

@@ -217,7 +217,7 @@ class SettingsOfLog(BaseModel):
 
     @property
     def satisfied_ms(self) -> int:
-        """Dwell time from which a click is satisfied, in milliseconds, cut as those of a log are."""
+        """Dwell time from which a click is satisfied, in milliseconds, cut as dwell times of a log are."""
         return math.floor(self.satisfied_seconds * 1000)
 
     @property

@@ -104,6 +104,7 @@ GIVEN = {
 _IDS, _READ, _URLS = "steps/0_search_ids", "steps/1_read_searches", "steps/2_normalise_urls"
 _CLEAN, _CLICKS, _VISITS = "steps/3_clean_searches", "steps/4_clicks", "steps/5_visits"
 _SESSIONS, _PATTERNS, _CARRY = "steps/6_sessions", "steps/7_patterns", "steps/8_carry_over"
+_OF_SIGNALS, _OF_OUTCOMES = "steps/9_signals", "steps/9_outcomes"
 _REPEATED, _NOT_REPEATED = IfRows("repeated_ids"), IfRows("repeated_ids", so=False)
 _SHARED, _NOT_SHARED = IfRows("shared_configurations"), IfRows("shared_configurations", so=False)
 _ONLY_JUDGED, _EVERY_QUERY = If("only_judged"), If("only_judged", so=False)
@@ -211,25 +212,25 @@ SESSIONS = (
 )
 
 SIGNALS = (
-    Step("visit_events", "stage", _SESSIONS, _SATISFIED),
-    Step("visit_times", "stage", _SESSIONS, _SATISFIED),
-    Step("dwell_times", "stage", _SESSIONS, _SATISFIED),
-    Step("signal_actions", "stage", _SESSIONS, _SIGNALS),
-    Step("action_outcomes", "view", _SESSIONS, _SIGNALS),
-    Step("signal_events", "view", _SESSIONS, _SATISFIED, "signal_events_and_satisfied_clicks"),
-    Step("signal_events", "view", _SESSIONS, If("actions_alone")),
-    Step("session_signals", "stage", _SESSIONS, _SIGNALS),
+    Step("visit_events", "stage", _OF_SIGNALS, _SATISFIED),
+    Step("visit_times", "stage", _OF_SIGNALS, _SATISFIED),
+    Step("dwell_times", "stage", _OF_SIGNALS, _SATISFIED),
+    Step("signal_actions", "stage", _OF_SIGNALS, _SIGNALS),
+    Step("action_outcomes", "view", _OF_SIGNALS, _SIGNALS),
+    Step("signal_events", "view", _OF_SIGNALS, _SATISFIED, "signal_events_and_satisfied_clicks"),
+    Step("signal_events", "view", _OF_SIGNALS, If("actions_alone")),
+    Step("session_signals", "stage", _OF_SIGNALS, _SIGNALS),
 )
 """Signals beside clicks: other actions, and satisfied clicks. A log of clicks alone runs none of these."""
 
 OUTCOMES = (
-    Step("session_of_searches", "stage", _SESSIONS, _OUTCOMES),
-    Step("session_events", "view", _SESSIONS, _OUTCOMES),
-    Step("sessions_with_clicks", "view", _SESSIONS, _OUTCOMES),
-    Step("given_outcomes", "stage", _SESSIONS, _OUTCOMES),
-    Step("abandoned_sessions", "view", _SESSIONS, _OUTCOMES),
-    Step("reformulated_sessions", "view", _SESSIONS, _OUTCOMES),
-    Step("session_outcomes", "stage", _SESSIONS, _OUTCOMES),
+    Step("session_of_searches", "stage", _OF_OUTCOMES, _OUTCOMES),
+    Step("session_events", "view", _OF_OUTCOMES, _OUTCOMES),
+    Step("sessions_with_clicks", "view", _OF_OUTCOMES, _OUTCOMES),
+    Step("given_outcomes", "stage", _OF_OUTCOMES, _OUTCOMES),
+    Step("abandoned_sessions", "view", _OF_OUTCOMES, _OUTCOMES),
+    Step("reformulated_sessions", "view", _OF_OUTCOMES, _OUTCOMES),
+    Step("session_outcomes", "stage", _OF_OUTCOMES, _OUTCOMES),
 )
 """Outcomes of sessions, given or derived. A log without any runs none of these."""
 
@@ -267,15 +268,15 @@ PATTERNS = (
 )
 
 PATTERNS_OF_SIGNALS = (
-    Step("chosen_signals", "view", _PATTERNS, If("is_open"), "open_signals"),
-    Step("chosen_signals", "view", _PATTERNS, If("is_open", so=False), "closed_signals"),
-    Step("signals", "result", _PATTERNS, stem="result_signals"),
+    Step("chosen_signals", "view", _OF_SIGNALS, If("is_open"), "open_signals"),
+    Step("chosen_signals", "view", _OF_SIGNALS, If("is_open", so=False), "closed_signals"),
+    Step("signals", "result", _OF_SIGNALS, stem="result_signals"),
 )
 
 PATTERNS_OF_OUTCOMES = (
-    Step("chosen_outcomes", "view", _PATTERNS, If("is_open"), "open_outcomes"),
-    Step("chosen_outcomes", "view", _PATTERNS, If("is_open", so=False), "closed_outcomes"),
-    Step("outcomes", "result", _PATTERNS, stem="result_outcomes"),
+    Step("chosen_outcomes", "view", _OF_OUTCOMES, If("is_open"), "open_outcomes"),
+    Step("chosen_outcomes", "view", _OF_OUTCOMES, If("is_open", so=False), "closed_outcomes"),
+    Step("outcomes", "result", _OF_OUTCOMES, stem="result_outcomes"),
 )
 """After `PATTERNS`, where outcomes are counted."""
 

@@ -11,7 +11,7 @@ from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.ranking import Lead, rank
 from clickassay.findings.run import Run
 from clickassay.findings.signals import CLICK, SignalRanking, signal_rankings
-from clickassay.patterns.funnel import share_by_last_click
+from clickassay.patterns.funnel import MOST_BY_LAST_CLICK, share_by_last_click
 from clickassay.report.cells import Cell, Row, Share, Spelled, p_cell
 from clickassay.report.model import ReportTable, Section, by_pair
 
@@ -26,33 +26,29 @@ HEADS = (
 )
 NOTE = (
     "Ranked as the decision is. Fewer events mean wider intervals: that a difference is significant by "
-    "clicks and "
-    "not by a rare signal is no contradiction."
+    "clicks and not by a rare signal is no contradiction."
 )
+OTHERS = "others"
 MEANINGS = {
     CLICK: "A click says that a result looked worth a look, not that it helped.",
     "satisfied": (
         "A satisfied click has a dwell time of {seconds} seconds or more; a short answer may satisfy "
-        "sooner, and a "
-        "slow page or another tab counts as time."
+        "sooner, and a slow page or another tab counts as time."
     ),
-    "purchase": (
-        "A purchase, or an action before it, is about price and product as much as about the ranking: it "
-        "is rare, "
-        "and may come days later."
+    OTHERS: (
+        "Other actions are about the result itself, in a shop its product and price, as much as about the "
+        "ranking. Actions that come days later are not among them."
     ),
 }
 OUTCOMES_READING = (
     "An outcome is a number of a session; sessions without it count as 0. A session that is abandoned may "
-    "have "
-    "found its answer on the page, and one that is reformulated may ask for something new."
+    "have found its answer on the page, and one that is reformulated may ask for something new."
 )
 MOST_LISTS = 10
 """Lists that may hold a quarter of an outcome before it has a caution."""
 LAST_CLICKS = (
     "{share} of the satisfied clicks are the last of their visit, where nothing tells how long the user "
-    "stayed: "
-    "they count as {as_what} (--last-click)."
+    "stayed: they count as {as_what} (--last-click)."
 )
 TOO_MANY = " More than half of the signal rests on this: run again with the other choice, and compare."
 
@@ -166,8 +162,7 @@ def _opposed(rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
     if not against:
         return (
             "No signal significantly prefers one metric to another where clicks significantly prefer that "
-            "other: "
-            "the choice of the signal does not turn the decision.",
+            "other: the choice of the signal does not turn the decision.",
         )
     pairs = (
         f"{a} is significantly above {b} by {visible(one.signal)}, and significantly below it by clicks"
@@ -180,9 +175,8 @@ def _opposed(rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
 def _rare(rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
     rare = [one for one in rankings if one.queries < MIN_QUERIES]
     return tuple(
-        f"{visible(one.signal)} has events in {plural(one.queries, 'query', 'queries')} only: its "
-        "intervals are "
-        "not to be relied on."
+        f"{visible(one.signal)} has events in {plural(one.queries, 'query', 'queries')} only: its intervals "
+        "are not to be relied on."
         for one in rare
     )
 
@@ -197,12 +191,11 @@ def _last_clicks(run: Run) -> tuple[str, ...]:
     if run.settings.last_click == "unsatisfied":
         return (
             f"{count(last)} clicks are the last of their visit, where nothing tells how long the user "
-            "stayed: they "
-            "count as unsatisfied (--last-click).",
+            "stayed: they count as unsatisfied (--last-click).",
         )
     share = share_by_last_click(rows)
     text = LAST_CLICKS.format(share=percent(share), as_what=run.settings.last_click)
-    return (text + (TOO_MANY if share > 0.5 else ""),)
+    return (text + (TOO_MANY if share > MOST_BY_LAST_CLICK else ""),)
 
 
 def _meanings(run: Run, rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
@@ -210,7 +203,7 @@ def _meanings(run: Run, rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
     names = [one.signal for one in rankings]
     others = [name for name in names if name not in (CLICK, "satisfied")]
     seconds = f"{run.settings.satisfied_seconds:g}"
-    kinds = [CLICK, *(["satisfied"] if "satisfied" in names else []), *(["purchase"] if others else [])]
+    kinds = [CLICK, *(["satisfied"] if "satisfied" in names else []), *([OTHERS] if others else [])]
     return tuple(MEANINGS[kind].format(seconds=seconds) for kind in kinds)
 
 
@@ -228,8 +221,7 @@ def _correlations(run: Run, rankings: Sequence[SignalRanking]) -> ReportTable:
     left = max(own["left_out"].drop_nulls(), default=0.0)
     note = (
         "Each value correlates the means of one half of the users with the means of the other, so that the "
-        "chance "
-        "of single sessions, which signals share, is not in it; as an estimate it may be above 1. "
+        "chance of single sessions, which signals share, is not in it; as an estimate it may be above 1. "
         f"{percent(left)} of the sessions have lists that one half alone saw, and are out."
     )
     return ReportTable(
