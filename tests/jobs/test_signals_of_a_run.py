@@ -166,7 +166,7 @@ def test_the_report_says_what_each_signal_prefers_and_what_it_cannot_tell(tmp_pa
     page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
     section = page[page.index("## Which signal?") :].split("\n## ")[1 - 1]
     for words in (
-        "| purchase |", "| satisfied |", "about the result itself, in a shop its product and price", "Correlation between signals over "
+        "| purchase |", "| satisfied |", "about the result itself, in a shop its product", "Correlation between signals over "
         "lists",
         "| revenue |", "| abandoned |",
     ):  # fmt: skip
