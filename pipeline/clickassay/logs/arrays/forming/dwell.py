@@ -123,12 +123,13 @@ def _events(
     if not rule.in_full:
         users, bits = _user_numbers(searches.user)
         keys = _packed(users, bits, searches.time, clicked, placed.search)
-        if keys is not None:
-            of_searches, of_clicks, time_bits = keys
-            until_next, events = _until_next(of_searches[counts], of_clicks, time_bits)
-            until_next[until_next > rule.idle_ms] = 0
-            _put_early(until_next, searches, counts, clicked, placed, formed)
-            return until_next, of_clicks, events
+        if keys is None:
+            keys = _counted_on(users, searches.time, clicked, placed.search, rule.idle_ms)
+        of_searches, of_clicks, time_bits = keys
+        until_next, events = _until_next(of_searches[counts], of_clicks, time_bits)
+        until_next[until_next > rule.idle_ms] = 0
+        _put_early(until_next, searches, counts, clicked, placed, formed)
+        return until_next, of_clicks, events
     of_searches, of_clicks, bits = _in_visits(searches.time, clicked, placed.search, formed.visit)
     until_next, events = _without_own(of_searches[counts], of_clicks, of_searches.take(placed.search), bits)
     return until_next, of_clicks, events
@@ -159,6 +160,20 @@ def _packed(
     of_searches = head | (time - low).view(np.uint64)
     of_clicks = head.take(search) | (clicked - low).view(np.uint64)
     return of_searches, of_clicks, time_bits
+
+
+def _counted_on(
+    users: Keys, time: Rows, clicked: Rows, search: Small, idle_ms: int
+) -> tuple[Keys, Keys, int]:
+    """Return the same for any users and times: gaps longer than the idle limit, and between users, are cut."""
+    user, times = np.concatenate([users, users.take(search)]), np.concatenate([time, clicked])
+    order = order_of(user, times)
+    user, times = user[order], times[order]
+    step = np.minimum(np.diff(times), idle_ms + 1)
+    step[user[1:] != user[:-1]] = idle_ms + 1
+    keys = np.zeros(len(order), np.uint64)
+    keys[order[1:]] = np.cumsum(step)
+    return keys[: len(time)], keys[len(time) :], _BITS - 1  # gaps alone tell users apart
 
 
 def _until_next(of_searches: Keys, of_clicks: Keys, bits: int) -> tuple[Rows, Keys]:
