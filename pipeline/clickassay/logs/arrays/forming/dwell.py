@@ -165,7 +165,7 @@ def _packed(
 def _counted_on(
     users: Keys, time: Rows, clicked: Rows, search: Small, idle_ms: int
 ) -> tuple[Keys, Keys, int]:
-    """Return the same for any users and times: gaps longer than the idle limit, and between users, are cut."""
+    """Return the same for any users and times: gaps beyond the idle limit, and between users, are cut."""
     user, times = np.concatenate([users, users.take(search)]), np.concatenate([time, clicked])
     order = order_of(user, times)
     user, times = user[order], times[order]
