@@ -77,9 +77,9 @@ class SampleOptions:
 
 def click_metric_names(incomplete: str) -> list[str]:
     """Return the click metrics that begin so: the shell completes them."""
-    from clickassay.metrics.clicks import CLICK_METRICS  # noqa: PLC0415 - NumPy takes a while to import
+    from clickassay.metrics.clicks import CLICK_METRICS, IPS  # noqa: PLC0415 - NumPy takes a while to import
 
-    return [name for name in CLICK_METRICS if name.lower().startswith(incomplete.lower())]
+    return [name for name in (*CLICK_METRICS, IPS) if name.lower().startswith(incomplete.lower())]
 
 
 def metric_names(incomplete: str) -> list[str]:

@@ -118,6 +118,27 @@ def _sums_of(contributions: Floats, codes: Integers) -> Floats:
 
 
 @dataclass(frozen=True)
+class EstimatedClicks:
+    """A click metric of N configurations that rests on numbers which are estimates themselves.
+
+    Attributes
+    ----------
+    values, variances
+        (N,) means over sessions, and unbiased variances between sessions.
+    shifted
+        (N, D, 2) the means if these numbers were a standard error lower and higher, in D independent
+        directions.
+    reason
+        Why it has no value; None if it has.
+    """
+
+    values: Floats
+    variances: Floats
+    shifted: Floats
+    reason: str | None
+
+
+@dataclass(frozen=True)
 class Sample:
     """Arrays over the N judged configurations and Q queries of one market, depth and judge.
 
@@ -147,6 +168,8 @@ class Sample:
     units
         (Q,) the name of the unit that each query belongs to: intervals leave out one unit at a time. None:
         each query is one.
+    estimated
+        By name: click metrics that rest on estimates; they are not among `click_names`.
     """
 
     key: SampleKey
@@ -162,6 +185,7 @@ class Sample:
     configuration_ids: pl.Series
     click_entropy: Floats
     units: tuple[str, ...] | None = None
+    estimated: Mapping[str, EstimatedClicks] = field(default_factory=dict)
 
     def by_unit(self, contributions: Floats, queries: Integers | None = None) -> Floats:
         """Return the sums of (q, K) contributions of queries over their units; None = of all queries."""

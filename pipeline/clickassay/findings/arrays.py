@@ -12,6 +12,7 @@ from clickassay.core.records import Floats, Integers, Sample, SampleKey
 from clickassay.correlation.classes import with_units
 from clickassay.findings.run import Run, broken
 from clickassay.metrics.clicks import (
+    IPS,
     ClickValues,
     PatternRows,
     click_values,
@@ -86,7 +87,7 @@ def _grades(rows: pl.DataFrame, key: SampleKey) -> Integers:
 
 
 def _check_whole(run: Run, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> None:
-    nulls = [name for name in rows.columns if rows[name].has_nulls()]
+    nulls = [name for name in rows.columns if name != IPS and rows[name].has_nulls()]
     if nulls:
         raise broken(run.file("configurations"), f"null in {', '.join(nulls)}")
     if not (rows["grades"].list.drop_nulls().list.len() == depth).all():

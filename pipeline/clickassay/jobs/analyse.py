@@ -17,6 +17,7 @@ from clickassay.core.contracts.correlation import (
     WITHIN_COMPARISONS,
     WITHIN_INFLUENCE,
 )
+from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_QUERIES
 from clickassay.core.errors import SettingsError
@@ -31,6 +32,7 @@ from clickassay.correlation.influence import influence, within_influence
 from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons
 from clickassay.correlation.judges.disagreements import judge_disagreements
 from clickassay.correlation.tables import correlations, differences, within
+from clickassay.correlation.uncertainty.estimated import Make, estimated_rows
 from clickassay.correlation.weighted import sample_moments
 from clickassay.correlation.within import QueryGroups, all_markets, query_groups
 from clickassay.health.checks import health_table, refuse_stops
@@ -48,6 +50,7 @@ from clickassay.jobs.strata import (
     split_users,
     unjudged_table,
 )
+from clickassay.judgments.ips import bias_table
 from clickassay.judgments.prepare import (
     Judgments,
     check_labels,
@@ -142,6 +145,7 @@ def analyse_tables(
         **click_tables(in_full.configurations, in_full.patterns, settings, progress),
         "next_judgments": proposed,
         "conventions": pl.concat(main.conventions),
+        "position_bias": bias_table(split.biases),
         "unjudged": unjudged_table({rule: strata.measurements for rule, strata in strata_by_rule.items()}),
     }
     correlated = frames["correlations"]
@@ -231,13 +235,10 @@ def _queries(log: pl.DataFrame, groups: pl.DataFrame, *tables: pl.DataFrame) -> 
     return RUN_QUERIES.canonical(with_digests(known).join(groups, on=["market", "query"], how="left"))
 
 
-def _no_draws(configurations: pl.DataFrame, others: Collection[str], settings: Settings) -> pl.DataFrame:
+def _no_draws(configurations: pl.DataFrame, others: Collection[str]) -> pl.DataFrame:
     """Return `draws` without rows, with a column for each metric of the configurations that is drawn."""
-    metrics = (
-        name
-        for name in configurations.columns[len(CONFIGURATIONS.columns) :]
-        if name not in others or name in counted_clicks(settings)
-    )
+    every = configurations.columns[len(CONFIGURATIONS.columns) :]
+    metrics = (name for name in every if name not in others)
     return DRAWS.empty().with_columns(pl.lit(None, pl.Float64).alias(name) for name in metrics)
 
 
@@ -251,8 +252,12 @@ def _correlate(
     rng = np.random.default_rng(settings.seed)
     forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, DIFFERENCE_COMPARISONS, INFLUENCE)
     beside = {name for sample in samples for name in sample.click_names if name not in CLICK_METRICS}
+    never = {name for sample in samples for name in sample.estimated}
     parts = [
-        {"draws": _no_draws(configurations, beside, settings), **{form.name: form.empty() for form in forms}}
+        {
+            "draws": _no_draws(configurations, beside - {*counted_clicks(settings)} | never),
+            **{form.name: form.empty() for form in forms},
+        }
     ]
     groups: list[QueryGroups] = []
     of_signals: list[QueryGroups] = []
@@ -274,6 +279,7 @@ def _correlate(
                 "influence": influence(sample, moments),
             }
         )
+        parts += [_rest_on_estimates(every, name, settings, rng) for name in every.estimated]
         others = [name for name in every.click_names if name not in sample.click_names]
         if others:
             rest = every.narrowed(others, every.editorial_names)
@@ -285,20 +291,52 @@ def _correlate(
     return {
         **tables,
         **within,
-        **{name: pl.concat([within[name], of_others[name]]) for name in _OVERALL_WITHIN},
+        **{
+            name: pl.concat([within[name], of_others[name], *_estimated_within(samples, name)])
+            for name in _OVERALL_WITHIN
+        },
     }
 
 
-_OVERALL_WITHIN = ("within", "within_comparisons")
+_OVERALL_WITHIN = {
+    "within": (WITHIN, within),
+    "within_comparisons": (WITHIN_COMPARISONS, within_comparisons),
+}
+
+
+def _rest_on_estimates(sample: Sample, click: str, settings: Settings, rng: np.random.Generator) -> Frames:
+    """Return the overall rows of a click metric that rests on estimates."""
+    tables = _overall_tables(settings, rng).items()
+    return {table.name: estimated_rows(click, table, make, [sample]) for table, make in tables}
+
+
+def _estimated_within(samples: Sequence[Sample], name: str) -> list[pl.DataFrame]:
+    """Return the rows within queries of click metrics that rest on estimates: by market, and together."""
+    table, maker = _OVERALL_WITHIN[name]
+
+    def make(some: Sequence[Sample]) -> pl.DataFrame:
+        groups = [query_groups(sample, [unsplit(sample)]) for sample in some]
+        return maker(groups[0] if len(groups) == 1 else all_markets(groups))
+
+    together: dict[tuple[int, str], list[Sample]] = {}
+    for sample in samples:
+        together.setdefault((sample.key.depth, sample.key.judge), []).append(sample)
+    places = [[sample] for sample in samples] + [own for own in together.values() if len(own) > 1]
+    return [estimated_rows(click, table, make, own) for own in places for click in own[0].estimated]
 
 
 def _overall(sample: Sample, settings: Settings, rng: np.random.Generator) -> Frames:
     """Return the overall rows of click metrics that no verdict is about: no classes, draws and influences."""
+    return {table.name: make([sample]) for table, make in _overall_tables(settings, rng).items()}
+
+
+def _overall_tables(settings: Settings, rng: np.random.Generator) -> dict[Table, Make]:
+    """Return what makes the overall rows of one sample, by table."""
     return {
-        "correlations": correlations(sample, [unsplit(sample)]),
-        "differences": differences(sample, iterations=settings.iterations, rng=rng)[0],
-        "comparisons": comparisons(sample),
-        "difference_comparisons": difference_comparisons(sample),
+        CORRELATIONS: lambda one: correlations(one[0], [unsplit(one[0])]),
+        DIFFERENCES: lambda one: differences(one[0], iterations=settings.iterations, rng=rng)[0],
+        COMPARISONS: lambda one: comparisons(one[0]),
+        DIFFERENCE_COMPARISONS: lambda one: difference_comparisons(one[0]),
     }
 
 

@@ -23,7 +23,7 @@ from clickassay.jobs.inputs import Inputs, open_log
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.outcomes import OutcomesOf, prepare_outcomes
 from clickassay.metrics.catalogue import METRICS
-from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.clicks import CLICK_METRICS, IPS
 from clickassay.patterns.folders.places import Place, place_of
 from clickassay.patterns.folders.table_folder import opened_patterns, read_patterns, write_patterns
 from clickassay.patterns.store.store import PatternStore
@@ -87,7 +87,7 @@ def _on_arrays(
 
 def outcomes_of(inputs: Inputs, settings: Settings) -> OutcomesOf[Any]:
     """Return what prepares the outcomes of a job for its log."""
-    taken = {name.lower() for name in (*CLICK_METRICS, *(metric.name for metric in METRICS))}
+    taken = {name.lower() for name in (*CLICK_METRICS, IPS, *(metric.name for metric in METRICS))}
     taken |= {column.name for column in CONFIGURATIONS.columns} | {"abandoned", "reformulated"}
     return partial(prepare_outcomes, inputs.outcomes, settings=settings, taken=taken)
 

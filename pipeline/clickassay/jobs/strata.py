@@ -24,6 +24,7 @@ from clickassay.core.settings import Settings
 from clickassay.correlation.classes import unsplit
 from clickassay.correlation.conventions import conventions_table
 from clickassay.correlation.tables import correlations
+from clickassay.judgments.ips import Biases, ips_clicks, position_biases
 from clickassay.judgments.join import GradedCandidates, cut_to_depth, look_up_grades
 from clickassay.judgments.next_to_judge import next_judgments
 from clickassay.judgments.prepare import Judgments
@@ -37,6 +38,7 @@ from clickassay.judgments.unjudged import (
 )
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.click_model_metrics import MODEL_METRICS, Expectation
+from clickassay.metrics.clicks import wants_ips
 from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metrics, headline_clicks
 from clickassay.patterns.lists import LogLists, log_lists, user_halves
 from clickassay.patterns.sums import WordLayout, counted
@@ -55,10 +57,13 @@ class UserSplit:
         Sessions that metrics are evaluated on.
     fitting
         Sessions of the users of even folds, if models are fitted on them; else None.
+    biases
+        Position bias, if IPS is asked for; else None.
     """
 
     evaluation: LogLists
     fitting: LogLists | None
+    biases: Biases | None = None
 
     @property
     def fitting_sessions(self) -> dict[str, int]:
@@ -79,9 +84,19 @@ def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Setti
     SettingsError
         If they do, and one side has no sessions, or only the lists of judged queries were kept.
     """
+    evaluation, fitting = _halves(table, judged, settings)
+    if not wants_ips(settings):
+        return UserSplit(evaluation, fitting)
+    lists = (evaluation,) if fitting is None else (fitting, evaluation)
+    return UserSplit(evaluation, fitting, position_biases(lists, max(settings.depth)))
+
+
+def _halves(
+    table: StagedTable, judged: pl.DataFrame | None, settings: Settings
+) -> tuple[LogLists, LogLists | None]:
     what = _fitted(settings)
     if what is None:
-        return UserSplit(log_lists(table, judged), None)
+        return log_lists(table, judged), None
     if table.judged_queries is not None:
         raise SettingsError(
             f"{what} needs the lists of every query: make the pattern table without --only-judged"
@@ -92,7 +107,7 @@ def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Setti
             f"{what} is fitted on the clicks of some users and evaluated on those of others; this log has "
             "users of one half only: make the pattern table with --folds 2 or more (16 by default)"
         )
-    return UserSplit(evaluation, fitting)
+    return evaluation, fitting
 
 
 def _fitted(settings: Settings) -> str | None:
@@ -241,7 +256,15 @@ def measure_strata(
         models = _fit_models(to_fit, depth, settings)
         fitting_users = FittingUsers(fitting, models)
         measured.measurements.append(
-            compute_metrics(judged, formed, settings, judge=judge, depth=depth, fitting=fitting_users)
+            compute_metrics(
+                judged,
+                formed,
+                settings,
+                judge=judge,
+                depth=depth,
+                fitting=fitting_users,
+                estimated=ips_clicks(judged, split.biases, depth=depth),
+            )
         )
         measured.cascade_effects.append(cascade_effects(judged, judge=judge, depth=depth))
         if rule == main_rule(settings) and depth == min(settings.depth):  # what the report shows

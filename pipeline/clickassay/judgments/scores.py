@@ -16,7 +16,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.text.words import listed, plural, visible
 from clickassay.inputs.normalise import normalise_queries, normalise_url
 from clickassay.metrics.catalogue import METRICS
-from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.clicks import CLICK_METRICS, IPS
 from clickassay.patterns.funnel import check_rejected
 from clickassay.patterns.identity import configuration_ids
 
@@ -186,7 +186,7 @@ def _usable(
 
 
 def _check_names(names: tuple[str, ...]) -> None:
-    taken = {*(metric.name.lower() for metric in METRICS), *(name.lower() for name in CLICK_METRICS)}
+    taken = {*(metric.name.lower() for metric in METRICS), *(name.lower() for name in (*CLICK_METRICS, IPS))}
     taken |= {column.name for column in CONFIGURATIONS.columns}
     for name in names:
         if not _NAME.fullmatch(name) or name.lower() in taken:

@@ -140,6 +140,9 @@ CLICKS = (
 
 CLICK_METRICS = tuple(metric.name for metric in CLICKS)
 
+IPS = "IPS"
+"""A further click metric, if asked for: clicks weighted by the inverse of examination (`judgments.ips`)."""
+
 
 SIGNAL_METRICS = tuple(metric.name for metric in CLICKS if metric.needs == _MASKS)
 """The click metrics that other signals have too: SS, which needs grades, has a null value of clicks alone."""
@@ -160,7 +163,7 @@ def signal_of(name: str) -> str | None:
 
 def is_click_metric(name: str) -> bool:
     """Return whether a column or row of a run is of a click metric."""
-    return name in CLICK_METRICS or signal_of(name) is not None
+    return name in CLICK_METRICS or name == IPS or signal_of(name) is not None
 
 
 def click_metric_named(text: str) -> str:
@@ -179,25 +182,39 @@ def click_metric_named(text: str) -> str:
             f"click metric {text!r}: write MeanRR, or MeanRR(signal='satisfied'); with a signal there are "
             f"{', '.join(SIGNAL_METRICS)}"
         )
-    if name not in CLICK_METRICS:
-        raise SettingsError(f"unknown click metric {text!r}; {did_you_mean(text, CLICK_METRICS)}")
+    if name not in (*CLICK_METRICS, IPS):
+        raise SettingsError(f"unknown click metric {text!r}; {did_you_mean(text, (*CLICK_METRICS, IPS))}")
     return name
 
 
 def _plain(name: str) -> str:
     """Return the name of a click metric as reports spell it; another text as it is."""
-    return {known.lower(): known for known in CLICK_METRICS}.get(name.lower(), name)
+    return {known.lower(): known for known in (*CLICK_METRICS, IPS)}.get(name.lower(), name)
 
 
 def counted_clicks(settings: Settings) -> tuple[str, ...]:
     """Return the click metrics that the setting `click_metric` names: the headline one, then the others.
 
+    IPS is not among them: by its nature it favours metrics that look at no order, so it would oppose most
+    decisions without saying anything about users.
+
     Raises
     ------
     SettingsError
-        If one is no click metric.
+        If one is no click metric, or IPS is the first.
     """
-    return tuple(dict.fromkeys(click_metric_named(name) for name in settings.click_metric))
+    named = tuple(dict.fromkeys(click_metric_named(name) for name in settings.click_metric))
+    if named[0] == IPS:
+        raise SettingsError(
+            "click metric IPS leads no verdict: it tells which results are good, and not whether their order "
+            "is; name another before it, such as --click-metric MeanRR,IPS"
+        )
+    return tuple(name for name in named if name != IPS)
+
+
+def wants_ips(settings: Settings) -> bool:
+    """Return whether the setting `click_metric` names IPS."""
+    return any(click_metric_named(name) == IPS for name in settings.click_metric)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Click metrics and editorial metrics of judged configurations, as arrays and as tables."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,14 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import Column
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
-from clickassay.core.records import Floats, JudgedConfigurations, Sample, SampleKey, first_digits
+from clickassay.core.records import (
+    EstimatedClicks,
+    Floats,
+    JudgedConfigurations,
+    Sample,
+    SampleKey,
+    first_digits,
+)
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import editorial_values
 from clickassay.metrics.click_model_metrics import Expectation
@@ -78,6 +85,11 @@ class FittingUsers:
 
 NO_FITTING_USERS = FittingUsers({}, {})
 
+Estimated = Mapping[str, Mapping[str, EstimatedClicks]]
+"""Click metrics that rest on estimates: by market, then by name."""
+
+NOT_ESTIMATED: Estimated = {}
+
 
 def compute_metrics(
     judged: JudgedConfigurations,
@@ -87,6 +99,7 @@ def compute_metrics(
     judge: str,
     depth: int,
     fitting: FittingUsers = NO_FITTING_USERS,
+    estimated: Estimated = NOT_ESTIMATED,
 ) -> Measurements:
     """Compute all metrics of judged configurations.
 
@@ -98,6 +111,8 @@ def compute_metrics(
         All sessions by market, for coverage; those set apart with them.
     fitting
         What `judged` has not, and the models that were fitted on it.
+    estimated
+        Click metrics that rest on estimates, by market and name.
     """
     n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
     good = good_masks(judged.grades, settings)
@@ -107,14 +122,19 @@ def compute_metrics(
     if judged.scores is not None:
         names, editorial = (*names, *judged.score_names), np.hstack([editorial, judged.scores])
     samples = tuple(
-        _sample(judged, clicks, good, names, editorial, market, judge=judge, depth=depth)
+        replace(
+            _sample(judged, clicks, good, names, editorial, market, judge=judge, depth=depth),
+            estimated=estimated.get(market, {}),
+        )
         for market in sorted(judged.rows["market"].unique())
     )
     measured = {market: sessions - fitting.sessions.get(market, 0) for market, sessions in formed.items()}
     return Measurements(
         samples=samples,
         filled=_filled(judged, clicks.sessions),
-        configurations=_configurations(judged, clicks, names, editorial, judge=judge, depth=depth),
+        configurations=_with_estimated(
+            _configurations(judged, clicks, names, editorial, judge=judge, depth=depth), samples
+        ),
         configuration_ids=judged.rows["configuration_id"],
         patterns=judged.patterns,
         signals=judged.signals,
@@ -231,6 +251,18 @@ def _configurations(
         *(pl.Series(name, values) for name, values in metrics.items()),
     )
     return whole[_by_id(judged)]
+
+
+def _with_estimated(rows: pl.DataFrame, samples: Sequence[Sample]) -> pl.DataFrame:
+    """Add the click metrics that rest on estimates, null where they have no value."""
+    names = dict.fromkeys(name for sample in samples for name in sample.estimated)
+    for name in names:
+        found = [(sample.configuration_ids, sample.estimated[name]) for sample in samples]
+        values = [one.values if one.reason is None else np.full(len(one.values), np.nan) for _, one in found]
+        ids = pl.concat([of for of, _ in found])
+        column = pl.DataFrame({"configuration_id": ids, name: np.concatenate(values)}).fill_nan(None)
+        rows = rows.join(column, on="configuration_id", how="left", maintain_order="left")
+    return rows
 
 
 def _by_id(judged: JudgedConfigurations) -> NDArray[np.int64]:

@@ -43,6 +43,7 @@ from clickassay.report.sections.overview import (
 )
 from clickassay.report.sections.users.cascade_effects import cascade_effects_section
 from clickassay.report.sections.users.examination import examination_section
+from clickassay.report.sections.users.position_bias import position_bias_sections
 from clickassay.report.sections.users.signals import signals_sections
 from clickassay.report.verdict.decision import Advice, advise_run
 from clickassay.report.verdict.sentences import Finding, third_finding, write_findings
@@ -152,6 +153,7 @@ def _main_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Sectio
         within_section(run, claims),
         *_depends(claims),
         *signals_sections(run),
+        *position_bias_sections(run),
         *judges_sections(run),
         folded_if_unreliable(classes_section(run)),
         folded_if_unreliable(frequency_section(run)),

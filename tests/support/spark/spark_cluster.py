@@ -66,7 +66,7 @@ class Cluster:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.web_port}/json/", timeout=5) as answer:
                 return json.load(answer)
-        except OSError:
+        except (OSError, ValueError):  # a page of HTML until it is ready
             return None
 
     @property

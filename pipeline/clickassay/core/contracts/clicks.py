@@ -45,6 +45,23 @@ CLICK_POSITIONS = Table(
     ("market", "depth", "model", "position"),
 )
 
+POSITION_BIAS = Table(
+    "position_bias",
+    "one row per market, half of the users and position; none where IPS is not asked for",
+    (
+        MARKET,
+        Column("users", pl.String, "even or odd: folds of the users whose clicks tell it"),
+        _POSITION,
+        Column("examination", pl.Float64, "relative to the first position; null where clicks do not tell"),
+        Column("log_error", pl.Float64, "standard error of its logarithm; null as well"),
+        Column("n_pairs", pl.Int64, "pairs of positions that a result was seen at"),
+        Column("n_queries", pl.Int64, "queries with such a result"),
+        Column("n_sessions", pl.Int64, "sessions of these users"),
+        Column("reason", pl.String, "why IPS has no value down to this position; else null"),
+    ),
+    ("market", "users", "position"),
+)
+
 CLICK_DOCUMENTS = Table(
     "click_documents",
     "one row per market, query and URL that was shown",

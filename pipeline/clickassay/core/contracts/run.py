@@ -2,7 +2,13 @@
 
 import polars as pl
 
-from clickassay.core.contracts.clicks import CASCADE_EFFECTS, CLICK_GRADES, CLICK_MODELS, CLICK_POSITIONS
+from clickassay.core.contracts.clicks import (
+    CASCADE_EFFECTS,
+    CLICK_GRADES,
+    CLICK_MODELS,
+    CLICK_POSITIONS,
+    POSITION_BIAS,
+)
 from clickassay.core.contracts.columns import MARKET, N_CONFIGURATIONS, N_QUERIES, N_SESSIONS, QUERY, SAMPLE
 from clickassay.core.contracts.conventions import CONVENTIONS
 from clickassay.core.contracts.correlation import (
@@ -114,6 +120,7 @@ ANALYSED_TABLES = (
     CLICK_MODELS,
     CLICK_POSITIONS,
     CLICK_GRADES,
+    POSITION_BIAS,
     UNJUDGED,
     NEXT_JUDGMENTS,
     CONVENTIONS,
@@ -123,12 +130,12 @@ ANALYSED_TABLES = (
 RUN_TABLES = (*ANALYSED_TABLES, RANKING, CLAIMS, VERDICT, SIGNAL_CORRELATIONS)
 """The tables of a run folder: each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-LAYOUT = 10
+LAYOUT = 11
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
 comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
 no number; 2 had no table `health`, 3 no `judge_disagreements`, 4 no
 simultaneous intervals, 5 no findings, 6 no correlations within queries, 7 no errors of differences,
-8 no groups of queries, 9 no signals."""
+8 no groups of queries, 9 no signals, 10 no position bias."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

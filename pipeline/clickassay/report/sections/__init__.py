@@ -3,6 +3,6 @@
 - ``overview``: the first screen.
 - ``log``: the data, judges, results without a judgment, what to judge next.
 - ``correlation``: correlations, comparisons, baselines, two rankers, classes, influence.
-- ``users``: examination and the cascade effect.
+- ``users``: examination, the cascade effect, signals, and clicks free of position bias.
 - ``context``: conventions of other tools, provenance.
 """

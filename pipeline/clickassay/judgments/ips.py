@@ -1,0 +1,199 @@
+"""Clicks weighted by the inverse of examination (IPS): which results are clicked, wherever they stand."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from clickassay.click_models.click_log import click_log
+from clickassay.click_models.position_bias import PositionBias, position_bias
+from clickassay.core.contracts.clicks import POSITION_BIAS
+from clickassay.core.records import EstimatedClicks, Floats, Integers, JudgedConfigurations
+from clickassay.metrics.clicks import IPS
+from clickassay.patterns.lists import LogLists, user_halves
+
+LEAST_EXAMINATION = 0.05
+"""A position that is examined less often counts as if it were: few clicks would decide."""
+
+HALVES = ("even", "odd")
+"""Folds of the users whose clicks examination is estimated from."""
+
+ONE_HALF = "the log has users of one half only: make the pattern table with --folds 2 or more (16 by default)"
+
+
+@dataclass(frozen=True)
+class Biases:
+    """Position bias by market, as the clicks of the users of even folds tell it, and of odd folds.
+
+    A half that is not there has none.
+    """
+
+    by_market: Mapping[str, Mapping[str, PositionBias]]
+
+    def needed(self, market: str, parities: Iterable[int]) -> dict[int, PositionBias | None]:
+        """Return for the folds 2 i and 2 i + 1 what the clicks of the other users tell."""
+        known = self.by_market.get(market, {})
+        return {parity: known.get(HALVES[1 - parity]) for parity in parities}
+
+
+def position_biases(lists: Iterable[LogLists], depth: int) -> Biases:
+    """Estimate position bias from judged queries, of each market and half of the users.
+
+    Parameters
+    ----------
+    lists
+        All sessions that are known, in one part or in several.
+    depth
+        Positions that are looked at.
+    """
+    found: dict[str, dict[str, PositionBias]] = {}
+    for part in lists:
+        patterns = part.patterns_by_id
+        for half, users in zip(HALVES, user_halves(), strict=True):
+            own = patterns.filter(users)
+            clicked = part.configurations.join(own, on="configuration_id", how="semi")
+            for (market,), shown in (
+                clicked.sort("configuration_id").partition_by("market", as_dict=True).items()
+            ):
+                found.setdefault(market, {})[half] = position_bias(click_log(shown, own, depth=depth))
+    return Biases(found)
+
+
+def bias_table(biases: Biases | None) -> pl.DataFrame:
+    """Return the rows of `contracts.clicks.POSITION_BIAS`."""
+    rows = [
+        (
+            market,
+            half,
+            place + 1,
+            theta,
+            error,
+            bias.pairs,
+            bias.queries,
+            bias.sessions,
+            bias.missing(place + 1),
+        )
+        for market, halves in ({} if biases is None else biases.by_market).items()
+        for half, bias in halves.items()
+        for place, (theta, error) in enumerate(zip(bias.examination, bias.errors, strict=True))
+    ]
+    schema = {column.name: column.dtype for column in POSITION_BIAS.columns}
+    return POSITION_BIAS.canonical(pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None))
+
+
+def ips_clicks(
+    judged: JudgedConfigurations, biases: Biases | None, *, depth: int
+) -> dict[str, dict[str, EstimatedClicks]]:
+    """Compute IPS of the configurations of each market: the mean over sessions of Σ 1/θ of clicked positions.
+
+    θ is at least `LEAST_EXAMINATION`, and of the clicks of other users: of odd folds for even ones, and of
+    even folds for odd ones (Joachims, Swaminathan and Schnabel 2017).
+
+    Parameters
+    ----------
+    judged
+        Configurations of one depth, over all markets.
+    biases
+        Position bias of each market; None if IPS is not asked for: then there are none.
+    depth
+        k.
+
+    Returns
+    -------
+    By market and name: values and variances of its configurations, (N,) in their order, and shifted values.
+    """
+    if biases is None:
+        return {}
+    return {
+        market: {IPS: _of_market(_Rows.of(judged, market, depth), biases, market, depth)}
+        for market in judged.rows["market"].unique().sort()
+    }
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Click patterns of N configurations of a market: their index, parity of the fold, clicks and sessions.
+
+    `clicks` are (P, k), 0 or 1.
+    """
+
+    size: int
+    configuration: Integers
+    parity: Integers
+    clicks: Floats
+    sessions: Integers
+
+    @classmethod
+    def of(cls, judged: JudgedConfigurations, market: str, depth: int) -> "_Rows":
+        own = judged.rows.filter(market=market).select("n").with_row_index("own")
+        rows = (
+            judged.patterns.with_columns(parity=pl.col("fold") % 2)
+            .join(own, on="n")
+            .group_by("own", "parity", "click_mask")
+            .agg(pl.col("sessions").sum())
+            .sort("own", "parity", "click_mask")
+        )
+        index, parity, masks, sessions = (rows[name].to_numpy().astype(np.int64) for name in rows.columns)
+        clicks = (masks[:, None] >> np.arange(depth) & 1).astype(np.float64)
+        return cls(own.height, index, parity, clicks, sessions)
+
+
+def _of_market(rows: _Rows, biases: Biases, market: str, depth: int) -> EstimatedClicks:
+    needed = biases.needed(market, np.unique(rows.parity).tolist())
+    missing = {parity: ONE_HALF if bias is None else bias.missing(depth) for parity, bias in needed.items()}
+    reason = next((why for why in missing.values() if why is not None), None)
+    if reason is not None:
+        return EstimatedClicks(
+            np.zeros(rows.size), np.full(rows.size, np.nan), np.zeros((rows.size, 0, 2)), reason
+        )
+    logs = np.zeros((2, depth))
+    moves: list[tuple[int, Floats]] = []
+    for parity, bias in needed.items():
+        if bias is not None:
+            logs[parity] = np.log(bias.examination[:depth])
+            moves += [(parity, one) for one in _directions(bias.covariance[:depth, :depth])]
+    means, variances = _values(rows, logs)
+    shifted = np.empty((rows.size, len(moves), 2))
+    rates = _rates(rows)
+    for at, (parity, move) in enumerate(moves):
+        for side, sign in enumerate((-1, 1)):
+            moved = logs.copy()
+            moved[parity] += sign * move
+            shifted[:, at, side] = (rates * _weights(moved)).sum(axis=(1, 2))
+    return EstimatedClicks(means, variances, shifted, None)
+
+
+def _weights(logs: Floats) -> Floats:
+    """Return 1 / θ of log θ, θ being at least `LEAST_EXAMINATION`."""
+    return np.asarray(1 / np.maximum(np.exp(logs), LEAST_EXAMINATION))
+
+
+def _directions(covariance: Floats) -> Floats:
+    """Return (D, k) independent moves of log θ, whose squares add up to its variance."""
+    values, vectors = np.linalg.eigh(covariance)
+    lengths = np.sqrt(np.maximum(values, 0))
+    return np.asarray((vectors * lengths).T[lengths > 0])
+
+
+def _rates(rows: _Rows) -> Floats:
+    """Return (N, 2, k) clicks of the users of even folds and of odd folds, a session of either."""
+    totals = np.zeros((rows.size, 2, rows.clicks.shape[1]))
+    np.add.at(totals, (rows.configuration, rows.parity), rows.clicks * rows.sessions[:, None])
+    return np.asarray(totals / _sessions(rows)[:, None, None])
+
+
+def _sessions(rows: _Rows) -> Floats:
+    return np.asarray(np.bincount(rows.configuration, rows.sessions, rows.size))
+
+
+def _values(rows: _Rows, logs: Floats) -> tuple[Floats, Floats]:
+    """Return (N,) means over sessions, and unbiased variances between them; NaN of one session."""
+    values = (rows.clicks * _weights(logs)[rows.parity]).sum(axis=1)
+    sessions = _sessions(rows)
+    means = np.bincount(rows.configuration, rows.sessions * values, rows.size) / sessions
+    apart = (values - means[rows.configuration]) ** 2
+    squares = np.bincount(rows.configuration, rows.sessions * apart, rows.size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variances = np.where(sessions > 1, squares / (sessions - 1), np.nan)
+    return np.asarray(means), np.asarray(variances)

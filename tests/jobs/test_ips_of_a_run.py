@@ -1,0 +1,237 @@
+"""IPS in a run: its law, an oracle in plain Python, its error, where it has no value, what else stays."""
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import clickassay as ca
+from clickassay.cli.app import app
+from clickassay.click_models.position_bias import PositionBias
+from clickassay.core.errors import SettingsError
+from clickassay.jobs import strata
+from clickassay.judgments.ips import Biases
+from support.logs.position_world import position_world
+
+THETA = (1, 0.6, 0.4, 0.3, 0.25)
+QUICK = {
+    "depth": [5],
+    "click_models": "none",
+    "iterations": 50,
+    "progress": False,
+    "health_limit": ["busy_user=off"],
+    "max_grade": 4,
+    "click_metric": ("MeanRR", "IPS"),
+}
+ENDS = ["ci_low", "ci_high", "simultaneous_low", "simultaneous_high"]
+
+
+def run_of(world, **more):
+    return ca.run(world.searches, world.clicks, world.judgments, **{**QUICK, **more})
+
+
+def page_of(run, folder):
+    return (run.save(folder / "run") / "report.md").read_text(encoding="utf-8")
+
+
+def overall(run, table="correlations", click="IPS"):
+    rows = getattr(run, table).filter(click_metric=click)
+    return rows.filter(split="all") if "split" in rows.columns else rows
+
+
+@pytest.mark.parametrize(
+    ("sessions", "error"), [(60_000, 0.1), pytest.param(2_000_000, 0.02, marks=pytest.mark.thorough)]
+)
+def test_ips_does_not_depend_on_where_results_stand(sessions, error):
+    world = position_world(sessions, seed=1, theta=THETA, same_results=True, queries=40)
+    lists = run_of(world).configurations.select("query", "IPS", "QCTR", "n_sessions")
+    attraction = {f"q{query}": one.sum() for query, one in zip(world.query, world.attraction, strict=True)}
+    planted = lists["query"].replace_strict(attraction)
+    by_query = lists.with_columns(planted=planted, weighted=pl.col("IPS") * pl.col("n_sessions"))
+    assert np.average(lists["IPS"] - planted, weights=lists["n_sessions"]) == pytest.approx(0, abs=error)
+    spread = by_query.group_by("query").agg(pl.col("IPS").std().alias("IPS"), pl.col("QCTR").std())
+    if sessions > 10**6:
+        assert spread["IPS"].mean() < 0.06
+        assert spread["QCTR"].mean() > 0.1  # clicks do depend on it
+
+
+def oracle(run):
+    """Return IPS of each list, and its variance, from the examination of the other users."""
+    theta = defaultdict(dict)
+    for row in run.position_bias.iter_rows(named=True):
+        theta[row["users"]][row["position"]] = row["examination"]
+    values = defaultdict(list)
+    for row in run.patterns.iter_rows(named=True):
+        other = theta["even" if row["fold"] % 2 else "odd"]
+        clicked = [place for place in range(1, 6) if row["click_mask"] >> (place - 1) & 1]
+        value = sum(1 / max(other[place], 0.05) for place in clicked)
+        values[row["configuration_id"]] += [value] * row["sessions"]
+    return {name: math.fsum(own) / len(own) for name, own in values.items()}
+
+
+@pytest.mark.parametrize(("theta", "sessions"), [(THETA, 40_000), ((1, 0.5, 0.2, 0.04, 0.03), 150_000)])
+def test_values_are_those_of_plain_python(theta, sessions):
+    run = run_of(position_world(sessions, seed=2, theta=theta, per_query=3))
+    assert (run.position_bias["examination"].min() < 0.05) == (theta is not THETA)
+    expected = oracle(run)
+    lists = run.configurations
+    assert lists["IPS"].to_list() == pytest.approx([expected[one] for one in lists["configuration_id"]])
+
+
+def test_all_else_is_as_without_it():
+    world = position_world(20_000, seed=3, theta=THETA, per_query=3)
+    run, plain = run_of(world), run_of(world, click_metric=("MeanRR",))
+    assert plain.position_bias.is_empty()
+    assert run.decision == plain.decision
+    for name, table in plain.tables.items():
+        own = run.tables[name].drop("IPS", strict=False)
+        if "click_metric" in own.columns:
+            own = own.filter(pl.col("click_metric") != "IPS")
+        assert name == "position_bias" or own.equals(table), name
+
+
+def test_intervals_contain_the_error_of_examination():
+    # on few sessions the error is large, on many it is nothing beside that of queries
+    world = position_world(12_000, seed=4, theta=THETA, per_query=3)
+    run = run_of(world)
+    assert 0.05 < run.position_bias["log_error"].max() < 0.1
+    known = overall_as_known(world, run.position_bias)
+    for table in ("correlations", "within", "differences"):
+        own, other = overall(run, table), known[table]
+        column = "exact" if table == "differences" else "correlation"
+        assert own[column].equals(other[column])
+        for low, high in (ENDS[:2], ENDS[2:], ["noise_corrected_low", "noise_corrected_high"]):
+            wider = (own[high] - own[low]) / (other[high] - other[low])
+            assert wider.min() > 1
+            assert wider.max() > 1.05
+        assert (own["p_value"] >= other["p_value"]).all()
+    for table in ("comparisons", "within_comparisons", "difference_comparisons"):
+        own, other = overall(run, table), known[table]
+        assert (own["error"] >= other["error"]).all()
+        assert (own["error"] > 1.01 * other["error"]).any()
+        assert (own["p_adjusted"] >= own["p_value"]).all()
+        assert (own["queries_needed"] >= other["queries_needed"]).drop_nulls().all()
+        square = (own["error"] ** 2 - other["error"] ** 2).to_numpy()
+        half = ((own["ci_high"] - own["difference"]) ** 2).to_numpy()
+        assert half == pytest.approx(
+            ((other["ci_high"] - other["difference"]) ** 2).to_numpy() + 1.959963984540054**2 * square,
+            abs=1e-10,
+        )
+
+
+def bias_of(rows, covariance=None):
+    """Make the position bias of a half; positions are as if independent if only their errors are known."""
+    examination, errors = (rows.sort("position")[name].to_numpy() for name in ("examination", "log_error"))
+    spread = np.diag(errors**2) if covariance is None else covariance
+    return PositionBias(examination, spread, 1000, 1000, 1000)
+
+
+def overall_as_known(world, rows):
+    """Return the tables of IPS as if this examination were known without error."""
+    halves = {half: bias_of(rows.filter(users=half), np.zeros((5, 5))) for half in ("even", "odd")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strata, "position_biases", lambda *_: Biases({"all": halves}))
+        run = run_of(world)
+    return {name: overall(run, name) for name in run.tables if "click_metric" in run.tables[name].columns}
+
+
+def test_known_examination_gives_the_rows_of_any_other_click_metric():
+    # at θ = 1 of all positions IPS is the number of clicks
+    world = position_world(20_000, seed=5, theta=THETA, per_query=3)
+    run = run_of(world)
+    found = overall_as_known(world, run.position_bias.with_columns(examination=1.0))
+    for name in ("correlations", "differences", "within", "comparisons", "within_comparisons"):
+        expected = overall(run, name, "QCTR").drop("click_metric")
+        own = found[name].drop("click_metric")
+        for column in own.columns:
+            if own[column].dtype == pl.Float64:
+                assert own[column].to_list() == pytest.approx(expected[column].to_list(), abs=1e-9), column
+            else:
+                assert own[column].equals(expected[column]), column
+
+
+@pytest.mark.thorough
+def test_the_error_added_is_the_spread_of_values_over_examinations_of_other_users():
+    worlds = [position_world(9_000, seed=100 + one, theta=THETA, per_query=4) for one in range(14)]
+    tables = [run_of(world).position_bias for world in worlds]
+    usable = [one for one in tables if one["reason"].null_count() == one.height]
+    assert len(usable) > 7
+    values, further = [], []
+    for one in usable:
+        with pytest.MonkeyPatch.context() as patch:
+            given = {half: bias_of(one.filter(users=half)) for half in ("even", "odd")}
+            patch.setattr(strata, "position_biases", lambda *_, given=given: Biases({"all": given}))
+            own = overall(run_of(worlds[0]), "within_comparisons")
+        known = overall_as_known(worlds[0], one)["within_comparisons"]
+        values.append(own["difference"].to_numpy())
+        further.append(own["error"].to_numpy() ** 2 - known["error"].to_numpy() ** 2)
+    seen, told = np.std(values, axis=0, ddof=1), np.sqrt(np.mean(further, axis=0))
+    assert np.median(told / seen) == pytest.approx(1, abs=0.25)
+
+
+def test_a_log_that_shows_results_at_one_position_has_no_value_and_says_why(tmp_path):
+    world = position_world(10_000, seed=6, theta=THETA, per_query=1)
+    run = run_of(world)
+    assert run.configurations["IPS"].null_count() == run.configurations.height
+    for name in ("correlations", "differences", "within"):
+        rows = overall(run, name)
+        assert rows.height == 11
+        assert rows["reason"].str.contains("pairs, 100 are needed").all()
+    assert overall(run, "comparisons")["difference"].null_count() == 55
+    assert "IPS has no value: results were seen at two positions in 0 pairs" in page_of(run, tmp_path)
+
+
+def test_markets_have_their_own_examination_and_are_put_together():
+    worlds = [position_world(20_000, seed=7 + one, theta=THETA, per_query=3) for one in range(2)]
+    searches = pl.concat(
+        [
+            world.searches.with_columns(
+                market=pl.lit(name),
+                search_id=pl.col("search_id") + 10**6 * at,
+            )
+            for at, (name, world) in enumerate(zip(("de", "fr"), worlds, strict=True))
+        ]
+    )
+    clicks = pl.concat(
+        [one.clicks.with_columns(search_id=pl.col("search_id") + 10**6 * at) for at, one in enumerate(worlds)]
+    )
+    judgments = pl.concat(
+        [
+            one.judgments.with_columns(market=pl.lit(name))
+            for name, one in zip(("de", "fr"), worlds, strict=True)
+        ]
+    )
+    run = ca.run(searches, clicks, judgments, **QUICK)
+    assert run.position_bias["market"].unique().sort().to_list() == ["de", "fr"]
+    alone = [run_of(world).within.filter(click_metric="IPS", editorial_metric="DCG") for world in worlds]
+    own = run.within.filter(click_metric="IPS", editorial_metric="DCG").sort("market")
+    assert own["market"].to_list() == ["all", "de", "fr"]
+    assert own["correlation"][1:].to_list() == pytest.approx([one["correlation"][0] for one in alone])
+    widths = (own["ci_high"] - own["ci_low"]).to_list()
+    assert widths[0] < min(widths[1:])
+
+
+def test_one_fold_has_no_other_half():
+    run = run_of(position_world(10_000, seed=9, theta=THETA), folds=1)
+    assert overall(run)["reason"].str.contains("users of one half only").all()
+
+
+def test_it_leads_no_verdict_and_the_page_says_what_it_cannot_tell(tmp_path):
+    world = position_world(20_000, seed=10, theta=THETA, per_query=3)
+    with pytest.raises(SettingsError, match="IPS leads no verdict"):
+        run_of(world, click_metric=("IPS",))
+    text = page_of(run_of(world), tmp_path)
+    assert "cannot prefer one order of the same results" in text
+    assert "with IPS" in text
+
+
+def test_the_command_takes_it(tmp_path):
+    log = ca.simulate(tmp_path / "log", 3000, n_queries=60, seed=2, progress=False)
+    files = {"--searches": log.searches, "--clicks": log.clicks, "--judgments": log.judgments}
+    given = ["run", *(str(one) for pair in files.items() for one in pair), "--out", str(tmp_path / "run")]
+    result = CliRunner().invoke(app, [*given, "--click-metric", "meanrr,ips", "--iterations", "50"])
+    assert result.exit_code == 0, result.output
+    assert ca.open_run(tmp_path / "run").position_bias.height == 40
