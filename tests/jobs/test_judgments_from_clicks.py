@@ -295,3 +295,54 @@ def test_a_judge_of_the_same_name_is_refused(log):
     named = pl.read_parquet(log.judgments).with_columns(judge=pl.lit(JUDGE))
     with pytest.raises(ClickassayError, match="rename it"):
         ca.run(log.searches, log.clicks, named, click_judge="DBN", **QUICK)
+
+
+# ---- judgments from clicks as a file ----
+
+
+@pytest.fixture(scope="module")
+def of_clicks(log):
+    tables = ca.pattern_table(log.searches, log.clicks, progress=False).tables
+    lists = ClickedLists(tables["configurations"], tables["patterns"], 10)
+    return judgments_from_clicks(lists, "DBN", pseudo_count=1.0)
+
+
+@pytest.mark.parametrize("depth", [10, 3])
+@pytest.mark.parametrize("form", ["frame", "csv", "parquet", "markets"])
+def test_judgments_of_the_same_clicks_are_refused_however_they_come(log, depth, form, tmp_path):
+    tables = ca.pattern_table(log.searches, log.clicks, progress=False).tables
+    lists = ClickedLists(tables["configurations"], tables["patterns"], depth)
+    rows = judgments_from_clicks(lists, "PBM", pseudo_count=1.0, max_grade=4)
+    rows = rows if form == "markets" else rows.filter(market="north").drop("market")
+    given = rows if form in ("frame", "markets") else tmp_path / f"judgments.{form}"
+    if form == "csv":
+        rows.write_csv(given)
+    elif form == "parquet":
+        rows.write_parquet(given)
+    quick = {**QUICK, "depth": [5, 10]}
+    with pytest.raises(ClickassayError, match="made of the clicks that they would be") as caught:
+        ca.run(log.searches, log.clicks, given, **quick)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ClickassayError, match="made of the clicks"):
+        ca.run(log.searches, log.clicks, given, click_judge="DBN", **quick)
+
+
+def test_judgments_of_other_clicks_and_columns_of_another_meaning_are_taken(log, of_clicks):
+    rows = of_clicks.filter(market="north").drop("market")
+    own = pl.read_parquet(log.judgments)
+    moved = own.select("query", "url", "grade").with_columns(
+        sessions=pl.lit("several"), clicks=pl.lit(None, pl.Float64)
+    )
+    ca.run(log.searches, log.clicks, moved, **QUICK)
+    other = rows.with_columns(pl.col("sessions") + 1)
+    assert ca.run(log.searches, log.clicks, other, **QUICK).correlations.height
+    half = pl.read_parquet(log.searches).filter(pl.col("user_id").hash() % 2 == 0)
+    assert ca.run(half, log.clicks, rows, max_rejected=1.0, **QUICK).correlations.height
+
+
+def test_a_few_results_with_the_same_counts_are_taken(log, of_clicks):
+    rows = of_clicks.filter(market="north").drop("market").sort("clicks", descending=True)
+    few = rows.head(4)
+    rest = rows.tail(-4).with_columns(sessions=pl.lit(None, pl.Int64))
+    found = ca.run(log.searches, log.clicks, pl.concat([few, rest]), **QUICK)
+    assert found.correlations.height

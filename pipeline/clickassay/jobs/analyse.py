@@ -51,6 +51,7 @@ from clickassay.jobs.strata import (
     unjudged_table,
 )
 from clickassay.judgments.ips import bias_table
+from clickassay.judgments.own_clicks import refuse_own_clicks
 from clickassay.judgments.prepare import (
     Judgments,
     check_labels,
@@ -119,6 +120,8 @@ def analyse_tables(
     scores = _scores(inputs, table, settings)
     settings = _measuring(settings, scores)
     split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
+    own = (split.evaluation, split.fitting)
+    refuse_own_clicks(inputs.graded().rows, own, normalise_urls=settings.normalise_urls)
     people, graded = _judges_of(graded, split, settings)
     _check_clicks(table, settings)
     strata_by_rule = {

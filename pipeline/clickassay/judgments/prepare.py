@@ -99,7 +99,7 @@ def prepare_judgments(
     counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height})
     graded = _parse_grades(rows.with_row_index("row"), settings)
     usable = _without_nulls(graded, counts, settings)
-    normal = _normalise(usable, settings)
+    normal = normal_judgments(usable, normalise_urls=settings.normalise_urls)
     resolved = _resolve_conflicts(normal, settings.conflicts)
     counts["repeated", "same judgment again"] = normal.height - resolved.height
     on = ["market", "query"] if by_market else ["query"]
@@ -222,9 +222,10 @@ def _without_nulls(rows: pl.DataFrame, counts: Counter[tuple[str, str]], setting
     return rows
 
 
-def _normalise(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+def normal_judgments(rows: pl.DataFrame, *, normalise_urls: bool) -> pl.DataFrame:
+    """Return rows with query and url in normal form."""
     rows = _map_values(rows, "query", _odd(rows["query"], QUERY_MAY_BE_UNNORMALISED), normalise_query)
-    if not settings.normalise_urls:
+    if not normalise_urls:
         return rows
     return _map_values(rows, "url", _odd(rows["url"], MAY_BE_UNNORMALISED), normalise_url)
 

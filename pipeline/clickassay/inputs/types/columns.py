@@ -59,6 +59,8 @@ JUDGMENTS = (
     Wanted("grade", "any", "0 to the highest grade, or a label of the scale"),
     Wanted("judge", "text", "who judged, where there are several judges", optional=True, absent=EVERY),
     _MARKET,
+    Wanted("sessions", "any", "of judgments from clicks: sessions that showed the result", optional=True),
+    Wanted("clicks", "any", "and sessions that clicked it", optional=True),
 )
 QUERIES = (
     Wanted("query", "text", "what was asked; further columns are attributes of queries"),
