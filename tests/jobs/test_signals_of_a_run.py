@@ -182,3 +182,64 @@ def test_a_log_of_clicks_alone_has_no_section(tmp_path):
     assert run.signal_correlations.is_empty()
     page = (run.save(tmp_path / "run") / "report.md").read_text(encoding="utf-8")
     assert "Which signal?" not in page
+
+
+def revenue_of(world, values, repeats=1):
+    """Make outcomes of the first searches: some of them in two rows."""
+    ids = world.searches["search_id"].head(len(values)).to_list()
+    rows = [(search, "revenue", value / repeats) for search, value in zip(ids, values, strict=True)]
+    return pl.DataFrame(rows * repeats, schema=["search_id", "name", "value"], orient="row")
+
+
+def section_of(run, folder):
+    page = (run.save(folder) / "report.md").read_text(encoding="utf-8")
+    return page[page.index("Outcomes of sessions") :].split("\n## ")[0]
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+def test_a_few_large_values_of_an_outcome_are_told_and_the_mean_without_them(engine, tmp_path):
+    world = signal_world(4000, seed=5)
+    values = np.round(np.random.default_rng(1).pareto(1.05, 2500) * 8, 2) + 1
+    run = run_of(world, outcomes=revenue_of(world, values, 2), engine=engine)
+    found = run.found_run.info["outcome_values"]["revenue"]
+    cut = np.quantile(values, 0.999, method="inverted_cdf")
+    assert found["searches"] == 2500
+    assert found["mean"] == pytest.approx(values.mean(), rel=1e-6)
+    assert found["largest"] == pytest.approx(np.sort(values)[-10:].sum() / values.sum(), rel=1e-6)
+    assert found["quantile"] == pytest.approx(cut, rel=1e-6)
+    assert found["mean_cut"] == pytest.approx(np.minimum(values, cut).mean(), rel=1e-6)
+    assert found["largest"] > 0.25
+    text = section_of(run, tmp_path / "run")
+    assert f"the 10 largest values make up {100 * found['largest']:.1f} %: a few values decide" in text
+    assert "with values cut at their 99.9 % quantile" in text
+
+
+def test_values_alike_have_no_caution_and_refunds_count_by_their_size(tmp_path):
+    world = signal_world(4000, seed=5)
+    run = run_of(world, outcomes=revenue_of(world, [5.0] * 3000))
+    assert "a few" not in section_of(run, tmp_path / "alike")
+    back = run_of(world, outcomes=revenue_of(world, [1.0] * 2000 + [-400.0] * 5))
+    assert back.found_run.info["outcome_values"]["revenue"]["largest"] == pytest.approx(2005 / 4000)
+
+
+def test_where_values_are_not_kept_lists_tell(tmp_path):
+    world = signal_world(4000, seed=5)
+    values = [10_000.0] * 3 + [1.0] * 2000
+    for name in ("searches", "clicks"):
+        getattr(world, name).write_parquet(tmp_path / f"{name}.parquet")
+    revenue_of(world, values).write_parquet(tmp_path / "outcomes.parquet")
+    world.judgments.write_parquet(tmp_path / "judgments.parquet")
+    files = {name: str(tmp_path / f"{name}.parquet") for name in ("searches", "clicks", "outcomes")}
+    given = [part for name, place in files.items() for part in (f"--{name}", place)]
+    store = CliRunner().invoke(app, ["patterns", *given, "--store", str(tmp_path / "store"), "--depth", "5"])
+    assert store.exit_code == 0, store.output
+    made = [
+        "report",
+        "--patterns",
+        str(tmp_path / "store"),
+        "--judgments",
+        str(tmp_path / "judgments.parquet"),
+    ]
+    CliRunner().invoke(app, [*made, "--out", str(tmp_path / "run"), "--click-models", "none", "--depth", "5"])
+    page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    assert "10 lists hold" in page

@@ -21,7 +21,7 @@ from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import files_named, mixed_times, watched, with_unread
 from clickassay.jobs.inputs import Inputs, open_log
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.outcomes import OutcomesOf, prepare_outcomes
+from clickassay.logs.outcomes import OutcomesOf, prepare_outcomes, spreads_of
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS, IPS
 from clickassay.patterns.folders.places import Place, place_of
@@ -82,6 +82,7 @@ def _on_arrays(
         outcomes = outcomes_of(inputs, settings)(log)
         table = build_pattern_table(log, settings, kept, outcomes=outcomes, progress=progress)
     info = {**_info(settings), "inputs": identities, "mixed_times": mixed}
+    info["outcome_values"] = spreads_of(outcomes)
     return replace(table, info=info, judged_queries=kept)
 
 
@@ -129,10 +130,11 @@ def _write_in_sql(
 
     log = inputs.log_here()
     with writing_tables(), files_named(log.searches, log.clicks):
+        outcomes = outcomes_of(inputs, settings)(log)
         info = {**_info(settings), "mixed_times": mixed_times(log.searches, log.clicks)}
         write_duckdb_patterns(
             log, settings, folder,
-            judged_queries=kept, outcomes=outcomes_of(inputs, settings)(log), info=info,
+            judged_queries=kept, outcomes=outcomes, info={**info, "outcome_values": spreads_of(outcomes)},
             progress=steady(progress),
         )  # fmt: skip
 

@@ -292,5 +292,6 @@ def _info(table: StagedTable, inputs: Inputs, settings: Settings) -> dict[str, A
         "seed": settings.seed,
         "has_navigational": attributes is not None and "navigational" in attributes.columns,
         "skipped_attributes": [] if attributes is None else list(left_out_columns(attributes)),
+        "outcome_values": table.info.get("outcome_values", {}),
         "notes": [],
     }

@@ -1,5 +1,6 @@
 """Outcomes that are given for searches: read whole, checked, and added up by search."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,9 @@ from clickassay.inputs.normalise import normalise_query
 from clickassay.inputs.tables import WholeInput
 from clickassay.logs.log import H, Log
 from clickassay.patterns.funnel import MOST_SIGNALS, check_rejected, with_outcomes
+
+LARGEST = 10
+"""So many values tell whether a few decide."""
 
 MOST = 1e9
 """Values are rejected if they are further from 0."""
@@ -33,6 +37,15 @@ class Outcomes:
     rows: pl.DataFrame
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
+    def spreads(self) -> dict[str, dict[str, float]]:
+        """Return by outcome how its values are spread over the searches that it is given for.
+
+        `searches`; the `mean`; the part of all that the `LARGEST` values furthest from 0 make up, `largest`
+        (0..1); the 99.9 % `quantile`; and the mean of values cut at it, `mean_cut`.
+        """
+        by_name = self.rows.partition_by("outcome", as_dict=True)
+        return {str(name): _spread(by_name[name,]["value"] / 1000) for (name,) in sorted(by_name)}
+
     @property
     def usable(self) -> int:
         """Rows that can be used."""
@@ -43,6 +56,19 @@ class Outcomes:
         earlier = rows.select(pl.col(name).cast(self.rows.schema[name]) for name in self.rows.columns)
         every = pl.concat([self.rows, earlier]).group_by("search_id", "outcome").agg(pl.all().sum())
         return replace(self, rows=every.sort("search_id", "outcome"))
+
+
+def _spread(values: pl.Series) -> dict[str, float]:
+    size, sizes = len(values), values.abs()
+    cut = float(values.sort()[math.ceil(0.999 * size) - 1])
+    whole = math.fsum(sizes)
+    return {
+        "searches": size,
+        "mean": math.fsum(values) / size,
+        "largest": math.fsum(sizes.top_k(LARGEST)) / whole if whole else 0.0,
+        "quantile": cut,
+        "mean_cut": math.fsum(values.clip(upper_bound=cut)) / size,
+    }
 
 
 OutcomesOf = Callable[[Log[H]], Outcomes | None]
@@ -84,6 +110,11 @@ def prepare_outcomes(
     summed = plain.group_by("search_id", "outcome").agg(pl.col("value").sum(), given_rows=pl.len())
     own = summed.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     return Outcomes(own.sort("search_id", "outcome"), counts)
+
+
+def spreads_of(outcomes: Outcomes | None) -> dict[str, dict[str, float]]:
+    """Return `Outcomes.spreads`; none without outcomes."""
+    return {} if outcomes is None else outcomes.spreads()
 
 
 def counted_outcomes(funnel: pl.DataFrame, outcomes: Outcomes | None) -> pl.DataFrame:

@@ -21,7 +21,7 @@ INPUT, SETTING, VERSION, OTHER = "input", "setting", "version", "record"
 """Kinds of entries in the record of a run."""
 
 _TABLES = (STATISTICS, CORRELATIONS, DIFFERENCES, COMPARISONS)
-_OTHER = ("stored_depth", "has_navigational", "skipped_attributes", "notes")
+_OTHER = ("stored_depth", "has_navigational", "skipped_attributes", "outcome_values", "notes")
 _RANGES = {"correlations": "correlation", "differences": "exact"}
 _HANDLE = 12  # digits of a digest that are shown
 

@@ -1,6 +1,6 @@
 """Signals beside clicks: which metric each of them prefers, how they correlate, and what they can tell."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -44,8 +44,8 @@ OUTCOMES_READING = (
     "An outcome is a number of a session; sessions without it count as 0. A session that is abandoned may "
     "have found its answer on the page, and one that is reformulated may ask for something new."
 )
-MOST_LISTS = 10
-"""Lists that may hold a quarter of an outcome before it has a caution."""
+MOST_VALUES, HEAVY = 10, 0.25
+"""An outcome has a caution if so many values, or lists, make up more than this part of it."""
 LAST_CLICKS = (
     "{share} of the satisfied clicks are the last of their visit, where nothing tells how long the user "
     "stayed: they count as {as_what} (--last-click)."
@@ -99,7 +99,7 @@ def _outcomes(run: Run) -> tuple[ReportTable, ...]:
     )
     heads = ("Sessions with it", "Share", "Mean of all sessions", f"Correlation with {best}")
     title = f"Outcomes of sessions, {run.headline.label}"
-    notes = (OUTCOMES_READING, *_heavy(own))
+    notes = (OUTCOMES_READING, *_heavy(run, own))
     return (ReportTable("outcomes", title, "Outcome", heads, rows, notes=notes, data=run.tables["outcomes"]),)
 
 
@@ -110,18 +110,34 @@ def _outcome_cells(own: pl.DataFrame, sessions: int, value: Estimate | None) -> 
     return (with_it, share, Spelled(number(mean), mean), value or Estimate(None, reason="not computed"))
 
 
-def _heavy(own: pl.DataFrame) -> tuple[str, ...]:
-    """Name the outcomes whose lists with the largest totals make up most of the whole."""
-    texts = []
+def _heavy(run: Run, own: pl.DataFrame) -> tuple[str, ...]:
+    """Name the outcomes of which a few values make up most, and their means with the largest values cut."""
+    spreads = run.info.get("outcome_values") or {}
+    texts: list[str] = []
     for (name,), rows in sorted(own.group_by("outcome")):
-        totals = rows.group_by("configuration_id").agg(pl.col("total").sum().cast(pl.Float64).abs())["total"]
-        largest, whole = float(totals.top_k(MOST_LISTS).sum()), float(totals.sum())
-        if whole and len(totals) > MOST_LISTS and largest > whole / 4:
-            texts.append(
-                f"Of {visible(str(name))}, {MOST_LISTS} lists hold {percent(largest / whole)}: a few "
-                "values decide."
-            )
+        texts += _by_values(str(name), spreads[name]) if name in spreads else _by_lists(str(name), rows)
     return tuple(texts)
+
+
+def _by_values(name: str, spread: dict[str, float]) -> Iterator[str]:
+    mean, cut = number(spread["mean"]), number(spread["mean_cut"])
+    searches = plural(int(spread["searches"]), "search", "searches")
+    if mean != cut:
+        yield (
+            f"The mean of {visible(name)} over the {searches} that have it is {mean}; with values cut at "
+            f"their 99.9 % quantile, {number(spread['quantile'])}, it is {cut}."
+        )
+    if spread["searches"] > MOST_VALUES and spread["largest"] > HEAVY:
+        share = percent(spread["largest"])
+        yield f"Of {visible(name)}, the {MOST_VALUES} largest values make up {share}: a few values decide."
+
+
+def _by_lists(name: str, rows: pl.DataFrame) -> Iterator[str]:
+    """Say the same of the lists with the largest totals, where single values are not kept."""
+    totals = rows.group_by("configuration_id").agg(pl.col("total").sum().cast(pl.Float64).abs())["total"]
+    largest, whole = float(totals.top_k(MOST_VALUES).sum()), float(totals.sum())
+    if whole and len(totals) > MOST_VALUES and largest > HEAVY * whole:
+        yield f"Of {visible(name)}, {MOST_VALUES} lists hold {percent(largest / whole)}: a few values decide."
 
 
 def _cells(run: Run, one: SignalRanking) -> tuple[Cell, ...]:
