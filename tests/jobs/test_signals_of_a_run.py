@@ -132,6 +132,25 @@ def test_satisfied_clicks_that_nothing_follows_lead_no_headline(tmp_path):
     assert run_of(given, signal="satisfied", click_metric=SATISFIED).summary
 
 
+def test_satisfied_clicks_that_mostly_rest_on_a_convention_are_shown_both_ways(tmp_path):
+    log = ca.simulate(tmp_path / "log", 4000, n_queries=50, seed=2, progress=False)
+    both, other = (
+        ca.run(log.searches, log.clicks, log.judgments, **QUICK, signal="satisfied", last_click=choice)
+        for choice in ("satisfied", "unsatisfied")
+    )
+    assert set(both.signals["signal"]) == {"satisfied", "satisfied if followed"}
+    assert set(other.signals["signal"]) == {"satisfied"}
+    for name in ("UCTR", "MeanRR", "PLC"):
+        followed = both.configurations[f"{name}(signal='satisfied if followed')"]
+        assert followed.equals(other.configurations[f"{name}(signal='satisfied')"], null_equal=True)
+        assert not followed.equals(both.configurations[f"{name}(signal='satisfied')"])
+    page = (both.save(tmp_path / "run") / "report.md").read_text(encoding="utf-8")
+    assert "so it is shown both ways" in page
+    assert "| satisfied if followed |" in page
+    rare = run_of(signal_world(4000, seed=5), signal="satisfied")
+    assert set(rare.signals["signal"]) == {"satisfied"}
+
+
 def test_a_clock_that_is_too_coarse_is_refused_for_satisfied_clicks():
     times = [START_MS, START_MS, START_MS + 1000 * 60]
     searches = pl.DataFrame(
@@ -145,7 +164,7 @@ def test_a_clock_that_is_too_coarse_is_refused_for_satisfied_clicks():
         ca.pattern_table(searches, clicks, depth=2, signal="satisfied", progress=False)
     given = clicks.with_columns(dwell_seconds=pl.Series([40.0, 1.0]))
     table = ca.pattern_table(searches, given, depth=2, signal="satisfied", progress=False)
-    assert table.signals["sessions"].sum() == 1
+    assert table.signals.filter(signal="satisfied")["sessions"].sum() == 1
 
 
 def test_the_report_says_what_each_signal_prefers_and_what_it_cannot_tell(tmp_path):

@@ -63,7 +63,7 @@ from clickassay.judgments.relevance import with_click_judge
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
 from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, signal_of
 from clickassay.metrics.scoring import Measurements, formed_sessions, headline_clicks
-from clickassay.patterns.funnel import MOST_BY_LAST_CLICK, share_by_last_click
+from clickassay.patterns.funnel import MOST_BY_LAST_CLICK, share_by_last_click, shown_signals
 from clickassay.patterns.health import SEARCHES_BY_DAY
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
 
@@ -173,7 +173,8 @@ def _judges_of(graded: Judgments, split: UserSplit, settings: Settings) -> tuple
 
 def _check_clicks(table: StagedTable, settings: Settings) -> None:
     """Refuse click metrics of signals that the pattern table does not have, and a headline by convention."""
-    has = [] if table.signals is None else table.signals["signal"].unique().sort().to_list()
+    shown = shown_signals(table.signals, table.funnel)
+    has = [] if shown is None else shown["signal"].unique().sort().to_list()
     for name in counted_clicks(settings):
         signal = signal_of(name)
         if signal is not None and signal not in has:

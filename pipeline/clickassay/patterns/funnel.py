@@ -260,6 +260,9 @@ def _check_signals(funnel: pl.DataFrame) -> None:
         )
 
 
+OF_DWELL_TIMES = ("satisfied", "satisfied if followed")
+"""Signals of dwell times. The second leaves out clicks that nothing follows, if the first counts them."""
+
 MOST_BY_LAST_CLICK = 0.5
 """A larger share of satisfied clicks that nothing follows leads no headline."""
 
@@ -269,6 +272,13 @@ def share_by_last_click(funnel: pl.DataFrame) -> float:
     rows = funnel.filter(source="dwell times").group_by("step").agg(pl.col("rows").sum())
     counts = dict(rows.iter_rows())
     return float(counts.get("satisfied by last click", 0) / max(1, counts.get("satisfied", 0)))
+
+
+def shown_signals(signals: pl.DataFrame | None, funnel: pl.DataFrame) -> pl.DataFrame | None:
+    """Return the signals, satisfied clicks both ways only where most of them rest on a convention."""
+    if signals is None or share_by_last_click(funnel) > MOST_BY_LAST_CLICK:
+        return signals
+    return signals.filter(pl.col("signal") != OF_DWELL_TIMES[1])
 
 
 _NO_JUDGMENTS = "query without judgments"

@@ -23,6 +23,7 @@ from support.oracle.oracle_log import (
 )
 
 NEVER = ("impression", "view", "scroll")
+FOLLOWED = "satisfied if followed"
 
 
 @dataclass
@@ -98,6 +99,11 @@ def is_satisfied(click, events, settings, dwell):
     return following - click.time >= 1000 * bound
 
 
+def by_convention(click, events):
+    """Return whether nothing but the convention tells that a click is satisfied."""
+    return usable_dwell(click.dwell) is None and next_event(click, events) is None
+
+
 def signals_of(searches, rows, settings):
     """Return the rows of the table `signals` by key, and the counts of actions and of dwell times."""
     asked = settings.get("signal", ("auto",))
@@ -112,13 +118,13 @@ def signals_of(searches, rows, settings):
     dwell = Counter()
     if "satisfied" in asked:
         counted += satisfied_events(usable, events, settings, dwell)
-    names = Counter(event.action for event in counted if event.action != "satisfied")
+    names = Counter(event.action for event in counted if event.action not in ("satisfied", FOLLOWED))
     return masks_of(usable, counted, settings), names, dwell
 
 
 def is_signal(action, asked):
     """Return whether an action is a signal."""
-    if action in ("click", "satisfied"):
+    if action in ("click", "satisfied", FOLLOWED):
         return False
     return action in asked or ("auto" in asked and action not in NEVER)
 
@@ -137,6 +143,10 @@ def satisfied_events(usable, events, settings, dwell):
         visit = visit_of(click.search, settings)
         if is_satisfied(click, of_visit[visit] + others[visit], settings, dwell):
             satisfied.append(Event(click.search, click.time, click.url, "satisfied", None))
+            if settings.get("last_click", "satisfied") == "satisfied" and not by_convention(
+                click, of_visit[visit] + others[visit]
+            ):
+                satisfied.append(Event(click.search, click.time, click.url, FOLLOWED, None))
     count_times(usable, clicks, settings, dwell)
     return satisfied
 

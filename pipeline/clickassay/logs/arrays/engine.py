@@ -21,7 +21,13 @@ from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attribu
 from clickassay.logs.arrays.columns.batch import ReadClicks, Searches
 from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small
 from clickassay.logs.arrays.columns.search_ids import AmbiguousIds
-from clickassay.logs.arrays.forming.actions import LEFT_OUT, SATISFIED, Actions, masks_of_events
+from clickassay.logs.arrays.forming.actions import (
+    LEFT_OUT,
+    SATISFIED,
+    SATISFIED_IF_FOLLOWED,
+    Actions,
+    masks_of_events,
+)
 from clickassay.logs.arrays.forming.dwell import SatisfactionRule, satisfied_clicks, searches_before_clicks
 from clickassay.logs.arrays.forming.outcomes import Formed, GivenOutcomes, derived_outcomes
 from clickassay.logs.arrays.forming.sessions import Sessions, placed_in_sessions, sessions
@@ -322,10 +328,14 @@ class ArraySessioniser:
             by_url=self._by_url, normalise_urls=settings.normalise_urls,
             in_full=settings.idle_scope == "query",
         )  # fmt: skip
-        satisfied, counted = satisfied_clicks(searches, counts, read, placed, formed, rule)
+        satisfied, by_last, counted = satisfied_clicks(searches, counts, read, placed, formed, rule)
         self.funnel.count_dwell_times(counted)
-        search, place = made.search[satisfied], made.place[satisfied]
-        self._add_masks(searches, search, np.full(len(search), SATISFIED), place, formed)
+        kinds = {SATISFIED: satisfied}
+        if rule.last_click_counts:
+            kinds[SATISFIED_IF_FOLLOWED] = satisfied & ~by_last
+        for kind, chosen in kinds.items():
+            search, place = made.search[chosen], made.place[chosen]
+            self._add_masks(searches, search, np.full(len(search), kind), place, formed)
 
     def _add_masks(
         self, searches: Searches, search: Small, kind: Rows, place: NDArray[np.int8], formed: Visits

@@ -8,8 +8,9 @@ from clickassay.core.errors import InputError
 from clickassay.core.settings import Settings
 from clickassay.inputs.normalise import normalise_query
 from clickassay.logs.arrays.columns.numbers import Rows
+from clickassay.patterns.funnel import OF_DWELL_TIMES
 
-CLICK, LEFT_OUT, SATISFIED = 0, 1, 2
+CLICK, LEFT_OUT, SATISFIED, SATISFIED_IF_FOLLOWED = 0, 1, 2, 3
 """Kinds: a click, an action that is no signal, and satisfied clicks; others are signals of the log."""
 
 Codes = NDArray[np.uint16]
@@ -31,7 +32,7 @@ class Actions:
         self._texts: list[str | None] = [None]
         self._by_key: dict[int, int] = {}
         self._kinds = [CLICK]
-        self._signals = ["satisfied"]
+        self._signals = [*OF_DWELL_TIMES]
 
     @property
     def texts(self) -> pl.Series:
@@ -86,7 +87,7 @@ class Actions:
         if action == "click":
             return CLICK
         is_wanted = action in self._wanted or ("auto" in self._wanted and action not in _NEVER)
-        if not is_wanted or action == "satisfied":
+        if not is_wanted or action in OF_DWELL_TIMES:
             return LEFT_OUT
         if action not in self._signals:
             self._signals.append(action)

@@ -68,8 +68,10 @@ def satisfied_clicks(
     placed: AttributedClicks,
     formed: Visits,
     rule: SatisfactionRule,
-) -> tuple[Flags, Counts]:
-    """Return which of the clicks in time are satisfied, and what decided that, as the funnel counts it.
+) -> tuple[Flags, Flags, Counts]:
+    """Return which of the clicks in time are satisfied, and which of these nothing follows; and the counts.
+
+    The counts are of what decided it, for the funnel.
 
     Parameters
     ----------
@@ -108,7 +110,7 @@ def satisfied_clicks(
     for step, flags in found.items():
         still_open = int((flags & is_open).sum()) if any_open else 0
         counted += [(step, True, still_open), (step, False, int(flags.sum()) - still_open)]
-    return satisfied, [one for one in counted if one[2]]
+    return satisfied, by_last & satisfied, [one for one in counted if one[2]]
 
 
 def _events(

@@ -16,13 +16,14 @@ from clickassay.report.model import ReportTable, Section
 TITLE = "Clicks free of position bias (IPS)"
 MEANING = (
     "IPS counts a click as 1 / examination of its position, as the clicks of the other half of the users "
-    "tell it from results that they saw at several positions. So it depends on which results a list shows, "
-    "not on where they stand: it tells which results are good, and cannot prefer one order of the same "
-    "results. Metrics that look at no order gain by it, so it is not part of the decision."
+    "tell it from results that they saw at several positions. If examination depends on the position alone, "
+    "IPS depends on which results a list shows, not on where they stand: it tells which results are good, "
+    "and cannot prefer one order of the same results. Metrics that look at no order gain by it, so it is "
+    "not part of the decision."
 )
 ERRORS = (
-    "Relative to the first position; intervals of IPS contain its error. IPS assumes that each position "
-    "is examined with the same chance in all lists, whatever stands above it."
+    "Relative to the first position, in all lists alike, whatever stands above; intervals of IPS contain its "
+    "error."
 )
 
 

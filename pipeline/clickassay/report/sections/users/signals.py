@@ -11,7 +11,7 @@ from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.ranking import Lead, rank
 from clickassay.findings.run import Run
 from clickassay.findings.signals import CLICK, SignalRanking, signal_rankings
-from clickassay.patterns.funnel import MOST_BY_LAST_CLICK, share_by_last_click
+from clickassay.patterns.funnel import MOST_BY_LAST_CLICK, OF_DWELL_TIMES, share_by_last_click
 from clickassay.report.cells import Cell, Row, Share, Spelled, p_cell
 from clickassay.report.model import ReportTable, Section, by_pair
 
@@ -50,7 +50,10 @@ LAST_CLICKS = (
     "{share} of the satisfied clicks are the last of their visit, where nothing tells how long the user "
     "stayed: they count as {as_what} (--last-click)."
 )
-TOO_MANY = " More than half of the signal rests on this: run again with the other choice, and compare."
+TOO_MANY = (
+    " More than half of the signal rests on this, so it is shown both ways: “satisfied if followed” counts "
+    "none of them."
+)
 
 
 def signals_sections(run: Run) -> tuple[Section, ...]:
@@ -217,7 +220,7 @@ def _last_clicks(run: Run) -> tuple[str, ...]:
 def _meanings(run: Run, rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
     """Return what each kind of signal can tell, and what it cannot."""
     names = [one.signal for one in rankings]
-    others = [name for name in names if name not in (CLICK, "satisfied")]
+    others = [name for name in names if name not in (CLICK, *OF_DWELL_TIMES)]
     seconds = f"{run.settings.satisfied_seconds:g}"
     kinds = [CLICK, *(["satisfied"] if "satisfied" in names else []), *([OTHERS] if others else [])]
     return tuple(MEANINGS[kind].format(seconds=seconds) for kind in kinds)
