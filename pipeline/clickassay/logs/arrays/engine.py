@@ -19,7 +19,7 @@ from clickassay.logs.arrays.carry_over import CarryOver, new_search_ids, orphan_
 from clickassay.logs.arrays.clean_searches import counted_once
 from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
 from clickassay.logs.arrays.columns.batch import ReadClicks, Searches
-from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small
+from clickassay.logs.arrays.columns.numbers import Flags, Rows
 from clickassay.logs.arrays.columns.search_ids import AmbiguousIds
 from clickassay.logs.arrays.forming.actions import (
     LEFT_OUT,
@@ -27,6 +27,7 @@ from clickassay.logs.arrays.forming.actions import (
     SATISFIED_IF_FOLLOWED,
     Actions,
     masks_of_events,
+    masks_of_one,
 )
 from clickassay.logs.arrays.forming.dwell import SatisfactionRule, satisfied_clicks, searches_before_clicks
 from clickassay.logs.arrays.forming.outcomes import Formed, GivenOutcomes, derived_outcomes
@@ -310,7 +311,9 @@ class ArraySessioniser:
         search, place = placed_in_sessions(searches, made.first_of, acted, self.shown)
         kind = self._kinds(read, acted)
         counts = kind > LEFT_OUT
-        self._add_masks(searches, search[counts], kind[counts], place[counts], formed)
+        found = masks_of_events(len(searches), search[counts], kind[counts], place[counts])
+        for signal, first, masks in found:
+            self._add_masks(signal, first, masks, searches, formed)
 
     def _add_satisfied(
         self,
@@ -334,18 +337,17 @@ class ArraySessioniser:
         if rule.last_click_counts:
             kinds[SATISFIED_IF_FOLLOWED] = satisfied & ~by_last
         for kind, chosen in kinds.items():
-            search, place = made.search[chosen], made.place[chosen]
-            self._add_masks(searches, search, np.full(len(search), kind), place, formed)
+            masks = masks_of_one(len(searches), made.search[chosen], made.place[chosen])
+            self._add_masks(kind, *masks, searches, formed)
 
-    def _add_masks(
-        self, searches: Searches, search: Small, kind: Rows, place: NDArray[np.int8], formed: Visits
-    ) -> None:
-        first, kinds, masks = masks_of_events(len(searches), search, kind, place)
+    def _add_masks(self, kind: int, first: Rows, masks: Rows, searches: Searches, formed: Visits) -> None:
+        """Count sessions that have a signal: their first searches, and the masks of its results."""
         is_open = formed.is_open.take(first)
+        if not is_open.any():
+            self._closed.add_signal(self._signal(kind), searches, first, masks)
+            return
         for counts, chosen in ((self._closed, ~is_open), (self._open, is_open)):
-            for signal in np.unique(kinds).tolist():
-                rows = np.flatnonzero(chosen & (kinds == signal))
-                counts.add_signal(self._signal(signal), searches, first[rows], masks[rows])
+            counts.add_signal(self._signal(kind), searches, first[chosen], masks[chosen])
 
     def _count_sessions(self, searches: Searches, made: Sessions) -> None:
         self._open = self._no_patterns()

@@ -1,5 +1,7 @@
 """Actions of clicks as numbers, and what each of them counts as (contract, section 11)."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -96,8 +98,8 @@ class Actions:
 
 def masks_of_events(
     height: int, search: NDArray[np.int32], kind: NDArray[np.int64], place: NDArray[np.int8]
-) -> tuple[Rows, NDArray[np.int64], Rows]:
-    """Return the masks of events: the first searches of sessions, the kinds of signals, and the masks.
+) -> Iterator[tuple[int, Rows, Rows]]:
+    """Yield each kind of signal with the first searches of the sessions that have it, and their masks.
 
     Parameters
     ----------
@@ -109,14 +111,20 @@ def masks_of_events(
     there = np.flatnonzero(place > 0)
     search, kind = search.take(there), kind.take(there)
     bits = np.left_shift(np.int64(1), place.take(there).astype(np.int64) - 1)
-    found: list[tuple[Rows, NDArray[np.int64], Rows]] = []
-    masks = np.zeros(height, np.int64)
     for one in np.flatnonzero(np.bincount(kind)).tolist():
         own = kind == one
-        masks[:] = 0
-        np.bitwise_or.at(masks, search[own], bits[own])
-        first = np.flatnonzero(masks)
-        found.append((first, np.full(len(first), one), masks.take(first)))
-    none = (np.zeros(0, np.int64),) * 3
-    first, kinds, of_first = (np.concatenate(column) for column in zip(none, *found, strict=True))
-    return first, kinds, of_first
+        yield one, *_masks(height, search[own], bits[own])
+
+
+def masks_of_one(height: int, search: NDArray[np.int32], place: NDArray[np.int8]) -> tuple[Rows, Rows]:
+    """Return the same of events of one kind."""
+    there = place > 0
+    bits = np.left_shift(np.int64(1), place[there].astype(np.int64) - 1)
+    return _masks(height, search[there], bits)
+
+
+def _masks(height: int, search: NDArray[np.int32], bits: Rows) -> tuple[Rows, Rows]:
+    masks = np.zeros(height, np.int64)
+    np.bitwise_or.at(masks, search, bits)
+    first = np.flatnonzero(masks)
+    return first, masks.take(first)
