@@ -63,7 +63,7 @@ from clickassay.judgments.relevance import with_click_judge
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
 from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, signal_of
 from clickassay.metrics.scoring import Measurements, formed_sessions, headline_clicks
-from clickassay.patterns.funnel import MOST_BY_LAST_CLICK, share_by_last_click, shown_signals
+from clickassay.patterns.funnel import share_by_last_click, shows_both_ways
 from clickassay.patterns.health import SEARCHES_BY_DAY
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
 
@@ -173,8 +173,7 @@ def _judges_of(graded: Judgments, split: UserSplit, settings: Settings) -> tuple
 
 def _check_clicks(table: StagedTable, settings: Settings) -> None:
     """Refuse click metrics of signals that the pattern table does not have, and a headline by convention."""
-    shown = shown_signals(table.signals, table.funnel)
-    has = [] if shown is None else shown["signal"].unique().sort().to_list()
+    has = [] if table.signals is None else table.signals["signal"].unique().sort().to_list()
     for name in counted_clicks(settings):
         signal = signal_of(name)
         if signal is not None and signal not in has:
@@ -183,9 +182,9 @@ def _check_clicks(table: StagedTable, settings: Settings) -> None:
                 f"click metric {name}: the log has no signal {signal}; {known}; ask for it by --signal when "
                 "the log is read"
             )
-    share = share_by_last_click(table.funnel)
     first = counted_clicks(settings)[0]
-    if signal_of(first) == "satisfied" and share > MOST_BY_LAST_CLICK:
+    if signal_of(first) == "satisfied" and shows_both_ways(table.funnel):
+        share = share_by_last_click(table.funnel)
         raise SettingsError(
             f"click metric {first}: {share:.0%} of the satisfied clicks are so because nothing follows them, "
             "which leads no headline; give column dwell_seconds, --last-click unsatisfied, or another "

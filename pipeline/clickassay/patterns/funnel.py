@@ -274,9 +274,14 @@ def share_by_last_click(funnel: pl.DataFrame) -> float:
     return float(counts.get("satisfied by last click", 0) / max(1, counts.get("satisfied", 0)))
 
 
+def shows_both_ways(funnel: pl.DataFrame) -> bool:
+    """Return whether most satisfied clicks rest on a convention: then they are shown both ways."""
+    return share_by_last_click(funnel) > MOST_BY_LAST_CLICK
+
+
 def shown_signals(signals: pl.DataFrame | None, funnel: pl.DataFrame) -> pl.DataFrame | None:
-    """Return the signals, satisfied clicks both ways only where most of them rest on a convention."""
-    if signals is None or share_by_last_click(funnel) > MOST_BY_LAST_CLICK:
+    """Return the signals of a whole log that are shown."""
+    if signals is None or shows_both_ways(funnel):
         return signals
     return signals.filter(pl.col("signal") != OF_DWELL_TIMES[1])
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERNS
 from clickassay.core.errors import PatternError
 from clickassay.core.text.words import plural
-from clickassay.patterns.funnel import shown_signals
 from clickassay.patterns.results import NumberedResults, number_results, repeating
 from clickassay.patterns.table import StagedTable, held_densely
 
@@ -128,9 +127,7 @@ def log_lists(
         query=query[is_kept],
         patterns=patterns,
         others=others.group_by("market", "length").agg(pl.col("sessions").sum()),
-        signals=_own_rows(
-            shown_signals(staged.signals, staged.funnel), configurations, is_judged[query][is_kept], users
-        ),
+        signals=_own_rows(staged.signals, configurations, is_judged[query][is_kept], users),
         outcomes=_own_rows(staged.outcomes, configurations, is_judged[query][is_kept], users),
     )
 

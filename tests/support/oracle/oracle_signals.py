@@ -118,7 +118,11 @@ def signals_of(searches, rows, settings):
     dwell = Counter()
     if "satisfied" in asked:
         counted += satisfied_events(usable, events, settings, dwell)
-    names = Counter(event.action for event in counted if event.action not in ("satisfied", FOLLOWED))
+    of_each = Counter(event.action for event in counted)
+    names = {name: n for name, n in of_each.items() if name not in ("satisfied", FOLLOWED)}
+    by_last = of_each["satisfied"] - of_each[FOLLOWED]
+    if 2 * by_last <= of_each["satisfied"]:  # both ways only where more than half rest on a convention
+        counted = [event for event in counted if event.action != FOLLOWED]
     return masks_of(usable, counted, settings), names, dwell
 
 

@@ -38,7 +38,7 @@ from clickassay.logs.arrays.patterns import PatternCounts
 from clickassay.logs.arrays.read_searches import SearchReader
 from clickassay.logs.arrays.shown import Queries, Shown, ShownLists
 from clickassay.logs.sql.steps import end_of_times
-from clickassay.patterns.funnel import LogFunnel
+from clickassay.patterns.funnel import OF_DWELL_TIMES, LogFunnel, shows_both_ways
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import Pieces, StagedTable
 
@@ -358,6 +358,13 @@ class ArraySessioniser:
     def closed_table(self) -> StagedTable:
         """Return the pattern table of all closed sessions."""
         return self._table(self._closed, is_open=False)
+
+    def whole_table(self) -> StagedTable:
+        """Return the pattern table of a log that was read to its end, with the signals that are shown."""
+        no_masks = pl.DataFrame(schema={"click_mask": pl.Int64, "sessions": pl.Int64})
+        if not shows_both_ways(self.funnel.frame(no_masks, (), is_open=False)):
+            self._closed.forget_signal(OF_DWELL_TIMES[1])
+        return self.closed_table()
 
     def open_table(self) -> StagedTable:
         """Return the pattern table of open sessions, as if the log ended here."""

@@ -94,7 +94,7 @@ def counted_pattern_table(
     sessioniser.carry_over = None
     sessioniser.shown.forget_keys()
     give_back()
-    table = sessioniser.closed_table()
+    table = sessioniser.whole_table()
     _check_all_read(windows, table.funnel)
     funnel = with_impressions(table.funnel, log.searches.made_of)
     funnel = _with_orphan_clicks(sessioniser, searches, funnel, len(windows))

@@ -59,6 +59,10 @@ class PatternCounts:
         """Count sessions that have a signal, as `add` counts all."""
         self._add(self._signals, signal, searches, first, masks)
 
+    def forget_signal(self, signal: str) -> None:
+        """Leave a signal out of the tables."""
+        self._signals.pop(signal, None)
+
     def add_ones(self, outcome: str, searches: Searches, first: Rows) -> None:
         """Count sessions that have an outcome which is 1."""
         self._add(self._ones, outcome, searches, first, np.zeros(len(first), np.int64))

@@ -33,7 +33,13 @@ from clickassay.logs.sql.steps import (
     step_values,
 )
 from clickassay.patterns.counts import count_batch
-from clickassay.patterns.funnel import LogFunnel, check_log, orphan_click_rows, with_impressions
+from clickassay.patterns.funnel import (
+    LogFunnel,
+    check_log,
+    orphan_click_rows,
+    shown_signals,
+    with_impressions,
+)
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import Pieces, StagedTable
 
@@ -226,4 +232,5 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
     funnel = with_impressions(funnel, log.searches.made_of)
     funnel = counted_outcomes(funnel, outcomes)
     check_log(funnel, settings.max_rejected)
-    return replace(table, funnel=funnel, judged_queries=judged_queries)
+    signals = shown_signals(table.signals, funnel)
+    return replace(table, funnel=funnel, signals=signals, judged_queries=judged_queries)

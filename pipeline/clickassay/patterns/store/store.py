@@ -27,7 +27,7 @@ from clickassay.core.settings import log_settings
 from clickassay.inputs.sources.fingerprint import FileFingerprint, input_fingerprint
 from clickassay.patterns.folders.places import STORE_FILE
 from clickassay.patterns.folders.table_folder import JUDGED_FILE
-from clickassay.patterns.funnel import orphan_click_rows
+from clickassay.patterns.funnel import orphan_click_rows, shown_signals
 from clickassay.patterns.store.batches import BatchContent, StoredBatch, drop_data, faults_of, write_batch
 from clickassay.patterns.store.files import (
     OWN_DIGEST,
@@ -258,7 +258,9 @@ class PatternStore:
             "versions": batches[-1].info["versions"],
         }
         judged = self.judged_queries()
-        return replace(merge_tables(tables), funnel=_funnel(batches), info=info, judged_queries=judged)
+        whole, funnel = merge_tables(tables), _funnel(batches)
+        signals = shown_signals(whole.signals, funnel)
+        return replace(whole, funnel=funnel, signals=signals, info=info, judged_queries=judged)
 
     def funnel(self) -> pl.DataFrame:
         """Return the funnel of the whole log, as its contract has it."""

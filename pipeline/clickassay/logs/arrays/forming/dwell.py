@@ -124,11 +124,11 @@ def _events(
     """Return ms until the next event of each click's visit (0 = none), its key, and the keys of all."""
     if not rule.in_full:
         users, bits = _user_numbers(searches.user)
-        keys = _packed(users, bits, searches.time, clicked, placed.search)
+        keys = _packed(users, bits, searches.time, clicked, placed.search, rule.idle_ms)
         if keys is None:
             keys = _counted_on(users, searches.time, clicked, placed.search, rule.idle_ms)
-        of_searches, of_clicks, time_bits = keys
-        until_next, events = _until_next(of_searches[counts], of_clicks, time_bits)
+        of_searches, of_clicks = keys
+        until_next, events = _until_next(of_searches[counts], of_clicks)
         until_next[until_next > rule.idle_ms] = 0
         _put_early(until_next, searches, counts, clicked, placed, formed)
         return until_next, of_clicks, events
@@ -149,24 +149,25 @@ def _user_numbers(users: Rows) -> tuple[Keys, int]:
 
 
 def _packed(
-    users: Keys, bits: int, time: Rows, clicked: Rows, search: Small
-) -> tuple[Keys, Keys, int] | None:
-    """Return (user, time) as one number of each search and click, and the bits of time; None if too many."""
+    users: Keys, bits: int, time: Rows, clicked: Rows, search: Small, idle_ms: int
+) -> tuple[Keys, Keys] | None:
+    """Return (user, time) as one number of each search and click; None if it has too many bits.
+
+    Numbers of different users are further apart than the idle limit.
+    """
     low = min(int(time.min(initial=0)), int(clicked.min(initial=0))) if len(time) else 0
     low = int(min(time.min(), clicked.min())) if len(time) and len(clicked) else low
     high = max(int(time.max(initial=low)), int(clicked.max(initial=low)))
-    time_bits = (high - low).bit_length()
+    time_bits = (high - low + idle_ms + 1).bit_length()
     if bits + time_bits > _BITS:
         return None
     head = users << np.uint64(time_bits)
     of_searches = head | (time - low).view(np.uint64)
     of_clicks = head.take(search) | (clicked - low).view(np.uint64)
-    return of_searches, of_clicks, time_bits
+    return of_searches, of_clicks
 
 
-def _counted_on(
-    users: Keys, time: Rows, clicked: Rows, search: Small, idle_ms: int
-) -> tuple[Keys, Keys, int]:
+def _counted_on(users: Keys, time: Rows, clicked: Rows, search: Small, idle_ms: int) -> tuple[Keys, Keys]:
     """Return the same for any users and times: gaps beyond the idle limit, and between users, are cut."""
     user, times = np.concatenate([users, users.take(search)]), np.concatenate([time, clicked])
     order = order_of(user, times)
@@ -175,11 +176,13 @@ def _counted_on(
     step[user[1:] != user[:-1]] = idle_ms + 1
     keys = np.zeros(len(order), np.uint64)
     keys[order[1:]] = np.cumsum(step)
-    return keys[: len(time)], keys[len(time) :], _BITS - 1  # gaps alone tell users apart
+    return keys[: len(time)], keys[len(time) :]
 
 
-def _until_next(of_searches: Keys, of_clicks: Keys, bits: int) -> tuple[Rows, Keys]:
-    """Return ms until the first later event of the user of each click, 0 for none; and all keys in order.
+def _until_next(of_searches: Keys, of_clicks: Keys, bits: int | None = None) -> tuple[Rows, Keys]:
+    """Return the distance from the key of each click to the next larger one, and all keys in order.
+
+    It is 0 if there is none, or, with `bits`, if the keys differ above so many.
 
     To sort rows and look at the neighbour takes a fifth of the time of looking each click up.
     """
@@ -189,13 +192,15 @@ def _until_next(of_searches: Keys, of_clicks: Keys, bits: int) -> tuple[Rows, Ke
     until = np.zeros(len(events), np.uint64)
     np.subtract(events[1:], events[:-1], out=until[:-1])
     equal = np.flatnonzero(until[:-1] == 0)
-    until[:-1][(events[1:] ^ events[:-1]) >> np.uint64(bits) != 0] = 0  # another user's
+    if bits is not None:
+        until[:-1][(events[1:] ^ events[:-1]) >> np.uint64(bits) != 0] = 0
     if len(equal):  # events at one time are followed by what follows the last of them
         ends = np.flatnonzero(np.diff(equal, append=-1) != 1)
         until[equal] = until[equal[ends] + 1].repeat(np.diff(ends, prepend=-1))
-    of_rows = np.empty(len(keys), np.int64)
-    of_rows[order] = until.view(np.int64)
-    return of_rows[len(of_searches) :], events
+    clicks = np.flatnonzero(order >= len(of_searches))
+    of_rows = np.empty(len(of_clicks), np.int64)
+    of_rows[order.take(clicks) - len(of_searches)] = until.take(clicks).view(np.int64)
+    return of_rows, events
 
 
 def _put_early(

@@ -11,7 +11,7 @@ from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.ranking import Lead, rank
 from clickassay.findings.run import Run
 from clickassay.findings.signals import CLICK, SignalRanking, signal_rankings
-from clickassay.patterns.funnel import MOST_BY_LAST_CLICK, OF_DWELL_TIMES, share_by_last_click
+from clickassay.patterns.funnel import OF_DWELL_TIMES, share_by_last_click, shows_both_ways
 from clickassay.report.cells import Cell, Row, Share, Spelled, p_cell
 from clickassay.report.model import ReportTable, Section, by_pair
 
@@ -214,7 +214,7 @@ def _last_clicks(run: Run) -> tuple[str, ...]:
         )
     share = share_by_last_click(rows)
     text = LAST_CLICKS.format(share=percent(share), as_what=run.settings.last_click)
-    return (text + (TOO_MANY if share > MOST_BY_LAST_CLICK else ""),)
+    return (text + (TOO_MANY if shows_both_ways(rows) else ""),)
 
 
 def _meanings(run: Run, rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
