@@ -4,6 +4,7 @@ from typing import Any
 
 import polars as pl
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text.words import number, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.question import deciding
@@ -17,9 +18,11 @@ TITLE = "Clicks free of position bias (IPS)"
 MEANING = (
     "IPS counts a click as 1 / examination of its position, as the clicks of the other half of the users "
     "tell it from results that they saw at several positions. If examination depends on the position alone, "
-    "IPS depends on which results a list shows, not on where they stand: it tells which results are good, "
-    "and cannot prefer one order of the same results. Metrics that look at no order gain by it, so it is "
-    "not part of the decision."
+    "IPS depends on which results a list shows, not on where they stand."
+)
+LIMIT = (
+    "IPS tells which results are good, and cannot prefer one order of the same results: metrics that look at "
+    "no order gain by it, so it is not part of the decision."
 )
 ERRORS = (
     "Relative to the first position, in all lists alike, whatever stands above; intervals of IPS contain its "
@@ -37,8 +40,8 @@ def position_bias_sections(run: Run) -> tuple[Section, ...]:
         Section(
             "position_bias",
             TITLE,
-            (_first_sentence(ranking, clicks), MEANING),
-            tables=(_metrics(ranking, clicks),),
+            (_first_sentence(ranking, clicks), MEANING, *(() if ranking.competitors else (LIMIT,))),
+            tables=(_metrics(ranking, clicks),) if ranking.competitors else (),
             folded=(_positions(run),),
         ),
     )
@@ -63,7 +66,7 @@ def _metrics(ranking: Ranking, clicks: Ranking) -> ReportTable:
         for name in names
     )
     title = f"{ranking.quantity.capitalize()} with IPS, and with {clicks.click}"
-    return ReportTable("ips", title, "Metric", (IPS, clicks.click), rows)
+    return ReportTable("ips", title, "Metric", (IPS, clicks.click), rows, notes=(LIMIT,))
 
 
 def _positions(run: Run) -> ReportTable:
@@ -74,9 +77,10 @@ def _positions(run: Run) -> ReportTable:
     rows = own.filter(market=chosen)
     halves = rows["users"].unique().sort().to_list()
     by_place = rows.partition_by("position", as_dict=True, maintain_order=True)
+    where = "" if chosen == EVERY else f", market {visible(chosen)}"
     return ReportTable(
         "position_bias",
-        "Examination of positions, by users of even folds and of odd folds",
+        f"Examination of positions by users of even folds and of odd folds{where}",
         "Position",
         tuple(f"{half} folds" for half in halves),
         tuple(Row("", str(place), _cells(found, halves)) for (place,), found in sorted(by_place.items())),
