@@ -219,6 +219,19 @@ def test_one_fold_has_no_other_half():
     assert overall(run)["reason"].str.contains("users of one half only").all()
 
 
+def test_a_comparison_of_runs_has_no_mean_where_there_is_no_value():
+    world = position_world(20_000, seed=3, theta=THETA, per_query=3)
+    run = run_of(world)
+    few = ca.run(world.searches.head(3000), world.clicks, world.judgments, max_rejected=1.0, **QUICK)
+    assert few.configurations["IPS"].null_count() == few.configurations.height
+    numbers = ca.diff(run, few, click_metric="IPS").numbers
+    means = numbers.filter(table="means", click_metric="IPS")
+    assert means["status"].to_list() == ["only in A"]
+    assert means["a"][0] == pytest.approx(
+        np.average(run.configurations["IPS"], weights=run.configurations["n_sessions"])
+    )
+
+
 def test_it_leads_no_verdict_and_the_page_says_what_it_cannot_tell(tmp_path):
     world = position_world(20_000, seed=10, theta=THETA, per_query=3)
     with pytest.raises(SettingsError, match="IPS leads no verdict"):

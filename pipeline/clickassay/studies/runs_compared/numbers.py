@@ -178,7 +178,10 @@ def _means_of(run: Run, options: DiffOptions) -> pl.DataFrame:
     fixed = {column.name for column in CONFIGURATIONS.columns}
     names, sessions = [name for name in rows.columns if name not in fixed], pl.col("n_sessions")
     means = rows.group_by(SAMPLE_COLUMNS, maintain_order=True).agg(
-        (pl.col(name) * sessions).sum() / sessions.sum() for name in names
+        pl.when(pl.col(name).null_count() == 0)
+        .then((pl.col(name) * sessions).sum() / sessions.sum())
+        .alias(name)
+        for name in names
     )
     is_click = pl.col("metric").is_in(
         [name for name in names if is_click_metric(name) or name in run.outcomes]
