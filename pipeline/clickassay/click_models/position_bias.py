@@ -84,14 +84,12 @@ class PositionBias:
 
 def position_bias(log: ClickLog) -> PositionBias:
     """Estimate examination from the results of a log that were seen at several positions."""
-    documents = len(log.documents)
     shown, clicked = _by_document(log)
-    is_moved = (shown > 0).sum(axis=1) > 1
     places = (shown > 0).sum(axis=1)
-    pairs = int((places * (places - 1) // 2).sum())
+    is_moved, pairs = places > 1, int((places * (places - 1) // 2).sum())
     used = is_moved & (clicked.sum(axis=1) > 0)
     linked = _linked(shown[used] > 0, clicked[used].sum(axis=0) > 0)
-    query = _query_numbers(log.documents) if documents else np.zeros(0, np.int64)
+    query = _query_numbers(log.documents)
     examination, covariance = np.full(log.depth, np.nan), np.full((log.depth, log.depth), np.nan)
     counted = _Counts(shown[used][:, linked], clicked[used][:, linked], query[used])
     if linked[0]:
