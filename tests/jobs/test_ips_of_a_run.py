@@ -172,6 +172,19 @@ def test_the_error_added_is_the_spread_of_values_over_examinations_of_other_user
     assert np.median(told / seen) == pytest.approx(1, abs=0.25)
 
 
+@pytest.mark.thorough
+def test_grades_that_mean_nothing_hardly_ever_correlate_with_it():
+    alarms = {"correlations": 0, "within": 0, "within_comparisons": 0}
+    for seed in range(60):
+        world = position_world(10_000, seed=5000 + seed, theta=THETA, per_query=4)
+        random = np.random.default_rng(seed).integers(0, 5, world.judgments.height)
+        judgments = world.judgments.with_columns(grade=pl.Series(random))
+        run = ca.run(world.searches, world.clicks, judgments, **QUICK)
+        for table in alarms:
+            alarms[table] += bool((overall(run, table)["p_adjusted"] < 0.05).any())
+    assert max(alarms.values()) <= 6  # 5 % of 60 are 3
+
+
 def test_a_log_that_shows_results_at_one_position_has_no_value_and_says_why(tmp_path):
     world = position_world(10_000, seed=6, theta=THETA, per_query=1)
     run = run_of(world)
