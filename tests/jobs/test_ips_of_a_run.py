@@ -249,6 +249,8 @@ def test_it_leads_no_verdict_and_the_page_says_what_it_cannot_tell(tmp_path):
     world = position_world(20_000, seed=10, theta=THETA, per_query=3)
     with pytest.raises(SettingsError, match="IPS leads no verdict"):
         run_of(world, click_metric=("IPS",))
+    with pytest.raises(SettingsError, match="with a signal there are UCTR"):
+        run_of(world, click_metric=("MeanRR", "IPS(signal='satisfied')"))
     text = page_of(run_of(world), tmp_path)
     assert "cannot prefer one order of the same results" in text
     assert "with IPS" in text

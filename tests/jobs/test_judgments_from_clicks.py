@@ -323,6 +323,7 @@ def test_judgments_of_the_same_clicks_are_refused_however_they_come(log, depth, 
     with pytest.raises(ClickassayError, match="made of the clicks that they would be") as caught:
         ca.run(log.searches, log.clicks, given, **quick)
     assert "\n" not in str(caught.value)
+    assert "if people gave the grades, leave out the columns sessions and clicks" in str(caught.value)
     with pytest.raises(ClickassayError, match="made of the clicks"):
         ca.run(log.searches, log.clicks, given, click_judge="DBN", **quick)
 
@@ -334,6 +335,10 @@ def test_judgments_of_other_clicks_and_columns_of_another_meaning_are_taken(log,
         sessions=pl.lit("several"), clicks=pl.lit(None, pl.Float64)
     )
     ca.run(log.searches, log.clicks, moved, **QUICK)
+    nested = moved.with_columns(sessions=pl.lit([1, 2]), clicks=pl.lit(10**30, pl.Float64))
+    ca.run(log.searches, log.clicks, nested, **QUICK)
+    beyond = moved.with_columns(sessions=pl.lit(-4), clicks=pl.lit(float("nan")))
+    ca.run(log.searches, log.clicks, beyond, **QUICK)
     other = rows.with_columns(pl.col("sessions") + 1)
     assert ca.run(log.searches, log.clicks, other, **QUICK).correlations.height
     half = pl.read_parquet(log.searches).filter(pl.col("user_id").hash() % 2 == 0)

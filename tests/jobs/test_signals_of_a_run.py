@@ -105,6 +105,12 @@ def actions(world, names):
         ),
         (lambda w: w.clicks, {"click_metric": "SS(signal='satisfied')"}, "with a signal there are UCTR"),
         (lambda w: w.clicks, {"signal": "click"}, "clicks count always"),
+        (lambda w: w.clicks, {"signal": "satisfied if followed"}, "it comes with satisfied"),
+        (
+            lambda w: w.clicks,
+            {"signal": "satisfied", "click_metric": "UCTR(signal='satisfied if followed')"},
+            "it has: satisfied; satisfied clicks have it beside them where most of them rest",
+        ),
         (lambda w: w.clicks, {"signal": "none,purchase"}, "none stands alone"),
         (lambda w: w.clicks, {"outcome": "revenue"}, "outcome"),
     ],

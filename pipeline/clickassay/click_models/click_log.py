@@ -90,11 +90,19 @@ class ClickLog:
             clicks[:, position] = summed(self.rows, weights, size)
         return sessions, clicks
 
+    def by_document(self) -> tuple[Floats, Floats]:
+        """Return (D, K) the sessions that showed each document at each position, and its clicks there."""
+        sessions, clicks = self.by_list()
+        spread = np.broadcast_to(sessions[:, None], self.shown.shape)
+        cells = (self.lists * self.depth + np.arange(self.depth))[self.shown]
+        size = len(self.documents) * self.depth
+        counts = (summed(cells, of[self.shown], size).reshape(-1, self.depth) for of in (spread, clicks))
+        shown, clicked = counts
+        return shown, clicked
+
     def impressions(self) -> Floats:
         """Return (D,) the sessions that showed each document, once for each place that it had."""
-        sessions, _ = self.by_list()
-        spread = np.broadcast_to(sessions[:, None], self.shown.shape)
-        return summed(self.lists[self.shown], spread[self.shown], len(self.documents))
+        return np.asarray(self.by_document()[0].sum(axis=1))
 
     def first_clicks(self) -> Ints:
         """Return (P,) the first position clicked, 0 where there is none."""

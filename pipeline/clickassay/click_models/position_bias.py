@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from clickassay.click_models.click_log import NO_DOCUMENT, Bools, ClickLog, Floats, Ints, summed
+from clickassay.click_models.click_log import Bools, ClickLog, Floats, Ints
 
 LEAST_PAIRS = 100
 """Fewest pairs of positions that a result was seen at; with fewer, positions and results look alike."""
@@ -84,7 +84,7 @@ class PositionBias:
 
 def position_bias(log: ClickLog) -> PositionBias:
     """Estimate examination from the results of a log that were seen at several positions."""
-    shown, clicked = _by_document(log)
+    shown, clicked = log.by_document()
     places = (shown > 0).sum(axis=1)
     is_moved, pairs = places > 1, int((places * (places - 1) // 2).sum())
     used = is_moved & (clicked.sum(axis=1) > 0)
@@ -99,19 +99,6 @@ def position_bias(log: ClickLog) -> PositionBias:
     return PositionBias(
         examination, covariance, pairs, len(np.unique(query[is_moved])), int(log.sessions.sum())
     )
-
-
-def _by_document(log: ClickLog) -> tuple[Floats, Floats]:
-    """Return (D, K) the sessions that showed each document at each position, and its clicks there."""
-    sessions, clicks = log.by_list()
-    size = len(log.documents)
-    shown, clicked = np.zeros((size, log.depth)), np.zeros((size, log.depth))
-    for place in range(log.depth):
-        rows = log.lists[:, place] != NO_DOCUMENT
-        codes = log.lists[rows, place]
-        shown[:, place] = summed(codes, sessions[rows], size)
-        clicked[:, place] = summed(codes, clicks[rows, place], size)
-    return shown, clicked
 
 
 def _query_numbers(documents: pl.DataFrame) -> Ints:
@@ -155,7 +142,7 @@ def _fit(counted: _Counts) -> Floats:
 
 
 def _scores(counted: _Counts, theta: Floats) -> Floats:
-    """Return (D, K - 1) clicks less the expected ones."""
+    """Return (D, K - 1) clicks minus expected clicks."""
     total = counted.clicked.sum(axis=1, keepdims=True)
     return np.asarray((counted.clicked - total * counted.shares(theta))[:, 1:])
 
@@ -168,7 +155,7 @@ def _information(counted: _Counts, theta: Floats) -> Floats:
 
 
 def _covariance(counted: _Counts, theta: Floats) -> Floats:
-    """Return (K, K) the covariance of log theta, whatever the variance of clicks within a query is."""
+    """Return (K, K) the covariance of log theta; clicks of one query may depend on each other."""
     scores = _scores(counted, theta)
     queries = np.unique(counted.query, return_inverse=True)[1]
     by_query = np.zeros((int(queries.max(initial=-1)) + 1, scores.shape[1]))

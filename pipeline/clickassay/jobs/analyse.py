@@ -22,8 +22,8 @@ from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_QUERIES
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.core.records import Sample
-from clickassay.core.settings import Settings
+from clickassay.core.records import Sample, Split
+from clickassay.core.settings import OF_DWELL_TIMES, Settings
 from clickassay.core.text.privacy import with_digests
 from clickassay.core.text.words import listed
 from clickassay.correlation.classes import groups_of, query_splits, unsplit, with_unit, with_units
@@ -35,7 +35,7 @@ from clickassay.correlation.tables import correlations, differences, within
 from clickassay.correlation.uncertainty.estimated import Make, estimated_rows
 from clickassay.correlation.weighted import sample_moments
 from clickassay.correlation.within import QueryGroups, all_markets, query_groups
-from clickassay.health.checks import health_table, refuse_stops
+from clickassay.health.checks import Measured, health_table, refuse_stops
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.health import in_order, judged_log, log_measures, run_health
 from clickassay.jobs.inputs import Inputs, with_judgments
@@ -105,13 +105,7 @@ def analyse_tables(
     InputError
         If a check of the log's health says that it is no use to go on.
     """
-    measures = log_measures(table, settings, inputs.log)
-    refuse_stops(in_order(measures, settings))
-    check_depths(table, settings.depth)
-    settings = with_log_settings(table, settings)
-    queries = pl.concat(table.queries)
-    check_labels("searches", queries, settings)
-    check_markets(queries["market"])
+    measures, queries, settings = _checked(table, inputs, settings)
     progress(Event("joining judgments"))
     attributes = None if inputs.queries is None else inputs.queries.rows
     graded, judged = _judgments(inputs, queries, settings)
@@ -120,9 +114,7 @@ def analyse_tables(
     scores = _scores(inputs, table, settings)
     settings = _measuring(settings, scores)
     split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
-    own = (split.evaluation, split.fitting)
-    refuse_own_clicks(inputs.graded().rows, own, normalise_urls=settings.normalise_urls)
-    people, graded = _judges_of(graded, split, settings)
+    people, graded = _judges_of(inputs, graded, split, settings)
     _check_clicks(table, settings)
     strata_by_rule = {
         rule: measure_strata(split, formed, judgments, settings, progress, rule=rule, scores=scores)
@@ -157,6 +149,20 @@ def analyse_tables(
     return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}, graded
 
 
+def _checked(
+    table: StagedTable, inputs: Inputs, settings: Settings
+) -> tuple[tuple[Measured, ...], pl.DataFrame, Settings]:
+    """Return the health of a log that is of use, its queries, and the settings as the log has them."""
+    measures = log_measures(table, settings, inputs.log)
+    refuse_stops(in_order(measures, settings))
+    check_depths(table, settings.depth)
+    settings = with_log_settings(table, settings)
+    queries = pl.concat(table.queries)
+    check_labels("searches", queries, settings)
+    check_markets(queries["market"])
+    return measures, queries, settings
+
+
 def _judgments(inputs: Inputs, queries: pl.DataFrame, settings: Settings) -> tuple[Judgments, pl.DataFrame]:
     """Return the usable judgments of the queries of a log, and the queries that any judgment names."""
     rows, by_market = inputs.graded().rows, inputs.graded().by_market
@@ -164,8 +170,12 @@ def _judgments(inputs: Inputs, queries: pl.DataFrame, settings: Settings) -> tup
     return graded, judged_queries(rows, by_market=by_market)
 
 
-def _judges_of(graded: Judgments, split: UserSplit, settings: Settings) -> tuple[Judgments, Judgments]:
+def _judges_of(
+    inputs: Inputs, graded: Judgments, split: UserSplit, settings: Settings
+) -> tuple[Judgments, Judgments]:
     """Return the judgments that were given, and all: with the judge that clicks make, if one is asked for."""
+    lists = (split.evaluation, split.fitting)
+    refuse_own_clicks(inputs.graded().rows, lists, normalise_urls=settings.normalise_urls)
     if settings.click_judge is None or split.fitting is None:
         return graded, graded
     return with_click_judge(graded, split.fitting, settings)
@@ -178,10 +188,10 @@ def _check_clicks(table: StagedTable, settings: Settings) -> None:
         signal = signal_of(name)
         if signal is not None and signal not in has:
             known = f"it has: {listed(has)}" if has else "it has clicks alone"
-            raise SettingsError(
-                f"click metric {name}: the log has no signal {signal}; {known}; ask for it by --signal when "
-                "the log is read"
-            )
+            how = "ask for it by --signal when the log is read"
+            if signal == OF_DWELL_TIMES[1]:
+                how = "satisfied clicks have it beside them where most of them rest on --last-click satisfied"
+            raise SettingsError(f"click metric {name}: the log has no signal {signal}; {known}; {how}")
     first = counted_clicks(settings)[0]
     if signal_of(first) == "satisfied" and shows_both_ways(table.funnel):
         share = share_by_last_click(table.funnel)
@@ -270,18 +280,7 @@ def _correlate(
         progress(Event(what, number / len(samples)))
         splits, _ = query_splits(sample, attributes)
         groups.append(query_groups(sample, splits))
-        moments = sample_moments(sample)
-        ranked, drawn = differences(sample, iterations=settings.iterations, rng=rng)
-        parts.append(
-            {
-                "correlations": correlations(sample, splits, moments),
-                "differences": ranked,
-                "draws": drawn,
-                "comparisons": comparisons(sample, moments),
-                "difference_comparisons": difference_comparisons(sample),
-                "influence": influence(sample, moments),
-            }
-        )
+        parts.append(_in_full(sample, splits, settings, rng))
         parts += [_rest_on_estimates(every, name, settings, rng) for name in every.estimated]
         others = [name for name in every.click_names if name not in sample.click_names]
         if others:
@@ -298,6 +297,20 @@ def _correlate(
             name: pl.concat([within[name], of_others[name], *_estimated_within(samples, name)])
             for name in _OVERALL_WITHIN
         },
+    }
+
+
+def _in_full(sample: Sample, splits: Sequence[Split], settings: Settings, rng: np.random.Generator) -> Frames:
+    """Return all rows of a sample but within queries: with classes, draws and influences."""
+    moments = sample_moments(sample)
+    ranked, drawn = differences(sample, iterations=settings.iterations, rng=rng)
+    return {
+        "correlations": correlations(sample, splits, moments),
+        "differences": ranked,
+        "draws": drawn,
+        "comparisons": comparisons(sample, moments),
+        "difference_comparisons": difference_comparisons(sample),
+        "influence": influence(sample, moments),
     }
 
 

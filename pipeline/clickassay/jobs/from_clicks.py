@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import polars as pl
 
-from clickassay.click_models.click_log import Floats, check_clicked, click_log, summed
+from clickassay.click_models.click_log import Floats, check_clicked, click_log
 from clickassay.core.contracts.clicks import CLICK_JUDGMENTS
 from clickassay.core.errors import ClickModelError
 from clickassay.core.files.tables import as_csv
@@ -66,15 +66,14 @@ def judgments_from_clicks(
     progress(Event(f"fitting {model}"))
     value = estimate(log)
     low, high = _interval(value, _without_folds(clicks, estimate, model, progress))
-    _, by_list = log.by_list()
-    clicked = summed(log.lists[log.shown], by_list[log.shown], len(log.documents))
+    shown, clicked = (counts.sum(axis=1).astype(np.int64) for counts in log.by_document())
     rows = log.documents.with_columns(
         grade=grades_of(value, _cuts(cuts, model, max_grade)),
         relevance=value,
         ci_low=np.maximum(low, 0),
         ci_high=high if model.upper() == COEC else np.minimum(high, 1),
-        sessions=log.impressions().astype(np.int64),
-        clicks=clicked.astype(np.int64),
+        sessions=shown,
+        clicks=clicked,
     ).with_columns(pl.col(pl.Float64).fill_nan(None))
     why = NO_FOLDS if clicks.folds < FEWEST_FOLDS else NO_SPREAD
     few = pl.when(pl.col("clicks") < FEW_CLICKS).then(pl.lit(f"fewer than {FEW_CLICKS} clicks"))

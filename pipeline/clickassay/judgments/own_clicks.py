@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-import numpy as np
 import polars as pl
 
+from clickassay.click_models.click_log import click_log
 from clickassay.core.errors import JudgmentError
 from clickassay.core.text.words import visible
 from clickassay.judgments.prepare import normal_judgments
@@ -41,10 +41,7 @@ def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, n
     told = _told(rows, normalise_urls=normalise_urls)
     if told.height < LEAST_RESULTS:
         return
-    parts = [_counted(part, told) for part in lists if part is not None]
-    on = ["query", "url", "depth"]
-    found = pl.concat(parts).group_by("market", *on).agg(pl.col("seen", "clicked").sum())
-    both = told.join(found, on=["query", "url"])
+    both = told.join(_counted(told, lists), on=["query", "url"])
     is_same = (pl.col("seen") == pl.col("sessions")) & (pl.col("clicked") == pl.col("clicks"))
     same = both.filter(is_same).unique(["query", "url"]).height
     known = both.unique(["query", "url"]).height
@@ -55,7 +52,8 @@ def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, n
             f"judgments: {same:,} of {known:,} results have just the sessions and clicks that this log has "
             f"({result!r} for {query!r}: {first['sessions']:,} and {first['clicks']:,}): they are made of "
             "the clicks that they would be compared with; give judgments from the clicks of another time, or "
-            "--click-judge DBN, which is made of the clicks of other users"
+            "--click-judge DBN, which is made of the clicks of other users; if people gave the grades, leave "
+            "out the columns sessions and clicks"
         )
 
 
@@ -63,33 +61,29 @@ def _told(rows: pl.DataFrame, *, normalise_urls: bool) -> pl.DataFrame:
     """Return the results that say how often they were shown and clicked: query, url and `COUNTS`."""
     if not all(name in rows.columns for name in COUNTS):
         return rows.head(0)
+    if any(rows[name].dtype.is_nested() for name in COUNTS):
+        return rows.head(0)
     numbers = rows.with_columns(pl.col(*COUNTS).cast(pl.Int64, strict=False))  # of a CSV file they are text
     usable = numbers.drop_nulls(["query", "url", *COUNTS]).filter(pl.col("clicks") >= LEAST_CLICKS)
     normal = normal_judgments(usable, normalise_urls=normalise_urls)
     return normal.select("query", "url", *COUNTS).unique()
 
 
-def _counted(lists: LogLists, told: pl.DataFrame) -> pl.DataFrame:
-    """Return rows (market, query, url, depth, seen, clicked): a list is looked at down to each depth."""
-    own = lists.configurations.join(told.select("query").unique(), on="query", how="semi")
-    deepest = int(own["results"].list.len().max() or 0)  # type: ignore[arg-type]
-    shown = (
-        own.select(
-            "configuration_id",
-            "market",
-            "query",
-            pl.col("results").alias("url"),
-            pl.int_ranges(pl.col("results").list.len()).alias("place"),
+def _counted(told: pl.DataFrame, lists: Iterable[LogLists | None]) -> pl.DataFrame:
+    """Return rows (query, url, seen, clicked) for each depth down to which lists can be looked at."""
+    parts = [part for part in lists if part is not None]
+    patterns = pl.concat([part.patterns_by_id for part in parts])
+    named = [
+        part.configurations.join(told.select("query").unique(), on="query", how="semi") for part in parts
+    ]
+    own = pl.concat(named).unique("configuration_id").join(patterns, on="configuration_id", how="semi")
+    if own.is_empty():
+        return pl.DataFrame(
+            schema={**told.select("query", "url").schema, "seen": pl.Float64, "clicked": pl.Float64}
         )
-        .explode("url", "place", empty_as_null=False)
-        .join(told.select("query", "url").unique(), on=["query", "url"], how="semi")
-    )
-    by_list = lists.patterns_by_id.group_by("configuration_id", "click_mask").agg(pl.col("sessions").sum())
-    rows = shown.join(by_list, on="configuration_id")
-    is_clicked = (pl.col("click_mask") // pl.lit(2, pl.Int64).pow(pl.col("place"))) % 2
-    at = rows.group_by("market", "query", "url", "place").agg(
-        pl.col("sessions").sum().alias("seen"), (pl.col("sessions") * is_clicked).sum().alias("clicked")
-    )
-    depths = pl.DataFrame({"depth": np.arange(1, deepest + 1)})
-    cut = at.join(depths, how="cross").filter(pl.col("place") < pl.col("depth"))
-    return cut.group_by("market", "query", "url", "depth").agg(pl.col("seen", "clicked").sum())
+    deepest = int(own.select(pl.col("results").list.len().max()).item())
+    log = click_log(own, patterns, depth=deepest)
+    shown, clicked = (counts.cumsum(axis=1) for counts in log.by_document())
+    results = log.documents.select("query", "url")
+    at = (results.with_columns(seen=shown[:, k], clicked=clicked[:, k]) for k in range(deepest))
+    return pl.concat(at)

@@ -177,7 +177,7 @@ def click_metric_named(text: str) -> str:
     signal, name = signal_of(text), _plain(text.partition("(")[0].strip())
     if signal is not None:
         return signal_metric(name, " ".join(signal.split()).lower())
-    if "(" in text and name in CLICK_METRICS:
+    if "(" in text and name in (*CLICK_METRICS, IPS):
         raise SettingsError(
             f"click metric {text!r}: write MeanRR, or MeanRR(signal='satisfied'); with a signal there are "
             f"{', '.join(SIGNAL_METRICS)}"

@@ -12,7 +12,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import EngineError, InputError, RejectedRowsError
-from clickassay.core.settings import SIGNAL_NAME
+from clickassay.core.settings import OF_DWELL_TIMES, SIGNAL_NAME
 
 _NO_ORPHAN_CLICKS = pl.DataFrame()
 
@@ -259,9 +259,6 @@ def _check_signals(funnel: pl.DataFrame) -> None:
             "satisfied out of --signal"
         )
 
-
-OF_DWELL_TIMES = ("satisfied", "satisfied if followed")
-"""Signals of dwell times. The second leaves out clicks that nothing follows, if the first counts them."""
 
 MOST_BY_LAST_CLICK = 0.5
 """A larger share of satisfied clicks that nothing follows leads no headline."""

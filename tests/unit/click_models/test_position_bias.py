@@ -6,7 +6,9 @@ import pytest
 from statsmodels.api import GLM, families
 
 from clickassay.click_models.click_log import NO_DOCUMENT, ClickLog
+from clickassay.click_models.factorised import fit_factorised
 from clickassay.click_models.position_bias import LEAST_PAIRS, MOST_ERROR, position_bias
+from support.places import ROOT
 
 THETA = np.array([1, 0.6, 0.4, 0.25])
 
@@ -69,6 +71,16 @@ def test_examination_has_no_bias_however_few_sessions_a_list_has(sessions):
     logs = [np.log(position_bias(world(seed, sessions=sessions)).examination[1:]) for seed in range(40)]
     error = np.std(logs, axis=0, ddof=1) / np.sqrt(len(logs))
     assert (np.abs(np.mean(logs, axis=0) - np.log(THETA[1:])) < 4 * error + 0.01).all()
+
+
+def test_a_parameter_for_each_result_has_the_bias_that_the_page_names():
+    found = {}
+    for sessions in (30, 1):
+        fits = (fit_factorised(world(seed, sessions=sessions), by_last_click=False) for seed in range(30))
+        logs = [np.log(fit.model.examination[1:, 0]) - np.log(THETA[1:]) for fit in fits]
+        found[sessions] = f"{np.mean(logs):.2f}".replace("-", "\N{MINUS SIGN}")
+    page = (ROOT / "docs/explanation/decisions.md").read_text(encoding="utf-8")
+    assert f"move log θ by {found[30]} at 30 sessions a list, by {found[1]} at one" in page
 
 
 @pytest.mark.parametrize("spread", [1.0, 1.5])

@@ -25,13 +25,14 @@ from clickassay.core.settings.load import (
     settings_from,
 )
 from clickassay.core.settings.model import Settings
-from clickassay.core.settings.of_log import MAX_DEPTH, SIGNAL_NAME
+from clickassay.core.settings.of_log import MAX_DEPTH, OF_DWELL_TIMES, SIGNAL_NAME
 from clickassay.core.settings.project import PROJECT, ProjectFile, project_at_hand, read_project
 
 __all__ = [
     "LOG_SETTINGS",
     "MAX_DEPTH",
     "NAMED_SETTINGS",
+    "OF_DWELL_TIMES",
     "PREFIX",
     "PROJECT",
     "SETTINGS",

@@ -12,6 +12,9 @@ from clickassay.core.settings.texts import check_column, check_zone, utc_of
 MAX_DEPTH = 62
 """A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
 
+OF_DWELL_TIMES = ("satisfied", "satisfied if followed")
+"""Signals of dwell times. The second leaves out clicks that nothing follows, if the first counts them."""
+
 SIGNAL_NAME = re.compile(r"(?=.{1,40}$)[\w.:/-]+( [\w.:/-]+)*")
 """What the name of a signal may be: of other actions metrics could not be written down."""
 
@@ -287,9 +290,13 @@ class SettingsOfLog(BaseModel):
         spelled = tuple(dict.fromkeys(" ".join(name.split()).lower() for name in names)) or ("none",)
         if len(spelled) > 1 and "none" in spelled:
             raise ValueError("none stands alone, or name the actions that count")
-        wrong = next((name for name in spelled if name == "click" or not SIGNAL_NAME.fullmatch(name)), None)
+        no_names = {
+            "click": "clicks count always",
+            OF_DWELL_TIMES[1]: "it comes with satisfied if it differs",
+        }
+        wrong = next((name for name in spelled if name in no_names or not SIGNAL_NAME.fullmatch(name)), None)
         if wrong is not None:
-            what = "clicks count always" if wrong == "click" else "letters, digits and _ . : / - are allowed"
+            what = no_names.get(wrong, "letters, digits and _ . : / - are allowed")
             raise ValueError(f"{wrong!r} is no signal: {what}")
         return spelled
 

@@ -85,10 +85,9 @@ def estimated_rows(name: str, table: Table, make: Make, samples: Sequence[Sample
     """
     found = [sample.estimated[name] for sample in samples]
     reason = next((one.reason for one in found if one.reason is not None), None)
+    rows = make([_only(*both, {name: both[1].values}) for both in zip(samples, found, strict=True)])
     if reason is not None:
-        rows = make([_only(sample, name, np.zeros((len(sample.sessions), 1))) for sample in samples])
         return rows.with_columns(reason=pl.lit(reason)) if "reason" in rows.columns else rows
-    rows = make([_only(sample, name, one.values[:, None]) for sample, one in _both(samples, found)])
     if not any(one.shifted.shape[1] for one in found):
         return table.canonical(rows)
     moved = make(_moved(samples, found, name))
@@ -97,21 +96,13 @@ def estimated_rows(name: str, table: Table, make: Make, samples: Sequence[Sample
     return table.canonical(_adjusted(rows, table))
 
 
-def _both(
-    samples: Sequence[Sample], found: Sequence[EstimatedClicks]
-) -> list[tuple[Sample, EstimatedClicks]]:
-    return list(zip(samples, found, strict=True))
-
-
-def _only(sample: Sample, name: str | Sequence[str], values: Floats) -> Sample:
-    """Return the sample with (N, C) values of these click metrics alone."""
-    names = (name,) if isinstance(name, str) else tuple(name)
-    (found,) = sample.estimated.values()
+def _only(sample: Sample, found: EstimatedClicks, values: Mapping[str, Floats]) -> Sample:
+    """Return the sample with these click metrics alone, by name; (N,) values, as noisy as `found`."""
     return replace(
         sample,
-        click_names=names,
-        click_values=values,
-        click_variances=np.repeat(found.variances[:, None], len(names), axis=1),
+        click_names=tuple(values),
+        click_values=np.stack([*values.values()], axis=1),
+        click_variances=np.repeat(found.variances[:, None], len(values), axis=1),
     )
 
 
@@ -120,21 +111,15 @@ def _moved(samples: Sequence[Sample], found: Sequence[EstimatedClicks], name: st
 
     Estimates of one market do not move the values of another.
     """
-    names = [
-        f"{name} {owner} {at} {side}"
-        for owner, one in enumerate(found)
-        for at in range(one.shifted.shape[1])
-        for side in range(2)
-    ]
     moved = []
-    for mine, (sample, one) in enumerate(_both(samples, found)):
-        columns = [
-            other.shifted.reshape(len(one.values), -1)
-            if owner == mine
-            else np.repeat(one.values[:, None], 2 * other.shifted.shape[1], axis=1)
+    for mine, (sample, one) in enumerate(zip(samples, found, strict=True)):
+        values = {
+            f"{name} {owner} {at} {side}": one.shifted[:, at, side] if owner == mine else one.values
             for owner, other in enumerate(found)
-        ]
-        moved.append(_only(sample, names, np.hstack(columns)))
+            for at in range(other.shifted.shape[1])
+            for side in range(2)
+        }
+        moved.append(_only(sample, one, values))
     return moved
 
 
@@ -160,14 +145,16 @@ def _widened(rows: pl.DataFrame, moved: pl.DataFrame, number: Widened, key: Sequ
 
 
 def _further(rows: pl.DataFrame, moved: pl.DataFrame, column: str, key: Sequence[str]) -> Floats:
-    """Return the standard error of each row's number that is due to estimates."""
+    """Return the standard error of each row's number that is due to estimates; NaN where it is not known."""
     both = moved.select(*key, pl.col("click_metric").str.extract_groups(r"^(?<at>.*) (?<side>[01])$"), column)
     sides = both.unnest("click_metric").sort("side", maintain_order=True)
     square = ((pl.col(column).last() - pl.col(column).first()) / 2) ** 2
     squares = sides.group_by(*key, "at").agg(square.alias("square"))
-    summed = squares.group_by(key).agg(pl.col("square").sum().sqrt().alias("further"))
+    square = pl.col("square")
+    known = pl.when(square.null_count() == 0).then(square.sum().sqrt()).alias("further")
+    summed = squares.group_by(key).agg(known)
     joined = rows.select(key).join(summed, on=key, how="left", maintain_order="left", nulls_equal=True)
-    return _column(joined.with_columns(pl.col("further").fill_null(0.0)), "further")
+    return _column(joined, "further")
 
 
 def _p_value(

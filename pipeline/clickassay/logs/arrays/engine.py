@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from clickassay.core.errors import EngineError, InputError
 from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.core.settings import Settings
+from clickassay.core.settings import OF_DWELL_TIMES, Settings
 from clickassay.core.text.words import first_line
 from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.logs.arrays.carry_over import CarryOver, new_search_ids, orphan_clicks
@@ -38,7 +38,7 @@ from clickassay.logs.arrays.patterns import PatternCounts
 from clickassay.logs.arrays.read_searches import SearchReader
 from clickassay.logs.arrays.shown import Queries, Shown, ShownLists
 from clickassay.logs.sql.steps import end_of_times
-from clickassay.patterns.funnel import OF_DWELL_TIMES, LogFunnel, shows_both_ways
+from clickassay.patterns.funnel import LogFunnel, shows_both_ways
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import Pieces, StagedTable
 

@@ -55,7 +55,7 @@ def _first_sentence(ranking: Ranking, clicks: Ranking) -> str:
     if not clicks.competitors:
         return f"{text}."
     other = clicks.highest
-    return f"{text}; with {clicks.click}, {'it has too' if other == best else f'{other} has'}."
+    return f"{text}; with {clicks.click} {'it has too' if other == best else f'it is {other}'}."
 
 
 def _metrics(ranking: Ranking, clicks: Ranking) -> ReportTable:

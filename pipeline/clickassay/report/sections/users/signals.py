@@ -5,13 +5,14 @@ from typing import Any
 
 import polars as pl
 
+from clickassay.core.settings import OF_DWELL_TIMES
 from clickassay.core.text.words import count, listed, number, percent, plural, visible
 from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.ranking import Lead, rank
 from clickassay.findings.run import Run
 from clickassay.findings.signals import CLICK, SignalRanking, signal_rankings
-from clickassay.patterns.funnel import OF_DWELL_TIMES, share_by_last_click, shows_both_ways
+from clickassay.patterns.funnel import share_by_last_click, shows_both_ways
 from clickassay.report.cells import Cell, Row, Share, Spelled, p_cell
 from clickassay.report.model import ReportTable, Section, by_pair
 
@@ -127,8 +128,8 @@ def _by_values(name: str, spread: dict[str, float]) -> Iterator[str]:
     searches = plural(int(spread["searches"]), "search", "searches")
     if mean != cut:
         yield (
-            f"The mean of {visible(name)} over the {searches} that have it is {mean}; with values cut at "
-            f"their 99.9 % quantile, {number(spread['quantile'])}, it is {cut}."
+            f"The mean of {visible(name)} over the {searches} that it is given for is {mean}; with values "
+            f"cut at their 99.9 % quantile, {number(spread['quantile'])}, it is {cut}."
         )
     if spread["searches"] > MOST_VALUES and spread["largest"] > HEAVY:
         share = percent(spread["largest"])
