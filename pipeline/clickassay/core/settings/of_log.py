@@ -292,7 +292,7 @@ class SettingsOfLog(BaseModel):
             raise ValueError("none stands alone, or name the actions that count")
         no_names = {
             "click": "clicks count always",
-            OF_DWELL_TIMES[1]: "it comes with satisfied if it differs",
+            OF_DWELL_TIMES[1]: "it comes with satisfied where most of these rest on --last-click",
         }
         wrong = next((name for name in spelled if name in no_names or not SIGNAL_NAME.fullmatch(name)), None)
         if wrong is not None:
