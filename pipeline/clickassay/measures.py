@@ -29,15 +29,9 @@ __all__ = ["Name", "describe", "names", "parse"]
 
 @dataclass(frozen=True)
 class Name:
-    """A measure by its name: ``nDCG @ 10``, ``AP(rel=2) @ 5``; its string is the canonical name.
+    """A measure by its name: ``nDCG @ 10``, ``AP(rel=2) @ 5``; its string is the canonical name."""
 
-    Attributes
-    ----------
-    text
-        The name with the parameters and the cut so far; it can be parsed.
-    """
-
-    text: str
+    text: str  # The name with the parameters and the cut so far; it can be parsed.
 
     def __call__(self, **parameters: object) -> "Name":
         """Return the measure with these parameters.

@@ -44,24 +44,12 @@ Command = Any
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """A command before its module is imported.
+    """A command before its module is imported."""
 
-    Attributes
-    ----------
-    panel
-        Where `--help` lists it.
-    summary
-        The first paragraph of its own help.
-    module
-        Its module in `cli.commands`; "" = the module of its name.
-    function
-        The function, or the `typer.Typer` of a group; "" = its own name.
-    """
-
-    panel: str
-    summary: str
-    module: str = ""
-    function: str = ""
+    panel: str  # Where `--help` lists it.
+    summary: str  # The first paragraph of its own help.
+    module: str = ""  # Its module in `cli.commands`; "" = the module of its name.
+    function: str = ""  # The function, or the `typer.Typer` of a group; "" = its own name.
 
 
 START, ASK, JUDGMENTS, LOGS, MORE = "Start", "Ask a run", "Judgments", "Logs", "More"

@@ -57,21 +57,11 @@ _HELP = {
 
 @dataclass(frozen=True)
 class Given:
-    """The inputs of a job, and where its output goes, as far as anything names them.
+    """The inputs of a job, and where its output goes, as far as anything names them."""
 
-    Attributes
-    ----------
-    sources
-        Inputs by name.
-    by_option
-        Names of the inputs that options name.
-    project
-        The project file; None if there is none.
-    """
-
-    sources: "Mapping[str, Source]"
-    by_option: frozenset[str]
-    project: ProjectFile | None
+    sources: "Mapping[str, Source]"  # Inputs by name.
+    by_option: frozenset[str]  # Names of the inputs that options name.
+    project: ProjectFile | None  # The project file; None if there is none.
 
     def optional(self, name: str) -> "Source | None":
         """Return an input that need not be there."""

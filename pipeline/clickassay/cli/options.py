@@ -104,18 +104,12 @@ CLICK_METRIC = Annotated[
 
 @dataclass(frozen=True)
 class Group:
-    """Options that stand for one parameter of a command.
+    """Options that stand for one parameter of a command."""
 
-    Attributes
-    ----------
-    parameters, build
-        The options, and what makes the object of their values.
-    names_engine
-        Whether the object has the engine of the command, on which it depends whether a path may be a URL.
-    """
-
+    # parameters, build: The options, and what makes the object of their values.
     parameters: Parameters
     build: Callable[[Mapping[str, Any]], object]
+    # Whether the object has the engine of the command, on which it depends whether a path may be a URL.
     names_engine: bool = False
 
 

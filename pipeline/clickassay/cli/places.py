@@ -10,20 +10,11 @@ from clickassay.inputs.paths import address_fault, is_text, is_uri, local_path
 
 @dataclass(frozen=True)
 class PathMark:
-    """Marks a text of the command line as a path; what is typed as `Path` needs no mark.
+    """Marks a text of the command line as a path; what is typed as `Path` needs no mark."""
 
-    Attributes
-    ----------
-    on_spark
-        Engine Spark reads or writes it, so that it may be a URL there.
-    on_store
-        It may be an address of an object store.
-    as_written
-        It goes into a script as it is: where the script runs, and not here, it is looked for.
-    """
-
-    on_spark: bool = False
-    on_store: bool = False
+    on_spark: bool = False  # Engine Spark reads or writes it, so that it may be a URL there.
+    on_store: bool = False  # It may be an address of an object store.
+    # It goes into a script as it is: where the script runs, and not here, it is looked for.
     as_written: bool = False
 
 

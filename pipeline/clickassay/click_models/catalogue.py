@@ -19,33 +19,16 @@ from clickassay.core.text.words import did_you_mean
 
 @dataclass(frozen=True)
 class ClickModelKind:
-    """A click model that can be fitted.
+    """A click model that can be fitted."""
 
-    Attributes
-    ----------
-    name
-        Its short name in the literature.
-    line
-        What it assumes of users, in one line.
-    source
-        Where it comes from.
-    fit
-        (log, pseudo_count=clicks and skips that are added for each parameter) -> `Fit`.
-    estimates_attraction
-        Whether each document has a parameter of its own.
-    estimates_examination
-        Whether it separates examination from attraction.
-    estimates_satisfaction
-        Whether it separates satisfaction from attraction.
-    """
-
-    name: str
-    line: str
-    source: str
+    name: str  # Its short name in the literature.
+    line: str  # What it assumes of users, in one line.
+    source: str  # Where it comes from.
+    # (log, pseudo_count=clicks and skips that are added for each parameter) -> `Fit`.
     fit: Callable[..., Fit]
-    estimates_attraction: bool = True
-    estimates_examination: bool = True
-    estimates_satisfaction: bool = False
+    estimates_attraction: bool = True  # Whether each document has a parameter of its own.
+    estimates_examination: bool = True  # Whether it separates examination from attraction.
+    estimates_satisfaction: bool = False  # Whether it separates satisfaction from attraction.
 
 
 CLICK_MODELS = (

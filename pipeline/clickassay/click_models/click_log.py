@@ -34,27 +34,14 @@ def total(weights: Ints | Floats, values: Floats) -> float:
 
 @dataclass(frozen=True)
 class ClickLog:
-    """Patterns of clicks as arrays.
+    """Patterns of clicks as arrays."""
 
-    Attributes
-    ----------
-    lists
-        (L, K) codes of the documents shown, the first result first; `NO_DOCUMENT` past the end of a list.
-    rows
-        (P,) the list of each pattern.
-    masks
-        (P,) click mask: bit r - 1 is a click on position r; no bit past the end of the list.
-    sessions
-        (P,) how often it was seen.
-    documents
-        Rows (market, query, url) by code: a document is a URL as an answer to a query.
-    """
-
+    # (L, K) codes of the documents shown, the first result first; `NO_DOCUMENT` past the end of a list.
     lists: Ints
-    rows: Ints
-    masks: Ints
-    sessions: Ints
-    documents: pl.DataFrame
+    rows: Ints  # (P,) the list of each pattern.
+    masks: Ints  # (P,) click mask: bit r - 1 is a click on position r; no bit past the end of the list.
+    sessions: Ints  # (P,) how often it was seen.
+    documents: pl.DataFrame  # Rows (market, query, url) by code: a document is a URL as an answer to a query.
 
     @property
     def depth(self) -> int:

@@ -18,19 +18,12 @@ from clickassay.core.progress import Event, Progress, silent
 
 @dataclass(frozen=True)
 class TrainTestSplit:
-    """A log in two parts over the same lists.
+    """A log in two parts over the same lists."""
 
-    Attributes
-    ----------
-    train, test
-        What models are fitted on, and evaluated on.
-    by_users
-        Whether no user is in both; else sessions were drawn.
-    """
-
+    # train, test: What models are fitted on, and evaluated on.
     train: ClickLog
     test: ClickLog
-    by_users: bool
+    by_users: bool  # Whether no user is in both; else sessions were drawn.
 
 
 def split_sessions(log: ClickLog, *, share: float, seed: int) -> TrainTestSplit:
@@ -79,28 +72,16 @@ def _check_split(split: TrainTestSplit, remedy: str) -> TrainTestSplit:
 
 @dataclass(frozen=True)
 class Score:
-    """How well a model predicts clicks.
+    """How well a model predicts clicks."""
 
-    Attributes
-    ----------
-    sessions
-        Sessions it was evaluated on.
-    excluded
-        Of these, sessions that are impossible to the model, such as two clicks to the cascade model.
-    log_likelihood
-        Of a session on average, natural logarithm; minus infinity if any is excluded.
-    perplexities
-        (K,) by position, whatever was clicked above: 1 = every click predicted, 2 = as good as tossing a coin
-        (Dupret and Piwowarski 2008); infinite if something impossible was seen, NaN where nothing was shown.
-    perplexity
-        Their average over positions where something was shown.
-    """
-
-    sessions: int
+    sessions: int  # Sessions it was evaluated on.
+    # Of these, sessions that are impossible to the model, such as two clicks to the cascade model.
     excluded: int
-    log_likelihood: float
+    log_likelihood: float  # Of a session on average, natural logarithm; minus infinity if any is excluded.
+    # (K,) by position, whatever was clicked above: 1 = every click predicted, 2 = as good as tossing a coin
+    # (Dupret and Piwowarski 2008); infinite if something impossible was seen, NaN where nothing was shown.
     perplexities: Floats
-    perplexity: float
+    perplexity: float  # Their average over positions where something was shown.
 
 
 def score(model: ClickModel, log: ClickLog) -> Score:
@@ -117,21 +98,13 @@ def score(model: ClickModel, log: ClickLog) -> Score:
 
 @dataclass(frozen=True)
 class EvaluatedModel:
-    """A model fitted on one part and evaluated on the other.
+    """A model fitted on one part and evaluated on the other."""
 
-    Attributes
-    ----------
-    kind, fit
-        The model, and how it was fitted.
-    score
-        On the sessions held out.
-    examined
-        (K,) share of the sessions fitted on in which a position is examined; NaN where nothing is shown.
-    """
-
+    # kind, fit: The model, and how it was fitted.
     kind: ClickModelKind
     fit: Fit
-    score: Score
+    score: Score  # On the sessions held out.
+    # (K,) share of the sessions fitted on in which a position is examined; NaN where nothing is shown.
     examined: Floats
 
 

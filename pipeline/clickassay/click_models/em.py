@@ -14,25 +14,17 @@ TOLERANCE = 1e-7
 
 
 class RoundLimits(TypedDict, total=False):
-    """When rounds end, and whether they are accelerated.
+    """When rounds end, and whether they are accelerated."""
 
-    Attributes
-    ----------
-    rounds, tolerance
-        They end when the objective per session grows by less than `tolerance`, or after so many rounds.
-    accelerate
-        Whether two rounds are extrapolated to a third far ahead (SQUAREM, scheme S3 of Varadhan and Roland
-        2008); a step that lowers the objective is undone. Without it, plain expectation maximisation.
-    respond
-        Whether the response of the fit to changes of the log is wanted; by default not.
-    near
-        The response of a fit to a similar log: if it leads to the fit of this one, there are no rounds.
-    """
-
+    # rounds, tolerance: They end when the objective per session grows by less than `tolerance`, or after so
+    # many rounds.
     rounds: int
     tolerance: float
+    # Whether two rounds are extrapolated to a third far ahead (SQUAREM, scheme S3 of Varadhan and Roland
+    # 2008); a step that lowers the objective is undone. Without it, plain expectation maximisation.
     accelerate: bool
-    respond: bool
+    respond: bool  # Whether the response of the fit to changes of the log is wanted; by default not.
+    # The response of a fit to a similar log: if it leads to the fit of this one, there are no rounds.
     near: Response | None
 
 

@@ -29,21 +29,11 @@ from clickassay.click_models.model import Clicked, Fit
 
 @dataclass(frozen=True)
 class FactorisedModel:
-    """A fitted model.
+    """A fitted model."""
 
-    Attributes
-    ----------
-    attraction
-        (D,) alpha: chance that a document is clicked once it is examined; 0..1.
-    examination
-        (K, K) gamma by position and by the last click before it (0 = none); 0..1.
-    parameters
-        How many numbers were fitted.
-    """
-
-    attraction: Floats
-    examination: Floats
-    parameters: int
+    attraction: Floats  # (D,) alpha: chance that a document is clicked once it is examined; 0..1.
+    examination: Floats  # (K, K) gamma by position and by the last click before it (0 = none); 0..1.
+    parameters: int  # How many numbers were fitted.
 
     @property
     def relevance(self) -> Floats:

@@ -49,25 +49,14 @@ class ClickModel(Protocol):
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model, and how it came about.
+    """A fitted model, and how it came about."""
 
-    Attributes
-    ----------
-    model
-        The model.
-    objectives
-        The objective before each round of expectation maximisation: log-likelihood plus log-density of the
-        prior that the pseudo-counts stand for, but for its constants. It never falls. Empty for closed forms.
-    converged
-        Whether the last round gained less than the tolerance; True for closed forms.
-    unidentified
-        Names of `shared` parameters that the clicks do not identify: the pseudo-counts set their values.
-    response
-        How the fit responds to changes of its log, if that was asked for and can be had.
-    """
-
-    model: ClickModel
+    model: ClickModel  # The model.
+    # The objective before each round of expectation maximisation: log-likelihood plus log-density of the
+    # prior that the pseudo-counts stand for, but for its constants. It never falls. Empty for closed forms.
     objectives: tuple[float, ...] = ()
-    converged: bool = True
+    converged: bool = True  # Whether the last round gained less than the tolerance; True for closed forms.
+    # Names of `shared` parameters that the clicks do not identify: the pseudo-counts set their values.
     unidentified: frozenset[str] = frozenset()
+    # How the fit responds to changes of its log, if that was asked for and can be had.
     response: Response | None = None

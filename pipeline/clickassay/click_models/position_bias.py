@@ -30,23 +30,12 @@ _FAR = 10.0
 
 @dataclass(frozen=True)
 class PositionBias:
-    """Examination of K positions relative to the first, theta.
+    """Examination of K positions relative to the first, theta."""
 
-    Attributes
-    ----------
-    examination
-        (K,) theta > 0, the first 1; NaN where clicks do not tell.
-    covariance
-        (K, K) of log theta, robust over queries; 0 of the first position.
-    pairs
-        Pairs of positions that a result was seen at, of all results.
-    queries, sessions
-        Queries with such a result, and sessions, that it was estimated from.
-    """
-
-    examination: Floats
-    covariance: Floats
-    pairs: int
+    examination: Floats  # (K,) theta > 0, the first 1; NaN where clicks do not tell.
+    covariance: Floats  # (K, K) of log theta, robust over queries; 0 of the first position.
+    pairs: int  # Pairs of positions that a result was seen at, of all results.
+    # queries, sessions: Queries with such a result, and sessions, that it was estimated from.
     queries: int
     sessions: int
 

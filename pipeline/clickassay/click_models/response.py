@@ -36,18 +36,10 @@ class Rounds(Protocol):
 
 @dataclass(frozen=True)
 class Response:
-    """The fit to one log, and how the fits to similar logs follow from it.
+    """The fit to one log, and how the fits to similar logs follow from it."""
 
-    Attributes
-    ----------
-    parameters
-        (P,) the fit.
-    inverse
-        (P, P) of I - J, J being the derivatives of a round there.
-    """
-
-    parameters: Floats
-    inverse: Floats
+    parameters: Floats  # (P,) the fit.
+    inverse: Floats  # (P, P) of I - J, J being the derivatives of a round there.
 
     def lead(self, rounds: Rounds) -> bool:
         """Bring the parameters of a similar log to its fit; if that fails, leave them as they were."""

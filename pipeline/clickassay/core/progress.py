@@ -6,27 +6,14 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Event:
-    """A report of progress: what is being done, and how much of it is done.
+    """A report of progress: what is being done, and how much of it is done."""
 
-    Attributes
-    ----------
-    message
-        What it is.
-    part
-        The part done (0..1); None when that is unknown.
-    note
-        The user must see the message, bar or not: it gets a line of its own.
-    batch
-        Which batch of how many of a log is being worked on; '' for what is not done in batches.
-    rows
-        Searches and clicks of all batches together.
-    """
-
-    message: str
-    part: float | None = None
-    note: bool = False
+    message: str  # What it is.
+    part: float | None = None  # The part done (0..1); None when that is unknown.
+    note: bool = False  # The user must see the message, bar or not: it gets a line of its own.
+    # Which batch of how many of a log is being worked on; '' for what is not done in batches.
     batch: str = ""
-    rows: int = 0
+    rows: int = 0  # Searches and clicks of all batches together.
 
     def pace(self, seconds: float) -> tuple[float, float] | None:
         """Return rows per second and seconds left if the part took `seconds`; None if none is done yet."""

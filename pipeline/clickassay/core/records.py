@@ -119,72 +119,42 @@ def _sums_of(contributions: Floats, codes: Integers) -> Floats:
 
 @dataclass(frozen=True)
 class EstimatedClicks:
-    """A click metric of N configurations that rests on numbers which are estimates themselves.
+    """A click metric of N configurations that rests on numbers which are estimates themselves."""
 
-    Attributes
-    ----------
-    values, variances
-        (N,) means over sessions, and unbiased variances between sessions.
-    shifted
-        (N, D, 2) the means if these numbers were a standard error lower and higher, in D independent
-        directions.
-    reason
-        Why it has no value; None if it has.
-    """
-
+    # values, variances: (N,) means over sessions, and unbiased variances between sessions.
     values: Floats
     variances: Floats
+    # (N, D, 2) the means if these numbers were a standard error lower and higher, in D independent
+    # directions.
     shifted: Floats
-    reason: str | None
+    reason: str | None  # Why it has no value; None if it has.
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Arrays over the N judged configurations and Q queries of one market, depth and judge.
+    """Arrays over the N judged configurations and Q queries of one market, depth and judge."""
 
-    Attributes
-    ----------
-    key
-        Market, depth and judge.
-    queries
-        The Q distinct normalised queries, sorted by code point.
-    query_index
-        (N,) index into `queries` of each configuration; ascending.
-    sessions
-        (N,) sessions of each configuration, >= 1: the weights of method 7.
-    click_names, click_values
-        Names of the C click metrics, and their (N, C) means over sessions.
-    click_variances
-        (N, C) unbiased variance of the metric between the sessions of a configuration
-        (divisor n - 1); NaN where a configuration has one session.
-    null_success
-        (N,) SS of each configuration if click patterns were drawn from the patterns of all configurations.
-    editorial_names, editorial_values
-        Names of the E editorial metrics, and their (N, E) values.
-    configuration_ids
-        (N,) ids of the configurations.
-    click_entropy
-        (Q,) entropy in bits of the clicked URLs of each query; 0 without a click.
-    units
-        (Q,) the name of the unit that each query belongs to: intervals leave out one unit at a time. None:
-        each query is one.
-    estimated
-        By name: click metrics that rest on estimates; they are not among `click_names`.
-    """
-
-    key: SampleKey
-    queries: tuple[str, ...]
-    query_index: Integers
-    sessions: Integers
+    key: SampleKey  # Market, depth and judge.
+    queries: tuple[str, ...]  # The Q distinct normalised queries, sorted by code point.
+    query_index: Integers  # (N,) index into `queries` of each configuration; ascending.
+    sessions: Integers  # (N,) sessions of each configuration, >= 1: the weights of method 7.
+    # click_names, click_values: Names of the C click metrics, and their (N, C) means over sessions.
     click_names: tuple[str, ...]
     click_values: Floats
+    # (N, C) unbiased variance of the metric between the sessions of a configuration (divisor n - 1); NaN
+    # where a configuration has one session.
     click_variances: Floats
+    # (N,) SS of each configuration if click patterns were drawn from the patterns of all configurations.
     null_success: Floats
+    # editorial_names, editorial_values: Names of the E editorial metrics, and their (N, E) values.
     editorial_names: tuple[str, ...]
     editorial_values: Floats
-    configuration_ids: pl.Series
-    click_entropy: Floats
+    configuration_ids: pl.Series  # (N,) ids of the configurations.
+    click_entropy: Floats  # (Q,) entropy in bits of the clicked URLs of each query; 0 without a click.
+    # (Q,) the name of the unit that each query belongs to: intervals leave out one unit at a time. None: each
+    # query is one.
     units: tuple[str, ...] | None = None
+    # By name: click metrics that rest on estimates; they are not among `click_names`.
     estimated: Mapping[str, EstimatedClicks] = field(default_factory=dict)
 
     def by_unit(self, contributions: Floats, queries: Integers | None = None) -> Floats:
@@ -231,21 +201,11 @@ def pairs_of(clicks: Sequence[str], editorial: Sequence[str]) -> dict[str, list[
 
 @dataclass(frozen=True)
 class Split:
-    """One way to split the Q queries of a sample into classes.
+    """One way to split the Q queries of a sample into classes."""
 
-    Attributes
-    ----------
-    name
-        e.g. ``length``, ``frequency``, ``navigational``.
-    classes
-        Class labels in the order of reports.
-    labels
-        (Q,) index into `classes` of each query.
-    """
-
-    name: str
-    classes: tuple[str, ...]
-    labels: Integers
+    name: str  # e.g. ``length``, ``frequency``, ``navigational``.
+    classes: tuple[str, ...]  # Class labels in the order of reports.
+    labels: Integers  # (Q,) index into `classes` of each query.
 
 
 Grades = NDArray[np.int8]
@@ -253,46 +213,30 @@ Grades = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class JudgedConfigurations:
-    """Configurations of one depth and judge whose top-k results all have a grade, over all markets.
+    """Configurations of one depth and judge whose top-k results all have a grade, over all markets."""
 
-    Attributes
-    ----------
-    rows
-        One row per judged configuration, sorted by (market, query, configuration_id): these columns,
-        and `results` (top k), `n` (row number).
-    grades
-        (N, k) grades of the results.
-    urls
-        (N, k) numbers of the results: equal where market, query and URL are; grouped by query.
-    filled
-        (N, k) whether a grade was filled in by a rule, so is no judgment.
-    pool
-        (N, g_max + 1) the query's judged results by grade.
-    patterns
-        Rows (n, fold, click_mask, sessions) of these configurations, masks cut to k, sorted.
-    too_short, not_judged, not_scored
-        Sessions by market that are left out at this depth.
-    score_names, scores
-        Names of the S scores that users brought, and their (N, S) values, which every configuration has.
-    signals
-        By name: rows (n, fold, click_mask, sessions) of sessions with the signal, masks above 0 and cut to k.
-    outcomes
-        Rows (n, fold, outcome, sessions, total, total_of_squares), totals in thousandths; None where none are
-        counted.
-    """
-
+    # One row per judged configuration, sorted by (market, query, configuration_id): these columns, and
+    # `results` (top k), `n` (row number).
     rows: pl.DataFrame
-    grades: Grades
+    grades: Grades  # (N, k) grades of the results.
+    # (N, k) numbers of the results: equal where market, query and URL are; grouped by query.
     urls: NDArray[np.integer[Any]]
-    filled: NDArray[np.bool_]
-    pool: NDArray[np.int64]
+    filled: NDArray[np.bool_]  # (N, k) whether a grade was filled in by a rule, so is no judgment.
+    pool: NDArray[np.int64]  # (N, g_max + 1) the query's judged results by grade.
+    # Rows (n, fold, click_mask, sessions) of these configurations, masks cut to k, sorted.
     patterns: pl.DataFrame
+    # too_short, not_judged, not_scored: Sessions by market that are left out at this depth.
     too_short: dict[str, int]
     not_judged: dict[str, int]
     not_scored: dict[str, int] = field(default_factory=dict)
+    # score_names, scores: Names of the S scores that users brought, and their (N, S) values, which every
+    # configuration has.
     score_names: tuple[str, ...] = ()
     scores: Floats | None = None
+    # By name: rows (n, fold, click_mask, sessions) of sessions with the signal, masks above 0 and cut to k.
     signals: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    # Rows (n, fold, outcome, sessions, total, total_of_squares), totals in thousandths; None where none are
+    # counted.
     outcomes: pl.DataFrame | None = None
 
 

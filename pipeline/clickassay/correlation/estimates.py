@@ -32,29 +32,22 @@ Statistic = Callable[[Floats], tuple[Floats, Floats]]
 
 @dataclass(frozen=True)
 class Estimates:
-    """Intervals of (C, E) correlations; all arrays are (C, E), NaN where there is none.
+    """Intervals of (C, E) correlations; all arrays are (C, E), NaN where there is none."""
 
-    Attributes
-    ----------
-    low, high
-        95 % interval, within -1..1.
-    corrected
-        The correlations with infinitely many sessions: divided by the root of the reliability. May lie
-        beyond -1 or 1.
-    corrected_low, corrected_high
-        Their 95 % interval; NaN where noise leaves too little for a bound, or `low` is NaN.
-    p
-        Two-sided p-values of the null values, 0..1; 0 for a correlation that is 1 without any of the queries.
-    simultaneous_low, simultaneous_high
-        Intervals that cover all tested correlations of a row at once in 95 % of samples (Bonferroni).
-    """
-
+    # low, high: 95 % interval, within -1..1.
     low: Floats
     high: Floats
+    # The correlations with infinitely many sessions: divided by the root of the reliability. May lie beyond
+    # -1 or 1.
     corrected: Floats
+    # corrected_low, corrected_high: Their 95 % interval; NaN where noise leaves too little for a bound, or
+    # `low` is NaN.
     corrected_low: Floats
     corrected_high: Floats
+    # Two-sided p-values of the null values, 0..1; 0 for a correlation that is 1 without any of the queries.
     p: Floats
+    # simultaneous_low, simultaneous_high: Intervals that cover all tested correlations of a row at once in 95
+    # % of samples (Bonferroni).
     simultaneous_low: Floats
     simultaneous_high: Floats
 
@@ -129,20 +122,13 @@ def _corrected_interval(
 
 @dataclass(frozen=True)
 class Level:
-    """The mean of a metric over sessions; NaN ends where a query cannot be left out.
+    """The mean of a metric over sessions; NaN ends where a query cannot be left out."""
 
-    Attributes
-    ----------
-    mean, low, high
-        The mean and its 95 % interval, in units of the metric.
-    caution
-        Why the interval is not reliable; None when it is.
-    """
-
+    # mean, low, high: The mean and its 95 % interval, in units of the metric.
     mean: float
     low: float
     high: float
-    caution: str | None
+    caution: str | None  # Why the interval is not reliable; None when it is.
 
 
 def levels(configurations: pl.DataFrame, names: Sequence[str]) -> dict[str, Level]:

@@ -26,23 +26,12 @@ SIDES = {"raises": 1.0, "lowers": -1.0}
 
 @dataclass(frozen=True)
 class _Units:
-    """The U units that are left out.
+    """The U units that are left out."""
 
-    Attributes
-    ----------
-    queries
-        The query that stands for each unit, and its market.
-    sessions
-        (U,) sessions.
-    sums
-        (U, K) additive sums of each.
-    statistic
-        Turns (..., K) sums into (..., P) correlations of all pairs of metrics.
-    """
-
-    queries: Sequence[tuple[str, str]]
-    sessions: Integers
-    sums: Floats
+    queries: Sequence[tuple[str, str]]  # The query that stands for each unit, and its market.
+    sessions: Integers  # (U,) sessions.
+    sums: Floats  # (U, K) additive sums of each.
+    # Turns (..., K) sums into (..., P) correlations of all pairs of metrics.
     statistic: Callable[[Floats], Floats]
 
 
@@ -117,17 +106,10 @@ def _rows(named: NamedMetrics, units: _Units) -> pl.DataFrame:
 
 @dataclass
 class _Side:
-    """The queries so far that move each of P correlations most to one side.
+    """The queries so far that move each of P correlations most to one side."""
 
-    Attributes
-    ----------
-    name
-        One of `SIDES`.
-    queries, shifts
-        (n, P) queries, n <= MAX_QUERIES, and the changes times the side's sign, ascending.
-    """
-
-    name: str
+    name: str  # One of `SIDES`.
+    # queries, shifts: (n, P) queries, n <= MAX_QUERIES, and the changes times the side's sign, ascending.
     queries: Integers
     shifts: Floats
 

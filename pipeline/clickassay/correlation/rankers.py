@@ -32,26 +32,16 @@ DRAWS_SAME = "every draw of the two rankers gave the same difference"
 
 @dataclass(frozen=True)
 class Within:
-    """The configurations of the Q queries that have two or more, n in all, query after query.
+    """The configurations of the Q queries that have two or more, n in all, query after query."""
 
-    Attributes
-    ----------
-    values
-        (n, C + E) click metrics, then editorial metrics, minus their plain mean over the query: differences
-        between two configurations of a query are the same, and nothing cancels.
-    n_clicks
-        C.
-    starts, sizes
-        (Q,) first row of each query, and its number of rows.
-    rows
-        (n,) the configurations, as rows of the sample.
-    """
-
+    # (n, C + E) click metrics, then editorial metrics, minus their plain mean over the query: differences
+    # between two configurations of a query are the same, and nothing cancels.
     values: Floats
-    n_clicks: int
+    n_clicks: int  # C.
+    # starts, sizes: (Q,) first row of each query, and its number of rows.
     starts: Integers
     sizes: Integers
-    rows: Integers
+    rows: Integers  # (n,) the configurations, as rows of the sample.
 
 
 def within_queries(sample: Sample) -> Within:

@@ -16,22 +16,13 @@ from clickassay.correlation.uncertainty.jackknife import BlockSums, Deviations, 
 
 @dataclass(frozen=True)
 class Halves:
-    """Means of S metrics over the sessions of two halves of the users, of N lists that both were shown.
+    """Means of S metrics over the sessions of two halves of the users, of N lists that both were shown."""
 
-    Attributes
-    ----------
-    first, second
-        (N, S) means of each half.
-    weights
-        (N,) sessions of both halves.
-    unit
-        (N,) index 0..Q-1 of the unit that is left out together: the query of the list.
-    """
-
+    # first, second: (N, S) means of each half.
     first: Floats
     second: Floats
-    weights: Integers
-    unit: Integers
+    weights: Integers  # (N,) sessions of both halves.
+    unit: Integers  # (N,) index 0..Q-1 of the unit that is left out together: the query of the list.
 
 
 @dataclass(frozen=True)

@@ -48,18 +48,10 @@ def precision_weights(number: Weights) -> Floats:
 
 @dataclass(frozen=True)
 class Correlations:
-    """Correlations of C click metrics with E editorial metrics.
+    """Correlations of C click metrics with E editorial metrics."""
 
-    Attributes
-    ----------
-    values
-        (C, E) correlations, -1..1; NaN where there is none.
-    reasons
-        (C, E) why there is no value; None where there is one.
-    """
-
-    values: Floats
-    reasons: tuple[tuple[str | None, ...], ...]
+    values: Floats  # (C, E) correlations, -1..1; NaN where there is none.
+    reasons: tuple[tuple[str | None, ...], ...]  # (C, E) why there is no value; None where there is one.
 
 
 def correlation_matrix(clicks: Floats, editorial: Floats, weights: Weights) -> Correlations:

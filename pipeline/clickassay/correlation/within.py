@@ -25,28 +25,15 @@ Masks = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class GroupSums:
-    """Additive sums of the G groups of one depth and judge.
+    """Additive sums of the G groups of one depth and judge."""
 
-    Attributes
-    ----------
-    units
-        (G,) the unit of each group: the text of its query, or the name of its intent.
-    queries
-        (G,) the market and the text of the query of each.
-    places
-        (G,) the place of its unit among all, sorted.
-    n_lists, n_sessions
-        (G,) lists of each group, and their sessions.
-    values
-        (G, K) sums over the lists of each group: see `WithinSums`.
-    """
-
-    units: tuple[str, ...]
-    queries: tuple[tuple[str, str], ...]
-    places: Integers
+    units: tuple[str, ...]  # (G,) the unit of each group: the text of its query, or the name of its intent.
+    queries: tuple[tuple[str, str], ...]  # (G,) the market and the text of the query of each.
+    places: Integers  # (G,) the place of its unit among all, sorted.
+    # n_lists, n_sessions: (G,) lists of each group, and their sessions.
     n_lists: Integers
     n_sessions: Integers
-    values: Floats
+    values: Floats  # (G, K) sums over the lists of each group: see `WithinSums`.
 
     def by_unit(self, chosen: Masks) -> Floats:
         """Return the (Q, K) sums of each unit over the chosen groups, sorted by its name."""
@@ -80,28 +67,23 @@ def _places(units: tuple[str, ...]) -> Integers:
 
 @dataclass(frozen=True)
 class WithinSums:
-    """Sums over groups, with w the weight of a list, W the sum of weights of its group, means weighted by w.
+    """Sums over groups; w: weight of a list, W: sum of weights of its group, means weighted by w."""
 
-    Attributes
-    ----------
-    squares_y, squares_x, products
-        (..., C) sums of w (c - mean)², (..., E) of w (e - mean)², and (..., C, E) of w (c - mean)(e - mean).
-    noise, single
-        (..., C) sums of w (1 - w/W) s²/n over lists with two sessions or more; (..., 1) sums of w (1 - w/W)
-        over lists with one, whose s² is not known.
-    few, n_few
-        (..., C) sums of s² of lists with few sessions, and (..., 1) their number: their mean stands for it.
-    null_squares, null_products
-        (..., 1) and (..., E): as `squares_y` and `products` of SS if clicks ignored the grades, with chance.
-    """
-
+    # squares_y, squares_x, products: (..., C) sums of w (c - mean)², (..., E) of w (e - mean)², and (..., C,
+    # E) of w (c - mean)(e - mean).
     squares_y: Floats
     squares_x: Floats
     products: Floats
+    # noise, single: (..., C) sums of w (1 - w/W) s²/n over lists with two sessions or more; (..., 1) sums of
+    # w (1 - w/W) over lists with one, whose s² is not known.
     noise: Floats
+    # few, n_few: (..., C) sums of s² of lists with few sessions, and (..., 1) their number: their mean stands
+    # for it.
     few: Floats
     n_few: Floats
     single: Floats
+    # null_squares, null_products: (..., 1) and (..., E): as `squares_y` and `products` of SS if clicks
+    # ignored the grades, with chance.
     null_squares: Floats
     null_products: Floats
 
@@ -212,25 +194,14 @@ def _centred(values: Floats, weights: Floats, starts: Integers) -> Floats:
 
 @dataclass(frozen=True)
 class QueryGroups:
-    """The groups of a market, or of all markets together, at one depth and judge.
+    """The groups of a market, or of all markets together, at one depth and judge."""
 
-    Attributes
-    ----------
-    key
-        Market, depth and judge; the market is ``all`` for all markets together.
-    click_names, editorial_names
-        The metrics.
-    groups
-        The sums of its groups.
-    classes
-        By split and class: which groups belong to it.
-    """
-
-    key: SampleKey
+    key: SampleKey  # Market, depth and judge; the market is ``all`` for all markets together.
+    # click_names, editorial_names: The metrics.
     click_names: tuple[str, ...]
     editorial_names: tuple[str, ...]
-    groups: GroupSums
-    classes: Mapping[tuple[str, str], Masks]
+    groups: GroupSums  # The sums of its groups.
+    classes: Mapping[tuple[str, str], Masks]  # By split and class: which groups belong to it.
 
     def correlations(self, sums: Floats) -> Floats:
         """Return the (..., C, E) correlations of (..., K) sums."""

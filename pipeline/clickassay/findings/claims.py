@@ -24,22 +24,14 @@ DEPENDS_ON_CLICK: Literal["depends_on_click"] = "depends_on_click"
 
 @dataclass(frozen=True)
 class Claim:
-    """Which metric predicts one click metric best, and how sure that is.
+    """Which metric predicts one click metric best, and how sure that is."""
 
-    Attributes
-    ----------
-    ranking
-        Metrics and baselines, and the tests between them.
-    sign_agreement
-        By metric, how often it and the click metric prefer the same of two rankings, 0..1; only for
-        differences between two rankings.
-    influential_share
-        Share of the squared error of the best metric's correlation due to a few queries, 0..1; None where
-        it is not known.
-    """
-
-    ranking: Ranking
+    ranking: Ranking  # Metrics and baselines, and the tests between them.
+    # By metric, how often it and the click metric prefer the same of two rankings, 0..1; only for differences
+    # between two rankings.
     sign_agreement: Mapping[str, float] = field(default_factory=dict)
+    # Share of the squared error of the best metric's correlation due to a few queries, 0..1; None where it is
+    # not known.
     influential_share: float | None = None
     depends_on_few: bool = False
 
@@ -80,21 +72,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class DependsClaim:
-    """Whether the best metric depends on the click metric, market, depth or judge.
+    """Whether the best metric depends on the click metric, market, depth or judge."""
 
-    Attributes
-    ----------
-    varied
-        One for each of these that has several values.
-    counted
-        The click metrics that were compared.
-    reason
-        Why nothing can be said; None when something can.
-    """
-
-    varied: tuple[Dependence, ...]
-    counted: tuple[str, ...]
-    reason: str | None = None
+    varied: tuple[Dependence, ...]  # One for each of these that has several values.
+    counted: tuple[str, ...]  # The click metrics that were compared.
+    reason: str | None = None  # Why nothing can be said; None when something can.
 
     @property
     def kind(self) -> Literal["best_depends", "best_does_not_depend", "nothing_to_vary", "no_correlation"]:
@@ -108,18 +90,10 @@ class DependsClaim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The first claim for each click metric that counts, the headline one first.
+    """The first claim for each click metric that counts, the headline one first."""
 
-    Attributes
-    ----------
-    claims
-        Claims on the question that decides.
-    instead
-        Why that is not the question that was asked; None where it is.
-    """
-
-    claims: tuple[Claim, ...]
-    instead: str | None = None
+    claims: tuple[Claim, ...]  # Claims on the question that decides.
+    instead: str | None = None  # Why that is not the question that was asked; None where it is.
 
     @property
     def question(self) -> Question:

@@ -33,55 +33,30 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do.
+    """What to do."""
 
-    Attributes
-    ----------
-    kind
-        What is advised.
-    question
-        What the metric is to be good for: comparing two rankings, or telling queries apart.
-    subject
-        The metric or baseline that the advice is about; None if it is about none.
-    current
-        The metric in use; None if it was not named.
-    margin
-        A difference in correlation that nobody would act on; 0..1.
-    names
-        Other metrics and baselines that the advice is about, highest first: the ones that are better too, or
-        all that are among the best.
-    other
-        What the subject is compared with.
-    lead
-        How much the subject is ahead of that; None where nothing is compared.
-    bound
-        The largest difference that may be there, of all that the advice is about; None without one.
-    by_others
-        By other click metric, the metrics that are significantly better by it, where the first shows none.
-    is_compared
-        Whether the metric in use has a correlation, and the decision is by the metrics above it.
-    is_heavy_tailed
-        Whether sessions are spread too unevenly for the tests behind it, and it would be another with capped
-        weights of queries.
-    capped
-        What it would be with capped weights then.
-    other_judges
-        The decision of each other judge, where it is another.
-    """
-
-    kind: Kind
+    kind: Kind  # What is advised.
+    # What the metric is to be good for: comparing two rankings, or telling queries apart.
     question: Question = "rankings"
-    subject: str | None = None
-    current: str | None = None
-    margin: float = 0.0
+    subject: str | None = None  # The metric or baseline that the advice is about; None if it is about none.
+    current: str | None = None  # The metric in use; None if it was not named.
+    margin: float = 0.0  # A difference in correlation that nobody would act on; 0..1.
+    # Other metrics and baselines that the advice is about, highest first: the ones that are better too, or
+    # all that are among the best.
     names: tuple[str, ...] = ()
-    other: str | None = None
-    lead: Lead | None = None
+    other: str | None = None  # What the subject is compared with.
+    lead: Lead | None = None  # How much the subject is ahead of that; None where nothing is compared.
+    # The largest difference that may be there, of all that the advice is about; None without one.
     bound: float | None = None
+    # By other click metric, the metrics that are significantly better by it, where the first shows none.
     by_others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Whether the metric in use has a correlation, and the decision is by the metrics above it.
     is_compared: bool = False
+    # Whether sessions are spread too unevenly for the tests behind it, and it would be another with capped
+    # weights of queries.
     is_heavy_tailed: bool = False
-    capped: "Decision | None" = None
+    capped: "Decision | None" = None  # What it would be with capped weights then.
+    # The decision of each other judge, where it is another.
     other_judges: Mapping[str, "Decision"] = field(default_factory=dict)
 
 

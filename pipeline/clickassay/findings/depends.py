@@ -30,21 +30,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Dependence:
-    """The best metrics for every value of one choice.
+    """The best metrics for every value of one choice."""
 
-    Attributes
-    ----------
-    by
-        What is varied: ``click metric``, ``market``, ``depth`` or ``judge``.
-    choices
-        Its values, the headline's first.
-    is_opposed
-        Whether two metrics differ significantly in opposite directions, where that is known: significant by
-        one choice and not by another is no difference between the choices.
-    """
-
-    by: str
-    choices: tuple[Choice, ...]
+    by: str  # What is varied: ``click metric``, ``market``, ``depth`` or ``judge``.
+    choices: tuple[Choice, ...]  # Its values, the headline's first.
+    # Whether two metrics differ significantly in opposite directions, where that is known: significant by one
+    # choice and not by another is no difference between the choices.
     is_opposed: bool = True
 
     @property

@@ -30,47 +30,27 @@ from clickassay.health.checks import HealthCheck, fired
 
 @dataclass(frozen=True)
 class Findings:
-    """All that a run claims.
+    """All that a run claims."""
 
-    Attributes
-    ----------
-    verdict
-        The headline.
-    correlation, differences
-        Which metric correlates best with the headline click metric; and best predicts differences between
-        two rankings.
-    within
-        Which best predicts, of two lists for a query, the one that users prefer.
-    depends
-        Whether that depends on the click metric or the sample.
-    other_judges
-        The verdict with each other judge, at the headline's market and depth.
-    health
-        The checks of the log and its judgments that fire, findings first.
-    decision
-        What they amount to.
-    opposed
-        A metric that is significantly better than another at comparing rankings and significantly worse at
-        telling queries apart, and that other one; None without such a pair.
-    capped
-        The verdict with capped weights of queries, where sessions are heavy-tailed and all queries decide.
-    means
-        The mean of each metric and each click metric over the sessions of the headline sample, by name.
-    chance
-        The share of influence that a few queries have by chance: `influence.chance_shares`.
-    """
-
-    verdict: Verdict
+    verdict: Verdict  # The headline.
+    # correlation, differences: Which metric correlates best with the headline click metric; and best predicts
+    # differences between two rankings.
     correlation: Claim
     differences: Claim
-    within: Claim
-    depends: DependsClaim
-    health: tuple[HealthCheck, ...]
-    decision: Decision
+    within: Claim  # Which best predicts, of two lists for a query, the one that users prefer.
+    depends: DependsClaim  # Whether that depends on the click metric or the sample.
+    health: tuple[HealthCheck, ...]  # The checks of the log and its judgments that fire, findings first.
+    decision: Decision  # What they amount to.
+    # A metric that is significantly better than another at comparing rankings and significantly worse at
+    # telling queries apart, and that other one; None without such a pair.
     opposed: tuple[str, str] | None = None
+    # The verdict with each other judge, at the headline's market and depth.
     other_judges: Mapping[str, Verdict] = field(default_factory=dict)
+    # The verdict with capped weights of queries, where sessions are heavy-tailed and all queries decide.
     capped: Verdict | None = None
+    # The mean of each metric and each click metric over the sessions of the headline sample, by name.
     means: Mapping[str, Level] = field(default_factory=dict)
+    # The share of influence that a few queries have by chance: `influence.chance_shares`.
     chance: tuple[float, float] | None = None
 
 

@@ -9,23 +9,14 @@ from clickassay.core.text.words import visible
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95 % interval, or the reason why there is none.
+    """A number with its 95 % interval, or the reason why there is none."""
 
-    Attributes
-    ----------
-    value, low, high
-        The number and the ends of its interval.
-    reason
-        Why there is no number; None when there is one.
-    caution
-        Why there is no interval, or why it is not to be relied on; None when it is.
-    """
-
+    # value, low, high: The number and the ends of its interval.
     value: float | None
     low: float | None = None
     high: float | None = None
-    reason: str | None = None
-    caution: str | None = None
+    reason: str | None = None  # Why there is no number; None when there is one.
+    caution: str | None = None  # Why there is no interval, or why it is not to be relied on; None when it is.
 
     @property
     def has_interval(self) -> bool:

@@ -12,21 +12,11 @@ from clickassay.findings.run import Run
 
 @dataclass(frozen=True)
 class Deciding:
-    """The question that decides, and the lists that answer it.
+    """The question that decides, and the lists that answer it."""
 
-    Attributes
-    ----------
-    question
-        Comparing two rankings, or telling queries apart.
-    sample
-        Market, depth and judge; the market is ``all`` for all markets together.
-    instead
-        Why it is not the question that was asked; None where it is.
-    """
-
-    question: Question
-    sample: SampleKey
-    instead: str | None = None
+    question: Question  # Comparing two rankings, or telling queries apart.
+    sample: SampleKey  # Market, depth and judge; the market is ``all`` for all markets together.
+    instead: str | None = None  # Why it is not the question that was asked; None where it is.
 
     def rank(self, run: Run, click: str | None = None) -> Ranking:
         """Rank metrics and baselines by what answers the question; None = the headline click metric."""

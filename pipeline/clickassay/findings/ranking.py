@@ -36,32 +36,19 @@ like from others, over all queries?"""
 
 @dataclass(frozen=True)
 class Lead:
-    """How much one metric is ahead of another, and whether that is significant.
+    """How much one metric is ahead of another, and whether that is significant."""
 
-    Attributes
-    ----------
-    estimate
-        The difference, with its interval.
-    p_adjusted
-        Adjusted p-value of no difference; None when it was not tested.
-    p_value, error, degrees
-        What families are made of: the p-value before adjustment, the standard error of the difference, and
-        the degrees of freedom of its square; None when it was not tested.
-    queries_needed
-        Judged queries that detect such a difference with a power of 80 %; None when no number does.
-    n_queries
-        Judged queries of the run.
-    together
-        Ends of the interval that holds for all pairs of the family at once; None where there is none.
-    """
-
-    estimate: Estimate
-    p_adjusted: float | None = None
+    estimate: Estimate  # The difference, with its interval.
+    p_adjusted: float | None = None  # Adjusted p-value of no difference; None when it was not tested.
+    # p_value, error, degrees: What families are made of: the p-value before adjustment, the standard error of
+    # the difference, and the degrees of freedom of its square; None when it was not tested.
     p_value: float | None = None
     error: float | None = None
     degrees: float | None = None
+    # Judged queries that detect such a difference with a power of 80 %; None when no number does.
     queries_needed: float | None = None
-    n_queries: int = 0
+    n_queries: int = 0  # Judged queries of the run.
+    # Ends of the interval that holds for all pairs of the family at once; None where there is none.
     together: tuple[float | None, float | None] = (None, None)
 
     @property
@@ -87,26 +74,13 @@ class Lead:
 
 @dataclass(frozen=True)
 class Competitor:
-    """A metric or a baseline with a value.
+    """A metric or a baseline with a value."""
 
-    Attributes
-    ----------
-    name
-        Name of the metric.
-    estimate
-        Its correlation.
-    null
-        The correlation if clicks ignored the grades.
-    p_adjusted
-        Adjusted p-value of no more than that; None when it was not tested.
-    together
-        Ends of the interval that holds for all metrics and baselines at once; None where there is none.
-    """
-
-    name: str
-    estimate: Estimate
-    null: float = 0.0
-    p_adjusted: float | None = None
+    name: str  # Name of the metric.
+    estimate: Estimate  # Its correlation.
+    null: float = 0.0  # The correlation if clicks ignored the grades.
+    p_adjusted: float | None = None  # Adjusted p-value of no more than that; None when it was not tested.
+    # Ends of the interval that holds for all metrics and baselines at once; None where there is none.
     together: tuple[float | None, float | None] = (None, None)
 
     @property
@@ -132,33 +106,17 @@ class Competitor:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The metrics and the baselines of one sample by how well they predict one click metric.
+    """The metrics and the baselines of one sample by how well they predict one click metric."""
 
-    Attributes
-    ----------
-    quantity
-        What they are ranked by.
-    click
-        The click metric.
-    sample
-        Market, depth and judge; None where no session was kept.
-    competitors
-        Metrics and baselines with a value by name, highest first; none if no metric has one.
-    pairs
-        How much one is ahead of another, for each pair of the run's tests.
-    n_queries
-        Judged queries behind the values.
-    reason
-        Why there is no competitor; None when there is one.
-    """
-
-    quantity: Quantity
-    click: str
-    sample: SampleKey | None
+    quantity: Quantity  # What they are ranked by.
+    click: str  # The click metric.
+    sample: SampleKey | None  # Market, depth and judge; None where no session was kept.
+    # Metrics and baselines with a value by name, highest first; none if no metric has one.
     competitors: Mapping[str, Competitor] = field(default_factory=dict)
+    # How much one is ahead of another, for each pair of the run's tests.
     pairs: Mapping[tuple[str, str], Lead] = field(default_factory=dict)
-    n_queries: int = 0
-    reason: str | None = None
+    n_queries: int = 0  # Judged queries behind the values.
+    reason: str | None = None  # Why there is no competitor; None when there is one.
 
     @cached_property
     def values(self) -> dict[str, Estimate]:

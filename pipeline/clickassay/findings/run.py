@@ -68,25 +68,14 @@ def kept_samples(statistics: pl.DataFrame) -> tuple[SampleKey, ...]:
 
 @dataclass(frozen=True)
 class Run:
-    """A run: every study, and the report, reads it through this record.
+    """A run: every study, and the report, reads it through this record."""
 
-    Attributes
-    ----------
-    tables
-        The tables of `contracts.run.RUN_TABLES` by name, in the forms of their contracts; of a run before its
-        findings are drawn, the `ANALYSED_TABLES`.
-    info
-        The content of ``settings.json``: inputs, versions, command and more.
-    settings
-        The settings that it was made with.
-    folder
-        Where it lies; empty for a run that has not been written.
-    """
-
+    # The tables of `contracts.run.RUN_TABLES` by name, in the forms of their contracts; of a run before its
+    # findings are drawn, the `ANALYSED_TABLES`.
     tables: Mapping[str, pl.DataFrame]
-    info: Mapping[str, Any]
-    settings: Settings
-    folder: Path = Path()
+    info: Mapping[str, Any]  # The content of ``settings.json``: inputs, versions, command and more.
+    settings: Settings  # The settings that it was made with.
+    folder: Path = Path()  # Where it lies; empty for a run that has not been written.
 
     @property
     def called(self) -> str:

@@ -31,22 +31,15 @@ def metric_of(run: Run, signal: str) -> str:
 
 @dataclass(frozen=True)
 class SignalRanking:
-    """A signal, and the metrics and baselines by how well they predict it.
+    """A signal, and the metrics and baselines by how well they predict it."""
 
-    Attributes
-    ----------
-    signal, ranking
-        Its name, and the ranking of the question that decides.
-    sessions, queries
-        Sessions of the headline sample with the signal, and queries with one of these.
-    opposed
-        A metric that is significantly above another by the signal, and below it by clicks; None without one.
-    """
-
+    # signal, ranking: Its name, and the ranking of the question that decides.
     signal: str
     ranking: Ranking
+    # sessions, queries: Sessions of the headline sample with the signal, and queries with one of these.
     sessions: int
     queries: int
+    # A metric that is significantly above another by the signal, and below it by clicks; None without one.
     opposed: tuple[str, str] | None
 
 

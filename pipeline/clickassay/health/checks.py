@@ -31,31 +31,15 @@ TOO_FEW = "too few"
 
 @dataclass(frozen=True)
 class Check:
-    """A check.
+    """A check."""
 
-    Attributes
-    ----------
-    name
-        As it is named in tables, settings and documents.
-    severity
-        What it amounts to if it fires.
-    meaning
-        What its number is.
-    threshold
-        It fires if the number is beyond it, on the side that `side` says.
-    caution
-        Where a caution begins; None = there is none, or it is all that there is.
-    fault
-        What is wrong if it fires, as a clause without numbers: for titles and lists.
-    """
-
-    name: str
-    severity: Severity
-    meaning: str
-    threshold: float
+    name: str  # As it is named in tables, settings and documents.
+    severity: Severity  # What it amounts to if it fires.
+    meaning: str  # What its number is.
+    threshold: float  # It fires if the number is beyond it, on the side that `side` says.
     side: Side = "above"
-    caution: float | None = None
-    fault: str = ""
+    caution: float | None = None  # Where a caution begins; None = there is none, or it is all that there is.
+    fault: str = ""  # What is wrong if it fires, as a clause without numbers: for titles and lists.
 
     def is_beyond(self, value: float, threshold: float) -> bool:
         """Return whether a number is beyond a threshold."""
@@ -189,23 +173,15 @@ def _number(name: str, text: str) -> float:
 
 @dataclass(frozen=True)
 class Measured:
-    """The number of a check, and what would be said if it fires.
+    """The number of a check, and what would be said if it fires."""
 
-    Attributes
-    ----------
-    name, value
-        The check and its number; None where there are too few rows to say it.
-    sentence, remedy
-        What is wrong, with numbers, or what there is too little of; what to do.
-    example
-        Rows of the data that show it; '' where none is known.
-    """
-
+    # name, value: The check and its number; None where there are too few rows to say it.
     name: str
     value: float | None
+    # sentence, remedy: What is wrong, with numbers, or what there is too little of; what to do.
     sentence: str
     remedy: str
-    example: str = ""
+    example: str = ""  # Rows of the data that show it; '' where none is known.
 
 
 def too_few(amount: int, least: int, rows: str, *names: str) -> Iterator[Measured]:
@@ -216,22 +192,15 @@ def too_few(amount: int, least: int, rows: str, *names: str) -> Iterator[Measure
 
 @dataclass(frozen=True)
 class HealthCheck:
-    """What became of a check.
+    """What became of a check."""
 
-    Attributes
-    ----------
-    check, status
-        Its name; `OK`, `TOO_FEW`, or its severity if it fires.
-    value, threshold
-        Its number and its threshold; the number is on the wrong side if it fires.
-    sentence, remedy, example
-        As in `Measured`; '' if it is `OK`.
-    """
-
+    # check, status: Its name; `OK`, `TOO_FEW`, or its severity if it fires.
     check: str
     status: str
+    # value, threshold: Its number and its threshold; the number is on the wrong side if it fires.
     value: float | None
     threshold: float
+    # sentence, remedy, example: As in `Measured`; '' if it is `OK`.
     sentence: str = ""
     remedy: str = ""
     example: str = ""

@@ -23,18 +23,11 @@ _NEARLY_ALL = 0.9
 
 @dataclass(frozen=True)
 class Alike:
-    """Texts that another form brings together.
+    """Texts that another form brings together."""
 
-    Attributes
-    ----------
-    form
-        What differs, as words after "they differ in".
-    pairs
-        The key columns, `wanted` and `known`: a wanted text and the known text that it equals in this form;
-        each wanted text of a key once.
-    """
-
-    form: str
+    form: str  # What differs, as words after "they differ in".
+    # The key columns, `wanted` and `known`: a wanted text and the known text that it equals in this form;
+    # each wanted text of a key once.
     pairs: pl.DataFrame
 
 

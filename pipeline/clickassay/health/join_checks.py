@@ -17,25 +17,18 @@ _FEW_RESULTS = 20
 
 @dataclass(frozen=True)
 class JudgedLog:
-    """What a log and its judgments name, each once.
+    """What a log and its judgments name, each once."""
 
-    Attributes
-    ----------
-    key
-        Columns that identify a query: query, perhaps market.
-    queries, judged_queries
-        (key): queries of the log, and judged ones.
-    shown, judged
-        (key, text): results that lists show for judged queries of the log, and results with a judgment.
-    unjudged, unshown
-        Results of `shown` without a judgment, and of `judged` in no list of their query; in order.
-    """
-
-    key: tuple[str, ...]
+    key: tuple[str, ...]  # Columns that identify a query: query, perhaps market.
+    # queries, judged_queries: (key): queries of the log, and judged ones.
     queries: pl.DataFrame
     judged_queries: pl.DataFrame
+    # shown, judged: (key, text): results that lists show for judged queries of the log, and results with a
+    # judgment.
     shown: pl.DataFrame
     judged: pl.DataFrame
+    # unjudged, unshown: Results of `shown` without a judgment, and of `judged` in no list of their query; in
+    # order.
     unjudged: pl.DataFrame
     unshown: pl.DataFrame
 

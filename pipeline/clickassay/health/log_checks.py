@@ -27,28 +27,15 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Days:
-    """Counts of a log.
+    """Counts of a log."""
 
-    Attributes
-    ----------
-    first
-        The first day with a search, in days since 1970-01-01.
-    searches, clicks
-        (D,) by day from `first` on.
-    minutes
-        (1440,) searches by minute of the day, UTC.
-    by_users
-        (4096,) searches by bucket of their users.
-    users
-        Estimated number of users.
-    """
-
-    first: int
+    first: int  # The first day with a search, in days since 1970-01-01.
+    # searches, clicks: (D,) by day from `first` on.
     searches: Numbers
     clicks: Numbers
-    minutes: Numbers
-    by_users: Numbers
-    users: float
+    minutes: Numbers  # (1440,) searches by minute of the day, UTC.
+    by_users: Numbers  # (4096,) searches by bucket of their users.
+    users: float  # Estimated number of users.
 
 
 def days_of(health: pl.DataFrame) -> Days | None:

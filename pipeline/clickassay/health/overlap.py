@@ -15,17 +15,10 @@ _EXAMPLE = 80
 
 @dataclass(frozen=True)
 class Side:
-    """One of two tables that are joined by names.
+    """One of two tables that are joined by names."""
 
-    Attributes
-    ----------
-    has
-        What it is, with its verb: ``judgments have``.
-    rows
-        The columns of the key, if any, and `text`: the names that are to meet the names of the other side.
-    """
-
-    has: str
+    has: str  # What it is, with its verb: ``judgments have``.
+    # The columns of the key, if any, and `text`: the names that are to meet the names of the other side.
     rows: pl.DataFrame
 
 

@@ -38,41 +38,19 @@ from clickassay.inputs.types.columns import CANONICAL, Wanted
 
 @dataclass(frozen=True)
 class Input:
-    """One input table: its files, and its rows in canonical types, lazily.
+    """One input table: its files, and its rows in canonical types, lazily."""
 
-    Attributes
-    ----------
-    what
-        ``searches``, ``clicks``, ``judgments`` or ``queries``.
-    files
-        The files behind it, sorted.
-    columns
-        Names of the columns that the files really have.
-    frame
-        Rows: ids are Int64 or String, texts String, times Int64 (ms since 1970, UTC).
-    opened
-        Gives the same rows of some files: all, or those of one from an offset on, so many.
-    parts
-        The files by format and schema, and their rows as they were written.
-    found
-        What lies behind the path, and what was left out of it.
-    time_zone
-        Zone of the times that have none.
-    names
-        The columns that the files call otherwise.
-    origins
-        Of files that were made on the way, what they were made of.
-    """
-
-    what: str
-    files: tuple[Path, ...]
-    columns: frozenset[str]
-    frame: pl.LazyFrame
+    what: str  # ``searches``, ``clicks``, ``judgments`` or ``queries``.
+    files: tuple[Path, ...]  # The files behind it, sorted.
+    columns: frozenset[str]  # Names of the columns that the files really have.
+    frame: pl.LazyFrame  # Rows: ids are Int64 or String, texts String, times Int64 (ms since 1970, UTC).
+    # Gives the same rows of some files: all, or those of one from an offset on, so many.
     opened: Callable[..., pl.LazyFrame]
-    parts: tuple[Part, ...]
-    found: Found
-    time_zone: str = UTC
-    names: Names = field(default_factory=dict)
+    parts: tuple[Part, ...]  # The files by format and schema, and their rows as they were written.
+    found: Found  # What lies behind the path, and what was left out of it.
+    time_zone: str = UTC  # Zone of the times that have none.
+    names: Names = field(default_factory=dict)  # The columns that the files call otherwise.
+    # Of files that were made on the way, what they were made of.
     origins: Mapping[Path, Origin] = field(default_factory=dict)
 
     def file_fingerprint(self, file: Path) -> FileFingerprint:
@@ -312,21 +290,11 @@ def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, A
 
 @dataclass(frozen=True)
 class WholeInput:
-    """A small input that was read whole, once.
+    """A small input that was read whole, once."""
 
-    Attributes
-    ----------
-    rows
-        Its rows, in canonical types.
-    columns
-        Names of the columns that the files really have.
-    identity
-        Of its files, as `watched` yields it.
-    """
-
-    rows: pl.DataFrame
-    columns: frozenset[str]
-    identity: Mapping[str, Any]
+    rows: pl.DataFrame  # Its rows, in canonical types.
+    columns: frozenset[str]  # Names of the columns that the files really have.
+    identity: Mapping[str, Any]  # Of its files, as `watched` yields it.
 
     @classmethod
     def of(cls, table: Input, progress: Progress = silent) -> "WholeInput":

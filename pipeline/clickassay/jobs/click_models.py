@@ -57,20 +57,13 @@ _FORMS = (CLICK_MODELS, CLICK_POSITIONS, CLICK_GRADES)
 
 @dataclass(frozen=True)
 class ClickedLists:
-    """The lists and click patterns of one market, or of all, cut to a depth.
+    """The lists and click patterns of one market, or of all, cut to a depth."""
 
-    Attributes
-    ----------
-    configurations, patterns
-        In the forms of `contracts.patterns.PATTERN_CONFIGURATIONS` (more columns may follow) and of
-        `contracts.patterns.PATTERNS`.
-    depth
-        Number of positions that models use.
-    """
-
+    # configurations, patterns: In the forms of `contracts.patterns.PATTERN_CONFIGURATIONS` (more columns may
+    # follow) and of `contracts.patterns.PATTERNS`.
     configurations: pl.DataFrame
     patterns: pl.DataFrame
-    depth: int
+    depth: int  # Number of positions that models use.
 
     @property
     def folds(self) -> int:

@@ -28,29 +28,17 @@ from clickassay.logs.log import LocalHalf, Log, joined_log, local_half
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of a job, open.
+    """The inputs of a job, open."""
 
-    Attributes
-    ----------
-    searches, clicks
-        The halves of a log: open, or the name of a half that only Spark reaches; empty where a stored pattern
-        table is in their place.
-    judgments
-        None where they are not given.
-    queries
-        Attributes of queries, whose texts are normalised like those of the log; None likewise.
-    scores
-        Scores of lists that stand where editorial metrics do; None likewise.
-    outcomes
-        Outcomes of searches; None likewise.
-    """
-
+    # searches, clicks: The halves of a log: open, or the name of a half that only Spark reaches; empty where
+    # a stored pattern table is in their place.
     searches: LocalHalf | str = ""
     clicks: LocalHalf | str = ""
-    judgments: WholeInput | None = None
+    judgments: WholeInput | None = None  # None where they are not given.
+    # Attributes of queries, whose texts are normalised like those of the log; None likewise.
     queries: WholeInput | None = None
-    scores: WholeInput | None = None
-    outcomes: WholeInput | None = None
+    scores: WholeInput | None = None  # Scores of lists that stand where editorial metrics do; None likewise.
+    outcomes: WholeInput | None = None  # Outcomes of searches; None likewise.
 
     @property
     def halves_here(self) -> tuple[LocalHalf, ...]:

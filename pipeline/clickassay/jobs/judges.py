@@ -40,26 +40,13 @@ FEWEST = 10
 
 @dataclass(frozen=True)
 class JudgesAsked:
-    """What is asked of judges besides their agreement.
+    """What is asked of judges besides their agreement."""
 
-    Attributes
-    ----------
-    rankings
-        Run files of TREC, whose order is compared under every two judges.
-    measures
-        Names of the measures of rankings, with blanks between them.
-    queries
-        A table with a column query and classes of queries.
-    by
-        Columns of it; none = all that are classes.
-    run
-        A run of these judges, or a pattern table or store: its clicks are held against the judges.
-    """
-
-    rankings: tuple[Path, ...] = ()
-    measures: str = MEASURE
-    queries: Source | None = None
-    by: tuple[str, ...] = ()
+    rankings: tuple[Path, ...] = ()  # Run files of TREC, whose order is compared under every two judges.
+    measures: str = MEASURE  # Names of the measures of rankings, with blanks between them.
+    queries: Source | None = None  # A table with a column query and classes of queries.
+    by: tuple[str, ...] = ()  # Columns of it; none = all that are classes.
+    # A run of these judges, or a pattern table or store: its clicks are held against the judges.
     run: Path | None = None
 
     def __post_init__(self) -> None:

@@ -32,43 +32,21 @@ _FEW = 12
 
 @dataclass(frozen=True)
 class FoundTable:
-    """A table of a folder.
+    """A table of a folder."""
 
-    Attributes
-    ----------
-    name
-        ``searches``, ``clicks``, ``judgments`` or ``queries``.
-    path
-        A file, a folder, or a glob for files that are alike.
-    columns
-        The columns that it calls otherwise, by ours.
-    schema
-        Columns and types of its first file.
-    is_impressions
-        Whether it has one row for each result shown.
-    """
-
-    name: str
-    path: str
-    columns: Mapping[str, str] = field(default_factory=dict)
-    schema: pl.Schema = field(default_factory=pl.Schema)
-    is_impressions: bool = False
+    name: str  # ``searches``, ``clicks``, ``judgments`` or ``queries``.
+    path: str  # A file, a folder, or a glob for files that are alike.
+    columns: Mapping[str, str] = field(default_factory=dict)  # The columns that it calls otherwise, by ours.
+    schema: pl.Schema = field(default_factory=pl.Schema)  # Columns and types of its first file.
+    is_impressions: bool = False  # Whether it has one row for each result shown.
 
 
 @dataclass(frozen=True)
 class FoundProject:
-    """The tables of a folder, and what else was met there.
+    """The tables of a folder, and what else was met there."""
 
-    Attributes
-    ----------
-    tables
-        One of each name at most, in the order of `CANONICAL`.
-    others
-        What further places are, one line each.
-    """
-
-    tables: tuple[FoundTable, ...]
-    others: tuple[str, ...] = ()
+    tables: tuple[FoundTable, ...]  # One of each name at most, in the order of `CANONICAL`.
+    others: tuple[str, ...] = ()  # What further places are, one line each.
 
     @property
     def paths(self) -> dict[str, str]:

@@ -40,47 +40,26 @@ from clickassay.patterns.table import PatternTable, StagedTable
 
 @dataclass(frozen=True)
 class FoundRun:
-    """The result of a run before it is saved.
+    """The result of a run before it is saved."""
 
-    Attributes
-    ----------
-    run
-        Its tables, settings and inputs.
-    findings
-        What was found.
-    undecided
-        Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
-    """
-
-    run: Run
-    findings: Findings
+    run: Run  # Its tables, settings and inputs.
+    findings: Findings  # What was found.
+    # Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
     undecided: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The result of a run.
+    """The result of a run."""
 
-    Attributes
-    ----------
-    content
-        The content of ``summary.json``.
-    undecided
-        Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
-    health, well
-        What is wrong with the log and its judgments; and a clause to say where nothing is.
-    undrawn
-        Why there are no pictures; empty where there are.
-    found
-        What was written.
-    """
-
-    content: Mapping[str, Any]
+    content: Mapping[str, Any]  # The content of ``summary.json``.
+    # Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
     undecided: tuple[str, ...]
+    # health, well: What is wrong with the log and its judgments; and a clause to say where nothing is.
     health: tuple[HealthCheck, ...] = ()
     well: str = ""
-    undrawn: str = ""
-    found: FoundRun | None = field(default=None, compare=False, repr=False)
+    undrawn: str = ""  # Why there are no pictures; empty where there are.
+    found: FoundRun | None = field(default=None, compare=False, repr=False)  # What was written.
 
 
 @with_scratch("out")

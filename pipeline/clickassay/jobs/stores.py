@@ -145,29 +145,18 @@ def _grow_on_spark(
 
 @dataclass(frozen=True)
 class BatchSummary:
-    """A batch of a store: its times in milliseconds since 1970 UTC, and what it holds.
+    """A batch of a store: its times in milliseconds since 1970 UTC, and what it holds."""
 
-    Attributes
-    ----------
-    batch
-        Its number.
-    start_ms, end_ms
-        Its searches count from here on, None for the beginning of the log; its visits are closed up to here.
-    searches, clicks
-        Rows read.
-    sessions
-        Sessions of visits that it closed.
-    bytes
-        Size of its files.
-    """
-
-    batch: int
+    batch: int  # Its number.
+    # start_ms, end_ms: Its searches count from here on, None for the beginning of the log; its visits are
+    # closed up to here.
     start_ms: int | None
     end_ms: int
+    # searches, clicks: Rows read.
     searches: int
     clicks: int
-    sessions: int
-    bytes: int
+    sessions: int  # Sessions of visits that it closed.
+    bytes: int  # Size of its files.
 
 
 def batch_summaries(folder: Path) -> list[BatchSummary]:

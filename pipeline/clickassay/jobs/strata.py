@@ -49,21 +49,11 @@ DROP = "drop"
 
 @dataclass(frozen=True)
 class UserSplit:
-    """The lists of a log split by users, as clicks that a model is fitted on must not evaluate it.
+    """The lists of a log split by users, as clicks that a model is fitted on must not evaluate it."""
 
-    Attributes
-    ----------
-    evaluation
-        Sessions that metrics are evaluated on.
-    fitting
-        Sessions of the users of even folds, if models are fitted on them; else None.
-    biases
-        Position bias, if IPS is asked for; else None.
-    """
-
-    evaluation: LogLists
-    fitting: LogLists | None
-    biases: Biases | None = None
+    evaluation: LogLists  # Sessions that metrics are evaluated on.
+    fitting: LogLists | None  # Sessions of the users of even folds, if models are fitted on them; else None.
+    biases: Biases | None = None  # Position bias, if IPS is asked for; else None.
 
     @property
     def fitting_sessions(self) -> dict[str, int]:
@@ -149,18 +139,11 @@ def main_rule(settings: Settings) -> str:
 
 @dataclass(frozen=True)
 class Strata:
-    """The results of every judge and depth under one rule.
+    """The results of every judge and depth under one rule."""
 
-    Attributes
-    ----------
-    measurements
-        The metrics.
-    cascade_effects, conventions
-        Rows of the tables of these names; of `conventions` only at the smallest depth, and under the
-        rule that the run follows.
-    """
-
-    measurements: list[Measurements]
+    measurements: list[Measurements]  # The metrics.
+    # cascade_effects, conventions: Rows of the tables of these names; of `conventions` only at the smallest
+    # depth, and under the rule that the run follows.
     cascade_effects: list[pl.DataFrame]
     conventions: list[pl.DataFrame]
 

@@ -17,43 +17,28 @@ from clickassay.patterns.sums import WordLayout, counted
 
 @dataclass(frozen=True)
 class GradedCandidates:
-    """The lists of a pattern table with one judge's grades of their results: the same for every depth.
+    """The lists of a pattern table with one judge's grades of their results: the same for every depth."""
 
-    Attributes
-    ----------
-    lengths
-        market, length, sessions: all lists of the log by their number of results.
-    candidates
-        Configurations whose query has a grade, with their `sessions`; in the order of their ids.
-    query
-        The number of the query of each candidate, in the order of markets, then of texts.
-    patterns
-        Rows (place, fold, click_mask, sessions) of the candidates; `place` is their row.
-    results
-        (candidates, deepest) number of each result, as of `LogLists.results`; -1 without a grade or a result.
-    grades, filled
-        By number: the grade of a result, and whether it is filled in by a rule.
-    pools
-        Rows (query, perhaps market, grade, len): the judgments of each query by grade.
-    score_names, scores
-        Names of the S scores that users brought, and the (candidates, S) scores; NaN without one.
-    signals
-        Rows (place, fold, signal, click_mask, sessions) of sessions with a signal; None without signals.
-    outcomes
-        Rows (place, fold, outcome, sessions, total, total_of_squares); None where none are counted.
-    """
-
-    lengths: pl.DataFrame
+    lengths: pl.DataFrame  # market, length, sessions: all lists of the log by their number of results.
+    # Configurations whose query has a grade, with their `sessions`; in the order of their ids.
     candidates: pl.DataFrame
+    # The number of the query of each candidate, in the order of markets, then of texts.
     query: NDArray[np.int64]
+    # Rows (place, fold, click_mask, sessions) of the candidates; `place` is their row.
     patterns: pl.DataFrame
+    # (candidates, deepest) number of each result, as of `LogLists.results`; -1 without a grade or a result.
     results: NDArray[np.int32]
+    # grades, filled: By number: the grade of a result, and whether it is filled in by a rule.
     grades: Grades
     filled: NDArray[np.bool_]
-    pools: pl.DataFrame
+    pools: pl.DataFrame  # Rows (query, perhaps market, grade, len): the judgments of each query by grade.
+    # score_names, scores: Names of the S scores that users brought, and the (candidates, S) scores; NaN
+    # without one.
     score_names: tuple[str, ...] = ()
     scores: Floats | None = None
+    # Rows (place, fold, signal, click_mask, sessions) of sessions with a signal; None without signals.
     signals: pl.DataFrame | None = None
+    # Rows (place, fold, outcome, sessions, total, total_of_squares); None where none are counted.
     outcomes: pl.DataFrame | None = None
 
 

@@ -30,27 +30,17 @@ _MAX_EXAMPLES = 3  # examples in a message
 
 @dataclass(frozen=True)
 class Judgments:
-    """Usable judgments in normal form.
+    """Usable judgments in normal form."""
 
-    Attributes
-    ----------
-    grades
-        One row per (judge, market, query, url): these four columns as text, and `grade` (Int8), in any order.
-        `market` is 'all' unless the judgments themselves have markets.
-    by_market
-        Whether grades hold for one market only.
-    funnel
-        What was read, rejected, repeated and kept, in the form of `contracts.patterns.FUNNEL`.
-    filled
-        Rows of the same form for results without a judgment, made by a rule; None = they have no grade.
-    rows_by_lists
-        What `shown.rows_of_judge` has found, by judge and lists.
-    """
-
+    # One row per (judge, market, query, url): these four columns as text, and `grade` (Int8), in any order.
+    # `market` is 'all' unless the judgments themselves have markets.
     grades: pl.DataFrame
-    by_market: bool
+    by_market: bool  # Whether grades hold for one market only.
+    # What was read, rejected, repeated and kept, in the form of `contracts.patterns.FUNNEL`.
     funnel: pl.DataFrame
+    # Rows of the same form for results without a judgment, made by a rule; None = they have no grade.
     filled: pl.DataFrame | None = None
+    # What `shown.rows_of_judge` has found, by judge and lists.
     rows_by_lists: dict[tuple[str, int], tuple[LogLists, Integers]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

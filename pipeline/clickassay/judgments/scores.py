@@ -29,26 +29,15 @@ _KEYS = 'configuration_id, search_id, or query and results (a list, as ["d1", "d
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of lists, prepared.
+    """Scores of lists, prepared."""
 
-    Attributes
-    ----------
-    names
-        The S scores, in order.
-    rows
-        Columns key, name, value: a value for each list and name.
-    by_id, by_market
-        Whether `key` is the id of a configuration, or made of its market, query and results; else of its
-        query and results.
-    counts
-        Rows by step and reason.
-    """
-
-    names: tuple[str, ...]
-    rows: pl.DataFrame
+    names: tuple[str, ...]  # The S scores, in order.
+    rows: pl.DataFrame  # Columns key, name, value: a value for each list and name.
+    # by_id, by_market: Whether `key` is the id of a configuration, or made of its market, query and results;
+    # else of its query and results.
     by_id: bool
     by_market: bool
-    counts: Counter[tuple[str, str]]
+    counts: Counter[tuple[str, str]]  # Rows by step and reason.
 
     def of_lists(self, lists: pl.DataFrame) -> Floats:
         """Return the (n, S) scores of lists (configuration_id, market, query, results); NaN without one.

@@ -38,29 +38,16 @@ Fingerprints = Mapping[str, FileFingerprint]
 
 @dataclass(frozen=True)
 class Plan(Generic[H]):
-    """The work that brings a store up to a log.
+    """The work that brings a store up to a log."""
 
-    Attributes
-    ----------
-    log
-        The files to read.
-    windows
-        One for each batch to come, in order of time; empty when there is nothing to do.
-    files
-        Fingerprints of the files to read, by ``searches`` and ``clicks``.
-    run
-        Number of the batch with which the run over these files began.
-    known
-        Files that the store holds already, and copies of those to read.
-    alike
-        Fingerprints of the files to read, and of their copies.
-    """
-
-    log: Log[H]
+    log: Log[H]  # The files to read.
+    # One for each batch to come, in order of time; empty when there is nothing to do.
     windows: tuple[Window, ...]
+    # Fingerprints of the files to read, by ``searches`` and ``clicks``.
     files: Mapping[str, tuple[FileFingerprint, ...]]
-    run: int
-    known: int
+    run: int  # Number of the batch with which the run over these files began.
+    known: int  # Files that the store holds already, and copies of those to read.
+    # Fingerprints of the files to read, and of their copies.
     alike: Mapping[str, tuple[FileFingerprint, ...]]
 
 

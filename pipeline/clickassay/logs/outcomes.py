@@ -24,17 +24,11 @@ MOST = 1e9
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Outcomes by search.
+    """Outcomes by search."""
 
-    Attributes
-    ----------
-    rows
-        search_id (as the log has it), outcome, value (in thousandths), given_rows; each pair once.
-    counts
-        What became of the rows that were read, by step and reason of the funnel.
-    """
-
+    # search_id (as the log has it), outcome, value (in thousandths), given_rows; each pair once.
     rows: pl.DataFrame
+    # What became of the rows that were read, by step and reason of the funnel.
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def spreads(self) -> dict[str, dict[str, float]]:

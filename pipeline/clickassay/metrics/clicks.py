@@ -234,24 +234,12 @@ class PatternRows:
 
 @dataclass(frozen=True)
 class ClickValues:
-    """Click metrics of N configurations.
+    """Click metrics of N configurations."""
 
-    Attributes
-    ----------
-    means
-        (N, C) means over the sessions of a configuration, of each metric.
-    variances
-        (N, C) unbiased variances (divisor n - 1) between these sessions; NaN where n = 1.
-    sessions
-        (N,) sessions, n.
-    names
-        The C metrics.
-    """
-
-    means: Floats
-    variances: Floats
-    sessions: Integers
-    names: tuple[str, ...] = CLICK_METRICS
+    means: Floats  # (N, C) means over the sessions of a configuration, of each metric.
+    variances: Floats  # (N, C) unbiased variances (divisor n - 1) between these sessions; NaN where n = 1.
+    sessions: Integers  # (N,) sessions, n.
+    names: tuple[str, ...] = CLICK_METRICS  # The C metrics.
 
     def beside(self, others: "ClickValues") -> "ClickValues":
         """Return the values, and after them the values of other metrics."""

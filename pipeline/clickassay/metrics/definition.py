@@ -53,101 +53,55 @@ def _gain_map(texts: dict[str, str]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a metric.
+    """One parameter of a metric."""
 
-    Attributes
-    ----------
-    name, kind
-        Its name in the ir_measures grammar, and how its value is read from text; ValueError where it is none.
-    meaning
-        What it does, in one line.
-    expected
-        The values it admits, in words, for error messages.
-    admits
-        Whether a value is one of them.
-    setting
-        The setting (clickassay.core.settings) that gives the value when the metric's name does not; None = it
-        is then the default.
-    default
-        The value without a setting; None = the metric is then the one without this parameter.
-    """
-
+    # name, kind: Its name in the ir_measures grammar, and how its value is read from text; ValueError where
+    # it is none.
     name: str
     kind: Callable[[str], Value]
-    meaning: str
-    expected: str
-    admits: Callable[[Any], bool]
+    meaning: str  # What it does, in one line.
+    expected: str  # The values it admits, in words, for error messages.
+    admits: Callable[[Any], bool]  # Whether a value is one of them.
+    # The setting (clickassay.core.settings) that gives the value when the metric's name does not; None = it
+    # is then the default.
     setting: str | None
+    # The value without a setting; None = the metric is then the one without this parameter.
     default: Value = None
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A declared metric: everything that is printed about it derives from this record.
+    """A declared metric: everything that is printed about it derives from this record."""
 
-    Attributes
-    ----------
-    name
-        Canonical printable name.
-    line
-        One-line description.
-    low, high
-        Smallest and largest possible value of the bare name; `high` is infinite where it grows with depth or
-        scale.
-    source
-        Paper and section it comes from.
-    function
-        Takes the arrays named in `needs`, in that order, then its parameters by keyword;
-        returns one float64 value per row.
-    needs
-        Names of the arrays that `function` takes.
-    parameters
-        Its parameters, in the order in which they are printed.
-    exclusive
-        Pairs of parameters of which a name may spell out only one.
-    at
-        The parameter that is written after ``@``; None = there is the depth.
-    with_parameters
-        How the name is printed where parameters follow; None = as the bare name.
-    less_is_better
-        Whether the best value is the smallest.
-    """
-
-    name: str
-    line: str
+    name: str  # Canonical printable name.
+    line: str  # One-line description.
+    # low, high: Smallest and largest possible value of the bare name; `high` is infinite where it grows with
+    # depth or scale.
     low: float
     high: float
-    source: str
+    source: str  # Paper and section it comes from.
+    # Takes the arrays named in `needs`, in that order, then its parameters by keyword; returns one float64
+    # value per row.
     function: Callable[..., NDArray[np.float64]]
-    needs: tuple[str, ...]
-    parameters: tuple[Parameter, ...] = ()
-    exclusive: tuple[tuple[str, str], ...] = ()
-    at: str | None = None
+    needs: tuple[str, ...]  # Names of the arrays that `function` takes.
+    parameters: tuple[Parameter, ...] = ()  # Its parameters, in the order in which they are printed.
+    exclusive: tuple[tuple[str, str], ...] = ()  # Pairs of parameters of which a name may spell out only one.
+    at: str | None = None  # The parameter that is written after ``@``; None = there is the depth.
+    # How the name is printed where parameters follow; None = as the bare name.
     with_parameters: str | None = None
-    less_is_better: bool = False
+    less_is_better: bool = False  # Whether the best value is the smallest.
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric with the parameters and the depth that its name spells out: ``AP(rel=2)@5``.
+    """A metric with the parameters and the depth that its name spells out: ``AP(rel=2)@5``."""
 
-    Attributes
-    ----------
-    metric
-        The declared metric.
-    arguments
-        Pairs (parameter, value) that the name spells out, in the order of the declaration; the
-        settings give the others.
-    depth
-        The cut after ``@``; None = as deep as the data.
-    rules
-        Pairs (rule, value) for results without a grade (`parse`).
-    """
-
-    metric: Metric
+    metric: Metric  # The declared metric.
+    # Pairs (parameter, value) that the name spells out, in the order of the declaration; the settings give
+    # the others.
     arguments: tuple[tuple[str, Value], ...] = ()
-    depth: int | None = None
-    rules: tuple[tuple[str, Value], ...] = ()
+    depth: int | None = None  # The cut after ``@``; None = as deep as the data.
+    rules: tuple[tuple[str, Value], ...] = ()  # Pairs (rule, value) for results without a grade (`parse`).
 
     def __str__(self) -> str:
         """Return the canonical name, which `parse` reads back as an equal measure."""

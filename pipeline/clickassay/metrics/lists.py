@@ -24,31 +24,19 @@ MOST_CELLS = 20_000_000
 
 @dataclass(frozen=True)
 class Lists:
-    """Ranked lists of Q queries, best result first.
+    """Ranked lists of Q queries, best result first."""
 
-    Attributes
-    ----------
-    queries
-        (Q,) names of the queries, sorted.
-    grades
-        (rows,) grade of each result, list after list: 0 or more; `NO_GRADE` for a result that the judgments
-        lack; another negative number for one that was selected to judge, but not judged.
-    starts
-        (Q + 1,) first row of each list; a query without results has none.
-    pool
-        (Q, g_max + 1) number of judged results of the query by grade.
-    single
-        The same lists where scores are read in single precision; None if their grades are the same.
-    known, known_relevant, expected
-        (rows,) whether the user knew the result; by lowest relevant grade, (Q,) relevant results that the
-        user knew; (Q,) relevant results that the user expects. None where the input was not given.
-    """
-
-    queries: tuple[str, ...]
+    queries: tuple[str, ...]  # (Q,) names of the queries, sorted.
+    # (rows,) grade of each result, list after list: 0 or more; `NO_GRADE` for a result that the judgments
+    # lack; another negative number for one that was selected to judge, but not judged.
     grades: Grades
-    starts: Sizes
-    pool: Sizes
+    starts: Sizes  # (Q + 1,) first row of each list; a query without results has none.
+    pool: Sizes  # (Q, g_max + 1) number of judged results of the query by grade.
+    # The same lists where scores are read in single precision; None if their grades are the same.
     single: "SinglePrecision | None" = None
+    # known, known_relevant, expected: (rows,) whether the user knew the result; by lowest relevant grade,
+    # (Q,) relevant results that the user knew; (Q,) relevant results that the user expects. None where the
+    # input was not given.
     known: NDArray[np.bool_] | None = None
     known_relevant: dict[int, Sizes] | None = None
     expected: Sizes | None = None
@@ -127,45 +115,22 @@ def _block_end(lengths: Sizes, first: int, *, exact: bool) -> int:
 
 @dataclass(frozen=True)
 class SinglePrecision:
-    """Lists whose order is another one where scores are read in single precision, as older tools do.
+    """Lists whose order is another one where scores are read in single precision, as older tools do."""
 
-    Attributes
-    ----------
-    grades
-        (rows,) grades in that order.
-    lists
-        How many lists have other grades at some rank.
-    scores
-        Two scores of one list that differ, and are equal there.
-    """
-
-    grades: Grades
-    lists: int
-    scores: tuple[float, float]
+    grades: Grades  # (rows,) grades in that order.
+    lists: int  # How many lists have other grades at some rank.
+    scores: tuple[float, float]  # Two scores of one list that differ, and are equal there.
 
 
 @dataclass(frozen=True)
 class Block:
-    """Lists of n queries side by side.
+    """Lists of n queries side by side."""
 
-    Attributes
-    ----------
-    rows
-        (n,) places of the queries in `Lists.queries`.
-    grades
-        (n, k) grades as in `Lists`, `NO_GRADE` where a list has ended.
-    returned
-        (n,) results of each list, to the cut.
-    cut
-        The cut; None = none.
-    known
-        (n, k) whether the user knew the result; None where that input was not given.
-    """
-
-    rows: Sizes
-    grades: Grades
-    returned: Sizes
-    cut: int | None
+    rows: Sizes  # (n,) places of the queries in `Lists.queries`.
+    grades: Grades  # (n, k) grades as in `Lists`, `NO_GRADE` where a list has ended.
+    returned: Sizes  # (n,) results of each list, to the cut.
+    cut: int | None  # The cut; None = none.
+    # (n, k) whether the user knew the result; None where that input was not given.
     known: NDArray[np.bool_] | None
 
 

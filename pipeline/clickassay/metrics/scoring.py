@@ -38,30 +38,19 @@ from clickassay.metrics.clicks import (
 
 @dataclass(frozen=True)
 class Measurements:
-    """The metrics of one depth and judge, and the rows that they add to a run's tables.
+    """The metrics of one depth and judge, and the rows that they add to a run's tables."""
 
-    Attributes
-    ----------
-    samples
-        One for each market that has judged configurations.
-    filled
-        By market: the share of the results of its sessions whose grade is filled in; 0..1.
-    configurations, statistics, funnel
-        Rows of the tables of the same names; the first in any order.
-    configuration_ids, patterns
-        (N,) ids of the judged configurations, and the rows (n, fold, click_mask, sessions) of their patterns.
-    signals
-        By name: such rows of sessions with the signal.
-    outcomes
-        Rows (n, fold, outcome, sessions, total, total_of_squares); None where none are counted.
-    """
-
-    samples: tuple[Sample, ...]
+    samples: tuple[Sample, ...]  # One for each market that has judged configurations.
+    # By market: the share of the results of its sessions whose grade is filled in; 0..1.
     filled: Mapping[str, float]
+    # configurations, statistics, funnel: Rows of the tables of the same names; the first in any order.
     configurations: pl.DataFrame
+    # configuration_ids, patterns: (N,) ids of the judged configurations, and the rows (n, fold, click_mask,
+    # sessions) of their patterns.
     configuration_ids: pl.Series
     patterns: pl.DataFrame
-    signals: Mapping[str, pl.DataFrame]
+    signals: Mapping[str, pl.DataFrame]  # By name: such rows of sessions with the signal.
+    # Rows (n, fold, outcome, sessions, total, total_of_squares); None where none are counted.
     outcomes: pl.DataFrame | None
     statistics: pl.DataFrame
     funnel: pl.DataFrame
@@ -69,18 +58,10 @@ class Measurements:
 
 @dataclass(frozen=True)
 class FittingUsers:
-    """Users whose sessions are not measured, since models were fitted on them.
+    """Users whose sessions are not measured, since models were fitted on them."""
 
-    Attributes
-    ----------
-    sessions
-        Their sessions, by market.
-    models
-        By name: what a click model fitted on them expects of (N, k) grades.
-    """
-
-    sessions: Mapping[str, int]
-    models: Mapping[str, Expectation]
+    sessions: Mapping[str, int]  # Their sessions, by market.
+    models: Mapping[str, Expectation]  # By name: what a click model fitted on them expects of (N, k) grades.
 
 
 NO_FITTING_USERS = FittingUsers({}, {})

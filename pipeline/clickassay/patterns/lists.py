@@ -24,30 +24,18 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LogLists:
-    """Lists of a log with the sessions that begin on them.
+    """Lists of a log with the sessions that begin on them."""
 
-    Attributes
-    ----------
-    configurations
-        configuration_id, market, query, results, sessions; in the order of their ids.
-    query
-        (configurations,) number of the query of each: in the order of markets, then of texts.
-    patterns
-        list (row of `configurations`), fold, click_mask, sessions; sorted by list. Those of lists that are
-        looked at for their frequency alone are missing.
-    others
-        market, length, sessions: all other lists, by their number of results.
-    signals
-        list, fold, signal, click_mask, sessions: of sessions with a signal, as `patterns`; None without any.
-    outcomes
-        list, fold, outcome, sessions, total, total_of_squares; None where none are counted.
-    """
-
+    # configuration_id, market, query, results, sessions; in the order of their ids.
     configurations: pl.DataFrame
-    query: Integers
+    query: Integers  # (configurations,) number of the query of each: in the order of markets, then of texts.
+    # list (row of `configurations`), fold, click_mask, sessions; sorted by list. Those of lists that are
+    # looked at for their frequency alone are missing.
     patterns: pl.DataFrame
-    others: pl.DataFrame
+    others: pl.DataFrame  # market, length, sessions: all other lists, by their number of results.
+    # list, fold, signal, click_mask, sessions: of sessions with a signal, as `patterns`; None without any.
     signals: pl.DataFrame | None = None
+    # list, fold, outcome, sessions, total, total_of_squares; None where none are counted.
     outcomes: pl.DataFrame | None = None
 
     @cached_property

@@ -13,21 +13,13 @@ _WORD_BITS = 64
 
 @dataclass(frozen=True)
 class NumberedResults:
-    """The results of lists by number.
+    """The results of lists by number."""
 
-    Attributes
-    ----------
-    numbers
-        (lists, longest) the number of each result, best position first; -1 where a list has ended.
-    lists
-        (results,) a list that shows the result of each number; numbers of a query are neighbours.
-    urls
-        Its URL.
-    """
-
+    # (lists, longest) the number of each result, best position first; -1 where a list has ended.
     numbers: NDArray[np.int32]
+    # (results,) a list that shows the result of each number; numbers of a query are neighbours.
     lists: Integers
-    urls: pl.Series
+    urls: pl.Series  # Its URL.
 
     def top(self, depth: int) -> NDArray[np.int32]:
         """Return the (lists, depth) numbers of the first results; -1 where a list has ended."""

@@ -45,35 +45,22 @@ _MERGED = ("patterns", "queries", "configurations", "funnel", "health")
 
 @dataclass(frozen=True)
 class AnyTable(Generic[Rows]):
-    """A whole log as counts: rows (configuration, click mask, sessions), and the texts that they refer to.
+    """A whole log as counts: rows (configuration, click mask, sessions), and the texts that they refer to."""
 
-    Attributes
-    ----------
-    configurations, patterns, queries
-        Rows in the form of `FOLDER_TABLES`.
-    funnel
-        A frame in that form.
-    info
-        Settings, input fingerprints and versions it was made with; `stored_depth` bounds every cut.
-    judged_queries
-        market (null = every market), query: all that is kept; None when every query is.
-    health
-        A frame in the form of `FOLDER_TABLES`: counts of `clickassay.patterns.health`.
-    signals
-        A frame in the form of `contracts.patterns.SIGNALS`; None where the clicks have no other action.
-    outcomes
-        Likewise in the form of `contracts.patterns.OUTCOMES`.
-    """
-
+    # configurations, patterns, queries: Rows in the form of `FOLDER_TABLES`.
     configurations: Rows
     patterns: Rows
     queries: Rows
-    funnel: pl.DataFrame
+    funnel: pl.DataFrame  # A frame in that form.
+    # Settings, input fingerprints and versions it was made with; `stored_depth` bounds every cut.
     info: Mapping[str, Any]
+    # market (null = every market), query: all that is kept; None when every query is.
     judged_queries: pl.DataFrame | None = None
+    # A frame in the form of `FOLDER_TABLES`: counts of `clickassay.patterns.health`.
     health: pl.DataFrame = field(default_factory=HEALTH.empty)
+    # A frame in the form of `contracts.patterns.SIGNALS`; None where the clicks have no other action.
     signals: pl.DataFrame | None = None
-    outcomes: pl.DataFrame | None = None
+    outcomes: pl.DataFrame | None = None  # Likewise in the form of `contracts.patterns.OUTCOMES`.
 
     @property
     def stored_depth(self) -> int:
@@ -101,15 +88,9 @@ class PatternTable(AnyTable[pl.DataFrame]):
 
 @dataclass(frozen=True)
 class Pieces:
-    """The rows of a table in pieces, in the order of its key: read, or put together, each time anew.
+    """The rows of a table in pieces, in the order of its key: read, or put together, each time anew."""
 
-    Attributes
-    ----------
-    make
-        Returns the pieces.
-    """
-
-    make: Callable[[], Iterable[pl.DataFrame]]
+    make: Callable[[], Iterable[pl.DataFrame]]  # Returns the pieces.
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         return iter(self.make())

@@ -57,64 +57,38 @@ from clickassay.report.writers.summary import summary_markdown
 
 @dataclass(frozen=True)
 class Report:
-    """The content of the page.
+    """The content of the page."""
 
-    Attributes
-    ----------
-    about
-        What it is: name, days of the log, tool.
-    title, scope, reason, next_step
-        The decision, which part of the log it is about, why, and what to do now.
-    overview, second
-        The picture of the first screen, and a small one of the other question; none without a value.
-    legend
-        Marks of both pictures and their meanings: (style class, text).
-    scale
-        What its values are to be compared with.
-    facts
-        Clicks, size and health of the log: name and text.
-    findings
-        The main findings, in words.
-    caveats
-        Limits of the report.
-    main, record
-        Sections in view, and folded sections, for the record.
-    command, rule
-        How the run was made; the rule by which queries are named.
-    shown
-        The samples on the page.
-    claims, decision
-        What sentences and tables of the first screen are made of.
-    picture
-        What `overview` draws, for a picture of its own; None without it.
-    days
-        The first and the last day of the log; None where they are not known.
-    full
-        Whether everything is unfolded.
-    """
-
-    about: str
+    about: str  # What it is: name, days of the log, tool.
+    # title, scope, reason, next_step: The decision, which part of the log it is about, why, and what to do
+    # now.
     title: str
     scope: str
     reason: str
     next_step: str
+    # overview, second: The picture of the first screen, and a small one of the other question; none without a
+    # value.
     overview: tuple[Figure, ...]
     second: tuple[Figure, ...]
-    legend: tuple[tuple[str, str], ...]
-    scale: tuple[str, ...]
-    facts: tuple[tuple[str, str], ...]
-    findings: tuple[Finding, ...]
-    caveats: tuple[str, ...]
+    legend: tuple[tuple[str, str], ...]  # Marks of both pictures and their meanings: (style class, text).
+    scale: tuple[str, ...]  # What its values are to be compared with.
+    facts: tuple[tuple[str, str], ...]  # Clicks, size and health of the log: name and text.
+    findings: tuple[Finding, ...]  # The main findings, in words.
+    caveats: tuple[str, ...]  # Limits of the report.
+    # main, record: Sections in view, and folded sections, for the record.
     main: tuple[Section, ...]
     record: tuple[Section, ...]
+    # command, rule: How the run was made; the rule by which queries are named.
     command: str
     rule: str
-    shown: tuple[SampleKey, ...]
+    shown: tuple[SampleKey, ...]  # The samples on the page.
+    # claims, decision: What sentences and tables of the first screen are made of.
     claims: Findings
     decision: Advice
-    picture: Overview | None
+    picture: Overview | None  # What `overview` draws, for a picture of its own; None without it.
+    # The first and the last day of the log; None where they are not known.
     days: tuple[date, date] | None = None
-    full: bool = False
+    full: bool = False  # Whether everything is unfolded.
 
     @property
     def sections(self) -> tuple[Section, ...]:

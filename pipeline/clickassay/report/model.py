@@ -34,44 +34,23 @@ ABOVE_ONE = "a noise-corrected value beyond 1 is no correlation: too few session
 
 @dataclass(frozen=True)
 class ReportTable:
-    """One table: the rows of the page, and the rows of its CSV file.
+    """One table: the rows of the page, and the rows of its CSV file."""
 
-    Attributes
-    ----------
-    name
-        File stem, also the id on the page.
-    title, name_head, heads
-        Title, head of the name column, heads of the cells.
-    rows
-        All rows; the first `most` are shown.
-    spanners
-        Heads over several columns: (text, index of the first column, number of columns).
-    notes
-        Remarks under the table.
-    data
-        The rows of the CSV file, mostly more than are shown; None: the rows of the table itself.
-    for_papers
-        Whether the table is also written as LaTeX.
-    group_head
-        Head of the column of groups.
-    explained
-        Whether its texts link to the glossary of the page.
-    most
-        Largest number of rows that are shown.
-    """
-
-    name: str
+    name: str  # File stem, also the id on the page.
+    # title, name_head, heads: Title, head of the name column, heads of the cells.
     title: str
     name_head: str
     heads: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[Row, ...]  # All rows; the first `most` are shown.
+    # Heads over several columns: (text, index of the first column, number of columns).
     spanners: tuple[tuple[str, int, int], ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # Remarks under the table.
+    # The rows of the CSV file, mostly more than are shown; None: the rows of the table itself.
     data: pl.DataFrame | None = None
-    for_papers: bool = True
-    group_head: str = "Sample"
-    explained: bool = True
-    most: int = ROWS_SHOWN
+    for_papers: bool = True  # Whether the table is also written as LaTeX.
+    group_head: str = "Sample"  # Head of the column of groups.
+    explained: bool = True  # Whether its texts link to the glossary of the page.
+    most: int = ROWS_SHOWN  # Largest number of rows that are shown.
 
     @property
     def shown(self) -> tuple[Row, ...]:
@@ -88,21 +67,13 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class Drawing:
-    """One drawn picture, and the numbers behind it.
+    """One drawn picture, and the numbers behind it."""
 
-    Attributes
-    ----------
-    svg
-        The whole ``<svg>`` element; a mark's ``aria-label`` has the texts of the row that it stands for.
-    titles
-        Heads of the columns of `rows` that a mark shows when it is pointed at, by column.
-    rows
-        The rows of data.
-    """
-
+    # The whole ``<svg>`` element; a mark's ``aria-label`` has the texts of the row that it stands for.
     svg: Markup
+    # Heads of the columns of `rows` that a mark shows when it is pointed at, by column.
     titles: Mapping[str, str]
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, Any]]  # The rows of data.
 
 
 @dataclass(frozen=True)
@@ -122,41 +93,21 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """One part of the report.
+    """One part of the report."""
 
-    Attributes
-    ----------
-    name
-        Id on the page.
-    title
-        Heading.
-    reading
-        Sentences that say what the numbers mean; the first is the main one.
-    figures, tables
-        Pictures and tables in view.
-    legend
-        Marks of the pictures and their meanings: (style class, text).
-    folded
-        Tables behind a line to click.
-    fold_words
-        Text of that line.
-    folded_reading, folded_figures
-        Sentences and pictures behind that line.
-    unreliable
-        Why the whole section is one folded line; None where it is in view.
-    """
-
-    name: str
-    title: str
-    reading: tuple[str, ...]
+    name: str  # Id on the page.
+    title: str  # Heading.
+    reading: tuple[str, ...]  # Sentences that say what the numbers mean; the first is the main one.
+    # figures, tables: Pictures and tables in view.
     figures: tuple[Figure, ...] = ()
     tables: tuple[ReportTable, ...] = ()
-    legend: tuple[tuple[str, str], ...] = ()
-    folded: tuple[ReportTable, ...] = ()
-    fold_words: str = "The numbers"
+    legend: tuple[tuple[str, str], ...] = ()  # Marks of the pictures and their meanings: (style class, text).
+    folded: tuple[ReportTable, ...] = ()  # Tables behind a line to click.
+    fold_words: str = "The numbers"  # Text of that line.
+    # folded_reading, folded_figures: Sentences and pictures behind that line.
     folded_reading: tuple[str, ...] = ()
     folded_figures: tuple[Figure, ...] = ()
-    unreliable: str | None = None
+    unreliable: str | None = None  # Why the whole section is one folded line; None where it is in view.
 
     @property
     def every_table(self) -> tuple[ReportTable, ...]:

@@ -12,28 +12,16 @@ from clickassay.report.writers.page import downloads, html_page, write_text
 
 @dataclass(frozen=True)
 class StudyReport:
-    """The content of the page.
+    """The content of the page."""
 
-    Attributes
-    ----------
-    eyebrow
-        What kind of study it is, in a few words.
-    title, lead
-        Headline, and what stands below it.
-    conventions
-        Pairs (convention, text): the definitions that the numbers depend on.
-    sections
-        Its sections, in order.
-    command
-        The command line that made it.
-    """
-
-    eyebrow: str
+    eyebrow: str  # What kind of study it is, in a few words.
+    # title, lead: Headline, and what stands below it.
     title: str
     lead: str
+    # Pairs (convention, text): the definitions that the numbers depend on.
     conventions: tuple[tuple[str, str], ...]
-    sections: tuple[Section, ...]
-    command: str
+    sections: tuple[Section, ...]  # Its sections, in order.
+    command: str  # The command line that made it.
 
 
 def write_study(report: StudyReport, folder: Path) -> None:

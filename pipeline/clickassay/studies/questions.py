@@ -26,24 +26,12 @@ from clickassay.patterns.folders.places import DATABASE
 
 @dataclass(frozen=True)
 class Question:
-    """A ready question.
+    """A ready question."""
 
-    Attributes
-    ----------
-    name
-        Its name on the command line, from its file.
-    answers
-        A sentence on what it answers: the first comment line of the file.
-    file
-        Folder and name of the file, as `sql_text` takes them.
-    sql
-        The whole text of the file: one SELECT.
-    """
-
-    name: str
-    answers: str
-    file: str
-    sql: str
+    name: str  # Its name on the command line, from its file.
+    answers: str  # A sentence on what it answers: the first comment line of the file.
+    file: str  # Folder and name of the file, as `sql_text` takes them.
+    sql: str  # The whole text of the file: one SELECT.
 
 
 def questions() -> tuple[Question, ...]:

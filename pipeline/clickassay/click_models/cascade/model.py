@@ -21,29 +21,16 @@ from clickassay.click_models.model import Clicked, Fit
 
 @dataclass(frozen=True)
 class CascadeModel:
-    """A fitted model.
+    """A fitted model."""
 
-    Attributes
-    ----------
-    attraction
-        (D,) a: chance that an examined document is clicked; 0..1.
-    satisfaction
-        (D,) chance that a clicked document gives what was sought; 0..1.
-    after_click, after_skip
-        Chance to examine the next position: (D, 1) by the document clicked or (1, K) by the position of the
-        click; and one number.
-    shared
-        Parameters that no document owns, by name.
-    parameters
-        How many numbers were fitted.
-    """
-
-    attraction: Floats
-    satisfaction: Floats
+    attraction: Floats  # (D,) a: chance that an examined document is clicked; 0..1.
+    satisfaction: Floats  # (D,) chance that a clicked document gives what was sought; 0..1.
+    # after_click, after_skip: Chance to examine the next position: (D, 1) by the document clicked or (1, K)
+    # by the position of the click; and one number.
     after_click: Floats
     after_skip: float
-    shared: dict[str, float]
-    parameters: int
+    shared: dict[str, float]  # Parameters that no document owns, by name.
+    parameters: int  # How many numbers were fitted.
 
     @property
     def relevance(self) -> Floats:
@@ -95,30 +82,20 @@ class CascadeModel:
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of a log that fits need.
+    """Counts of a log that fits need."""
 
-    Attributes
-    ----------
-    until_last
-        (D,) times a document was shown at or above the last click; all of a list that has none.
-    clicks, last_clicks, first_clicks
-        (D,) clicks on it; the clicks that were the last, and the first, of their session.
-    until_first
-        (D,) times it was shown at or above the first click; all of a list that has none.
-    clicks_at, last_clicks_at
-        (K,) the same by position.
-    by_last_click
-        (K + 1, L) sessions of each list by last click, 0 = none.
-    """
-
+    # (D,) times a document was shown at or above the last click; all of a list that has none.
     until_last: Floats
-    until_first: Floats
+    until_first: Floats  # (D,) times it was shown at or above the first click; all of a list that has none.
+    # clicks, last_clicks, first_clicks: (D,) clicks on it; the clicks that were the last, and the first, of
+    # their session.
     clicks: Floats
     last_clicks: Floats
     first_clicks: Floats
+    # clicks_at, last_clicks_at: (K,) the same by position.
     clicks_at: Floats
     last_clicks_at: Floats
-    by_last_click: Floats
+    by_last_click: Floats  # (K + 1, L) sessions of each list by last click, 0 = none.
 
 
 def counts(log: ClickLog) -> Counts:

@@ -23,27 +23,15 @@ from clickassay.click_models.em import divide, dot_log
 
 @dataclass(frozen=True)
 class Ends:
-    """How sessions ended: sessions by list and last click, and what came before that.
+    """How sessions ended: sessions by list and last click, and what came before that."""
 
-    Attributes
-    ----------
-    documents
-        (K, L) code of the document at each place of each list; any where there is none.
-    lengths
-        (L,) how many a list has.
-    sessions
-        (K + 1, L) sessions by last click, 0 = none.
-    skips, clicks
-        (D,) times a document was skipped above a last click, and clicked.
-    continued, continued_at
-        (D,) clicks on it, and (K,) clicks at a position, that were not the last.
-    """
-
-    documents: Ints
-    lengths: Ints
-    sessions: Floats
+    documents: Ints  # (K, L) code of the document at each place of each list; any where there is none.
+    lengths: Ints  # (L,) how many a list has.
+    sessions: Floats  # (K + 1, L) sessions by last click, 0 = none.
+    # skips, clicks: (D,) times a document was skipped above a last click, and clicked.
     skips: Floats
     clicks: Floats
+    # continued, continued_at: (D,) clicks on it, and (K,) clicks at a position, that were not the last.
     continued: Floats
     continued_at: Floats
 
@@ -107,24 +95,14 @@ def ends(log: ClickLog, counted: Counts) -> Ends:
 
 @dataclass(frozen=True)
 class Tails:
-    """Expectations, under the parameters of a round, of the part after the last click.
+    """Expectations, under the parameters of a round, of the part after the last click."""
 
-    Attributes
-    ----------
-    chance
-        (K + 1, L) by last click: L, the probability of no click after it; 1 where nothing follows.
-    silent
-        (K + 1, L) B at the place after the last click; 1 where there is none.
-    examined
-        (K, L) expected sessions that examine a place below their last click.
-    examined_next, examined_later, could_continue
-        Expected numbers: of places examined right after a last click, of those examined later, and of chances
-        to continue from a place skipped there.
-    """
-
+    # (K + 1, L) by last click: L, the probability of no click after it; 1 where nothing follows.
     chance: Floats
-    silent: Floats
-    examined: Floats
+    silent: Floats  # (K + 1, L) B at the place after the last click; 1 where there is none.
+    examined: Floats  # (K, L) expected sessions that examine a place below their last click.
+    # examined_next, examined_later, could_continue: Expected numbers: of places examined right after a last
+    # click, of those examined later, and of chances to continue from a place skipped there.
     examined_next: float
     examined_later: float
     could_continue: float

@@ -26,22 +26,14 @@ RANK = 1e-10
 
 @dataclass(frozen=True)
 class Cells:
-    """Clicks on results by position and by whether a better result is above, of one market.
+    """Clicks on results by position and by whether a better result is above, of one market."""
 
-    Attributes
-    ----------
-    query, result, position
-        (M,) codes from 0.
-    is_below
-        (M,) 1.0 where a better result is above, else 0.0.
-    sessions, clicks
-        (M,) over all lists that show the result so.
-    """
-
+    # query, result, position: (M,) codes from 0.
     query: Integers
     result: Integers
     position: Integers
-    is_below: Floats
+    is_below: Floats  # (M,) 1.0 where a better result is above, else 0.0.
+    # sessions, clicks: (M,) over all lists that show the result so.
     sessions: Floats
     clicks: Floats
 

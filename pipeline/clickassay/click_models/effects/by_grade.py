@@ -25,18 +25,10 @@ GROUPS = 10
 
 @dataclass(frozen=True)
 class GradeLog:
-    """Lists of grades, and how users clicked on them.
+    """Lists of grades, and how users clicked on them."""
 
-    Attributes
-    ----------
-    log
-        Its documents are the grades 0..g_max.
-    groups
-        (L,) the group of queries that a list belongs to.
-    """
-
-    log: ClickLog
-    groups: Ints
+    log: ClickLog  # Its documents are the grades 0..g_max.
+    groups: Ints  # (L,) the group of queries that a list belongs to.
 
 
 def grade_log(
@@ -74,22 +66,14 @@ def grade_log(
 
 @dataclass(frozen=True)
 class GradeValues:
-    """Estimates of grades by a model that was fitted on lists of grades.
+    """Estimates of grades by a model that was fitted on lists of grades."""
 
-    Attributes
-    ----------
-    model
-        The model.
-    low, high
-        (G,) ends of the 95 % interval of its relevance; NaN where there is none.
-    impressions
-        (G,) sessions that showed a result of each grade, once for each; where 0, the pseudo-counts alone set
-        the model's value.
-    """
-
-    model: ClickModel
+    model: ClickModel  # The model.
+    # low, high: (G,) ends of the 95 % interval of its relevance; NaN where there is none.
     low: Floats
     high: Floats
+    # (G,) sessions that showed a result of each grade, once for each; where 0, the pseudo-counts alone set
+    # the model's value.
     impressions: Floats
 
 

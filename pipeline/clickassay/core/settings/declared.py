@@ -12,33 +12,24 @@ from clickassay.core.settings.model import LISTS, Settings
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting as it is declared: what options, the page of settings and messages are made from.
+    """A setting as it is declared: what options, the page of settings and messages are made from."""
 
-    Attributes
-    ----------
-    name, group, meaning
-        Its name in Python and TOML, the heading that it stands under, a sentence.
-    type
-        The annotation of its field.
-    default, limits
-        In words; the limits are empty where the type says all.
-    metavar, details, also
-        What stands for a value in `--help`, if anything; more, as Markdown; a shorter option, if any.
-    of_log
-        Empty unless it decides the pattern table of a log. ``sql``: the SQL of `clickassay sql` has it too;
-        ``engine``: engines alone. ``later`` too: the first tables, which were made with its default, do not
-        name it.
-    """
-
+    # name, group, meaning: Its name in Python and TOML, the heading that it stands under, a sentence.
     name: str
     group: str
     meaning: str
-    type: Any
+    type: Any  # The annotation of its field.
+    # default, limits: In words; the limits are empty where the type says all.
     default: str
     limits: str
+    # metavar, details, also: What stands for a value in `--help`, if anything; more, as Markdown; a shorter
+    # option, if any.
     metavar: str | None = None
     details: str = ""
     also: str | None = None
+    # Empty unless it decides the pattern table of a log. ``sql``: the SQL of `clickassay sql` has it too;
+    # ``engine``: engines alone. ``later`` too: the first tables, which were made with its default, do not
+    # name it.
     of_log: Literal["", "sql", "sql later", "engine", "engine later"] = ""
 
     @property

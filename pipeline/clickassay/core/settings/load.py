@@ -32,15 +32,10 @@ def memory_bytes() -> int:
 
 @dataclass(frozen=True)
 class Origins:
-    """Values of settings as they were given, by where they come from; the last that has one wins.
+    """Values of settings as they were given, by where they come from; the last that has one wins."""
 
-    Attributes
-    ----------
-    given
-        Names and values by source: a project file, a settings file, `PREFIX` for the environment, '' for
-        options.
-    """
-
+    # Names and values by source: a project file, a settings file, `PREFIX` for the environment, '' for
+    # options.
     given: Mapping[str, Mapping[str, Any]]
 
     @property

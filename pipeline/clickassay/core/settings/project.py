@@ -30,28 +30,15 @@ _DATE = "{date}"
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """What a file of settings says, each part as it was written.
+    """What a file of settings says, each part as it was written."""
 
-    Attributes
-    ----------
-    file
-        The file.
-    settings
-        Settings by name.
-    inputs
-        Inputs by their names in `INPUT_NAMES`.
-    out, store
-        Where runs and the pattern store are written, or empty; ``{date}`` stands for the day (UTC).
-    rules
-        What a run must keep.
-    """
-
-    file: Path
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    inputs: Mapping[str, str] = field(default_factory=dict)
+    file: Path  # The file.
+    settings: Mapping[str, Any] = field(default_factory=dict)  # Settings by name.
+    inputs: Mapping[str, str] = field(default_factory=dict)  # Inputs by their names in `INPUT_NAMES`.
+    # out, store: Where runs and the pattern store are written, or empty; ``{date}`` stands for the day (UTC).
     out: str = ""
     store: str = ""
-    rules: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()  # What a run must keep.
 
     def place(self, text: str) -> str:
         """Return a path of the file from the working folder; an address as it is."""

@@ -158,25 +158,14 @@ def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Shared:
-    """The configurations that two judges both judged.
+    """The configurations that two judges both judged."""
 
-    Attributes
-    ----------
-    clicks
-        (N, C) click metrics that do not use grades.
-    editorial
-        (N, 2 E) editorial metrics with the grades of the first judge, then of the second.
-    sessions, query_index
-        (N,) weights, and index 0, 1, ... of the query.
-    units
-        The unit of each query (see `Sample.units`).
-    """
-
-    clicks: Floats
-    editorial: Floats
+    clicks: Floats  # (N, C) click metrics that do not use grades.
+    editorial: Floats  # (N, 2 E) editorial metrics with the grades of the first judge, then of the second.
+    # sessions, query_index: (N,) weights, and index 0, 1, ... of the query.
     sessions: Integers
     query_index: Integers
-    units: tuple[str, ...]
+    units: tuple[str, ...]  # The unit of each query (see `Sample.units`).
 
 
 def _compare(a: Sample, b: Sample) -> pl.DataFrame:

@@ -117,31 +117,21 @@ def contested_pairs(both: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Tested:
-    """Two judges compared; NaN where nothing can be said.
+    """Two judges compared; NaN where nothing can be said."""
 
-    Attributes
-    ----------
-    pairs
-        The contested pairs that count: those at positions where both orders occur.
-    upper_a, upper_b
-        Shares of clicks on the upper result where the first, and the second, judge puts it first.
-    difference, low, high
-        upper_a - upper_b, and its 95 % interval.
-    total, spread
-        The sum that is tested against 0, and its spread over queries.
-    p_value
-        Two-sided.
-    """
-
-    pairs: pl.DataFrame
+    pairs: pl.DataFrame  # The contested pairs that count: those at positions where both orders occur.
+    # upper_a, upper_b: Shares of clicks on the upper result where the first, and the second, judge puts it
+    # first.
     upper_a: float
     upper_b: float
+    # difference, low, high: upper_a - upper_b, and its 95 % interval.
     difference: float
     low: float
     high: float
+    # total, spread: The sum that is tested against 0, and its spread over queries.
     total: Floats
     spread: Spread
-    p_value: float
+    p_value: float  # Two-sided.
 
 
 def _tested(pairs: pl.DataFrame) -> _Tested:

@@ -26,27 +26,14 @@ _Z = float(ndtri(0.975))
 
 @dataclass(frozen=True)
 class Widened:
-    """A number of a table, with the columns that its error changes.
+    """A number of a table, with the columns that its error changes."""
 
-    Attributes
-    ----------
-    value
-        Its column.
-    intervals
-        Lower and upper ends of its intervals; the first has a confidence of 95 %.
-    bound
-        No end lies beyond this.
-    null
-        The column of the value that its p-value is of, or nothing.
-    error
-        The column of its standard error, if there is one.
-    """
-
-    value: str
+    value: str  # Its column.
+    # Lower and upper ends of its intervals; the first has a confidence of 95 %.
     intervals: tuple[tuple[str, str], ...]
-    bound: float = np.inf
-    null: str | None = None
-    error: str | None = None
+    bound: float = np.inf  # No end lies beyond this.
+    null: str | None = None  # The column of the value that its p-value is of, or nothing.
+    error: str | None = None  # The column of its standard error, if there is one.
 
 
 _ENDS = (("ci_low", "ci_high"), ("simultaneous_low", "simultaneous_high"))

@@ -91,22 +91,13 @@ class BlockSums:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far estimates vary from one sample of queries to the next.
+    """How far estimates vary from one sample of queries to the next."""
 
-    Attributes
-    ----------
-    error
-        Standard errors; NaN where a query cannot be left out without losing the value.
-    degrees
-        Degrees of freedom of their squares, 2 or more (1 with two queries): few when few queries make
-        up most of the spread.
-    queries
-        Q, queries left out.
-    """
-
-    error: Floats
+    error: Floats  # Standard errors; NaN where a query cannot be left out without losing the value.
+    # Degrees of freedom of their squares, 2 or more (1 with two queries): few when few queries make up most
+    # of the spread.
     degrees: Floats
-    queries: int
+    queries: int  # Q, queries left out.
 
     def of_shape(self, shape: tuple[int, ...]) -> "Spread":
         """Return the spread with arrays of this shape."""

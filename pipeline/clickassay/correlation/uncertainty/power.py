@@ -44,34 +44,26 @@ ERRORS, FACTORS, BISECTIONS = 400, (0.25, 1e6), 50
 
 @dataclass(frozen=True)
 class Pilot:
-    """A sample's estimate of the difference between two metrics' correlations with a click metric.
+    """A sample's estimate of the difference between two metrics' correlations with a click metric."""
 
-    Attributes
-    ----------
-    difference, error, degrees
-        The difference in the sample, its standard error, and the degrees of freedom of that.
-    queries, configurations, sessions
-        Size of the sample.
-    ci_low, ci_high
-        95 % interval of the difference.
-    noise, noise_low, noise_high
-        Part of the error's square that would vanish with ever more sessions, and its 95 % interval; the
-        interval is within 0..1, the estimate can be above 1 by chance.
-    heavy_tail
-        Whether its sessions are spread so unevenly over queries that other queries can need far more.
-    """
-
+    # difference, error, degrees: The difference in the sample, its standard error, and the degrees of freedom
+    # of that.
     difference: float
     error: float
     degrees: float
+    # queries, configurations, sessions: Size of the sample.
     queries: int
     configurations: int
     sessions: int
+    # ci_low, ci_high: 95 % interval of the difference.
     ci_low: float
     ci_high: float
+    # noise, noise_low, noise_high: Part of the error's square that would vanish with ever more sessions, and
+    # its 95 % interval; the interval is within 0..1, the estimate can be above 1 by chance.
     noise: float
     noise_low: float
     noise_high: float
+    # Whether its sessions are spread so unevenly over queries that other queries can need far more.
     heavy_tail: bool = False
 
     @property
@@ -82,27 +74,17 @@ class Pilot:
 
 @dataclass(frozen=True)
 class RequiredSize:
-    """Size of the sample that is needed when a log is `factor` times as long as the pilot's.
+    """Size of the sample that is needed when a log is `factor` times as long as the pilot's."""
 
-    Attributes
-    ----------
-    factor
-        Sessions per query as multiples of the pilot's.
-    queries, fewest, most
-        Judged queries that have the power on average over the errors that there may be; and the 95 % range of
-        what would do if the error were known.
-    configurations
-        Judged lists of these queries at factor 1; None at others, where a log shows more or fewer.
-    sessions
-        Of these queries.
-    """
-
-    factor: float
+    factor: float  # Sessions per query as multiples of the pilot's.
+    # queries, fewest, most: Judged queries that have the power on average over the errors that there may be;
+    # and the 95 % range of what would do if the error were known.
     queries: int
     fewest: int
     most: int
+    # Judged lists of these queries at factor 1; None at others, where a log shows more or fewer.
     configurations: int | None
-    sessions: int
+    sessions: int  # Of these queries.
 
 
 def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str) -> Pilot:

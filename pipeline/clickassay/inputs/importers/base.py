@@ -150,23 +150,14 @@ class LogWriter:
 
 @dataclass(frozen=True)
 class CanonicalFolder:
-    """A folder of canonical tables that is being made.
+    """A folder of canonical tables that is being made."""
 
-    Attributes
-    ----------
-    path, out
-        Where it is written, and where it is to appear.
-    counts
-        Rows read, dropped, changed and written, by name.
-    progress
-        Receives what is done.
-    """
-
+    # path, out: Where it is written, and where it is to appear.
     path: Path
     out: Path
     inputs: Mapping[str, object]
-    counts: dict[str, int]
-    progress: Progress
+    counts: dict[str, int]  # Rows read, dropped, changed and written, by name.
+    progress: Progress  # Receives what is done.
 
     @contextmanager
     def table(self, name: str, schema: Any) -> Iterator[TableWriter]:  # noqa: ANN401 - pyarrow has no types

@@ -49,48 +49,23 @@ _BLOCK = 10_000  # queries ranked at a time: bounds the memory of the scores
 
 @dataclass(frozen=True)
 class Corpus:
-    """Q queries, most popular first, and their D documents.
+    """Q queries, most popular first, and their D documents."""
 
-    Attributes
-    ----------
-    queries
-        (Q,) texts, distinct, 1 to 5 words.
-    navigational
-        (Q,) whether one certain page is sought.
-    popularity
-        Shares of the Q queries in all searches.
-    urls
-        (D,) URLs, distinct.
-    query_of
-        (D,) query of each document; ascending.
-    grades
-        (D,) true grade; 0..4.
-    clickbait
-        (D,) whether the snippet promises more than the page holds.
-    """
-
-    queries: Any
-    navigational: NDArray[np.bool_]
-    popularity: Shares
-    urls: Any
-    query_of: NDArray[np.int32]
-    grades: NDArray[np.int8]
-    clickbait: NDArray[np.bool_]
+    queries: Any  # (Q,) texts, distinct, 1 to 5 words.
+    navigational: NDArray[np.bool_]  # (Q,) whether one certain page is sought.
+    popularity: Shares  # Shares of the Q queries in all searches.
+    urls: Any  # (D,) URLs, distinct.
+    query_of: NDArray[np.int32]  # (D,) query of each document; ascending.
+    grades: NDArray[np.int8]  # (D,) true grade; 0..4.
+    clickbait: NDArray[np.bool_]  # (D,) whether the snippet promises more than the page holds.
 
 
 @dataclass(frozen=True)
 class RankedLists:
-    """The lists that K rankers give for Q queries; row q * K + k is ranker k's list of query q.
+    """The lists that K rankers give for Q queries; row q * K + k is ranker k's list of query q."""
 
-    Attributes
-    ----------
-    documents
-        (Q * K, 10) documents of each list, best first.
-    looks
-        (Q * K, 10) grade of each document, plus 8 if it is clickbait: found in one place.
-    """
-
-    documents: NDArray[np.int32]
+    documents: NDArray[np.int32]  # (Q * K, 10) documents of each list, best first.
+    # (Q * K, 10) grade of each document, plus 8 if it is clickbait: found in one place.
     looks: NDArray[np.int8]
 
     def pages(self, rows: NDArray[np.int64]) -> Pages:

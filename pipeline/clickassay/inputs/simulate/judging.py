@@ -12,18 +12,10 @@ from clickassay.inputs.simulate.worlds import Noise
 
 @dataclass(frozen=True)
 class SimulatedJudgments:
-    """The J judgments.
+    """The J judgments."""
 
-    Attributes
-    ----------
-    documents
-        (J,) judged document; ascending, each at most once.
-    grades
-        (J,) grade that the editor gave; 0..4.
-    """
-
-    documents: NDArray[np.int64]
-    grades: NDArray[np.int8]
+    documents: NDArray[np.int64]  # (J,) judged document; ascending, each at most once.
+    grades: NDArray[np.int8]  # (J,) grade that the editor gave; 0..4.
 
 
 def judge(corpus: Corpus, noise: Noise, rng: np.random.Generator) -> tuple[SimulatedJudgments, Counter[str]]:

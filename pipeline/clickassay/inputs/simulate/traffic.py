@@ -43,58 +43,36 @@ HUMAN, CLICKS_ALL, CLICKS_NONE = 0, 1, 2
 
 @dataclass(frozen=True)
 class Period:
-    """A part of one day.
+    """A part of one day."""
 
-    Attributes
-    ----------
-    number
-        0, 1, ... in time.
-    begin_ms, end_ms
-        First and first-after-last millisecond, UTC.
-    searches
-        Searches in it.
-    first_search
-        Search id of its first search.
-    first_user, users
-        Its users have the ids first_user .. first_user + users - 1, the same every day.
-    """
-
-    number: int
+    number: int  # 0, 1, ... in time.
+    # begin_ms, end_ms: First and first-after-last millisecond, UTC.
     begin_ms: int
     end_ms: int
-    searches: int
-    first_search: int
+    searches: int  # Searches in it.
+    first_search: int  # Search id of its first search.
+    # first_user, users: Its users have the ids first_user .. first_user + users - 1, the same every day.
     first_user: int
     users: int
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """The n searches of a period in order of time; each array is (n,).
+    """The n searches of a period in order of time; each array is (n,)."""
 
-    Attributes
-    ----------
-    search, user, time_ms
-        Search id, user id, and time.
-    visit
-        Number of the visit within the period; a visit has one user and lasts at most half an hour.
-    query, ranker, market
-        Index of the query, of the ranker that answers, and of the market (0 without markets).
-    repeated
-        Whether the search repeats the query before it in the visit on purpose.
-    actor
-        HUMAN, CLICKS_ALL or CLICKS_NONE.
-    """
-
+    # search, user, time_ms: Search id, user id, and time.
     search: Integers
     user: Integers
     time_ms: Integers
+    # Number of the visit within the period; a visit has one user and lasts at most half an hour.
     visit: Integers
+    # query, ranker, market: Index of the query, of the ranker that answers, and of the market (0 without
+    # markets).
     query: Integers
     ranker: Integers
     market: Integers
-    repeated: NDArray[np.bool_]
-    actor: NDArray[np.int8]
+    repeated: NDArray[np.bool_]  # Whether the search repeats the query before it in the visit on purpose.
+    actor: NDArray[np.int8]  # HUMAN, CLICKS_ALL or CLICKS_NONE.
 
 
 def periods(searches: int) -> Iterator[Period]:

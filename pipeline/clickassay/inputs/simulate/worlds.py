@@ -21,18 +21,10 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Pages:
-    """The pages shown to n searches.
+    """The pages shown to n searches."""
 
-    Attributes
-    ----------
-    grades
-        (n, depth) true grade of each result; 0..4.
-    clickbait
-        (n, depth) whether the snippet promises more than the page holds.
-    """
-
-    grades: NDArray[np.int8]
-    clickbait: Bools
+    grades: NDArray[np.int8]  # (n, depth) true grade of each result; 0..4.
+    clickbait: Bools  # (n, depth) whether the snippet promises more than the page holds.
 
 
 UserModel = Callable[[Pages, np.random.Generator], Bools]
@@ -51,37 +43,26 @@ class Law:
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise of a log: shares of rows that are not clean, 0 in the worlds with an exact law.
+    """Noise of a log: shares of rows that are not clean, 0 in the worlds with an exact law."""
 
-    Attributes
-    ----------
-    repeated_search, other_list
-        Share of the later searches of a visit that repeat the query before them, and the share of
-        those that get another ranker's list.
-    bot_searches
-        Share of searches made by bots, which click everything or nothing.
-    repeated_click, late_click
-        Share of clicks that are made again, and that come two hours late.
-    null_query, null_user, empty_results, null_in_results, delivered_again
-        Shares of searches.
-    null_url, orphan_click
-        Share of clicks without a URL, and clicks of no search per click.
-    editor_error, unjudged
-        Share of judgments that are one grade off, and of documents without a judgment.
-    """
-
+    # repeated_search, other_list: Share of the later searches of a visit that repeat the query before them,
+    # and the share of those that get another ranker's list.
     repeated_search: float = 0.0
     other_list: float = 0.0
-    bot_searches: float = 0.0
+    bot_searches: float = 0.0  # Share of searches made by bots, which click everything or nothing.
+    # repeated_click, late_click: Share of clicks that are made again, and that come two hours late.
     repeated_click: float = 0.0
     late_click: float = 0.0
+    # null_query, null_user, empty_results, null_in_results, delivered_again: Shares of searches.
     null_query: float = 0.0
     null_user: float = 0.0
     empty_results: float = 0.0
     null_in_results: float = 0.0
     delivered_again: float = 0.0
+    # null_url, orphan_click: Share of clicks without a URL, and clicks of no search per click.
     null_url: float = 0.0
     orphan_click: float = 0.0
+    # editor_error, unjudged: Share of judgments that are one grade off, and of documents without a judgment.
     editor_error: float = 0.0
     unjudged: float = 0.0
 
@@ -91,31 +72,17 @@ CLEAN = Noise()
 
 @dataclass(frozen=True)
 class World:
-    """A planted truth.
+    """A planted truth."""
 
-    Attributes
-    ----------
-    name, summary
-        Its name, and one line on it.
-    law
-        The law that holds exactly.
-    clicks
-        The user model.
-    parameters
-        Parameters of the user model, as ``truth.json`` shows them.
-    noise
-        Noise of the log.
-    markets
-        Market labels, or none.
-    """
-
+    # name, summary: Its name, and one line on it.
     name: str
     summary: str
-    law: Law
-    clicks: UserModel
+    law: Law  # The law that holds exactly.
+    clicks: UserModel  # The user model.
+    # Parameters of the user model, as ``truth.json`` shows them.
     parameters: Mapping[str, object] = field(default_factory=dict)
-    noise: Noise = CLEAN
-    markets: tuple[str, ...] = ()
+    noise: Noise = CLEAN  # Noise of the log.
+    markets: tuple[str, ...] = ()  # Market labels, or none.
 
 
 def satisfied(grades: NDArray[np.int8], rng: np.random.Generator) -> Bools:
@@ -163,32 +130,19 @@ def relevance_blind(pages: Pages, rng: np.random.Generator, *, first: float, dec
 
 @dataclass(frozen=True)
 class Browsing:
-    """Parameters of the user model of the world `web`, fitted to a real log (tests/unit/inputs/simulate).
+    """Parameters of the user model of the world `web`, fitted to a real log (tests/unit/inputs/simulate)."""
 
-    Attributes
-    ----------
-    leaves_at_once
-        Share of users who leave without examining a result.
-    thorough
-        Share of users who collect results instead of seeking one: no result ends their search.
-    attraction
-        Chance that an examined result of grade 0..4 is clicked.
-    clickbait_attraction
-        The same for a bad or fair result with a clickbait snippet.
-    looks
-        Thorough users look so many times at a result: their chance is 1 - (1 - attraction)^looks.
-    satisfaction
-        Chance that a clicked result of grade 0..4 ends the search.
-    goes_on, goes_on_after_click
-        Chance to go on to the next result.
-    """
-
-    leaves_at_once: float = 0.20
+    leaves_at_once: float = 0.20  # Share of users who leave without examining a result.
+    # Share of users who collect results instead of seeking one: no result ends their search.
     thorough: float = 0.25
+    # Chance that an examined result of grade 0..4 is clicked.
     attraction: tuple[float, ...] = (0.11, 0.17, 0.27, 0.36, 0.43)
-    clickbait_attraction: float = 0.30
+    clickbait_attraction: float = 0.30  # The same for a bad or fair result with a clickbait snippet.
+    # Thorough users look so many times at a result: their chance is 1 - (1 - attraction)^looks.
     looks: float = 3.5
+    # Chance that a clicked result of grade 0..4 ends the search.
     satisfaction: tuple[float, ...] = (0.05, 0.25, 0.50, 0.70, 0.90)
+    # goes_on, goes_on_after_click: Chance to go on to the next result.
     goes_on: float = 0.93
     goes_on_after_click: float = 0.80
 

@@ -27,18 +27,13 @@ State = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class FileFingerprint:
-    """Identity of a file: its name, place and size, and a digest ``kind:hexadecimal``.
-
-    Attributes
-    ----------
-    seen
-        The file as it was given, and its state before it was read for the digest; not recorded.
-    """
+    """Identity of a file: its name, place and size, and a digest ``kind:hexadecimal``."""
 
     name: str
     path: str
     bytes: int
     digest: str
+    # The file as it was given, and its state before it was read for the digest; not recorded.
     seen: tuple[Path, State] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -72,17 +67,10 @@ class FileFingerprint:
 
 @dataclass(frozen=True)
 class Origin:
-    """The source of a file that was made on the way.
+    """The source of a file that was made on the way."""
 
-    Attributes
-    ----------
-    files
-        What it was made of.
-    counts
-        Rows by step and reason of the funnel, where rows could leave.
-    """
-
-    files: tuple[FileFingerprint, ...]
+    files: tuple[FileFingerprint, ...]  # What it was made of.
+    # Rows by step and reason of the funnel, where rows could leave.
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property

@@ -247,21 +247,11 @@ def advice(what: str, missing: Sequence[str], schema: pl.Schema) -> str:
 
 @dataclass(frozen=True)
 class LikelyTable:
-    """What a file of no known layout may be.
+    """What a file of no known layout may be."""
 
-    Attributes
-    ----------
-    name
-        A table of `CANONICAL`.
-    names
-        The columns that it calls otherwise.
-    is_impressions
-        Whether it has one row for each result shown.
-    """
-
-    name: str
-    names: Names
-    is_impressions: bool = False
+    name: str  # A table of `CANONICAL`.
+    names: Names  # The columns that it calls otherwise.
+    is_impressions: bool = False  # Whether it has one row for each result shown.
 
     @property
     def options(self) -> str:

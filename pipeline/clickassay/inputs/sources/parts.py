@@ -79,37 +79,21 @@ _Like = tuple[str, tuple[tuple[str, pl.DataType], ...], Partition, frozenset[str
 
 @dataclass(frozen=True)
 class Part:
-    """Files of one format and schema under one set of Hive partition values.
+    """Files of one format and schema under one set of Hive partition values."""
 
-    Attributes
-    ----------
-    files, format
-        The files, and their format.
-    written
-        Columns and types as the files have them; integers of JSON lines beyond 64 bits are texts.
-    wide
-        Columns of whole numbers whose type reaches beyond 64 signed bits.
-    partition
-        What the folders spell out, of the columns that are read; it stands in place of a column of the files.
-    folders
-        All columns that the folders spell out.
-    source
-        Columns and types under the names that the files have.
-    renamed
-        What selects the columns of `written` from them; empty where their names are ours.
-    held
-        Rows of files that are in memory.
-    """
-
+    # files, format: The files, and their format.
     files: tuple[Path, ...]
     format: str
+    # Columns and types as the files have them; integers of JSON lines beyond 64 bits are texts.
     written: pl.Schema
-    wide: frozenset[str]
+    wide: frozenset[str]  # Columns of whole numbers whose type reaches beyond 64 signed bits.
+    # What the folders spell out, of the columns that are read; it stands in place of a column of the files.
     partition: Partition
-    folders: frozenset[str]
-    source: pl.Schema
+    folders: frozenset[str]  # All columns that the folders spell out.
+    source: pl.Schema  # Columns and types under the names that the files have.
+    # What selects the columns of `written` from them; empty where their names are ours.
     renamed: tuple[pl.Expr, ...] = ()
-    held: Mapping[Path, pl.DataFrame] = field(default_factory=dict)
+    held: Mapping[Path, pl.DataFrame] = field(default_factory=dict)  # Rows of files that are in memory.
 
     @property
     def schema(self) -> pl.Schema:

@@ -24,21 +24,13 @@ _HIDDEN, _LINK, _SPECIAL, _BARE = "hidden", "link seen before", "neither file no
 
 @dataclass(frozen=True)
 class Found:
-    """What lies behind a path: the files to read, and those left out.
+    """What lies behind a path: the files to read, and those left out."""
 
-    Attributes
-    ----------
-    root
-        The folder from which on names of folders count as partitions: the given one, or the last before the
-        first wildcard.
-    files
-        The files to read, sorted.
-    left_out
-        How many files, or hidden folders, were left out by reason: an ending, `hidden`, `link seen before`.
-    """
-
+    # The folder from which on names of folders count as partitions: the given one, or the last before the
+    # first wildcard.
     root: Path
-    files: tuple[Path, ...]
+    files: tuple[Path, ...]  # The files to read, sorted.
+    # How many files, or hidden folders, were left out by reason: an ending, `hidden`, `link seen before`.
     left_out: tuple[tuple[str, int], ...] = ()
 
     @property

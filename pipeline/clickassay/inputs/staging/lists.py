@@ -62,24 +62,13 @@ def _pages(rows: pl.DataFrame) -> Integers:
 
 @dataclass(frozen=True)
 class ShownRows:
-    """Rows in the order of `ordered`, and what follows from their places.
+    """Rows in the order of `ordered`, and what follows from their places."""
 
-    Attributes
-    ----------
-    rows
-        Impressions.
-    at
-        Where each search begins.
-    search
-        Number of the search of each row.
-    here, repeated, disputed
-        Whether a row is of the first page of its search; is there once more; has a position that rows of the
-        search give to several results.
-    """
-
-    rows: pl.DataFrame
-    at: Integers
-    search: Integers
+    rows: pl.DataFrame  # Impressions.
+    at: Integers  # Where each search begins.
+    search: Integers  # Number of the search of each row.
+    # here, repeated, disputed: Whether a row is of the first page of its search; is there once more; has a
+    # position that rows of the search give to several results.
     here: Bools
     repeated: Bools
     disputed: Bools

@@ -11,18 +11,9 @@ from clickassay.inputs.sources.fingerprint import Origin
 
 @dataclass(frozen=True)
 class Made:
-    """Ordinary files in place of an input.
+    """Ordinary files in place of an input."""
 
-    Attributes
-    ----------
-    path
-        A file or a folder.
-    origins
-        Of each file, what it was made of.
-    held
-        Of files without a row, the rows, which are in memory.
-    """
-
-    path: Path
-    origins: Mapping[Path, Origin] = field(default_factory=dict)
+    path: Path  # A file or a folder.
+    origins: Mapping[Path, Origin] = field(default_factory=dict)  # Of each file, what it was made of.
+    # Of files without a row, the rows, which are in memory.
     held: Mapping[Path, pl.DataFrame] = field(default_factory=dict)

@@ -33,21 +33,11 @@ SQL = "sql"
 
 @dataclass(frozen=True)
 class InputSql:
-    """SQL that selects an input.
+    """SQL that selects an input."""
 
-    Attributes
-    ----------
-    text
-        One SELECT.
-    file
-        The file that it stands in, if any.
-    database
-        A DuckDB database whose tables it may name.
-    """
-
-    text: str
-    file: Path | None = None
-    database: Path | None = None
+    text: str  # One SELECT.
+    file: Path | None = None  # The file that it stands in, if any.
+    database: Path | None = None  # A DuckDB database whose tables it may name.
 
     @classmethod
     def of(cls, given: str, database: Path | None, folder: Path | None = None) -> Self:

@@ -48,24 +48,12 @@ _NOT_OF_QUERIES = {
 
 @dataclass(frozen=True)
 class Recognised:
-    """The layout that a file was recognised as.
+    """The layout that a file was recognised as."""
 
-    Attributes
-    ----------
-    layout
-        The layout, or `UNKNOWN`.
-    command
-        The command line that would read the file; empty if none does.
-    head
-        Its first lines, cut to what fits a terminal; empty for a binary file.
-    problem
-        Why a run would not read a table of its columns; empty if it would.
-    """
-
-    layout: Layout
-    command: str
-    head: tuple[str, ...]
-    problem: str = ""
+    layout: Layout  # The layout, or `UNKNOWN`.
+    command: str  # The command line that would read the file; empty if none does.
+    head: tuple[str, ...]  # Its first lines, cut to what fits a terminal; empty for a binary file.
+    problem: str = ""  # Why a run would not read a table of its columns; empty if it would.
 
 
 def recognise(file: Path) -> Recognised:

@@ -55,17 +55,10 @@ def value_key(text: str) -> str:
 
 @dataclass(frozen=True)
 class GradeMap:
-    """Grades of ratings.
+    """Grades of ratings."""
 
-    Attributes
-    ----------
-    values
-        By `value_key`; they have precedence over ranges.
-    ranges
-        (lowest, highest number, grade), rising; a number at which two ranges meet belongs to the upper one.
-    """
-
-    values: Mapping[str, int]
+    values: Mapping[str, int]  # By `value_key`; they have precedence over ranges.
+    # (lowest, highest number, grade), rising; a number at which two ranges meet belongs to the upper one.
     ranges: tuple[tuple[float, float, int], ...] = ()
 
     @property

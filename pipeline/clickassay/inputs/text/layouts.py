@@ -7,21 +7,11 @@ from clickassay.inputs.types import columns
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout that files come in.
+    """A layout that files come in."""
 
-    Attributes
-    ----------
-    name
-        For programs, e.g. ``yandex``.
-    what
-        For people, e.g. "a log in Yandex's layout".
-    command
-        The command that reads it, with ``{file}`` for the file; empty if none does.
-    """
-
-    name: str
-    what: str
-    command: str
+    name: str  # For programs, e.g. ``yandex``.
+    what: str  # For people, e.g. "a log in Yandex's layout".
+    command: str  # The command that reads it, with ``{file}`` for the file; empty if none does.
 
 
 def _canonical(table: str) -> Layout:

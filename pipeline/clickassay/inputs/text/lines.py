@@ -34,18 +34,10 @@ _BLOCK_BYTES = 1 << 24
 
 @dataclass(frozen=True)
 class Opened:
-    """A text file that is being read.
+    """A text file that is being read."""
 
-    Attributes
-    ----------
-    stream
-        Its bytes, unpacked.
-    share
-        Returns the share of the file that was read, 0..1.
-    """
-
-    stream: IO[bytes]
-    share: Callable[[], float]
+    stream: IO[bytes]  # Its bytes, unpacked.
+    share: Callable[[], float]  # Returns the share of the file that was read, 0..1.
 
 
 @contextmanager

@@ -17,19 +17,13 @@ TIME = pa.timestamp("ms", tz="UTC")
 
 @dataclass(frozen=True)
 class Wanted:
-    """A column that an input may have.
+    """A column that an input may have."""
 
-    Attributes
-    ----------
-    name, kind, meaning
-        Its name, the kind of its values, and what they mean.
-    optional, absent
-        Whether it may be missing, and the value it takes then.
-    """
-
+    # name, kind, meaning: Its name, the kind of its values, and what they mean.
     name: str
     kind: Kind
     meaning: str = ""
+    # optional, absent: Whether it may be missing, and the value it takes then.
     optional: bool = False
     absent: str | int | None = None
 

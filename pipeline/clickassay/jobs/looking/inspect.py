@@ -120,40 +120,23 @@ class JudgedFacts:
 
 @dataclass(frozen=True)
 class Inspection:
-    """Facts about a log before a run.
+    """Facts about a log before a run."""
 
-    Attributes
-    ----------
-    tables
-        The tables that were given.
-    command
-        The command of a run over them; names in capitals stand for tables that were not given.
-    log
-        None without searches.
-    sessions, queries
-        Number of sessions that a run would form, and of their distinct normalised queries; None if they were
-        not counted.
-    lost
-        Rows that a run would leave out.
-    signals, positions, judged
-        By signal, by position and by depth.
-    problems
-        Why a run would stop (its messages), or would have nothing to correlate; one line each.
-    health
-        Checks of the log and its judgments that fire, findings first.
-    """
-
-    tables: tuple[TableFacts, ...]
-    command: str
-    log: LogFacts | None = None
+    tables: tuple[TableFacts, ...]  # The tables that were given.
+    command: str  # The command of a run over them; names in capitals stand for tables that were not given.
+    log: LogFacts | None = None  # None without searches.
+    # sessions, queries: Number of sessions that a run would form, and of their distinct normalised queries;
+    # None if they were not counted.
     sessions: int | None = None
     queries: int | None = None
-    lost: tuple[LostRows, ...] = ()
+    lost: tuple[LostRows, ...] = ()  # Rows that a run would leave out.
+    # signals, positions, judged: By signal, by position and by depth.
     signals: tuple[SignalFacts, ...] = ()
     positions: tuple[PositionFacts, ...] = ()
     judged: tuple[JudgedFacts, ...] = ()
+    # Why a run would stop (its messages), or would have nothing to correlate; one line each.
     problems: tuple[str, ...] = ()
-    health: tuple[HealthCheck, ...] = ()
+    health: tuple[HealthCheck, ...] = ()  # Checks of the log and its judgments that fire, findings first.
 
 
 @with_scratch()

@@ -183,32 +183,20 @@ class ClickReader:
 
 @dataclass(frozen=True)
 class AttributedClicks:
-    """What became of the clicks of a batch.
+    """What became of the clicks of a batch."""
 
-    Attributes
-    ----------
-    click, search
-        Rows of the clicks in time, and of their searches.
-    url
-        Numbers of the normal forms of their URLs; below 0 where no list shows it.
-    place
-        Their positions in the lists of their searches, from 1; 0 = not among the top results.
-    misplaced
-        Where a click also names a place at which its list shows another result.
-    ambiguous, out_of_time
-        Number of clicks with an ambiguous id, and beyond the idle limit of their search.
-    orphans
-        Rows of the clicks that no search of the batch has.
-    """
-
+    # click, search: Rows of the clicks in time, and of their searches.
     click: Rows
     search: Small
-    url: Small
+    url: Small  # Numbers of the normal forms of their URLs; below 0 where no list shows it.
+    # Their positions in the lists of their searches, from 1; 0 = not among the top results.
     place: NDArray[np.int8]
-    misplaced: Flags
+    misplaced: Flags  # Where a click also names a place at which its list shows another result.
+    # ambiguous, out_of_time: Number of clicks with an ambiguous id, and beyond the idle limit of their
+    # search.
     ambiguous: int
     out_of_time: int
-    orphans: Rows
+    orphans: Rows  # Rows of the clicks that no search of the batch has.
 
 
 def attributed_clicks(

@@ -45,19 +45,12 @@ from clickassay.patterns.table import Pieces, StagedTable
 
 @dataclass(frozen=True)
 class LogBatch:
-    """The rows of a window of time, in canonical types.
+    """The rows of a window of time, in canonical types."""
 
-    Attributes
-    ----------
-    searches, clicks
-        Rows that no earlier batch has read.
-    watermark_ms
-        No row of a later batch is older (ms since 1970, UTC).
-    """
-
+    # searches, clicks: Rows that no earlier batch has read.
     searches: pl.LazyFrame
     clicks: pl.LazyFrame
-    watermark_ms: int
+    watermark_ms: int  # No row of a later batch is older (ms since 1970, UTC).
 
 
 class ArraySessioniser:

@@ -201,29 +201,17 @@ class PatternCounts:
 
 @dataclass(frozen=True)
 class PatternFrames:
-    """The tables of a `StagedTable`, and what the funnel needs.
+    """The tables of a `StagedTable`, and what the funnel needs."""
 
-    Attributes
-    ----------
-    configurations, patterns, queries
-        As there.
-    masks
-        click_mask, sessions: all patterns, of all configurations and folds.
-    sessions
-        (market, is kept, first page, sessions) of all sessions formed.
-    signals
-        In the form of `contracts.patterns.SIGNALS`.
-    outcomes
-        In the form of `contracts.patterns.OUTCOMES`.
-    """
-
+    # configurations, patterns, queries: As there.
     configurations: Pieces
     patterns: Pieces
-    masks: pl.DataFrame
+    masks: pl.DataFrame  # click_mask, sessions: all patterns, of all configurations and folds.
     queries: pl.DataFrame
+    # (market, is kept, first page, sessions) of all sessions formed.
     sessions: list[tuple[str, bool, bool, int]]
-    signals: pl.DataFrame
-    outcomes: pl.DataFrame
+    signals: pl.DataFrame  # In the form of `contracts.patterns.SIGNALS`.
+    outcomes: pl.DataFrame  # In the form of `contracts.patterns.OUTCOMES`.
 
 
 _MASKS = {"click_mask": pl.Int64, "sessions": pl.Int64}
@@ -272,22 +260,14 @@ def _pattern_pieces(
 
 @dataclass(frozen=True)
 class Configurations:
-    """The configurations that lists show, in the order of their ids.
+    """The configurations that lists show, in the order of their ids."""
 
-    Attributes
-    ----------
-    rank
-        For each list by its number, the place of its configuration; -1 for lists that are not among them.
-    example, digests
-        For each configuration, a list that shows it, and its digest.
-    shown
-        The texts.
-    """
-
+    # For each list by its number, the place of its configuration; -1 for lists that are not among them.
     rank: Small
+    # example, digests: For each configuration, a list that shows it, and its digest.
     example: Rows
     digests: NDArray[np.uint8]
-    shown: Shown
+    shown: Shown  # The texts.
 
     @classmethod
     def of(cls, lists: Rows, shown: Shown) -> "Configurations":

@@ -42,31 +42,16 @@ class FilesToRead:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What `clickassay patterns` would do.
+    """What `clickassay patterns` would do."""
 
-    Attributes
-    ----------
-    searches, clicks
-        Files to read, and files that the store holds already.
-    windows
-        One for each batch, in order of time.
-    place
-        The folder to write.
-    batch_rows
-        Searches that a batch is to hold; None when it is cut by days or files.
-    first_batch
-        Number of the first batch in a store; None for a folder of its own.
-    interrupted
-        First batch of the run that is to go on, if one was interrupted.
-    """
-
+    # searches, clicks: Files to read, and files that the store holds already.
     searches: FilesToRead
     clicks: FilesToRead
-    windows: tuple[Window, ...]
-    place: Path
-    batch_rows: int | None
-    first_batch: int | None = None
-    interrupted: int | None = None
+    windows: tuple[Window, ...]  # One for each batch, in order of time.
+    place: Path  # The folder to write.
+    batch_rows: int | None  # Searches that a batch is to hold; None when it is cut by days or files.
+    first_batch: int | None = None  # Number of the first batch in a store; None for a folder of its own.
+    interrupted: int | None = None  # First batch of the run that is to go on, if one was interrupted.
 
     @property
     def largest(self) -> tuple[int, int]:

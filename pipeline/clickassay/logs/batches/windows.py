@@ -136,20 +136,12 @@ def scan_window(table: Input, chunks: Sequence[FileChunk], window: Window) -> pl
 
 @dataclass(frozen=True)
 class Span:
-    """Rows that are read together.
+    """Rows that are read together."""
 
-    Attributes
-    ----------
-    files
-        Their files.
-    rows
-        Where in a file they begin, and how many they are; None = all rows of the files.
-    times
-        Which of them lie in the window, as `rows_in_window` says it; None = all.
-    """
-
-    files: tuple[str, ...]
+    files: tuple[str, ...]  # Their files.
+    # Where in a file they begin, and how many they are; None = all rows of the files.
     rows: tuple[int, int] | None = None
+    # Which of them lie in the window, as `rows_in_window` says it; None = all.
     times: tuple[int | None, int | None, bool] | None = None
 
 

@@ -24,34 +24,18 @@ class Sql(Markup):
 
 @dataclass(frozen=True)
 class Dialect:
-    """The spelling of an engine.
-
-    Attributes
-    ----------
-    text
-        Spells a text as a literal.
-    identifier
-        Spells one part of a name.
-    select
-        Gives the SELECT of a step with the values of its ``$`` parameters.
-    own_place
-        Schemas, in lower case, whose tables give way to a view of the script that has their name.
-    place
-        What distinguishes a table from such a view, for messages.
-    clock_ms
-        Reads the variable in which a script keeps its clock, in milliseconds since 1970 UTC.
-    no_folder
-        Characters that cannot be in the path of a folder that is written and read again.
-    """
+    """The spelling of an engine."""
 
     name: str
-    text: Callable[[str], Sql]
-    identifier: Callable[[str], Sql]
+    text: Callable[[str], Sql]  # Spells a text as a literal.
+    identifier: Callable[[str], Sql]  # Spells one part of a name.
+    # Gives the SELECT of a step with the values of its ``$`` parameters.
     select: Callable[[str, Mapping[str, Value]], Sql]
+    # Schemas, in lower case, whose tables give way to a view of the script that has their name.
     own_place: tuple[str, ...]
-    place: str
-    clock_ms: str
-    no_folder: str = ""
+    place: str  # What distinguishes a table from such a view, for messages.
+    clock_ms: str  # Reads the variable in which a script keeps its clock, in milliseconds since 1970 UTC.
+    no_folder: str = ""  # Characters that cannot be in the path of a folder that is written and read again.
 
 
 @dataclass(frozen=True)

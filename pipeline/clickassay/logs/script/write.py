@@ -39,27 +39,16 @@ _WIDTH = 107
 
 @dataclass(frozen=True)
 class ScriptLog:
-    """What a script reads and where it writes.
+    """What a script reads and where it writes."""
 
-    Attributes
-    ----------
-    searches, clicks
-        A table, or a path, glob or URI of Parquet files.
-    out
-        Folder of the result.
-    work
-        Folder for tables between the steps; None = inside `out` (Spark), or the engine's own (DuckDB).
-    by_url
-        Whether clicks name a URL, or else a position.
-    has_market, has_page
-        Whether searches have these columns.
-    """
-
+    # searches, clicks: A table, or a path, glob or URI of Parquet files.
     searches: str
     clicks: str
-    out: str
+    out: str  # Folder of the result.
+    # Folder for tables between the steps; None = inside `out` (Spark), or the engine's own (DuckDB).
     work: str | None = None
-    by_url: bool = True
+    by_url: bool = True  # Whether clicks name a URL, or else a position.
+    # has_market, has_page: Whether searches have these columns.
     has_market: bool = True
     has_page: bool = True
 

@@ -50,29 +50,15 @@ _DIGITS_OF_BIGINT = 18
 
 @dataclass(frozen=True)
 class SparkHalf:
-    """One half of a log on Spark.
+    """One half of a log on Spark."""
 
-    Attributes
-    ----------
-    what
-        ``searches`` or ``clicks``.
-    source
-        The path or the table's name that was given.
-    columns
-        Names of the columns that are really there.
-    frame
-        Rows in canonical types, lazily.
-    opened
-        Gives the rows of some files in canonical types: all, or of one file from an offset on, so many.
-    listing
-        Its files: as the default engine would read them where they lie here, or as Spark knows them.
-    """
-
-    what: str
-    source: str
-    columns: frozenset[str]
-    frame: "DataFrame"
+    what: str  # ``searches`` or ``clicks``.
+    source: str  # The path or the table's name that was given.
+    columns: frozenset[str]  # Names of the columns that are really there.
+    frame: "DataFrame"  # Rows in canonical types, lazily.
+    # Gives the rows of some files in canonical types: all, or of one file from an offset on, so many.
     opened: Callable[[Sequence[str], tuple[int, int] | None], "DataFrame"]
+    # Its files: as the default engine would read them where they lie here, or as Spark knows them.
     listing: LocalHalf | RemoteFiles
 
     def has_numbers(self, ids: str) -> bool:

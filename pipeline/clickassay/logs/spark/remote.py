@@ -21,30 +21,14 @@ _FILE = ("_metadata.file_path", "_metadata.file_size", "_metadata.file_modificat
 
 @dataclass(frozen=True)
 class RemoteFiles:
-    """Files, or a table, behind one half of a log; contents are never read for a fingerprint.
+    """Files, or a table, behind one half of a log; contents are never read for a fingerprint."""
 
-    Attributes
-    ----------
-    what
-        ``searches`` or ``clicks``.
-    source
-        The path or the table's name that was given.
-    raw
-        The rows as Spark reads them.
-    time
-        Their time (ms since 1970, UTC).
-    names
-        The files that are meant; None = all.
-    columns
-        The columns that they call otherwise.
-    """
-
-    what: str
-    source: str
-    raw: "DataFrame"
-    time: "Column"
-    names: frozenset[str] | None = None
-    columns: Names = field(default_factory=dict)
+    what: str  # ``searches`` or ``clicks``.
+    source: str  # The path or the table's name that was given.
+    raw: "DataFrame"  # The rows as Spark reads them.
+    time: "Column"  # Their time (ms since 1970, UTC).
+    names: frozenset[str] | None = None  # The files that are meant; None = all.
+    columns: Names = field(default_factory=dict)  # The columns that they call otherwise.
 
     def fingerprint(self) -> dict[str, object]:
         """Name the input: number of files and bytes, and a digest of their paths and sizes."""

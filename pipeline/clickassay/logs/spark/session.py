@@ -63,28 +63,17 @@ _LEAST_MEMORY = 512 << 20
 
 @dataclass(frozen=True)
 class SparkPlace:
-    """Where Spark runs.
+    """Where Spark runs."""
 
-    Attributes
-    ----------
-    master
-        URL of a master, as ``spark://host:7077`` or ``local[4]``; None = the active session, or local.
-    remote
-        URL of a Spark Connect server, as ``sc://host:15002``; then `master` must be None.
-    conf
-        Spark's own settings.
-    threads, memory_limit
-        Of a local Spark: threads, and memory in bytes.
-    log_bytes
-        Of the log that it is started for; None = not known.
-    """
-
+    # URL of a master, as ``spark://host:7077`` or ``local[4]``; None = the active session, or local.
     master: str | None = None
+    # URL of a Spark Connect server, as ``sc://host:15002``; then `master` must be None.
     remote: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = field(default_factory=dict)  # Spark's own settings.
+    # threads, memory_limit: Of a local Spark: threads, and memory in bytes.
     threads: int | None = None
     memory_limit: int | None = None
-    log_bytes: int | None = None
+    log_bytes: int | None = None  # Of the log that it is started for; None = not known.
 
     @property
     def is_new_and_local(self) -> bool:

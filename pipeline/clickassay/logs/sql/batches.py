@@ -21,17 +21,10 @@ from clickassay.patterns.store.batches import BatchContent, StoredBatch
 
 @dataclass
 class SqlBatchProcessor(Generic[H, R]):
-    """Processes the batches of a store; large tables pass through this machine file by file.
+    """Processes the batches of a store; large tables pass through this machine file by file."""
 
-    Attributes
-    ----------
-    engine
-        Runs the SQL.
-    rows_of, rows_in
-        Give the rows of one half of a log, and the rows of its chunks that lie in a window.
-    """
-
-    engine: SqlEngine[R]
+    engine: SqlEngine[R]  # Runs the SQL.
+    # rows_of, rows_in: Give the rows of one half of a log, and the rows of its chunks that lie in a window.
     rows_of: Callable[[H], R]
     rows_in: Callable[[H, Sequence[FileChunk], Window], R]
     settings: Settings

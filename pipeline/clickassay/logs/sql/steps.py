@@ -63,28 +63,15 @@ class IfRows:
 
 @dataclass(frozen=True)
 class Step:
-    """One SELECT, and how its result is used.
+    """One SELECT, and how its result is used."""
 
-    Attributes
-    ----------
-    name
-        The table that it makes; of a result, the table that leaves the engine.
-    kind
-        ``view``: the SELECT is given its name; ``stage``: its rows are stored; ``check``: it must have no
-        row; ``result``: its rows leave the engine.
-    folder
-        Where in ``sql/`` its file lies.
-    when
-        When it runs; None = always. Of steps of one name, one runs.
-    stem
-        Name of the file, if it differs from the table's.
-    """
-
-    name: str
+    name: str  # The table that it makes; of a result, the table that leaves the engine.
+    # ``view``: the SELECT is given its name; ``stage``: its rows are stored; ``check``: it must have no row;
+    # ``result``: its rows leave the engine.
     kind: Literal["view", "stage", "check", "result"]
-    folder: str
-    when: If | IfRows | None = None
-    stem: str | None = None
+    folder: str  # Where in ``sql/`` its file lies.
+    when: If | IfRows | None = None  # When it runs; None = always. Of steps of one name, one runs.
+    stem: str | None = None  # Name of the file, if it differs from the table's.
 
     @property
     def file(self) -> str:

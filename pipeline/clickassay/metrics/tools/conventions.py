@@ -20,40 +20,20 @@ Function = Callable[[Lists, AuditScale], Floats]
 
 @dataclass(frozen=True)
 class Convention:
-    """A definition of a quantity that some tools use.
+    """A definition of a quantity that some tools use."""
 
-    Attributes
-    ----------
-    quantity
-        The name under which all of them report it.
-    measure
-        Name of the measure that is computed, in the grammar of measures; with `function` a label for it. In
-        the declared table braces stand for values of an `AuditScale`, also in `choice` and `tools`.
-    choice
-        How this definition differs from the others, in words.
-    tools
-        The tools that report it.
-    function
-        Computes it where the grammar of measures has no name for it.
-    needs_pool
-        Whether its value depends on judged results that the list does not show.
-    needs_unjudged
-        Whether it treats results without a grade differently from results of grade 0.
-    own
-        Values of the setting `pool` under which a run computes the quantity so.
-    column
-        The column of the run's configurations that then has it.
-    """
-
-    quantity: str
+    quantity: str  # The name under which all of them report it.
+    # Name of the measure that is computed, in the grammar of measures; with `function` a label for it. In the
+    # declared table braces stand for values of an `AuditScale`, also in `choice` and `tools`.
     measure: str
-    choice: str
-    tools: str
-    function: Function | None = None
-    needs_pool: bool = False
+    choice: str  # How this definition differs from the others, in words.
+    tools: str  # The tools that report it.
+    function: Function | None = None  # Computes it where the grammar of measures has no name for it.
+    needs_pool: bool = False  # Whether its value depends on judged results that the list does not show.
+    # Whether it treats results without a grade differently from results of grade 0.
     needs_unjudged: bool = False
-    own: tuple[str, ...] = ()
-    column: str = ""
+    own: tuple[str, ...] = ()  # Values of the setting `pool` under which a run computes the quantity so.
+    column: str = ""  # The column of the run's configurations that then has it.
 
     def fill_in(self, scale: AuditScale) -> "Convention":
         """Return the convention with the values of a scale in place of the braces."""

@@ -19,24 +19,12 @@ Grades = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class AuditScale:
-    """The cut, the scale and the thresholds that all conventions of an audit share.
+    """The cut, the scale and the thresholds that all conventions of an audit share."""
 
-    Attributes
-    ----------
-    depth
-        The cut k.
-    max_grade
-        Top grade of the scale.
-    relevant_grade
-        Lowest grade that counts as relevant.
-    persistence
-        p of RBP.
-    """
-
-    depth: int
-    max_grade: int
-    relevant_grade: int
-    persistence: float
+    depth: int  # The cut k.
+    max_grade: int  # Top grade of the scale.
+    relevant_grade: int  # Lowest grade that counts as relevant.
+    persistence: float  # p of RBP.
 
 
 def shown_grades(lists: Lists, depth: int) -> Grades:

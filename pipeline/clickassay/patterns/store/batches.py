@@ -33,24 +33,16 @@ _FRAMES = ("carry_searches", "carry_clicks", "ids", "orphan_clicks", "ambiguous"
 
 @dataclass(frozen=True)
 class BatchContent:
-    """What a batch adds to a store.
+    """What a batch adds to a store."""
 
-    Attributes
-    ----------
-    closed, opened
-        Pattern tables of the sessions that can grow no more, and of sessions that may.
-    frames
-        By name: ``carry_searches`` and ``carry_clicks`` (rows to be read again), ``ids`` (digests of new
-        search ids, sorted), ``orphan_clicks`` (search_id, clicks, is_open) and ``ambiguous`` (search_id,
-        of this batch and all before).
-    info
-        Run, times, files and counts; see `add_to_store`.
-    """
-
+    # closed, opened: Pattern tables of the sessions that can grow no more, and of sessions that may.
     closed: PatternTable | StagedTable
     opened: PatternTable | StagedTable
+    # By name: ``carry_searches`` and ``carry_clicks`` (rows to be read again), ``ids`` (digests of new search
+    # ids, sorted), ``orphan_clicks`` (search_id, clicks, is_open) and ``ambiguous`` (search_id, of this batch
+    # and all before).
     frames: Mapping[str, pl.DataFrame | pl.LazyFrame]
-    info: Mapping[str, Any]
+    info: Mapping[str, Any]  # Run, times, files and counts; see `add_to_store`.
 
 
 @dataclass(frozen=True)

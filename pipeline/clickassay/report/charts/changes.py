@@ -42,28 +42,15 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class ChangedNumber:
-    """A row of the picture.
+    """A row of the picture."""
 
-    Attributes
-    ----------
-    name
-        What it is a number of.
-    before, after
-        Its values in run A and in run B.
-    change
-        B - A with its interval.
-    is_beyond_noise
-        Whether the change is significant.
-    verdict
-        What the test says, in words.
-    """
-
-    name: str
+    name: str  # What it is a number of.
+    # before, after: Its values in run A and in run B.
     before: float
     after: float
-    change: Estimate
-    is_beyond_noise: bool
-    verdict: str
+    change: Estimate  # B - A with its interval.
+    is_beyond_noise: bool  # Whether the change is significant.
+    verdict: str  # What the test says, in words.
 
     @property
     def reach(self) -> tuple[float, float] | None:

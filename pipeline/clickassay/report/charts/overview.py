@@ -71,24 +71,13 @@ COLOURS = (
 
 @dataclass(frozen=True)
 class Bar:
-    """A row of the picture.
+    """A row of the picture."""
 
-    Attributes
-    ----------
-    label
-        The metric as readers call it.
-    value
-        Its correlation.
-    difference
-        How much it is ahead of the reference, with an interval that holds for all rows at once.
-    status
-        What tests and bounds say of it.
-    """
-
-    label: str
-    value: float
+    label: str  # The metric as readers call it.
+    value: float  # Its correlation.
+    # How much it is ahead of the reference, with an interval that holds for all rows at once.
     difference: Estimate
-    status: Status
+    status: Status  # What tests and bounds say of it.
 
 
 @dataclass(frozen=True)

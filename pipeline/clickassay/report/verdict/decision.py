@@ -45,58 +45,30 @@ _NUMBER: Mapping[Question, str] = {
 
 @dataclass(frozen=True)
 class Advice:
-    """A decision in words.
+    """A decision in words."""
 
-    Attributes
-    ----------
-    kind
-        What is advised.
-    question
-        What the metric is to be good for: comparing two rankings, or telling queries apart.
-    sentence
-        The advice, without a full stop: the title of the report.
-    reason
-        Why, in a sentence or two.
-    next_step
-        What to do now, in a sentence.
-    subject
-        The metric or baseline that the advice is about; None if it is about none.
-    current
-        The metric in use; None if it was not named.
-    compared_with
-        What the subject is compared with; None if with nothing.
-    difference, low, high, p_adjusted
-        How much the subject is ahead of that in correlation, the ends of its interval and the p-value in the
-        family of the decision; None where nothing is compared.
-    bound
-        The largest difference that may be there; None where none is known.
-    margin
-        A difference in correlation that nobody would act on; 0..1.
-    caution
-        Why its tests may find too many differences, as a sentence; None if there is no sign of that.
-    scope
-        Which market, depth and judge it is about, and what other judges would decide, if not the same; ''
-        where no session was kept.
-    other_judges
-        The sentence of each other judge whose decision is another.
-    """
-
-    kind: Kind
-    question: Question
-    sentence: str
-    reason: str
-    next_step: str
-    subject: str | None = None
-    current: str | None = None
-    compared_with: str | None = None
+    kind: Kind  # What is advised.
+    question: Question  # What the metric is to be good for: comparing two rankings, or telling queries apart.
+    sentence: str  # The advice, without a full stop: the title of the report.
+    reason: str  # Why, in a sentence or two.
+    next_step: str  # What to do now, in a sentence.
+    subject: str | None = None  # The metric or baseline that the advice is about; None if it is about none.
+    current: str | None = None  # The metric in use; None if it was not named.
+    compared_with: str | None = None  # What the subject is compared with; None if with nothing.
+    # difference, low, high, p_adjusted: How much the subject is ahead of that in correlation, the ends of its
+    # interval and the p-value in the family of the decision; None where nothing is compared.
     difference: float | None = None
     low: float | None = None
     high: float | None = None
     p_adjusted: float | None = None
-    bound: float | None = None
-    margin: float = 0.0
+    bound: float | None = None  # The largest difference that may be there; None where none is known.
+    margin: float = 0.0  # A difference in correlation that nobody would act on; 0..1.
+    # Why its tests may find too many differences, as a sentence; None if there is no sign of that.
     caution: str | None = None
+    # Which market, depth and judge it is about, and what other judges would decide, if not the same; '' where
+    # no session was kept.
     scope: str = ""
+    # The sentence of each other judge whose decision is another.
     other_judges: Mapping[str, str] = field(default_factory=dict)
 
     @property

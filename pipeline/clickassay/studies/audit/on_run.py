@@ -34,23 +34,14 @@ NEEDS_UNJUDGED = "needs to know which results have no judgment: give --judgments
 
 @dataclass(frozen=True)
 class Audit:
-    """Conventions computed on the judged configurations of one market, depth and judge.
+    """Conventions computed on the judged configurations of one market, depth and judge."""
 
-    Attributes
-    ----------
-    sample
-        The configurations; their editorial metrics are the conventions that were computed.
-    scale
-        The cut and the scale.
-    n_unjudged
-        Number of results of the configurations that have no judgment; None where that is not known.
-    audited, changed
-        In the forms of `contracts.conventions.CONVENTIONS` and `contracts.conventions.CHANGED`.
-    """
-
-    sample: Sample
-    scale: AuditScale
+    sample: Sample  # The configurations; their editorial metrics are the conventions that were computed.
+    scale: AuditScale  # The cut and the scale.
+    # Number of results of the configurations that have no judgment; None where that is not known.
     n_unjudged: int | None
+    # audited, changed: In the forms of `contracts.conventions.CONVENTIONS` and
+    # `contracts.conventions.CHANGED`.
     audited: pl.DataFrame
     changed: pl.DataFrame
 

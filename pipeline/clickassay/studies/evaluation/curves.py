@@ -12,18 +12,14 @@ from clickassay.metrics.ranked import RECALLS, precision_at_recalls, r_precision
 
 @dataclass(frozen=True)
 class GainCurves:
-    """Cumulated gain by rank, averaged over queries (Jarvelin & Kekalainen 2000).
+    """Cumulated gain by rank, averaged over queries (Jarvelin & Kekalainen 2000)."""
 
-    Attributes
-    ----------
-    cg, dcg
-        (depth,) means of CG[i] and DCG[i] of the lists; the gain is the grade, its discount max(1, log2 i).
-    ideal_cg, ideal_dcg
-        (depth,) the same of the ideal lists: the judged results of each query by falling grade.
-    """
-
+    # cg, dcg: (depth,) means of CG[i] and DCG[i] of the lists; the gain is the grade, its discount max(1,
+    # log2 i).
     cg: Floats
     dcg: Floats
+    # ideal_cg, ideal_dcg: (depth,) the same of the ideal lists: the judged results of each query by falling
+    # grade.
     ideal_cg: Floats
     ideal_dcg: Floats
 

@@ -74,41 +74,28 @@ OTHERS = tuple(table.name for group in ONLY_IF_ASKED for table in group)
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The values of measures for runs.
+    """The values of measures for runs."""
 
-    Attributes
-    ----------
-    measures
-        The measures, every parameter spelled out, in the order given.
-    lists
-        By run: its ranked lists with their grades.
-    runs, means, per_query, comparisons
-        Polars frames in the forms of `studies.evaluation.forms`.
-    corrected_means, corrected_comparisons
-        The same by a judge of more queries, corrected by the judgments; without rows where none was given.
-    leaderboard
-        Runs in the order of their means; without rows where there are fewer than three, or a baseline.
-    class_means, class_comparisons
-        Means and comparisons within classes of queries; without rows where no classes were given.
-    cautions
-        Sentences on what contradicts itself in the inputs, or is read otherwise by other tools.
-    planned
-        Whether a plan drew the queries of the judgments that the judge is corrected by.
-    """
-
-    measures: tuple[Measure, ...]
-    lists: Mapping[str, Lists]
+    measures: tuple[Measure, ...]  # The measures, every parameter spelled out, in the order given.
+    lists: Mapping[str, Lists]  # By run: its ranked lists with their grades.
+    # runs, means, per_query, comparisons: Polars frames in the forms of `studies.evaluation.forms`.
     runs: pl.DataFrame
     means: pl.DataFrame
     per_query: pl.DataFrame
     comparisons: pl.DataFrame
+    # corrected_means, corrected_comparisons: The same by a judge of more queries, corrected by the judgments;
+    # without rows where none was given.
     corrected_means: pl.DataFrame = field(default_factory=CORRECTED_MEANS.empty)
     corrected_comparisons: pl.DataFrame = field(default_factory=CORRECTED_COMPARISONS.empty)
+    # Runs in the order of their means; without rows where there are fewer than three, or a baseline.
     leaderboard: pl.DataFrame = field(default_factory=LEADERBOARD.empty)
+    # class_means, class_comparisons: Means and comparisons within classes of queries; without rows where no
+    # classes were given.
     class_means: pl.DataFrame = field(default_factory=CLASS_MEANS.empty)
     class_comparisons: pl.DataFrame = field(default_factory=CLASS_COMPARISONS.empty)
+    # Sentences on what contradicts itself in the inputs, or is read otherwise by other tools.
     cautions: tuple[str, ...] = ()
-    planned: bool = False
+    planned: bool = False  # Whether a plan drew the queries of the judgments that the judge is corrected by.
 
     @property
     def frames(self) -> dict[str, pl.DataFrame]:

@@ -79,40 +79,21 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class Besides:
-    """What other files say of queries.
+    """What other files say of queries."""
 
-    Attributes
-    ----------
-    design
-        How a plan chose the queries of the judgments.
-    classes
-        Columns query (normalised), and a text for each kind of classes.
-    """
-
-    design: Design | None = None
-    classes: pl.DataFrame | None = None
+    design: Design | None = None  # How a plan chose the queries of the judgments.
+    classes: pl.DataFrame | None = None  # Columns query (normalised), and a text for each kind of classes.
 
 
 @dataclass(frozen=True)
 class EvaluatedFiles:
-    """An evaluation with its conventions and options.
+    """An evaluation with its conventions and options."""
 
-    Attributes
-    ----------
-    evaluation
-        Its numbers.
-    conventions
-        Pairs (convention, text): the definitions that the numbers depend on.
-    options
-        The options that it was made with.
-    inputs
-        Name, size and digest of each file, taken before it was read.
-    """
-
-    evaluation: Evaluation
+    evaluation: Evaluation  # Its numbers.
+    # Pairs (convention, text): the definitions that the numbers depend on.
     conventions: tuple[Convention, ...]
-    options: EvaluationOptions
-    inputs: Mapping[str, object]
+    options: EvaluationOptions  # The options that it was made with.
+    inputs: Mapping[str, object]  # Name, size and digest of each file, taken before it was read.
 
 
 _READ_BEFORE = {"measures", "plan", "queries", "by"}

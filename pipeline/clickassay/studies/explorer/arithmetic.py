@@ -32,28 +32,15 @@ Totals = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """The computation of a metric's value for one configuration.
+    """The computation of a metric's value for one configuration."""
 
-    Attributes
-    ----------
-    metric, line
-        Its name as in the run, and its definition in one line.
-    formula
-        Its formula, in one line.
-    steps
-        One row per rank (editorial metrics) or per click pattern (click metrics).
-    totals
-        From the steps to the value: pairs (text, number); the last one is the value.
-    note
-        A sentence on limits of these numbers; '' if there are none.
-    """
-
+    # metric, line: Its name as in the run, and its definition in one line.
     metric: str
     line: str
-    formula: str
-    steps: pl.DataFrame
-    totals: Totals
-    note: str = ""
+    formula: str  # Its formula, in one line.
+    steps: pl.DataFrame  # One row per rank (editorial metrics) or per click pattern (click metrics).
+    totals: Totals  # From the steps to the value: pairs (text, number); the last one is the value.
+    note: str = ""  # A sentence on limits of these numbers; '' if there are none.
 
     @property
     def value(self) -> float:
@@ -63,21 +50,12 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class GradedConfiguration:
-    """The inputs of the editorial metrics of one configuration.
+    """The inputs of the editorial metrics of one configuration."""
 
-    Attributes
-    ----------
-    grades
-        (k,) grades, best position first.
-    seen
-        (g_max + 1,) number of distinct results of the query by grade, among the results that the run shows.
-    stored
-        Values in the run, by the name of the metric.
-    """
-
-    grades: Integers
+    grades: Integers  # (k,) grades, best position first.
+    # (g_max + 1,) number of distinct results of the query by grade, among the results that the run shows.
     seen: Integers
-    stored: Mapping[str, float]
+    stored: Mapping[str, float]  # Values in the run, by the name of the metric.
 
 
 @dataclass(frozen=True)

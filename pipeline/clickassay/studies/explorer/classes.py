@@ -14,20 +14,12 @@ from clickassay.studies.explorer.read import ExploredRun, clicked_results, query
 
 @dataclass(frozen=True)
 class Splits:
-    """The splits of the queries of a key that could be computed again.
+    """The splits of the queries of a key that could be computed again."""
 
-    Attributes
-    ----------
-    queries
-        (Q,) queries by code point.
-    splits
-        Splits whose classes have as many queries, configurations and sessions as in the run.
-    left_out
-        Names of the run's other splits: most are made from attributes, which a run does not keep.
-    """
-
-    queries: pl.Series
+    queries: pl.Series  # (Q,) queries by code point.
+    # Splits whose classes have as many queries, configurations and sessions as in the run.
     splits: tuple[Split, ...]
+    # Names of the run's other splits: most are made from attributes, which a run does not keep.
     left_out: tuple[str, ...]
 
     def members(self, split: str, class_: str) -> pl.Series | None:

@@ -21,50 +21,31 @@ NEEDED = ("statistics", "configurations", "patterns", "correlations")
 
 @dataclass(frozen=True)
 class ExploredRun:
-    """A run folder that has been checked, and can be shown.
+    """A run folder that has been checked, and can be shown."""
 
-    Attributes
-    ----------
-    finished
-        The run.
-    keys
-        Every market, depth and judge with judged configurations, the headline first; empty if there is none.
-    editorial_names
-        Its editorial metrics, in the order of the run.
-    labels
-        The labels of its queries, which hide queries of few users.
-    """
-
-    finished: Run
+    finished: Run  # The run.
+    # Every market, depth and judge with judged configurations, the headline first; empty if there is none.
     keys: tuple[SampleKey, ...]
-    editorial_names: tuple[str, ...]
-    labels: QueryLabels
+    editorial_names: tuple[str, ...]  # Its editorial metrics, in the order of the run.
+    labels: QueryLabels  # The labels of its queries, which hide queries of few users.
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """One configuration with its clicks.
+    """One configuration with its clicks."""
 
-    Attributes
-    ----------
-    identity, query, results, grades, sessions
-        The id; the query and its k results as they may be shown; k grades; the sessions.
-    masks, mask_sessions
-        (M,) distinct click masks, ascending, and their sessions.
-    values
-        Every metric's value in the run.
-    seen
-        (g_max + 1,) distinct results of the query by grade, in any judged configuration of the run.
-    """
-
+    # identity, query, results, grades, sessions: The id; the query and its k results as they may be shown; k
+    # grades; the sessions.
     identity: str
     query: str
     results: tuple[str, ...]
     grades: Integers
     sessions: int
+    # masks, mask_sessions: (M,) distinct click masks, ascending, and their sessions.
     masks: Integers
     mask_sessions: Integers
-    values: dict[str, float]
+    values: dict[str, float]  # Every metric's value in the run.
+    # (g_max + 1,) distinct results of the query by grade, in any judged configuration of the run.
     seen: Integers
 
     def clicks(self) -> Integers:

@@ -22,24 +22,12 @@ Grades = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Observations:
-    """Judged configurations with the values of a click metric.
+    """Judged configurations with the values of a click metric."""
 
-    Attributes
-    ----------
-    grades
-        (N, K) grades, best position first.
-    queries
-        (N,) index of the query of each.
-    sessions
-        (N,) number of sessions: the weights.
-    clicks
-        (N,) values of the click metric.
-    """
-
-    grades: Grades
-    queries: Integers
-    sessions: Floats
-    clicks: Floats
+    grades: Grades  # (N, K) grades, best position first.
+    queries: Integers  # (N,) index of the query of each.
+    sessions: Floats  # (N,) number of sessions: the weights.
+    clicks: Floats  # (N,) values of the click metric.
 
     def select(self, rows: NDArray[np.bool_]) -> "Observations":
         """Return the configurations where `rows` (N,) holds."""
@@ -48,24 +36,12 @@ class Observations:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Deviations of a click metric from group means, and their correlation with another metric.
+    """Deviations of a click metric from group means, and their correlation with another metric."""
 
-    Attributes
-    ----------
-    groups
-        (N,) group of each configuration, 0..G-1.
-    weights
-        (N,) w, above 0; within a group, means are weighted by it too.
-    clicks
-        (N,) deviations of the click metric from the means of their groups.
-    queries
-        Number of queries: what the agreement counts as so many independent observations.
-    """
-
-    groups: Integers
-    weights: Floats
-    clicks: Floats
-    queries: int
+    groups: Integers  # (N,) group of each configuration, 0..G-1.
+    weights: Floats  # (N,) w, above 0; within a group, means are weighted by it too.
+    clicks: Floats  # (N,) deviations of the click metric from the means of their groups.
+    queries: int  # Number of queries: what the agreement counts as so many independent observations.
 
     def deviations(self, values: Floats) -> Floats:
         """Return (N,) deviations of values from the means of their groups."""

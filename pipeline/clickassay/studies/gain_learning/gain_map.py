@@ -37,21 +37,12 @@ Positions = Literal["fixed", "free", "gamma"]
 
 @dataclass(frozen=True)
 class GainMap:
-    """The values of grades, R, and of positions, phi.
+    """The values of grades, R, and of positions, phi."""
 
-    Attributes
-    ----------
-    probabilities
-        (L,) R(0..g_max): probability that a result of the grade satisfies; ascending, 0..1.
-    utilities
-        (K,) phi(1..K); the first is 1.
-    gamma
-        The number that utilities are powers of; None if they are not.
-    """
-
+    # (L,) R(0..g_max): probability that a result of the grade satisfies; ascending, 0..1.
     probabilities: Floats
-    utilities: Floats
-    gamma: float | None = None
+    utilities: Floats  # (K,) phi(1..K); the first is 1.
+    gamma: float | None = None  # The number that utilities are powers of; None if they are not.
 
     def values(self, grades: Grades) -> Floats:
         """Return (N,) E of (N, K) grades."""

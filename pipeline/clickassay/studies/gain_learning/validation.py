@@ -43,64 +43,35 @@ class LearnedValue:
 
 @dataclass(frozen=True)
 class Study:
-    """A learned map with its cross-validation.
+    """A learned map with its cross-validation."""
 
-    Attributes
-    ----------
-    map
-        The map.
-    probabilities, utilities
-        R(0..g_max) and phi(1..K) with intervals, by leaving out one fold of the queries at a time; empty
-        where there is a `reason`.
-    gamma
-        gamma with its interval, where phi(r) = gamma^(r - 1); else None.
-    fitted, fixed
-        Agreement of the learned and of the fixed map on all queries: the first is overestimated.
-    held_out, held_out_fixed
-        Agreement of both on held-out folds, on average.
-    gain
-        held_out - held_out_fixed.
-    reason
-        Why the log does not tell what grades are worth; None if it does. No value is given then.
-    configurations
-        (L,) number of configurations that show each grade.
-    warnings
-        Sentences on values that are unreliable.
-    """
-
-    map: GainMap
+    map: GainMap  # The map.
+    # probabilities, utilities: R(0..g_max) and phi(1..K) with intervals, by leaving out one fold of the
+    # queries at a time; empty where there is a `reason`.
     probabilities: tuple[LearnedValue, ...]
     utilities: tuple[LearnedValue, ...]
-    gamma: LearnedValue | None
+    gamma: LearnedValue | None  # gamma with its interval, where phi(r) = gamma^(r - 1); else None.
+    # fitted, fixed: Agreement of the learned and of the fixed map on all queries: the first is overestimated.
     fitted: float
     fixed: float
+    # held_out, held_out_fixed: Agreement of both on held-out folds, on average.
     held_out: Interval
     held_out_fixed: float
-    gain: Interval
+    gain: Interval  # held_out - held_out_fixed.
+    # Why the log does not tell what grades are worth; None if it does. No value is given then.
     reason: str | None
-    configurations: tuple[int, ...]
-    warnings: tuple[str, ...]
+    configurations: tuple[int, ...]  # (L,) number of configurations that show each grade.
+    warnings: tuple[str, ...]  # Sentences on values that are unreliable.
 
 
 @dataclass(frozen=True)
 class LearnOptions:
-    """Options of learning.
+    """Options of learning."""
 
-    Attributes
-    ----------
-    click_metric
-        The click metric that the map is to agree with.
-    objective
-        A name in `OBJECTIVES`.
-    positions
-        Whether phi or its gamma is learned too; R(0) is then 0.
-    cv_folds, seed
-        Number of cross-validation folds, 2 or more; seed of the assignment of queries to folds.
-    """
-
-    click_metric: str
-    objective: str
-    positions: Positions = "fixed"
+    click_metric: str  # The click metric that the map is to agree with.
+    objective: str  # A name in `OBJECTIVES`.
+    positions: Positions = "fixed"  # Whether phi or its gamma is learned too; R(0) is then 0.
+    # cv_folds, seed: Number of cross-validation folds, 2 or more; seed of the assignment of queries to folds.
     cv_folds: int = 20
     seed: int = 0
 

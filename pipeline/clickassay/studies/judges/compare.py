@@ -41,32 +41,23 @@ Measured = Callable[[Floats, int], Floats]
 
 @dataclass(frozen=True)
 class JudgesCompared:
-    """Judges compared.
+    """Judges compared."""
 
-    Attributes
-    ----------
-    judges
-        Their names, in the order of the files.
-    agreement, confusion, grades, bias, rankings, ranking_pairs
-        Tables in the forms of `studies.judges.forms`; the last two without rows where no rankings are given.
-    sheet
-        Results that judges grade differently, the largest difference first: query, url, grade (empty, to be
-        filled in), and a column for each judge.
-    repeated
-        By judge: results judged more than once, and how many of them have the same grade each time.
-    clicks
-        Tables judge_disagreements and judge_comparisons of a run; none where no log is given.
-    """
-
-    judges: tuple[str, ...]
+    judges: tuple[str, ...]  # Their names, in the order of the files.
+    # agreement, confusion, grades, bias, rankings, ranking_pairs: Tables in the forms of
+    # `studies.judges.forms`; the last two without rows where no rankings are given.
     agreement: pl.DataFrame
     confusion: pl.DataFrame
     grades: pl.DataFrame
+    # Results that judges grade differently, the largest difference first: query, url, grade (empty, to be
+    # filled in), and a column for each judge.
     sheet: pl.DataFrame
+    # By judge: results judged more than once, and how many of them have the same grade each time.
     repeated: dict[str, tuple[int, int]]
     bias: pl.DataFrame
     rankings: pl.DataFrame = field(default_factory=RANKINGS.empty)
     ranking_pairs: pl.DataFrame = field(default_factory=RANKING_PAIRS.empty)
+    # Tables judge_disagreements and judge_comparisons of a run; none where no log is given.
     clicks: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 

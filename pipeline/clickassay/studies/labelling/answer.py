@@ -22,37 +22,21 @@ MIN_DRAWS = 2
 
 @dataclass(frozen=True)
 class PlanEstimate:
-    """The result of a plan with the labels so far.
+    """The result of a plan with the labels so far."""
 
-    Attributes
-    ----------
-    estimate
-        The estimate; None where every query is labelled.
-    exact
-        The mean over the pool where every query is labelled; else None.
-    draws, planned_draws
-        Number of draws that are labelled without a gap from the first on, and of all draws of the plan.
-    waiting
-        Number of later draws that are labelled too, which do not count yet.
-    first_missing
-        Query of the first draw that lacks a label; None if all draws are labelled.
-    in_part
-        Queries of which some documents are labelled and some are not.
-    labels, labels_of_plan
-        Number of labels, and of documents of the plan that have one.
-    to_label, to_label_labelled
-        Number of documents on the sheet, and how many of them have a label.
-    """
-
-    estimate: WeightedEstimate | None
-    exact: float | None
+    estimate: WeightedEstimate | None  # The estimate; None where every query is labelled.
+    exact: float | None  # The mean over the pool where every query is labelled; else None.
+    # draws, planned_draws: Number of draws that are labelled without a gap from the first on, and of all
+    # draws of the plan.
     draws: int
     planned_draws: int
-    waiting: int
-    first_missing: str | None
-    in_part: tuple[str, ...]
+    waiting: int  # Number of later draws that are labelled too, which do not count yet.
+    first_missing: str | None  # Query of the first draw that lacks a label; None if all draws are labelled.
+    in_part: tuple[str, ...]  # Queries of which some documents are labelled and some are not.
+    # labels, labels_of_plan: Number of labels, and of documents of the plan that have one.
     labels: int
     labels_of_plan: int
+    # to_label, to_label_labelled: Number of documents on the sheet, and how many of them have a label.
     to_label: int
     to_label_labelled: int
 

@@ -17,38 +17,21 @@ MAX_WEIGHT_SHARE = 0.2
 
 @dataclass(frozen=True)
 class WeightedEstimate:
-    """A value estimated from draws with unequal probabilities.
+    """A value estimated from draws with unequal probabilities."""
 
-    Attributes
-    ----------
-    value
-        The ratio estimate (Sawade et al. 2012, 6).
-    error
-        Its standard error.
-    ci_low, ci_high
-        Ends of the interval.
-    above_zero
-        Confidence that the true value is above 0, 0..1: of a difference, that the first ranking is better.
-    draws
-        n.
-    effective_draws
-        (sum w)^2 / sum w^2: Kish's effective sample size, the number of draws with equal weights that would
-        give the same error; 1..n.
-    largest_share
-        Largest share of one draw in the sum of weights, 1/n..1.
-    cautions
-        Sentences on why the interval may be unreliable; none in most cases.
-    """
-
-    value: float
-    error: float
+    value: float  # The ratio estimate (Sawade et al. 2012, 6).
+    error: float  # Its standard error.
+    # ci_low, ci_high: Ends of the interval.
     ci_low: float
     ci_high: float
+    # Confidence that the true value is above 0, 0..1: of a difference, that the first ranking is better.
     above_zero: float
-    draws: int
+    draws: int  # n.
+    # (sum w)^2 / sum w^2: Kish's effective sample size, the number of draws with equal weights that would
+    # give the same error; 1..n.
     effective_draws: float
-    largest_share: float
-    cautions: tuple[str, ...]
+    largest_share: float  # Largest share of one draw in the sum of weights, 1/n..1.
+    cautions: tuple[str, ...]  # Sentences on why the interval may be unreliable; none in most cases.
 
 
 def estimate(

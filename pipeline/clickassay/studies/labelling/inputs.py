@@ -37,51 +37,30 @@ _URL = pl.col("url").map_elements(normalise_url, pl.String)
 
 @dataclass(frozen=True)
 class Sources:
-    """The files of a plan, with their columns.
+    """The files of a plan, with their columns."""
 
-    Attributes
-    ----------
-    rankings
-        One file to evaluate a ranking, two to compare: query, url, rank; or a run file of TREC.
-    relevance
-        query, url, and p0, p1, ... for the probabilities of the grades, or `score`; None = all grades equally
-        likely.
-    judgments
-        Judgments that scores are calibrated with.
-    costs
-        query and a number, or query, url and a number; None = 1 for each document.
-    cost_column, log_cost
-        The column of costs, and whether the cost is the logarithm of 1 + its number.
-    frequencies
-        query and `sessions`: how often users issue it; None = all queries equally often.
-    """
-
+    # One file to evaluate a ranking, two to compare: query, url, rank; or a run file of TREC.
     rankings: tuple[Path, ...]
+    # query, url, and p0, p1, ... for the probabilities of the grades, or `score`; None = all grades equally
+    # likely.
     relevance: Path | None = None
-    judgments: Path | None = None
-    costs: Path | None = None
+    judgments: Path | None = None  # Judgments that scores are calibrated with.
+    costs: Path | None = None  # query and a number, or query, url and a number; None = 1 for each document.
+    # cost_column, log_cost: The column of costs, and whether the cost is the logarithm of 1 + its number.
     cost_column: str = "cost"
     log_cost: bool = False
+    # query and `sessions`: how often users issue it; None = all queries equally often.
     frequencies: Path | None = None
 
 
 @dataclass(frozen=True)
 class LabellingInputs:
-    """A pool with the names of its documents.
+    """A pool with the names of its documents."""
 
-    Attributes
-    ----------
-    pool
-        The pool, rankings cut to the depth.
-    documents
-        Rows (query, url, rank_1 and, with two rankings, rank_2) in the order of the pool; null = not listed.
-    notes
-        Sentences for the user about the inputs.
-    """
-
-    pool: Pool
+    pool: Pool  # The pool, rankings cut to the depth.
+    # Rows (query, url, rank_1 and, with two rankings, rank_2) in the order of the pool; null = not listed.
     documents: pl.DataFrame
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # Sentences for the user about the inputs.
 
 
 def read_pool(sources: Sources, settings: Settings, *, depth: int | None) -> LabellingInputs:

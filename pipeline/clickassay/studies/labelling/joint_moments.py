@@ -14,18 +14,10 @@ BATCH_SIZE = 1 << 16
 
 @dataclass(frozen=True)
 class GainMoments:
-    """Mean and variance of the gain l(y) of each document, by its grade probabilities.
+    """Mean and variance of the gain l(y) of each document, by its grade probabilities."""
 
-    Attributes
-    ----------
-    mean
-        (D,) E l.
-    variance
-        (D,) Var l.
-    """
-
-    mean: Floats
-    variance: Floats
+    mean: Floats  # (D,) E l.
+    variance: Floats  # (D,) Var l.
 
     @property
     def with_padding(self) -> "GainMoments":

@@ -17,18 +17,10 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments of performance, or of a difference in performance, by a model of grades.
+    """Moments of performance, or of a difference in performance, by a model of grades."""
 
-    Attributes
-    ----------
-    mean
-        (m,) E[L|x].
-    variance
-        (m,) Var[L|x].
-    """
-
-    mean: Floats
-    variance: Floats
+    mean: Floats  # (m,) E[L|x].
+    variance: Floats  # (m,) Var[L|x].
 
     @property
     def second(self) -> Floats:

@@ -19,18 +19,11 @@ from clickassay.studies.labelling.sampling import check_budget
 
 @dataclass(frozen=True)
 class JudgmentProposal:
-    """Results to judge for a run, first the results that add most for their cost.
+    """Results to judge for a run, first the results that add most for their cost."""
 
-    Attributes
-    ----------
-    queries
-        Rows of `contracts.judgments.NEXT_JUDGMENTS` that the budget pays for, in their order.
-    to_label
-        Their results, in the form of `TO_LABEL`.
-    """
-
+    # Rows of `contracts.judgments.NEXT_JUDGMENTS` that the budget pays for, in their order.
     queries: pl.DataFrame
-    to_label: pl.DataFrame
+    to_label: pl.DataFrame  # Their results, in the form of `TO_LABEL`.
 
 
 def propose_judgments(

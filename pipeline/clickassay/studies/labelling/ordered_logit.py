@@ -18,18 +18,10 @@ RIDGE = 1e-3
 
 @dataclass(frozen=True)
 class OrderedLogit:
-    """P(grade <= g | score) = 1 / (1 + exp(slope score - threshold[g])).
+    """P(grade <= g | score) = 1 / (1 + exp(slope score - threshold[g]))."""
 
-    Attributes
-    ----------
-    slope
-        What one unit of the score adds to the log-odds of every higher grade.
-    thresholds
-        (G - 1,) ascending.
-    """
-
-    slope: float
-    thresholds: Floats
+    slope: float  # What one unit of the score adds to the log-odds of every higher grade.
+    thresholds: Floats  # (G - 1,) ascending.
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return (N, G) probabilities of the grades."""

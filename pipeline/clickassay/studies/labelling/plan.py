@@ -36,24 +36,14 @@ MAX_DRAWS_PER_QUERY = 100
 
 @dataclass(frozen=True)
 class Draws:
-    """Queries in the order in which they were drawn, with replacement.
+    """Queries in the order in which they were drawn, with replacement."""
 
-    Attributes
-    ----------
-    queries
-        (n,) places in the pool.
-    paid
-        (n,) whether a draw is the first of its query: its labels are bought, later ones look them up.
-    spent
-        What the paid ones cost together; never above the budget.
-    complete
-        Whether every query with q above 0 is paid. If q is above 0 wherever p is, the mean over the pool is
-        then known without sampling.
-    """
-
-    queries: Integers
+    queries: Integers  # (n,) places in the pool.
+    # (n,) whether a draw is the first of its query: its labels are bought, later ones look them up.
     paid: NDArray[np.bool_]
-    spent: float
+    spent: float  # What the paid ones cost together; never above the budget.
+    # Whether every query with q above 0 is paid. If q is above 0 wherever p is, the mean over the pool is
+    # then known without sampling.
     complete: bool
 
 

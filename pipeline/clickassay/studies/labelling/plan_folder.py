@@ -99,58 +99,30 @@ class PlanRecord(BaseModel):
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """The options of a plan.
+    """The options of a plan."""
 
-    Attributes
-    ----------
-    measure, variant
-        Names in `moments.MEASURES` and `sampling.VARIANTS`.
-    budget
-        Cost of all labels, in the unit of costs; above 0.
-    depth
-        Cut of the rankings; None = not cut.
-    defensive_share
-        Share of the draws that is made with p, the frequencies of queries; 0..1.
-    seed
-        The same seed draws the same queries.
-    """
-
+    # measure, variant: Names in `moments.MEASURES` and `sampling.VARIANTS`.
     measure: str
     variant: str
-    budget: float
-    depth: int | None = None
-    defensive_share: float = 0.1
-    seed: int = 0
+    budget: float  # Cost of all labels, in the unit of costs; above 0.
+    depth: int | None = None  # Cut of the rankings; None = not cut.
+    defensive_share: float = 0.1  # Share of the draws that is made with p, the frequencies of queries; 0..1.
+    seed: int = 0  # The same seed draws the same queries.
 
 
 @dataclass(frozen=True)
 class LabelPlan:
-    """A labelling plan.
+    """A labelling plan."""
 
-    Attributes
-    ----------
-    queries, documents, draws
-        In the forms of the tables above.
-    options
-        Its options; the budget is for all labels so far.
-    max_grade
-        Highest grade of the scale.
-    expected
-        Finite attributes of `sampling.ExpectedEstimate` by name.
-    spent
-        Cost of the labels; at most the budget.
-    notes
-        Sentences for the user.
-    """
-
+    # queries, documents, draws: In the forms of the tables above.
     queries: pl.DataFrame
     documents: pl.DataFrame
     draws: pl.DataFrame
-    options: PlanOptions
-    max_grade: int
-    expected: Mapping[str, float]
-    spent: float
-    notes: tuple[str, ...] = ()
+    options: PlanOptions  # Its options; the budget is for all labels so far.
+    max_grade: int  # Highest grade of the scale.
+    expected: Mapping[str, float]  # Finite attributes of `sampling.ExpectedEstimate` by name.
+    spent: float  # Cost of the labels; at most the budget.
+    notes: tuple[str, ...] = ()  # Sentences for the user.
 
     @property
     def to_label(self) -> pl.DataFrame:

@@ -15,17 +15,10 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class RankedDocuments:
-    """One list of documents for each of m queries, concatenated.
+    """One list of documents for each of m queries, concatenated."""
 
-    Attributes
-    ----------
-    documents
-        (E,) indices into the documents of the pool, best first within a query.
-    offsets
-        (m + 1,) where the list of each query begins, and E. An empty list has a performance of 0.
-    """
-
-    documents: Integers
+    documents: Integers  # (E,) indices into the documents of the pool, best first within a query.
+    # (m + 1,) where the list of each query begins, and E. An empty list has a performance of 0.
     offsets: Integers
 
     @property
@@ -55,30 +48,14 @@ class RankedDocuments:
 
 @dataclass(frozen=True)
 class Pool:
-    """Queries that may be labelled, with grade probabilities and costs. Made by `pool_of`, which checks it.
+    """Queries that may be labelled, with grade probabilities and costs; `pool_of` makes and checks it."""
 
-    Attributes
-    ----------
-    queries
-        m names.
-    offsets
-        (m + 1,) where the documents of each query begin, and D.
-    probabilities
-        (D, G) p(y|x, z) of the grades 0..G-1 of each document.
-    costs
-        (m,) costs of labelling all documents of a query, above 0, in any unit.
-    weights
-        (m,) p(x); they add up to 1.
-    rankings
-        One to evaluate, or two to compare.
-    """
-
-    queries: tuple[str, ...]
-    offsets: Integers
-    probabilities: Floats
-    costs: Floats
-    weights: Floats
-    rankings: tuple[RankedDocuments, ...]
+    queries: tuple[str, ...]  # m names.
+    offsets: Integers  # (m + 1,) where the documents of each query begin, and D.
+    probabilities: Floats  # (D, G) p(y|x, z) of the grades 0..G-1 of each document.
+    costs: Floats  # (m,) costs of labelling all documents of a query, above 0, in any unit.
+    weights: Floats  # (m,) p(x); they add up to 1.
+    rankings: tuple[RankedDocuments, ...]  # One to evaluate, or two to compare.
 
     def cut(self, k: int) -> "Pool":
         """Return the pool with rankings cut at k; costs do not change.

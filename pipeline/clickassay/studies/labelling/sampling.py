@@ -32,46 +32,24 @@ OF_THE_PAPER = tuple(name for name in VARIANTS if name != CORRECTED)
 
 @dataclass(frozen=True)
 class Sampling:
-    """The sampling distribution of queries.
+    """The sampling distribution of queries."""
 
-    Attributes
-    ----------
-    q
-        (m,) probabilities of the queries; they add up to 1.
-    spreads
-        (m,) sqrt(E[(L - R)^2|x]) by the model of the variant, with R its own mean over the pool; of
-        `corrected`, sqrt(Var[L|x]): what the model expects of a query is no error.
-    no_spread
-        Whether all spreads are 0: then all distributions are equally good, and q is p.
-    """
-
-    q: Floats
+    q: Floats  # (m,) probabilities of the queries; they add up to 1.
+    # (m,) sqrt(E[(L - R)^2|x]) by the model of the variant, with R its own mean over the pool; of
+    # `corrected`, sqrt(Var[L|x]): what the model expects of a query is no error.
     spreads: Floats
-    no_spread: bool
+    no_spread: bool  # Whether all spreads are 0: then all distributions are equally good, and q is p.
 
 
 @dataclass(frozen=True)
 class ExpectedEstimate:
-    """Expected value and error of the estimate from a budget, by the model of grades, for many draws.
+    """Expected value and error of the estimate from a budget, by the model of grades, for many draws."""
 
-    Attributes
-    ----------
-    value
-        R or Delta by the model.
-    sigma
-        sqrt(sum p^2 / q E[(L - R)^2]): the error of the estimate times the root of the draws.
-    draws
-        n* = budget / sum q cost (9), if every draw is paid.
-    error
-        sigma / sqrt(n*), the standard error.
-    passive_budget
-        Budget that drawing with q = p would need for the same error; NaN if the error is 0.
-    """
-
-    value: float
-    sigma: float
-    draws: float
-    error: float
+    value: float  # R or Delta by the model.
+    sigma: float  # sqrt(sum p^2 / q E[(L - R)^2]): the error of the estimate times the root of the draws.
+    draws: float  # n* = budget / sum q cost (9), if every draw is paid.
+    error: float  # sigma / sqrt(n*), the standard error.
+    # Budget that drawing with q = p would need for the same error; NaN if the error is 0.
     passive_budget: float
 
 

@@ -32,39 +32,25 @@ _SIZES = ("n_queries", "n_configurations", "n_sessions", "n_all_sessions", "cove
 
 @dataclass(frozen=True)
 class RunComparison:
-    """The differences between two runs.
+    """The differences between two runs."""
 
-    Attributes
-    ----------
-    a, b
-        Their folders; empty where a run was not written.
-    decisions
-        The decision of each by its headline sample: the row of ``verdict``; None where nothing is judged.
-    entries
-        All inputs; settings, versions and other records that differ.
-    sizes
-        One row per market, depth, judge and quantity: a, b, change.
-    overlap, numbers
-        As `numbers.compare_numbers` returns them.
-    flips
-        Pairs of editorial metrics whose difference is significant (p_adjusted < 0.05) in one run, and in the
-        other not significant or of the other sign: one row per market, depth, judge, click metric and pair.
-    highest
-        Click metrics by which another metric or baseline is highest now; `significant` where
-        each of the two is significantly above the other (p_adjusted < 0.05) in the run that it leads.
-    samples, clicks
-        Samples of B, the largest first, and the click metrics that its verdict is about.
-    """
-
+    # a, b: Their folders; empty where a run was not written.
     a: Path
     b: Path
+    # The decision of each by its headline sample: the row of ``verdict``; None where nothing is judged.
     decisions: tuple[Row | None, Row | None]
-    entries: tuple[RecordedPair, ...]
-    sizes: pl.DataFrame
+    entries: tuple[RecordedPair, ...]  # All inputs; settings, versions and other records that differ.
+    sizes: pl.DataFrame  # One row per market, depth, judge and quantity: a, b, change.
+    # overlap, numbers: As `numbers.compare_numbers` returns them.
     overlap: pl.DataFrame
     numbers: pl.DataFrame
+    # Pairs of editorial metrics whose difference is significant (p_adjusted < 0.05) in one run, and in the
+    # other not significant or of the other sign: one row per market, depth, judge, click metric and pair.
     flips: pl.DataFrame
+    # Click metrics by which another metric or baseline is highest now; `significant` where each of the two is
+    # significantly above the other (p_adjusted < 0.05) in the run that it leads.
     highest: pl.DataFrame
+    # samples, clicks: Samples of B, the largest first, and the click metrics that its verdict is about.
     samples: tuple[SampleKey, ...]
     clicks: tuple[str, ...]
 

@@ -13,23 +13,14 @@ from clickassay.studies.runs_compared.numbers import FEW_FOLDS, MIN_FOLDS
 
 @dataclass(frozen=True)
 class Levels:
-    """Means over sessions: of click metrics, then of editorial ones; arrays (P,), NaN where unknown.
+    """Means over sessions: of click metrics, then of editorial ones; arrays (P,), NaN where unknown."""
 
-    Attributes
-    ----------
-    names
-        The P metrics.
-    means, low, high
-        Their means, and the ends of the 95 % intervals.
-    cautions
-        Why an interval may be unreliable; None where there is no reason.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # The P metrics.
+    # means, low, high: Their means, and the ends of the 95 % intervals.
     means: Floats
     low: Floats
     high: Floats
-    cautions: tuple[str | None, ...]
+    cautions: tuple[str | None, ...]  # Why an interval may be unreliable; None where there is no reason.
 
 
 def mean_levels(run: Run, key: SampleKey) -> Levels:

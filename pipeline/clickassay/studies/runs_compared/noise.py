@@ -49,26 +49,16 @@ WithoutUsers = Sequence[tuple[Part, Part]]
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes of P numbers with intervals and p-values; all arrays (P,), NaN where unknown.
+    """Changes of P numbers with intervals and p-values; all arrays (P,), NaN where unknown."""
 
-    Attributes
-    ----------
-    a, b
-        The values in the first run and in the second.
-    low, high
-        95 % interval of b - a.
-    p
-        Two-sided p-values of no change.
-    cautions
-        Why an interval may be unreliable; None where there is no reason.
-    """
-
+    # a, b: The values in the first run and in the second.
     a: Floats
     b: Floats
+    # low, high: 95 % interval of b - a.
     low: Floats
     high: Floats
-    p: Floats
-    cautions: tuple[str | None, ...]
+    p: Floats  # Two-sided p-values of no change.
+    cautions: tuple[str | None, ...]  # Why an interval may be unreliable; None where there is no reason.
 
 
 @dataclass(frozen=True)

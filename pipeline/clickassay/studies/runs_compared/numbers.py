@@ -80,24 +80,16 @@ _AGAIN = pl.Schema(
 
 @dataclass(frozen=True)
 class DiffOptions:
-    """Which numbers are compared; an empty tuple stands for all.
+    """Which numbers are compared; an empty tuple stands for all."""
 
-    Attributes
-    ----------
-    metrics, click_metrics
-        Editorial and click metrics.
-    depths, markets, judges
-        Samples.
-    splits
-        Whether to compare the correlations by classes of queries as well.
-    """
-
+    # metrics, click_metrics: Editorial and click metrics.
     metrics: tuple[str, ...] = ()
     click_metrics: tuple[str, ...] = ()
+    # depths, markets, judges: Samples.
     depths: tuple[int, ...] = ()
     markets: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
-    splits: bool = False
+    splits: bool = False  # Whether to compare the correlations by classes of queries as well.
 
     def by_option(self) -> dict[str, tuple[str, tuple[Any, ...]]]:
         """Return column and values of each option that was given, by the option's name."""

@@ -28,23 +28,12 @@ _HANDLE = 12  # digits of a digest that are shown
 
 @dataclass(frozen=True)
 class RecordedPair:
-    """One input, setting, version or other record of two runs.
+    """One input, setting, version or other record of two runs."""
 
-    Attributes
-    ----------
-    kind
-        `INPUT`, `SETTING`, `VERSION` or `OTHER`.
-    name
-        e.g. ``searches``, ``relevant_grade``, ``polars``.
-    status
-        `SAME`, `CHANGED`, `ONLY_A` or `ONLY_B`.
-    a, b
-        Its values as JSON text, of an input in words; None where a run does not have it.
-    """
-
-    kind: str
-    name: str
-    status: str
+    kind: str  # `INPUT`, `SETTING`, `VERSION` or `OTHER`.
+    name: str  # e.g. ``searches``, ``relevant_grade``, ``polars``.
+    status: str  # `SAME`, `CHANGED`, `ONLY_A` or `ONLY_B`.
+    # a, b: Its values as JSON text, of an input in words; None where a run does not have it.
     a: str | None
     b: str | None
 

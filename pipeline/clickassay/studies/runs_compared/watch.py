@@ -14,22 +14,13 @@ class Watch:
     """What makes a change from A to B a finding: of `diff --fail-above`, and of rules `not worse than`.
 
     A number that B lacks is a finding always, so that a job does not pass because data are missing.
-
-    Attributes
-    ----------
-    above
-        A change is a finding if it is larger than this.
-    beyond_noise
-        Whether changes within noise are left out. Changes that cannot be tested stay.
-    falls
-        Whether only falls are findings, and rises none.
-    means
-        Whether means are watched too. One threshold cannot serve them, as their scales differ.
     """
 
-    above: float = 0.0
+    above: float = 0.0  # A change is a finding if it is larger than this.
+    # Whether changes within noise are left out. Changes that cannot be tested stay.
     beyond_noise: bool = False
-    falls: bool = False
+    falls: bool = False  # Whether only falls are findings, and rises none.
+    # Whether means are watched too. One threshold cannot serve them, as their scales differ.
     means: bool = False
 
     @property

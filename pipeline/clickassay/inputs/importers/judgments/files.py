@@ -39,22 +39,13 @@ OF_TOPICS = frozenset({"qrels", "beir"})
 
 @dataclass(frozen=True)
 class JudgmentFile:
-    """The ratings of one file.
+    """The ratings of one file."""
 
-    Attributes
-    ----------
-    file, layout
-        The file, and the layout as which it was read.
-    ratings
-        In the order of the file.
-    places
-        File and line where each value occurs first.
-    """
-
+    # file, layout: The file, and the layout as which it was read.
     file: Path
     layout: str
-    ratings: tuple[Rating, ...]
-    places: dict[str, str]
+    ratings: tuple[Rating, ...]  # In the order of the file.
+    places: dict[str, str]  # File and line where each value occurs first.
 
 
 def read_judgment_file(

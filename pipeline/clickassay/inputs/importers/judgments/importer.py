@@ -55,34 +55,19 @@ _COUNTS = (
 
 @dataclass(frozen=True)
 class RatingOptions:
-    """The user's options for ratings.
+    """The user's options for ratings."""
 
-    Attributes
-    ----------
-    grade_map
-        ``0=0,1=1,10=3,100=4``, ``..0.5=0,0.5..=1``: the grade of every rating; one for all files, or one for
-        each, empty where the ratings of a file are grades.
-    cuts
-        ``0.25,0.5,0.75``: a rating has as its grade how many of them it reaches; in place of a grade map.
-    max_grade
-        Highest grade of the scale; ratings beyond are refused.
-    raters
-        One of `RULES`; None = each, where a file names raters.
-    judges
-        Names of the judges of the files: none, one for all, or one for each file.
-    query_map
-        Tab separated: topic of qrels, and its query.
-    conflicts
-        ``max``: of several grades of a result by one judge the highest is kept, as for subtopics; None = all
-        are, and a run has the rule.
-    """
-
+    # ``0=0,1=1,10=3,100=4``, ``..0.5=0,0.5..=1``: the grade of every rating; one for all files, or one for
+    # each, empty where the ratings of a file are grades.
     grade_map: str | tuple[str, ...] | None = None
+    # ``0.25,0.5,0.75``: a rating has as its grade how many of them it reaches; in place of a grade map.
     cuts: str | None = None
-    max_grade: int | None = None
-    raters: str | None = None
-    judges: tuple[str, ...] = ()
-    query_map: Path | None = None
+    max_grade: int | None = None  # Highest grade of the scale; ratings beyond are refused.
+    raters: str | None = None  # One of `RULES`; None = each, where a file names raters.
+    judges: tuple[str, ...] = ()  # Names of the judges of the files: none, one for all, or one for each file.
+    query_map: Path | None = None  # Tab separated: topic of qrels, and its query.
+    # ``max``: of several grades of a result by one judge the highest is kept, as for subtopics; None = all
+    # are, and a run has the rule.
     conflicts: Literal["max"] | None = None
 
 

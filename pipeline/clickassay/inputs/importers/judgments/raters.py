@@ -15,26 +15,15 @@ RULES = ("each", "majority", "median", FINAL)
 
 @dataclass(frozen=True, slots=True)
 class GradedRating:
-    """One grade.
+    """One grade."""
 
-    Attributes
-    ----------
-    query, url, grade
-        The result, and its grade.
-    judge
-        The judge, as the user named it.
-    rater
-        The rater, as the file has it.
-    file
-        Name of its file, without ending.
-    """
-
+    # query, url, grade: The result, and its grade.
     query: str
     url: str
     grade: int
-    judge: str | None
-    rater: str | None
-    file: str
+    judge: str | None  # The judge, as the user named it.
+    rater: str | None  # The rater, as the file has it.
+    file: str  # Name of its file, without ending.
 
 
 def majority(grades: Sequence[int]) -> int:

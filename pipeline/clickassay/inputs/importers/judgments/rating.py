@@ -17,40 +17,22 @@ FoundRating = tuple[str, str, str, str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One rating, as a file has it.
+    """One rating, as a file has it."""
 
-    Attributes
-    ----------
-    query, url
-        Text, not normalised.
-    value
-        The rating as it is written.
-    rater
-        Who gave it; None where the file does not say.
-    """
-
+    # query, url: Text, not normalised.
     query: str
     url: str
-    value: str
-    rater: str | None
+    value: str  # The rating as it is written.
+    rater: str | None  # Who gave it; None where the file does not say.
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How files of judgments are to be read.
+    """How files of judgments are to be read."""
 
-    Attributes
-    ----------
-    layout
-        One of `files.LAYOUTS`; None = recognised by the content.
-    encoding
-        Of text files.
-    rater_columns
-        Columns of a CSV file that hold the ratings of one rater each; by default those named ``*_rating``.
-    """
-
-    layout: str | None = None
-    encoding: str = "utf-8"
+    layout: str | None = None  # One of `files.LAYOUTS`; None = recognised by the content.
+    encoding: str = "utf-8"  # Of text files.
+    # Columns of a CSV file that hold the ratings of one rater each; by default those named ``*_rating``.
     rater_columns: tuple[str, ...] = ()
 
     def lines(self, file: Path, progress: Progress) -> Iterator[tuple[int, str]]:

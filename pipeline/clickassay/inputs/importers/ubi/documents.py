@@ -43,22 +43,13 @@ _FORMATS = (".ndjson", ".jsonl", ".json", ".csv", ".parquet", ".pq")
 
 @dataclass(frozen=True)
 class Document:
-    """One query or event, as it stands in a file.
+    """One query or event, as it stands in a file."""
 
-    Attributes
-    ----------
-    file, line
-        Where it stands; in Parquet, or in one JSON document, its number from 1.
-    kind
-        `QUERY` or `EVENT`.
-    fields
-        Its fields as read.
-    """
-
+    # file, line: Where it stands; in Parquet, or in one JSON document, its number from 1.
     file: Path
     line: int
-    kind: str
-    fields: Mapping[str, Any]
+    kind: str  # `QUERY` or `EVENT`.
+    fields: Mapping[str, Any]  # Its fields as read.
 
     def fail(self, found: object, *, expected: str) -> NoReturn:
         """Raise an InputError that names file and line."""

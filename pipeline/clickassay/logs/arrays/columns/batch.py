@@ -58,61 +58,36 @@ def _stacked(parts: Sequence[Any]) -> Values:
 
 @dataclass(frozen=True)
 class Searches(Columns):
-    """Usable searches.
+    """Usable searches."""
 
-    Attributes
-    ----------
-    id, user
-        Whole numbers as they are, texts by their fingerprints.
-    time
-        ms since 1970, UTC.
-    query, list
-        Numbers of the (market, query) and of the list, as they were read.
-    page
-        1 = the first.
-    bucket
-        user_digest(user_id) mod (64 · folds).
-    carried
-        Whether they were read with an earlier batch.
-    id_text, user_text
-        Ids as they were read, where they are texts.
-    """
-
+    # id, user: Whole numbers as they are, texts by their fingerprints.
     id: Rows
     user: Rows
-    time: Rows
+    time: Rows  # ms since 1970, UTC.
+    # query, list: Numbers of the (market, query) and of the list, as they were read.
     query: Small
     list: Small
-    page: Rows
-    bucket: Tiny
-    carried: Flags
+    page: Rows  # 1 = the first.
+    bucket: Tiny  # user_digest(user_id) mod (64 · folds).
+    carried: Flags  # Whether they were read with an earlier batch.
+    # id_text, user_text: Ids as they were read, where they are texts.
     id_text: pl.Series | None = None
     user_text: pl.Series | None = None
 
 
 @dataclass(frozen=True)
 class Clicks(Columns):
-    """Usable clicks.
+    """Usable clicks."""
 
-    Attributes
-    ----------
-    id, time, carried, id_text
-        As in `Searches`.
-    url
-        Number of the URL as it was read, where a list shows it; `UNKNOWN` and below for others.
-    place
-        Position clicked, from 1; `NO_PLACE` where a click names none.
-    action, dwell
-        Number of the action, and the dwell time given (ms; -1 of no use, or `NOT_GIVEN`); None where all rows
-        are clicks.
-    """
-
+    # id, time, carried, id_text: As in `Searches`.
     id: Rows
     time: Rows
-    url: Small
-    place: Rows
+    url: Small  # Number of the URL as it was read, where a list shows it; `UNKNOWN` and below for others.
+    place: Rows  # Position clicked, from 1; `NO_PLACE` where a click names none.
     carried: Flags
     id_text: pl.Series | None = None
+    # action, dwell: Number of the action, and the dwell time given (ms; -1 of no use, or `NOT_GIVEN`); None
+    # where all rows are clicks.
     action: NDArray[np.uint16] | None = None
     dwell: Rows | None = None
 

@@ -20,21 +20,11 @@ _AT_ONCE = 100_000_000
 
 @dataclass(frozen=True)
 class AmbiguousIds:
-    """Search ids that different searches use: a click on one could belong to any of them.
+    """Search ids that different searches use: a click on one could belong to any of them."""
 
-    Attributes
-    ----------
-    found
-        Ids of this log, as they are read, sorted.
-    known
-        Fingerprints of these and of ids of earlier parts of the log, sorted.
-    repeated
-        Fingerprints of all ids of this log that several searches have, different or not.
-    """
-
-    found: pl.Series
-    known: Rows
-    repeated: Rows
+    found: pl.Series  # Ids of this log, as they are read, sorted.
+    known: Rows  # Fingerprints of these and of ids of earlier parts of the log, sorted.
+    repeated: Rows  # Fingerprints of all ids of this log that several searches have, different or not.
 
 
 def ambiguous_ids(

@@ -31,24 +31,16 @@ _BITS = 64
 
 @dataclass(frozen=True)
 class SatisfactionRule:
-    """When a click is satisfied: its dwell time (ms), or whether one that nothing follows counts.
+    """When a click is satisfied: its dwell time (ms), or whether one that nothing follows counts."""
 
-    Attributes
-    ----------
-    satisfied_ms, last_click_counts, idle_ms
-        As the settings have them.
-    by_url, normalise_urls
-        Whether clicks name a URL, and whether that is brought to a normal form.
-    in_full
-        Whether the visits of all users are formed.
-    """
-
+    # satisfied_ms, last_click_counts, idle_ms: As the settings have them.
     satisfied_ms: int
     last_click_counts: bool
     idle_ms: int
+    # by_url, normalise_urls: Whether clicks name a URL, and whether that is brought to a normal form.
     by_url: bool
     normalise_urls: bool
-    in_full: bool
+    in_full: bool  # Whether the visits of all users are formed.
 
 
 Counts = list[tuple[str, bool, int]]

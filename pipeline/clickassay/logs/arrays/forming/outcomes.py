@@ -16,22 +16,15 @@ from clickassay.logs.arrays.forming.visits import Visits
 
 @dataclass(frozen=True)
 class Formed:
-    """The parts of a batch that outcomes follow from.
+    """The parts of a batch that outcomes follow from."""
 
-    Attributes
-    ----------
-    searches, counts
-        Its searches, and which of them count.
-    clicks, placed
-        Its clicks, and those in time.
-    visits, sessions
-        What was formed of them.
-    """
-
+    # searches, counts: Its searches, and which of them count.
     searches: Searches
     counts: Flags
+    # clicks, placed: Its clicks, and those in time.
     clicks: Clicks
     placed: AttributedClicks
+    # visits, sessions: What was formed of them.
     visits: Visits
     sessions: Sessions
 

@@ -14,27 +14,14 @@ from clickassay.logs.arrays.shown import Shown
 
 @dataclass(frozen=True)
 class Sessions:
-    """Sessions of a batch, and where their clicks landed.
+    """Sessions of a batch, and where their clicks landed."""
 
-    Attributes
-    ----------
-    first
-        Rows of their first searches.
-    mask
-        Their click masks.
-    is_open
-        Whether they may still grow.
-    first_of
-        The first search of the session of each search.
-    search, place
-        Of each click in time, the first search of its session, and its place in the list of that; 0 = not
-        among its top results.
-    """
-
-    first: Rows
-    mask: Rows
-    is_open: Flags
-    first_of: Small
+    first: Rows  # Rows of their first searches.
+    mask: Rows  # Their click masks.
+    is_open: Flags  # Whether they may still grow.
+    first_of: Small  # The first search of the session of each search.
+    # search, place: Of each click in time, the first search of its session, and its place in the list of
+    # that; 0 = not among its top results.
     search: Small
     place: NDArray[np.int8]
 

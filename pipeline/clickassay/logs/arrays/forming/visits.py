@@ -47,27 +47,14 @@ class VisitLimits:
 
 @dataclass(frozen=True)
 class Visits:
-    """Visits of a batch.
+    """Visits of a batch."""
 
-    Attributes
-    ----------
-    repeats
-        Rows of the searches whose user searched for the same query again, by user, query, time and id.
-    begins
-        Which of them are the first of their user and query.
-    visit
-        The visit of each search of the batch, where visits are formed; else 0.
-    is_open
-        Whether the visit of each search may still grow.
-    order
-        Rows of the searches whose visits are formed, by visit, time and id.
-    """
-
+    # Rows of the searches whose user searched for the same query again, by user, query, time and id.
     repeats: Rows
-    begins: Flags
-    visit: Small
-    is_open: Flags
-    order: Rows
+    begins: Flags  # Which of them are the first of their user and query.
+    visit: Small  # The visit of each search of the batch, where visits are formed; else 0.
+    is_open: Flags  # Whether the visit of each search may still grow.
+    order: Rows  # Rows of the searches whose visits are formed, by visit, time and id.
 
 
 def visits(

@@ -22,25 +22,15 @@ NAME = "table6_draws"
 
 @dataclass(frozen=True)
 class DrawHistogram:
-    """Draws of one editorial metric (across) and the headline click metric (upwards), counted in bins.
+    """Draws of one editorial metric (across) and the headline click metric (upwards), counted in bins."""
 
-    Attributes
-    ----------
-    metric, click
-        The editorial metric and the click metric.
-    points
-        (iterations, 2) differences.
-    edges
-        (N_BINS + 1,) edges of the bins, across and upwards; both are symmetric around 0.
-    draws
-        (N_BINS, N_BINS) draws in each bin.
-    """
-
+    # metric, click: The editorial metric and the click metric.
     metric: str
     click: str
-    points: Floats
+    points: Floats  # (iterations, 2) differences.
+    # (N_BINS + 1,) edges of the bins, across and upwards; both are symmetric around 0.
     edges: tuple[Floats, Floats]
-    draws: Floats
+    draws: Floats  # (N_BINS, N_BINS) draws in each bin.
 
     def bins(self) -> Iterator[tuple[int, int, int]]:
         """Yield column, row and draws of the bins that are not empty."""

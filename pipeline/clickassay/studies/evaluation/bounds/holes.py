@@ -15,27 +15,13 @@ HoleGrades = Integers
 
 @dataclass(frozen=True)
 class Holes:
-    """The H results of some lists that have no grade, list after list, best result first.
+    """The H results of some lists that have no grade, list after list, best result first."""
 
-    Attributes
-    ----------
-    lists
-        The lists.
-    rows
-        (H,) their rows in `Lists.grades`.
-    query
-        (H,) place of the query in `Lists.queries`.
-    rank
-        (H,) rank in the list, from 1.
-    inside
-        (H,) whether the rank lies within the cut of a measure.
-    """
-
-    lists: Lists
-    rows: Sizes
-    query: Sizes
-    rank: Sizes
-    inside: NDArray[np.bool_]
+    lists: Lists  # The lists.
+    rows: Sizes  # (H,) their rows in `Lists.grades`.
+    query: Sizes  # (H,) place of the query in `Lists.queries`.
+    rank: Sizes  # (H,) rank in the list, from 1.
+    inside: NDArray[np.bool_]  # (H,) whether the rank lies within the cut of a measure.
 
     @property
     def ends(self) -> Sizes:

@@ -57,33 +57,22 @@ _DIGITS = 9
 
 @dataclass(frozen=True)
 class Corrected:
-    """Corrected means of E measures, and what each side alone says.
+    """Corrected means of E measures, and what each side alone says."""
 
-    Attributes
-    ----------
-    value, low, high
-        (E,) corrected means, and the ends of their 95 % intervals; NaN with fewer than `MIN_BOTH` queries.
-    p_value
-        (E,) two-sided p-values that the mean is 0: for differences.
-    weight
-        (E,) w; 0 where the judge's values hardly vary.
-    judge, people
-        (3, E) means over all queries by the judge, over the n by people, with the ends of their intervals.
-    worth
-        (E,) number of queries judged by people alone whose mean would be as precise.
-    selection
-        (E,) p-values that the n are like the others by the judge's values (Welch's t test); NaN where they do
-        not vary, or all were judged by both.
-    """
-
+    # value, low, high: (E,) corrected means, and the ends of their 95 % intervals; NaN with fewer than
+    # `MIN_BOTH` queries.
     value: Floats
     low: Floats
     high: Floats
-    p_value: Floats
-    weight: Floats
+    p_value: Floats  # (E,) two-sided p-values that the mean is 0: for differences.
+    weight: Floats  # (E,) w; 0 where the judge's values hardly vary.
+    # judge, people: (3, E) means over all queries by the judge, over the n by people, with the ends of their
+    # intervals.
     judge: Floats
     people: Floats
-    worth: Floats
+    worth: Floats  # (E,) number of queries judged by people alone whose mean would be as precise.
+    # (E,) p-values that the n are like the others by the judge's values (Welch's t test); NaN where they do
+    # not vary, or all were judged by both.
     selection: Floats
 
 
@@ -197,18 +186,12 @@ def _selection(judge: Floats, both: Rows) -> Floats:
 
 @dataclass(frozen=True)
 class Sides:
-    """The values of one run by the judge and by people.
+    """The values of one run by the judge and by people."""
 
-    Attributes
-    ----------
-    judge, people
-        Its lists with the grades of each.
-    of_judge, of_people
-        (N, E), (M, E) values for the queries of these lists.
-    """
-
+    # judge, people: Its lists with the grades of each.
     judge: Lists
     people: Lists
+    # of_judge, of_people: (N, E), (M, E) values for the queries of these lists.
     of_judge: Floats
     of_people: Floats
 

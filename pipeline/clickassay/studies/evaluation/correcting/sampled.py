@@ -16,45 +16,26 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Design:
-    """How a plan chose the queries that people judge.
+    """How a plan chose the queries that people judge."""
 
-    Attributes
-    ----------
-    draws
-        Queries, normalised, in the order of the draws.
-    ratios
-        (n,) p / q of each draw; above 0.
-    weights
-        By query of the pool, normalised: p, the share of the query among all that are asked.
-    """
-
-    draws: tuple[str, ...]
-    ratios: Floats
+    draws: tuple[str, ...]  # Queries, normalised, in the order of the draws.
+    ratios: Floats  # (n,) p / q of each draw; above 0.
+    # By query of the pool, normalised: p, the share of the query among all that are asked.
     weights: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """The queries that means are over, and the queries or draws that people judged.
+    """The queries that means are over, and the queries or draws that people judged."""
 
-    Attributes
-    ----------
-    kept
-        Places of the queries of the mean among the queries of the judge.
-    rows, both
-        (n,) places of the queries that people judged, among theirs and among the judge's.
-    shares, weights
-        Of the n, and of the kept; None = all alike.
-    cautions
-        Sentences on what is left out.
-    """
-
-    kept: Rows
+    kept: Rows  # Places of the queries of the mean among the queries of the judge.
+    # rows, both: (n,) places of the queries that people judged, among theirs and among the judge's.
     rows: Rows
     both: Rows
+    # shares, weights: Of the n, and of the kept; None = all alike.
     shares: Floats | None = None
     weights: Floats | None = None
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()  # Sentences on what is left out.
 
 
 def at_random(judge: Sequence[str], people: Sequence[str]) -> Sampled:

@@ -48,26 +48,16 @@ _BETWEEN_NAMES = re.compile(r",(?![^(]*\))")
 
 @dataclass(frozen=True)
 class Limit:
-    """A rule about a number of the run.
+    """A rule about a number of the run."""
 
-    Attributes
-    ----------
-    text
-        The rule as it was written.
-    quantity, names
-        The limited quantity: its name in `QUANTITIES`, and its metrics, as written.
-    comparison, limit
-        One of `COMPARISONS`, and the number on its right.
-    place
-        The sample that it is about; open parts are as in the headline.
-    """
-
-    text: str
+    text: str  # The rule as it was written.
+    # quantity, names: The limited quantity: its name in `QUANTITIES`, and its metrics, as written.
     quantity: str
     names: tuple[str, ...]
+    # comparison, limit: One of `COMPARISONS`, and the number on its right.
     comparison: str
     limit: float
-    place: SampleChoice
+    place: SampleChoice  # The sample that it is about; open parts are as in the headline.
 
 
 @dataclass(frozen=True)
@@ -82,30 +72,14 @@ class RunState:
 
 @dataclass(frozen=True)
 class NotWorse:
-    """A rule that nothing fell significantly since another run.
+    """A rule that nothing fell significantly since another run."""
 
-    Attributes
-    ----------
-    text
-        The rule as it was written.
-    run
-        The folder of the other run.
-    margin
-        A fall that nobody would act on.
-    alpha
-        The chance of calling any change beyond noise where there is none.
-    names
-        Metrics and click metrics that are compared, as written; none = all.
-    place
-        As in `Limit`.
-    """
-
-    text: str
-    run: Path
-    names: tuple[str, ...]
-    place: SampleChoice
-    margin: float = 0.0
-    alpha: float = ALPHA
+    text: str  # The rule as it was written.
+    run: Path  # The folder of the other run.
+    names: tuple[str, ...]  # Metrics and click metrics that are compared, as written; none = all.
+    place: SampleChoice  # As in `Limit`.
+    margin: float = 0.0  # A fall that nobody would act on.
+    alpha: float = ALPHA  # The chance of calling any change beyond noise where there is none.
 
 
 Rule = Limit | RunState | NotWorse

@@ -20,38 +20,22 @@ class RuleState(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a rule.
+    """What became of a rule."""
 
-    Attributes
-    ----------
-    rule
-        The rule as it was written.
-    state
-        HOLDS: kept, with its whole interval. OPEN: the interval has values of both sides, or is
-        too wide to tell, as it comes from few folds of users. BROKEN: the whole
-        interval breaks it. UNDECIDED: there is no value, or no interval.
-    sample
-        What it is about; None for the health of the log.
-    found
-        The number that it is about: of `not worse than` the change that counts most against it.
-    limit, comparison
-        The number and the sign on its right; None where it has none.
-    status
-        The worst status of the checks of health, of a rule about it.
-    reason
-        Why it has its state, in words.
-    changes
-        Rows of `numbers.compare_numbers` that break a rule `not worse than`, or leave it undecided or open.
-    """
-
-    rule: str
+    rule: str  # The rule as it was written.
+    # HOLDS: kept, with its whole interval. OPEN: the interval has values of both sides, or is too wide to
+    # tell, as it comes from few folds of users. BROKEN: the whole interval breaks it. UNDECIDED: there is no
+    # value, or no interval.
     state: RuleState
-    reason: str
-    sample: SampleKey | None = None
+    reason: str  # Why it has its state, in words.
+    sample: SampleKey | None = None  # What it is about; None for the health of the log.
+    # The number that it is about: of `not worse than` the change that counts most against it.
     found: RunQuantity = field(default_factory=lambda: RunQuantity(None))
     comparison: str | None = None
+    # limit, comparison: The number and the sign on its right; None where it has none.
     limit: float | None = None
-    status: str | None = None
+    status: str | None = None  # The worst status of the checks of health, of a rule about it.
+    # Rows of `numbers.compare_numbers` that break a rule `not worse than`, or leave it undecided or open.
     changes: tuple[Mapping[str, Any], ...] = ()
 
     def fails(self, *, strict: bool) -> bool:

@@ -30,28 +30,15 @@ NOTHING_JUDGED = "no session is left: no list of results has a grade for every r
 
 @dataclass(frozen=True)
 class RunQuantity:
-    """A number of a run.
+    """A number of a run."""
 
-    Attributes
-    ----------
-    value
-        The number; None where the run has none.
-    low, high
-        Ends of its 95 % interval; None where there is none.
-    caution
-        Why the interval is not reliable, or missing; None when it is reliable.
-    reason
-        Why there is no number.
-    is_exact
-        Whether it is a count or share, which is compared as it is.
-    """
-
-    value: float | None
+    value: float | None  # The number; None where the run has none.
+    # low, high: Ends of its 95 % interval; None where there is none.
     low: float | None = None
     high: float | None = None
-    caution: str | None = None
-    reason: str | None = None
-    is_exact: bool = False
+    caution: str | None = None  # Why the interval is not reliable, or missing; None when it is reliable.
+    reason: str | None = None  # Why there is no number.
+    is_exact: bool = False  # Whether it is a count or share, which is compared as it is.
 
     @property
     def ends(self) -> tuple[float, ...]:
@@ -68,28 +55,15 @@ Read = Callable[[Run, SampleKey, tuple[str, ...]], RunQuantity]
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a rule may limit.
+    """What a rule may limit."""
 
-    Attributes
-    ----------
-    name
-        Its name in rules.
-    arguments
-        What its names stand for, in words.
-    meaning
-        What it is.
-    low, high
-        The range of limits that a rule may give.
-    read
-        Reads it from a run: one sample, names as written in the rule.
-    """
-
-    name: str
-    arguments: tuple[str, ...]
-    meaning: str
+    name: str  # Its name in rules.
+    arguments: tuple[str, ...]  # What its names stand for, in words.
+    meaning: str  # What it is.
+    # low, high: The range of limits that a rule may give.
     low: float
     high: float
-    read: Read
+    read: Read  # Reads it from a run: one sample, names as written in the rule.
 
     @property
     def form(self) -> str:

@@ -44,31 +44,16 @@ OURS = 'content="clickassay diff"'
 
 @dataclass(frozen=True)
 class ComparisonReport:
-    """The content of the page.
+    """The content of the page."""
 
-    Attributes
-    ----------
-    title, lead
-        What changed beyond noise, and what did not.
-    samples
-        The samples that are compared.
-    runs
-        Pairs (A or B, folder).
-    sentences
-        What changed, family by family.
-    sections
-        Its sections, in order.
-    command
-        The command line that made it.
-    """
-
+    # title, lead: What changed beyond noise, and what did not.
     title: str
     lead: str
-    samples: tuple[SampleKey, ...]
-    runs: tuple[tuple[str, str], ...]
-    sentences: tuple[str, ...]
-    sections: tuple[Section, ...]
-    command: str
+    samples: tuple[SampleKey, ...]  # The samples that are compared.
+    runs: tuple[tuple[str, str], ...]  # Pairs (A or B, folder).
+    sentences: tuple[str, ...]  # What changed, family by family.
+    sections: tuple[Section, ...]  # Its sections, in order.
+    command: str  # The command line that made it.
 
     @property
     def tables(self) -> tuple[ReportTable, ...]:
