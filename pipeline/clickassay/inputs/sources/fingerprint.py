@@ -35,12 +35,14 @@ class FileFingerprint:
     digest: str
     # The file as it was given, and its state before it was read for the digest; not recorded.
     seen: tuple[Path, State] | None = field(default=None, compare=False, repr=False)
+    read: tuple[Self, ...] = field(default=(), compare=False, repr=False)  # The files that SQL read for it.
 
     @classmethod
     def recorded(cls, entry: Mapping[str, Any]) -> Self:
         """Return a fingerprint as a store recorded it; one without the kind of its digest is older."""
         digest = entry.get("digest") or f"{_older_kind(entry['path'])}:{entry['sha256']}"
-        return cls(entry["name"], entry["path"], entry["bytes"], digest)
+        read = tuple(map(cls.recorded, entry.get("read", ())))
+        return cls(entry["name"], entry["path"], entry["bytes"], digest, read=read)
 
     def read_as(self, names: Mapping[str, str]) -> Self:
         """Return the fingerprint of the file as it is read under these names of columns, if it has any."""
@@ -51,7 +53,8 @@ class FileFingerprint:
 
     def entry(self) -> dict[str, Any]:
         """Return what is recorded."""
-        return {"name": self.name, "path": self.path, "bytes": self.bytes, "digest": self.digest}
+        own = {"name": self.name, "path": self.path, "bytes": self.bytes, "digest": self.digest}
+        return own | ({"read": [one.entry() for one in self.read]} if self.read else {})
 
     @property
     def kind(self) -> str:
@@ -194,7 +197,11 @@ def ends_digest(file: Path) -> str:
 
 
 def input_fingerprint(files: Sequence[FileFingerprint]) -> dict[str, object]:
-    """Return the identity of an input in whatever order of files: some names, number, bytes, one digest."""
+    """Return the identity of an input in whatever order of files: some names, number, bytes, one digest.
+
+    With SQL among the files, also of what it read.
+    """
+    read = [one for file in files for one in file.read]
     kinds = {file.kind for file in files}
     values = sorted(file.digest.partition(":")[2] for file in files)
     digest = hashlib.sha256("".join(values).encode()).hexdigest()
@@ -203,7 +210,7 @@ def input_fingerprint(files: Sequence[FileFingerprint]) -> dict[str, object]:
         "files": len(files),
         "bytes": sum(file.bytes for file in files),
         "digest": f"{'+'.join(sorted(kinds)) or CONTENT}:{digest}",
-    }
+    } | ({"read": input_fingerprint(read)} if read else {})
 
 
 def recorded_digest(entry: Mapping[str, Any]) -> str | None:
