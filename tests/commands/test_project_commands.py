@@ -1,5 +1,6 @@
 """A project file: what it says, what wins over it, and the commands that it makes short."""
 
+import hashlib
 import json
 import shlex
 import tomllib
@@ -119,6 +120,37 @@ def test_sql_of_a_project_reads_its_files_and_its_database(here):
         pl.read_parquet(run / "correlations.parquet") for run in (here / "reports" / today(), here / "plain")
     )
     assert made.equals(plain)
+
+
+SQL_OF_FILES = """searches_sql = "FROM 'log/searches.parquet'"
+clicks_sql = "sql/clicks.sql"
+judgments_sql = "FROM read_parquet(['log/judg*.parquet'])"
+"""
+
+
+def test_paths_in_sql_count_from_the_folder_of_the_file_that_has_it_and_are_recorded(here, monkeypatch):
+    (here / "sql").mkdir()
+    (here / "sql" / "clicks.sql").write_text("SELECT * FROM 'log/clicks.parquet'")
+    project(here, inputs=SQL_OF_FILES)
+    tiny.said_by("run", "--out", "home")
+    (here / "away" / "log").mkdir(parents=True)
+    tiny.judgments().head(5).write_parquet(here / "away" / "log" / "judgments.parquet")  # another project's
+    monkeypatch.chdir(here / "away")
+    tiny.said_by("run", "--project", "../clickassay.toml", "--out", "a")
+    tiny.said_by("run", "--settings", "../clickassay.toml", "--out", "b")
+    runs = [json.loads((here / run / "settings.json").read_text()) for run in ("home", "away/a", "away/b")]
+    assert runs[0]["inputs"] == runs[1]["inputs"] == runs[2]["inputs"]
+    for name in ("searches", "clicks", "judgments"):
+        file = here / "log" / f"{name}.parquet"
+        read = runs[0]["inputs"][name]["read"]
+        own = hashlib.sha256(file.read_bytes()).hexdigest()  # of an input, the digest of its files' digests
+        digest = f"sha256:{hashlib.sha256(own.encode()).hexdigest()}"
+        assert read == {"names": [file.name], "files": 1, "bytes": file.stat().st_size, "digest": digest}
+    assert "clickassay run --project PROJECT" in tiny.said_by("inspect", "--project", "../clickassay.toml")
+    sql = ("--searches-sql", "FROM '../log/searches.parquet'", "--clicks-sql", "FROM 'log/clicks.parquet'")
+    assert f"which counts from {here / 'away'}" in tiny.refusal(
+        "run", "--project", "../clickassay.toml", *sql
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A project file, ``clickassay.toml``: inputs, columns, settings and output of a job in one place.
 
-A file of ``--settings`` has the same form. Paths in it count from its own folder.
+A file of ``--settings`` has the same form. Paths in it count from its own folder, those in SQL that it has
+or names too.
 """
 
 import re

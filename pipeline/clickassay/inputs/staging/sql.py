@@ -1,12 +1,14 @@
 """Inputs that SQL selects from files and from a DuckDB database, written as Parquet in the scratch folder.
 
-DuckDB may read what the text names and the database, and nothing else; a statement that writes is refused.
+DuckDB may read the files that the text names and the database, and nothing else; a statement that writes is
+refused.
 """
 
 import glob
 import hashlib
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ from clickassay.core.files.output import is_disk_full
 from clickassay.core.files.scratch import scratch_file
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.words import first_line
+from clickassay.inputs.paths import is_uri, local_path
 from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin, file_fingerprint, refusing_changes
 from clickassay.inputs.staging.made import Made
 
@@ -26,6 +29,10 @@ _SELECTED = "clickassay_selected"
 
 QUIET = "SET enable_progress_bar = false"
 """DuckDB draws its own bar on stdout, where results are printed."""
+
+_READERS = """SELECT function_name FROM duckdb_functions()
+WHERE function_type LIKE 'table%' AND parameters[1] IN ('path', 'paths', 'pattern')"""
+_TABLES = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views()"
 
 SQL = "sql"
 """Kind of digest: of a text of SQL, and of the files that it reads."""
@@ -38,10 +45,13 @@ class InputSql:
     text: str  # One SELECT.
     file: Path | None = None  # The file that it stands in, if any.
     database: Path | None = None  # A DuckDB database whose tables it may name.
+    folder: Path | None = None  # The folder that paths in it count from; None = the working folder.
 
     @classmethod
     def of(cls, given: str, database: Path | None, folder: Path | None = None) -> Self:
         """Return the SQL of an option: a text, or the content of a file whose name ends in ``.sql``.
+
+        The path of the file, and paths in the SQL, count from `folder`; None = the working folder.
 
         Raises
         ------
@@ -49,12 +59,17 @@ class InputSql:
             If the file cannot be read.
         """
         if not given.strip().lower().endswith(".sql"):
-            return cls(given, None, database)
+            return cls(given, None, database, folder)
         file = Path(given.strip()) if folder is None else folder / given.strip()
         try:
-            return cls(file.read_text(encoding="utf-8"), file, database)
+            return cls(file.read_text(encoding="utf-8"), file, database, folder)
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"cannot read the SQL of {file}: {first_line(error)}") from error
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether paths in it count from another folder than the working one."""
+        return self.folder is not None and self.folder.resolve() != Path.cwd()
 
     def __str__(self) -> str:
         return str(self.file) if self.file is not None else "the given SQL"
@@ -76,12 +91,17 @@ def selected(what: str, sql: InputSql, progress: Progress = silent) -> Made:
     progress(Event(f"running the SQL of {what}"))
     file = scratch_file(sql, f"{what}.parquet")
     with _connection(what, sql, file.parent) as connection:
-        paths = _checked(what, sql, connection)
-        known = _fingerprints(what, sql, paths)
-        _confine(connection, [file.parent, *{_fixed_part(path) for path in paths}])
-        with refusing_changes({what: known}), _failures(what, sql):
+        tree = _checked(what, sql, connection)
+        with _failures(what, sql):
+            named = _named(tree, sql, connection)
+        known = _fingerprints(what, sql, named)
+        _confine(sql, connection, file.parent, named)
+        with refusing_changes({what: known}), _failures(what, sql, named):
+            placed = json.dumps(tree).replace("'", "''")
+            is_placed = sql.folder is not None and not tree["error"]
+            text = f"FROM json_execute_serialized_sql('{placed}')" if is_placed else sql.text
             # a view and no relation, which ends at a comment after a semicolon
-            connection.execute(f"CREATE TEMPORARY VIEW {_SELECTED} AS {sql.text}")
+            connection.execute(f"CREATE TEMPORARY VIEW {_SELECTED} AS {text}")
             connection.table(_SELECTED).write_parquet(str(file), compression="uncompressed")
     return Made(file, {file: Origin((_identity(what, sql, known),))})
 
@@ -113,72 +133,106 @@ def _connection(what: str, sql: InputSql, folder: Path) -> duckdb.DuckDBPyConnec
     return connection
 
 
-def _checked(what: str, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the paths that the SQL names, if it is one SELECT."""
+def _checked(what: str, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> Any:  # noqa: ANN401 - JSON
+    """Return the SQL as DuckDB's tree of it, if it is one SELECT."""
     with _failures(what, sql):
         kinds = [statement.type for statement in connection.extract_statements(sql.text)]
         if kinds != [duckdb.StatementType.SELECT]:
+            found = ", ".join(kind.name.replace("_", " ") for kind in kinds)
             raise InputError(
-                f"{what}: {sql} is {_named(kinds)}; give one SELECT, which is all that is run "
+                f"{what}: {sql} is {found or 'no statement'}; give one SELECT, which is all that is run "
                 "(a FROM may begin it)"
             )
-        row = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql.text]).fetchone()
-    tree = json.loads(row[0]) if row else {}
-    return list(dict.fromkeys(path for path in _paths(tree) if glob.glob(path, recursive=True)))  # noqa: PTH207
+        (text,) = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql.text]).fetchall()[0]
+    return json.loads(text)
 
 
-def _named(kinds: list[Any]) -> str:
-    names = ", ".join(kind.name.replace("_", " ") for kind in kinds)
-    return names or "no statement"
+@dataclass(frozen=True)
+class _Named:
+    """A path in SQL."""
+
+    written: str  # As it stands there.
+    path: str  # As DuckDB is given it.
+    files: tuple[Path, ...]  # The files that are there now.
 
 
-def _paths(node: Any) -> Iterator[str]:  # noqa: ANN401 - a tree of JSON
-    """Yield the texts that may be paths: names of tables, and texts that table functions are given."""
-    if isinstance(node, list):
-        for one in node:
-            yield from _paths(one)
-    elif isinstance(node, dict):
-        if node.get("type") == "BASE_TABLE":
-            yield str(node["table_name"])
-        elif node.get("type") == "TABLE_FUNCTION":
-            yield from _texts(node["function"])
-        for one in node.values():
-            yield from _paths(one)
+def _named(tree: Any, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> list[_Named]:  # noqa: ANN401
+    """Return the paths of a tree, which then count from the folder of the SQL in the tree too."""
+    readers, tables = (
+        {name.lower() for (name,) in connection.execute(query).fetchall()} for query in (_READERS, _TABLES)
+    )
+    tables |= {one["key"].lower() for node in _nodes(tree) for one in node.get("cte_map", {}).get("map", ())}
+    named: list[_Named] = []
+    for node in _naming(tree, readers, tables):
+        is_text = "text" in node
+        written = path = str(node["text"] if is_text else ".".join(node["qualified_name"]["path"]))
+        if sql.folder is not None and not is_uri(path) and not path.startswith("~"):
+            path = str(Path(glob.escape(str(sql.folder.absolute())), path))
+            table = {
+                "catalog_name": "",
+                "schema_name": "",
+                "table_name": path,
+                "qualified_name": {"path": [path]},
+            }
+            node.update({"text": path} if is_text else table)
+        is_here = not is_uri(path) or local_path(path) != path
+        found = connection.execute("SELECT file FROM glob($1)", [path]).fetchall() if is_here else []
+        named.append(_Named(written, path, tuple(file for (one,) in found if (file := Path(one)).is_file())))
+    return named
 
 
-def _texts(node: Any) -> Iterator[str]:  # noqa: ANN401 - as above
-    if isinstance(node, list):
-        for one in node:
-            yield from _texts(one)
-    elif isinstance(node, dict):
-        if node.get("kind") == "STRING" and isinstance(node.get("text"), str):
-            yield node["text"]
-        for one in node.values():
-            yield from _texts(one)
+def _naming(tree: Any, readers: Collection[str], tables: Collection[str]) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+    """Yield the nodes that may be paths: names of no known table, and first arguments of what reads files."""
+    for node in _nodes(tree):
+        if node.get("type") == "BASE_TABLE" and node["qualified_name"]["path"][-1].lower() not in tables:
+            yield node
+        elif node.get("type") == "TABLE_FUNCTION" and node["function"]["function_name"].lower() in readers:
+            yield from _texts(node["function"]["arguments"][:1])
 
 
-def _fixed_part(path: str) -> Path:
-    """Return the folder above the first sign of a glob, or a file's own."""
-    parts = Path(path).absolute().parts
-    first = next((number for number, part in enumerate(parts) if glob.has_magic(part)), len(parts))
-    place = Path(*parts[:first])
-    return place if place.is_dir() else place.parent
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - a tree of JSON
+    left = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, dict):
+            yield node
+        left += reversed(node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
 
 
-def _confine(connection: duckdb.DuckDBPyConnection, folders: list[Path]) -> None:
-    """Let a connection reach these folders and its database alone; the order of the three matters."""
-    connection.execute("SET allowed_directories = $1", [[str(folder) for folder in folders]])
+def _texts(nodes: list[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the literal texts among arguments, in lists and casts too."""
+    for node in nodes:
+        one = node.get("expression", node)
+        if one["class"] == "CONSTANT" and one["literal"]["kind"] == "STRING":
+            yield one["literal"]
+        elif (
+            one["type"] in ("OPERATOR_CAST", "ARRAY_CONSTRUCTOR") or one.get("function_name") == "list_value"
+        ):
+            yield from _texts(one.get("arguments") or one.get("children") or [one["child"]])
+
+
+def _confine(sql: InputSql, connection: duckdb.DuckDBPyConnection, folder: Path, named: list[_Named]) -> None:
+    """Let a connection read these files, and reach its own folder and database; the order matters."""
+    places = {one.path for one in named if glob.has_magic(one.path)}
+    for file in (file for one in named for file in one.files):
+        places |= {str(place) for place in (file, file.resolve(), *_beside(file, sql))}
+    connection.execute("SET allowed_paths = $1", [sorted(places)])
+    connection.execute("SET allowed_directories = $1", [[str(folder)]])
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
 
-def _fingerprints(what: str, sql: InputSql, paths: list[str]) -> list[FileFingerprint]:
+def _beside(file: Path, sql: InputSql) -> list[Path]:
+    """Return the log of changes that a database may have."""
+    is_database = file == sql.database or file.suffix in (".duckdb", ".db", ".ddb")
+    return [file.with_name(f"{file.name}.wal")] if is_database else []
+
+
+def _fingerprints(what: str, sql: InputSql, named: list[_Named]) -> list[FileFingerprint]:
     """Return the identity of each file that the SQL reads, the database among them."""
-    found = [Path(one) for path in paths for one in glob.glob(path, recursive=True)]  # noqa: PTH207
-    files = sorted({file for file in found if file.is_file()})
-    if sql.database is not None:
-        beside = sql.database.with_name(f"{sql.database.name}.wal")
-        files += [file for file in (sql.database, beside) if file.exists()]
+    files = sorted({file for one in named for file in one.files})
+    files += [] if sql.database is None else [sql.database]
+    files += [log for file in files for log in _beside(file, sql) if log.exists()]
     try:
         return [file_fingerprint(file) for file in files]
     except OSError as error:
@@ -189,21 +243,29 @@ def _identity(what: str, sql: InputSql, known: list[FileFingerprint]) -> FileFin
     """Return the identity of the text and of the files that it reads."""
     whole = hashlib.sha256("\n".join([sql.text, *(one.digest for one in known)]).encode()).hexdigest()
     name = sql.file.name if sql.file is not None else f"{what}.sql"
-    return FileFingerprint(name, f"{SQL}:{whole}", sum(one.bytes for one in known), f"{SQL}:{whole}")
+    return FileFingerprint(
+        name, f"{SQL}:{whole}", sum(one.bytes for one in known), f"{SQL}:{whole}", read=tuple(known)
+    )
 
 
 @contextmanager
-def _failures(what: str, sql: InputSql) -> Iterator[None]:
+def _failures(what: str, sql: InputSql, named: Sequence[_Named] = ()) -> Iterator[None]:
     """Turn an error of DuckDB into one line with the remedy."""
     try:
         yield
     except duckdb.Error as error:
-        raise _failed(what, sql, error) from error
+        raise _failed(what, sql, error, named) from error
 
 
-def _failed(what: str, sql: InputSql, error: duckdb.Error) -> InputError:
+def _failed(what: str, sql: InputSql, error: duckdb.Error, named: Sequence[_Named]) -> InputError:
     text = first_line(error)
-    if isinstance(error, duckdb.PermissionException) or "disabled by configuration" in text:
+    for one in named:
+        text = text.replace(one.path, one.written)
+    if isinstance(error, duckdb.PermissionException) or re.search("disabled by conf|No files found", text):
+        for one in named:
+            met = re.search(rf'"{re.escape(one.written)}(/.*)?"', text)
+            if met and not one.files and not is_uri(one.path):
+                return _absent(what, sql, one, met[1] or "/*.parquet")
         remedy = "SQL reads files that it names as plain text, and no address of a network"
     elif isinstance(error, duckdb.OutOfMemoryException) or is_disk_full(error):
         remedy = "free space on the disk, or select fewer columns or rows"
@@ -212,3 +274,15 @@ def _failed(what: str, sql: InputSql, error: duckdb.Error) -> InputError:
     else:
         remedy = "correct it, and try it with DuckDB alone"
     return InputError(f"{what}: {sql} cannot be run: {text}; {remedy}")
+
+
+def _absent(what: str, sql: InputSql, named: _Named, below: str) -> InputError:
+    """Say that no file is where SQL names one."""
+    if Path(named.path).is_dir():
+        return InputError(
+            f"{what}: {sql} names the folder {named.written}; name its files, as '{named.written}{below}'"
+        )
+    return InputError(
+        f"{what}: {sql} names {named.written}, but there is no such file; correct the path, which counts "
+        f"from {(sql.folder or Path()).absolute()}"
+    )

@@ -244,8 +244,12 @@ def run_of(paths: Mapping[str, Source], settings: Settings, *, has_clicks: bool 
     needed = [name for name in CANONICAL if name != "queries" and not (name == "clicks" and has_clicks)]
     given = {name: f"--{name} {name.upper()}" for name in needed}
     given |= {name: _option(name, source) for name, source in paths.items()}
-    databases = {str(one.database) for one in paths.values() if isinstance(one, InputSql) and one.database}
-    options = " ".join([*given.values(), *(f"--database {shlex.quote(one)}" for one in databases)])
+    given |= {
+        str(one.database): f"--database {shlex.quote(str(one.database))}"
+        for one in paths.values()
+        if isinstance(one, InputSql) and one.database and not one.is_elsewhere
+    }
+    options = " ".join(dict.fromkeys(given.values()))
     return " ".join(filter(None, (f"clickassay run {options}", options_of(settings), "--out RUN")))
 
 
@@ -253,6 +257,8 @@ def _option(name: str, source: Source) -> str:
     if isinstance(source, Frame):
         return f"--{name} {name.upper()}"
     if isinstance(source, InputSql):
+        if source.is_elsewhere:
+            return "--project PROJECT"
         return f"--{name}-sql {shlex.quote(source.text if source.file is None else str(source.file))}"
     return f"--{name} {shlex.quote(str(source))}"
 

@@ -1,5 +1,7 @@
 """Inputs that SQL selects: what it may read, what is refused, and by what the rows are known."""
 
+import hashlib
+
 import duckdb
 import polars as pl
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import Settings
+from clickassay.inputs.sources.fingerprint import FileFingerprint, file_fingerprint, input_fingerprint
 from clickassay.inputs.staging.sql import InputSql, selected
 from clickassay.jobs.inputs import opened
 from support.logs import tiny
@@ -45,6 +48,9 @@ def test_sql_reads_files_and_a_database(here):
         ("ATTACH 'x.duckdb'", "is ATTACH"),
         ("SELEC 1", "cannot be run: Parser Error"),
         ("FROM nowhere", "check the name, or give --database"),
+        ("FROM 'nowhere.parquet'", "names nowhere.parquet, but there is no such file; correct the path"),
+        ("FROM read_csv(['no*.csv'])", "names no*.csv, but there is no such file; correct the path"),
+        ("FROM read_text('/nowhere/x')", "names /nowhere/x, but there is no such file; correct the path"),
         ("FROM read_csv('judg' || 'ments.csv')", "SQL reads files that it names as plain text"),
         ("FROM 's3://bucket/x.parquet'", "and no address of a network"),
         ("SELECT content FROM read_text('/etc/host' || 'name')", "SQL reads files that it names"),
@@ -65,6 +71,93 @@ def test_what_is_no_select_or_reads_what_it_does_not_name_is_refused_in_a_line(h
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT content FROM read_text('sec' || 'ret.txt'), 'judgments.parquet'",
+        "SELECT content FROM read_text('sec' || 'ret.txt'), 'judg*.parquet'",
+        "SELECT content FROM read_text('./sec' || 'ret.txt'), read_csv('plain.csv', delim = '/')",
+        "SELECT content FROM read_text('./sec' || 'ret.txt'), read_csv('plain.csv', nullstr = 'secret.txt')",
+        "SELECT content FROM read_text('sec' || 'ret.txt'), unnest(['secret.txt', '.'])",
+        "SELECT content FROM read_text(concat('secret.txt')) WHERE content <> 'secret.txt'",
+        "SELECT content FROM query('FROM read_text(''secret.txt'')')",
+        "SELECT file FROM glob('*.t' || 'xt'), 'judgments.parquet'",
+        "WITH \"secret.txt\" AS (SELECT 1) SELECT content FROM read_text('sec' || 'ret.txt'), \"secret.txt\"",
+    ],
+)
+@pytest.mark.parametrize("folder", [None, "."])
+def test_no_file_is_read_that_sql_does_not_name(here, text, folder):
+    (here / "secret.txt").write_text("a secret")
+    (here / "plain.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="SQL reads files that it names as plain text"):
+        rows_of(InputSql(text, folder=folder and here / folder))
+
+
+def test_a_folder_that_sql_names_is_refused_with_the_files_to_name(here):
+    (here / "log.parquet").mkdir()
+    tiny.judgments().write_parquet(here / "log.parquet" / "part.parquet")
+    for text in ("FROM 'log.parquet'", "FROM read_parquet('log.parquet')"):
+        with pytest.raises(InputError, match=r"the folder log\.parquet; name its files, as 'log\.parquet/\*"):
+            rows_of(InputSql(text))
+    assert rows_of(InputSql("FROM 'log.parquet/*.parquet'")).equals(tiny.judgments())
+
+
+def test_links_that_sql_names_are_followed_and_their_content_is_known(here, tmp_path_factory):
+    own = tmp_path_factory.mktemp("elsewhere") / "own.parquet"
+    tiny.judgments().write_parquet(own)
+    (here / "days").mkdir()
+    for link in ("link.parquet", "days/1.parquet"):
+        (here / link).symlink_to(own)
+    known = hashlib.sha256(own.read_bytes()).hexdigest()
+    for text in ("FROM 'link.parquet'", "FROM 'days/*.parquet'", "FROM read_parquet(['link.parquet'])"):
+        with scratch():
+            made = selected("judgments", InputSql(text))
+            assert pl.read_parquet(made.path).equals(tiny.judgments())
+        (origin,) = made.origins.values()
+        assert [one.digest for one in origin.fingerprint.read] == [f"sha256:{known}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FROM read_parquet('judgments.parquet')",
+        f"{JUDGED};\n-- the end",
+        "FROM judgments.parquet",
+        "FROM './judg*.parquet'",
+        "FROM read_parquet(['judgments.parquet'::VARCHAR, 'judgments.parquet']) ORDER BY ALL",
+        "SELECT parse_filename(filename) AS file, judgments.* FROM 'judgments.parquet'",
+        "FROM labels",
+        "FROM main.labels",
+        'FROM "labels.csv"',
+        "WITH \"labels.csv\" AS (SELECT 'ö''\n' AS x, 1e300 AS y, {'a': [1]} AS z) FROM \"labels.csv\"",
+        "SELECT *, rank() OVER (PARTITION BY query ORDER BY url) AS n FROM labels QUALIFY n < 3 ORDER BY ALL",
+        "FROM (PIVOT 'judgments.parquet' ON grade IN (0, 1) USING count(*) GROUP BY query) ORDER BY query",
+        "FROM (SUMMARIZE labels)",
+        "FROM (SUMMARIZE 'judgments.parquet')",
+        "FROM read_csv('labels.csv', delim = ',', types = {'grade': 'VARCHAR'})",
+        "SELECT list_transform([1, 2], lambda x: x + grade) AS a FROM labels ORDER BY url",
+        "FROM labels ANTI JOIN (VALUES ('x')) AS v(query) USING (query) LIMIT 50%",
+    ],
+)
+def test_sql_of_another_folder_reads_what_it_reads_there(here, monkeypatch, text):
+    (here / "labels.csv").write_text("query,url,grade\nx,y,1\n")
+    with duckdb.connect(str(here / "shop.duckdb")) as connection:
+        connection.execute("CREATE TABLE labels AS FROM 'judgments.parquet'")
+        connection.execute("CREATE TABLE \"labels.csv\" AS FROM 'judgments.parquet' LIMIT 2")
+    there = rows_of(InputSql(text, None, here / "shop.duckdb"))
+    other = here / "other [1]"
+    other.mkdir()
+    tiny.judgments().head(1).write_parquet(
+        other / "judgments.parquet"
+    )  # one of the same name, to be left alone
+    monkeypatch.chdir(other)
+    rows = rows_of(InputSql(text, None, here / "shop.duckdb", here))
+    assert rows.equals(there)
+    assert rows.height > 0
+    with pytest.raises(InputError, match=r"names nowhere\.csv, but .* counts from"):
+        rows_of(InputSql("FROM 'nowhere.csv'", folder=here))
+
+
 def test_the_fingerprint_is_of_the_text_and_of_the_files_that_it_reads(here):
     def digest(sql):
         with scratch():
@@ -72,6 +165,13 @@ def test_the_fingerprint_is_of_the_text_and_of_the_files_that_it_reads(here):
             (origin,) = made.origins.values()
             return origin.fingerprint.digest
 
+    with scratch():
+        (origin,) = selected("judgments", InputSql(JUDGED)).origins.values()
+    known = FileFingerprint.recorded(origin.fingerprint.entry())  # as a store keeps it
+    assert [one.name for one in known.read] == ["judgments.parquet"]
+    assert input_fingerprint([known])["read"] == input_fingerprint(
+        [file_fingerprint(here / "judgments.parquet")]
+    )
     first = digest(InputSql(JUDGED))
     assert first == digest(InputSql(JUDGED))
     assert first.startswith("sql:")
