@@ -33,51 +33,63 @@ def lines(file, rows):
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
 
+def ga4_event(user, at, name, items=(), *, batch=None, **term):
+    """Return an event of GA4 at microseconds; items with their item_list_index, search_term by its field."""
+    fields = dict.fromkeys(["string_value", "int_value", "float_value", "double_value"])
+    params = [{"key": "ga_session_id", "value": fields | {"int_value": 7}}]
+    params += [{"key": "search_term", "value": fields | term}] if term else []
+    shown = [{"item_id": one, "item_list_index": place} for one, place in items]
+    event = {"user_pseudo_id": user, "event_timestamp": at, "event_name": name, "event_params": params}
+    return event | {"items": shown} | (batch or {})
+
+
+def ga4_file(folder, events):
+    (folder / "ga4").mkdir()
+    pl.DataFrame(events, infer_schema_length=None).write_parquet(folder / "ga4" / "events.parquet")
+
+
 def ga4(folder):
     """Return the ids of the searches; items in no order, other events between."""
-    none = {"string_value": None, "int_value": None}
-    rows = []
+    events = []
     for number, ((user, query), results) in enumerate(LISTS.items()):
-        term = [{"key": "search_term", "value": none | {"string_value": query}}]
-        other = [{"key": "ga_session_id", "value": none | {"int_value": 7}}]
-        items = [{"item_id": one, "item_list_index": str(place)} for place, one in enumerate(results, 1)]
+        items = [(one, str(place)) for place, one in enumerate(results, 1)]
         at = times(number) * 1000
-        rows += [(user, at, "view_item_list", other + term, items[::-1])]
-        rows += [(user, at - 5, "page_view", other, []), (user, at + 9, "view_item_list", other, items)]
-        rows += [
-            (
-                user,
-                at + (place + 1) * 1_000_000,
-                "select_item",
-                other,
-                [{"item_id": one, "item_list_index": None}],
-            )
-            for place, one in enumerate(CLICKED[user, query])
+        events += [
+            ga4_event(user, at, "view_item_list", items[::-1], string_value=query),
+            ga4_event(user, at - 5, "page_view"),
+            ga4_event(user, at + 9, "view_item_list", items),
         ]
-    names = ["user_pseudo_id", "event_timestamp", "event_name", "event_params", "items"]
-    (folder / "ga4").mkdir()
-    pl.DataFrame(rows, schema=names, orient="row").write_parquet(folder / "ga4" / "events.parquet")
+        for place, one in enumerate(CLICKED[user, query], 1):
+            events.append(ga4_event(user, at + place * 1_000_000, "select_item", [(one, None)]))
+    ga4_file(folder, events)
     return [f"{user}/{times(number) * 1000}" for number, (user, _) in enumerate(LISTS)]
+
+
+def segment_call(user, at, event, name, *, login=None, **properties):
+    call = {"type": "track", "messageId": name, "userId": login, "anonymousId": user, "timestamp": iso(at)}
+    return call | {"event": event, "properties": properties}
 
 
 def segment(folder):
     """As ga4; a delivery is repeated, and another list is seen and clicked."""
     rows = []
-
-    def track(user, at, event, name, **properties):
-        call = {"type": "track", "messageId": name, "userId": None, "anonymousId": user, "timestamp": iso(at)}
-        rows.append(call | {"event": event, "properties": properties})
-
     for number, ((user, query), results) in enumerate(LISTS.items()):
         at = times(number)
         products = [{"product_id": one, "position": place} for place, one in enumerate(results, 1)]
-        track(user, at - 50, "Products Searched", f"q{number}", query=query)
-        track(user, at, "Product List Viewed", f"l{number}", list_id="search", products=products[::-1])
-        track(user, at + 500, "Product List Viewed", f"o{number}", list_id="related", products=products)
+        shown, other = (
+            {"list_id": "search", "products": products[::-1]},
+            {"list_id": "related", "products": products},
+        )
+        rows.append(segment_call(user, at - 50, "Products Searched", f"q{number}", query=query))
+        rows.append(segment_call(user, at, "Product List Viewed", f"l{number}", **shown))
+        rows.append(segment_call(user, at + 500, "Product List Viewed", f"o{number}", **other))
         for place, one in enumerate(CLICKED[user, query], 1):
-            name = f"c{number}{place}"
-            track(user, at + 1000 * place, "Product Clicked", name, list_id="search", product_id=one)
-        track(user, at + 9000, "Product Clicked", f"x{number}", list_id="related", product_id="p7")
+            clicked = {"list_id": "search", "product_id": one}
+            rows.append(
+                segment_call(user, at + 1000 * place, "Product Clicked", f"c{number}{place}", **clicked)
+            )
+        clicked = {"list_id": "related", "product_id": "p7"}
+        rows.append(segment_call(user, at + 9000, "Product Clicked", f"x{number}", **clicked))
     lines(folder / "segment" / "calls.jsonl", [*rows, rows[1]])
     return ["l0", "l1"]
 
@@ -98,33 +110,39 @@ def algolia(folder):
     return ["q0", "q1"]
 
 
-def snowplow(folder):
-    rows = []
-    for number, ((user, query), results) in enumerate(LISTS.items()):
-        at = times(number)
-
-        def event(at, terms=None, action=None, products=(), user=user, page=f"v{number}"):
-            terms, action = terms and {"terms": terms}, action and {"type": action}
-            rows.append(([{"id": page}], user, at, terms, action, list(products)))
-
-        products = [{"id": one, "position": place} for place, one in enumerate(results, 1)]
-        event(at - 20, terms=query.split())
-        event(at, action="list_view", products=products[::-1])
-        for place, one in enumerate(CLICKED[user, query], 1):
-            event(at + 1000 * place, action="list_click", products=[{"id": one, "position": place}])
-        event(at + 3, action="list_view", products=products, page="a page without a search")
+def snowplow_event(user, at, page, terms=None, action=None, products=()):
     prefix = "com_snowplowanalytics_snowplow"
-    names = [
-        *(f"contexts_{prefix}_web_page_1", "domain_userid", "derived_tstamp"),
-        f"unstruct_event_{prefix}_site_search_1",
-        f"unstruct_event_{prefix}_ecommerce_snowplow_ecommerce_action_1",
-        f"contexts_{prefix}_ecommerce_product_1",
-    ]
-    frame = pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+    return {
+        f"contexts_{prefix}_web_page_1": [{"id": page}],
+        "domain_userid": user,
+        "derived_tstamp": at,
+        f"unstruct_event_{prefix}_site_search_1": terms and {"terms": terms},
+        f"unstruct_event_{prefix}_ecommerce_snowplow_ecommerce_action_1": action and {"type": action},
+        f"contexts_{prefix}_ecommerce_product_1": [{"id": one, "position": place} for one, place in products],
+    }
+
+
+def snowplow_file(folder, events):
     (folder / "snowplow").mkdir()
     utc = pl.from_epoch("derived_tstamp", "ms").dt.replace_time_zone("UTC")
-    frame.with_columns(utc).write_parquet(folder / "snowplow" / "events.parquet")
-    return ["v0", "v1"]
+    frame = pl.DataFrame(events, infer_schema_length=None).with_columns(utc)
+    frame.write_parquet(folder / "snowplow" / "events.parquet")
+
+
+def snowplow(folder):
+    events = []
+    for number, ((user, query), results) in enumerate(LISTS.items()):
+        at, page = times(number), f"v{number}"
+        products = [(one, place) for place, one in enumerate(results, 1)]
+        events.append(snowplow_event(user, at - 20, page, terms=query.split()))
+        events.append(snowplow_event(user, at, page, action="list_view", products=products[::-1]))
+        for place, one in enumerate(CLICKED[user, query], 1):
+            clicked = {"action": "list_click", "products": [(one, place)]}
+            events.append(snowplow_event(user, at + 1000 * place, page, **clicked))
+        elsewhere = {"action": "list_view", "products": products}
+        events.append(snowplow_event(user, at + 3, "a page without a search", **elsewhere))
+    snowplow_file(folder, events)
+    return [f"v{number}/{times(number) * 1000}" for number, _ in enumerate(LISTS)]
 
 
 def metarank(folder):
@@ -145,17 +163,21 @@ def metarank(folder):
 TOOLS = [ga4, segment, algolia, snowplow, metarank]
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-def test_searches_and_clicks_of_each_tool_are_read(tmp_path, monkeypatch, tool):
-    ids = tool(tmp_path)
-    monkeypatch.chdir(tmp_path)
+def read(tool, folder, monkeypatch):
+    """Return searches and clicks of a tool in canonical types."""
+    monkeypatch.chdir(folder)
     files = [
         InputSql.of(str(EVENTS / f"{tool.__name__}-{what}.sql"), None) for what in ("searches", "clicks")
     ]
     with scratch():
         inputs = open_log(*files, Settings(shape="lists"))
-        searches = inputs.searches.frame.collect().sort("timestamp")
-        clicks = inputs.clicks.frame.collect().sort("timestamp")
+        return [one.frame.collect().sort("timestamp") for one in (inputs.searches, inputs.clicks)]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_searches_and_clicks_of_each_tool_are_read(tmp_path, monkeypatch, tool):
+    ids = tool(tmp_path)
+    searches, clicks = read(tool, tmp_path, monkeypatch)
     assert searches["search_id"].cast(pl.String).to_list() == ids
     assert searches.select("user_id", "query").rows() == list(LISTS)
     assert searches["results"].to_list() == list(LISTS.values())
@@ -166,6 +188,163 @@ def test_searches_and_clicks_of_each_tool_are_read(tmp_path, monkeypatch, tool):
         for place, one in enumerate(urls, 1)
     ]
     assert clicks.select(pl.col("search_id").cast(pl.String), "timestamp", "url").rows() == wanted
+
+
+ZMA, CHAIRS = ["z", "m", "a"], ["c1", "c2"]
+S = 1_000_000
+"""A second of GA4."""
+
+
+def shown(ids, first=1, kind=str):
+    return [(one, kind(place)) for place, one in enumerate(ids, first)]
+
+
+def batch(page, event):
+    return {"batch": {"batch_page_id": page, "batch_event_index": event}}
+
+
+def ga4_list(at, items, term, **more):
+    name = {int: "int_value", float: "double_value", str: "string_value"}[type(term)]
+    return ga4_event("ann", at * 1000, "view_item_list", items, **{name: term}, **more)
+
+
+def ga4_click(at, item, **more):
+    return ga4_event("ann", at * 1000, "select_item", [(item, None)], **more)
+
+
+def viewed(at, name, products, **more):
+    told = [
+        {"product_id": one} if place is None else {"product_id": one, "position": place}
+        for one, place in products
+    ]
+    return segment_call("ann", at, "Product List Viewed", name, list_id="search", products=told, **more)
+
+
+def asked(at, name, query):
+    return segment_call("ann", at, "Products Searched", name, query=query)
+
+
+def clicked(at, name, product, **more):
+    return segment_call("ann", at, "Product Clicked", name, list_id="search", product_id=product, **more)
+
+
+def page(at, *, terms=None, action=None, products=()):
+    return snowplow_event("ann", at, "v", terms, action, products)
+
+
+UNPLACED = [(one, None) for one in ZMA]
+D = ["d1", "d2", "d3", "d4", "d5", "d6"]
+CUP, MUG = ["c1", "c2", "c3"], ["m1", "m2", "m3"]
+ODD = {
+    "ga4: without an index the order of the array is the order shown": (
+        ga4, [ga4_list(0, UNPLACED, "lamp"), ga4_click(5000, "z")], [("lamp", ZMA)], [("lamp", "z")],
+    ),
+    "ga4: an index that is not set is none": (
+        ga4, [ga4_list(0, [(one, "(not set)") for one in ZMA], "lamp"), ga4_click(5000, "a")],
+        [("lamp", ZMA)], [("lamp", "a")],
+    ),
+    "ga4: terms that are numbers are text": (
+        ga4, [ga4_list(0, shown(ZMA), 1984), ga4_click(5000, "m"), ga4_list(9000, shown(CHAIRS), 7.5)],
+        [("1984", ZMA), ("7.5", CHAIRS)], [("1984", "m")],
+    ),
+    "ga4: a list in pieces is one, a repeated delivery none, a list seen again another": (
+        ga4, [
+            ga4_list(100, shown(D[3:], first=4), "desk"), ga4_list(0, shown(D[:3]), "desk"),
+            ga4_list(200, shown(D[3:], first=4), "desk"), ga4_click(5000, "d2"),
+            ga4_list(60_000, shown(D[:3]), "desk"), ga4_click(65_000, "d3"),
+        ], [("desk", D), ("desk", D[:3])], [("desk", "d2"), ("desk", "d3")],
+    ),
+    "ga4: two lists of one time are two, in the order of the file": (
+        ga4, [ga4_list(0, shown(CUP), "cup"), ga4_list(0, shown(MUG), "mug"), ga4_click(5000, "m1")],
+        [("cup", CUP), ("mug", MUG)], [("mug", "m1")],
+    ),
+    "ga4: events of one time are in the order of their batch": (
+        ga4, [
+            ga4_click(0, "c2", **batch(5, 2)), ga4_list(0, shown(MUG), "mug", **batch(5, 3)),
+            ga4_list(0, shown(CUP), "cup", **batch(5, 1)), ga4_click(0, "m1", **batch(6, 1)),
+        ], [("cup", CUP), ("mug", MUG)], [("cup", "c2"), ("mug", "m1")],
+    ),
+    "ga4: a click after no list stays": (
+        ga4, [ga4_click(0, "z"), ga4_list(1000, shown(ZMA), "lamp")], [("lamp", ZMA)], [(None, "z")],
+    ),
+    "segment: without a position the order of the array is the order shown": (
+        segment, [asked(0, "1", "lamp"), viewed(100, "2", UNPLACED), clicked(5000, "3", "z")],
+        [("lamp", ZMA)], [("lamp", "z")],
+    ),
+    "segment: lists that come before their searches": (
+        segment, [
+            viewed(0, "1", shown(ZMA)), asked(50, "2", "lamp"), viewed(60_000, "3", shown(CHAIRS)),
+            asked(60_050, "4", "chair"), clicked(65_000, "5", "c1"),
+        ], [("lamp", ZMA), ("chair", CHAIRS)], [("chair", "c1")],
+    ),
+    "segment: a search at each key, and a page two": (
+        segment, [
+            asked(0, "1", "la"), viewed(200, "2", shown(CHAIRS)), asked(300, "3", "lamp"),
+            viewed(500, "4", shown(ZMA)), viewed(60_000, "5", shown(CHAIRS)),
+        ], [("la", CHAIRS), ("lamp", ZMA), ("lamp", CHAIRS)], [],
+    ),
+    "segment: a login changes no user, and a click after no list stays": (
+        segment, [
+            clicked(0, "0", "z"), asked(50, "1", "lamp"), viewed(100, "2", shown(ZMA)),
+            clicked(9000, "3", "m", login="u"),
+        ], [("lamp", ZMA)], [(None, "z"), ("lamp", "m")],
+    ),
+    "snowplow: without a position the order of the array is the order shown": (
+        snowplow, [
+            page(0, terms=["lamp"]), page(50, action="list_view", products=UNPLACED),
+            page(5000, action="list_click", products=[("z", None)]),
+        ], [("lamp", ZMA)], [("lamp", "z")],
+    ),
+    "snowplow: two searches of one page view are two, whichever event came first": (
+        snowplow, [
+            page(0, terms=["red", "chair"]), page(50, action="list_view", products=shown(CHAIRS, kind=int)),
+            page(90, action="list_view", products=[("offer", 1)]),
+            page(180_000, action="list_view", products=shown(ZMA, kind=int)), page(180_050, terms=["sofa"]),
+            page(240_000, action="list_click", products=[("m", 2)]),
+        ], [("red chair", CHAIRS), ("sofa", ZMA)], [("sofa", "m")],
+    ),
+}  # fmt: skip
+"""Events at milliseconds of one user; the searches with their lists, and the queries of the clicks."""
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_events_as_sites_send_them_are_read(tmp_path, monkeypatch, what):
+    tool, events, lists, clicked = ODD[what]
+    write = {ga4: ga4_file, snowplow: snowplow_file}.get(
+        tool, lambda at, rows: lines(at / "segment" / "a.jsonl", rows)
+    )
+    write(tmp_path, events)
+    searches, clicks = read(tool, tmp_path, monkeypatch)
+    assert searches.select("query", "results").rows() == lists
+    assert searches["search_id"].is_unique().all()
+    queries = dict(searches.select("search_id", "query").iter_rows())
+    assert [(queries.get(id_), url) for id_, url in clicks.select("search_id", "url").iter_rows()] == clicked
+    assert clicks["search_id"].null_count() == 0
+
+
+def test_events_without_a_user_are_counted(tmp_path, monkeypatch):
+    nobody = [
+        ga4_event(None, at * S, "view_item_list", shown(items), string_value="lamp")
+        for at, items in enumerate([ZMA, CHAIRS])
+    ]
+    other = ga4_event("bob", 0, "select_item", [("z", None)])
+    events = [*nobody, ga4_event(None, 5 * S, "select_item", [("z", None)]), other]
+    at = 1_767_571_200
+    own = [ga4_list(at * 1000, shown(ZMA), "lamp"), ga4_click(at * 1000 + 5000, "m")]
+    ga4_file(
+        tmp_path, [event | {"event_timestamp": event["event_timestamp"] + at * S} for event in events] + own
+    )
+    monkeypatch.chdir(tmp_path)
+    files = [f"{EVENTS}/ga4-{what}.sql" for what in ("searches", "clicks")]
+    options = ("--depth", 3, "--max-rejected", 1, "--out", "table")
+    tiny.said_by("patterns", "--searches-sql", files[0], "--clicks-sql", files[1], *options)
+    funnel = pl.read_parquet(tmp_path / "table" / "funnel.parquet")
+    rows = {
+        (source, reason): number
+        for source, reason, number in funnel.select("source", "reason", "rows").rows()
+    }
+    assert rows["searches", "null user_id"] == 2
+    assert rows["clicks", "null search_id"] == rows["clicks", "no usable search"] == 1
 
 
 def test_every_file_of_sql_is_tested_and_named_on_the_page():
