@@ -83,7 +83,6 @@ ALLOWED_CALLS = {
     ("patterns/store/batches.py", "rglob"): "files of a batch, which a store wrote",
     ("patterns/store/batches.py", "glob"): "files of a batch, which a store wrote",
     ("patterns/store/store.py", "glob"): "what a store left behind",
-    ("inputs/staging/sql.py", "glob"): "what the SQL of a user names, as DuckDB reads it",
     ("inputs/staging/lakes.py", "glob"): "versions of a table of Iceberg",
 }
 
@@ -210,6 +209,7 @@ ALLOWED_STATEMENTS = {
     ("inputs/staging/sql.py", "CREATE TEMPORARY VIEW {} AS {}"): "names the SELECT of a user",
     ("inputs/staging/sql.py", "SELECT json_serialize_sql($1::VARCHAR)"): "finds the files that it names",
     ("inputs/staging/sql.py", "SET allowed_directories = $1"): "confines it to them",
+    ("inputs/staging/sql.py", "SET allowed_paths = $1"): "confines it to them",
     ("inputs/staging/sql.py", "SET enable_external_access = false"): "confines it to them",
     ("inputs/staging/sql.py", "SET lock_configuration = true"): "confines it to them",
     ("inputs/staging/sql.py", "SET enable_progress_bar = false"): "DuckDB draws its own on stdout",

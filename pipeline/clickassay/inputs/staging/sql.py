@@ -30,9 +30,8 @@ _SELECTED = "clickassay_selected"
 QUIET = "SET enable_progress_bar = false"
 """DuckDB draws its own bar on stdout, where results are printed."""
 
-_READERS = """SELECT function_name FROM duckdb_functions()
-WHERE function_type LIKE 'table%' AND parameters[1] IN ('path', 'paths', 'pattern')"""
-_TABLES = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views()"
+_PATH = ("path", "paths", "pattern")
+"""What DuckDB calls the first parameter of a function that reads files."""
 
 SQL = "sql"
 """Kind of digest: of a text of SQL, and of the files that it reads."""
@@ -158,9 +157,11 @@ class _Named:
 
 def _named(tree: Any, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> list[_Named]:  # noqa: ANN401
     """Return the paths of a tree, which then count from the folder of the SQL in the tree too."""
-    readers, tables = (
-        {name.lower() for (name,) in connection.execute(query).fetchall()} for query in (_READERS, _TABLES)
-    )
+    functions = connection.table_function("duckdb_functions").project("function_name, parameters").fetchall()
+    readers = {name.lower() for name, parameters in functions if parameters and parameters[0] in _PATH}
+    known = [("duckdb_tables", "table_name"), ("duckdb_views", "view_name")]
+    rows = (connection.table_function(kind).project(column).fetchall() for kind, column in known)
+    tables = {name.lower() for some in rows for (name,) in some}
     tables |= {one["key"].lower() for node in _nodes(tree) for one in node.get("cte_map", {}).get("map", ())}
     named: list[_Named] = []
     for node in _naming(tree, readers, tables):
@@ -176,7 +177,7 @@ def _named(tree: Any, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> l
             }
             node.update({"text": path} if is_text else table)
         is_here = not is_uri(path) or local_path(path) != path
-        found = connection.execute("SELECT file FROM glob($1)", [path]).fetchall() if is_here else []
+        found = connection.table_function("glob", [path]).fetchall() if is_here else []
         named.append(_Named(written, path, tuple(file for (one,) in found if (file := Path(one)).is_file())))
     return named
 
