@@ -21,7 +21,7 @@ from clickassay.core.files.output import is_disk_full
 from clickassay.core.files.scratch import scratch_file
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.words import first_line
-from clickassay.inputs.paths import is_uri, local_path
+from clickassay.inputs.paths import is_text, is_uri, local_path
 from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin, file_fingerprint, refusing_changes
 from clickassay.inputs.staging.made import Made
 
@@ -134,6 +134,8 @@ def _connection(what: str, sql: InputSql, folder: Path) -> duckdb.DuckDBPyConnec
 
 def _checked(what: str, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> Any:  # noqa: ANN401 - JSON
     """Return the SQL as DuckDB's tree of it, if it is one SELECT."""
+    if not is_text(sql.text):
+        raise InputError(f"{what}: {sql} is not UTF-8; give a text in UTF-8")
     with _failures(what, sql):
         kinds = [statement.type for statement in connection.extract_statements(sql.text)]
         if kinds != [duckdb.StatementType.SELECT]:
@@ -143,7 +145,12 @@ def _checked(what: str, sql: InputSql, connection: duckdb.DuckDBPyConnection) ->
                 "(a FROM may begin it)"
             )
         (text,) = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql.text]).fetchall()[0]
-    return json.loads(text)
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise InputError(
+            f"{what}: {sql} is nested too deeply; make its longest expression shorter"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -165,8 +172,8 @@ def _named(tree: Any, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> l
     tables |= {one["key"].lower() for node in _nodes(tree) for one in node.get("cte_map", {}).get("map", ())}
     named: list[_Named] = []
     for node in _naming(tree, readers, tables):
-        is_text = "text" in node
-        written = path = str(node["text"] if is_text else ".".join(node["qualified_name"]["path"]))
+        literal = "text" in node
+        written = path = str(node["text"] if literal else ".".join(node["qualified_name"]["path"]))
         if sql.folder is not None and not is_uri(path) and not path.startswith("~"):
             path = str(Path(glob.escape(str(sql.folder.absolute())), path))
             table = {
@@ -175,7 +182,7 @@ def _named(tree: Any, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> l
                 "table_name": path,
                 "qualified_name": {"path": [path]},
             }
-            node.update({"text": path} if is_text else table)
+            node.update({"text": path} if literal else table)
         is_here = not is_uri(path) or local_path(path) != path
         found = connection.table_function("glob", [path]).fetchall() if is_here else []
         named.append(_Named(written, path, tuple(file for (one,) in found if (file := Path(one)).is_file())))
@@ -209,7 +216,7 @@ def _texts(nodes: list[Any]) -> Iterator[dict[str, Any]]:
         elif (
             one["type"] in ("OPERATOR_CAST", "ARRAY_CONSTRUCTOR") or one.get("function_name") == "list_value"
         ):
-            yield from _texts(one.get("arguments") or one.get("children") or [one["child"]])
+            yield from _texts(one.get("arguments", one.get("children", [one.get("child")])))
 
 
 def _confine(sql: InputSql, connection: duckdb.DuckDBPyConnection, folder: Path, named: list[_Named]) -> None:
@@ -266,7 +273,14 @@ def _failed(what: str, sql: InputSql, error: duckdb.Error, named: Sequence[_Name
         for one in named:
             met = re.search(rf'"{re.escape(one.written)}(/.*)?"', text)
             if met and not one.files and not is_uri(one.path):
-                return _absent(what, sql, one, met[1] or "/*.parquet")
+                files = f"'{one.written.rstrip('/')}{met[1] or '/*.parquet'}'"
+                why = (
+                    f"the folder {one.written}; name its files, as {files}"
+                    if Path(one.path).is_dir()
+                    else f"{one.written}, but there is no such file; correct the path, which counts from "
+                    f"{(sql.folder or Path()).absolute()}"
+                )
+                return InputError(f"{what}: {sql} names {why}")
         remedy = "SQL reads files that it names as plain text, and no address of a network"
     elif isinstance(error, duckdb.OutOfMemoryException) or is_disk_full(error):
         remedy = "free space on the disk, or select fewer columns or rows"
@@ -275,15 +289,3 @@ def _failed(what: str, sql: InputSql, error: duckdb.Error, named: Sequence[_Name
     else:
         remedy = "correct it, and try it with DuckDB alone"
     return InputError(f"{what}: {sql} cannot be run: {text}; {remedy}")
-
-
-def _absent(what: str, sql: InputSql, named: _Named, below: str) -> InputError:
-    """Say that no file is where SQL names one."""
-    if Path(named.path).is_dir():
-        return InputError(
-            f"{what}: {sql} names the folder {named.written}; name its files, as '{named.written}{below}'"
-        )
-    return InputError(
-        f"{what}: {sql} names {named.written}, but there is no such file; correct the path, which counts "
-        f"from {(sql.folder or Path()).absolute()}"
-    )
