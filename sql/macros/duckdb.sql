@@ -148,3 +148,6 @@ CREATE OR REPLACE TEMP MACRO holds_item(items, x) AS contains(',' || items || ',
 CREATE OR REPLACE TEMP MACRO exact_sum(x) AS CAST(sum(CAST(x AS HUGEINT)) AS DECIMAL(38, 0));
 CREATE OR REPLACE TEMP MACRO exact_sum_of_squares(x) AS CAST(sum(CAST(x AS HUGEINT) * CAST(x AS HUGEINT)) AS DECIMAL(38, 0));
 CREATE OR REPLACE TEMP MACRO exact_total(x) AS CAST(sum(CAST(x AS HUGEINT)) AS DECIMAL(38, 0));
+
+-- a total by a number of rows, rounded to a whole number, halves up
+CREATE OR REPLACE TEMP MACRO rounded_mean(total, n) AS CAST(floor(CAST(total AS DOUBLE) / CAST(n AS DOUBLE) + 0.5) AS BIGINT);

@@ -30,11 +30,15 @@ def given_outcomes(searches, seed):
             ),
             "value": rng.choice(VALUES),
             "outcome_id": rng.choice((None, None, number // 2)),
+            "kind": None,
         }
         for number in range(len(ids))
     ]
     unknown = "nobody's" if isinstance(ids[0], str) else 2**61
-    return [*rows, {"search_id": unknown, "name": "revenue", "value": 5.0, "outcome_id": None}]
+    for row in rows if seed % 2 else ():
+        row["kind"] = rng.choice((None, "rating", " Rating")) if row["name"] == "rating" else None
+    last = {"search_id": unknown, "name": "revenue", "value": 5.0, "outcome_id": None, "kind": None}
+    return [*rows, *([dict(last, name="rating", kind="rating")] if seed % 2 else []), last]
 
 
 def log_of(seed, folder):
@@ -91,7 +95,10 @@ def test_other_engines_and_batches_leave_the_same_bytes(seed, tmp_path):
 def test_a_store_holds_the_outcomes_of_the_whole_log(seed, engine, tmp_path):
     searches, clicks, outcomes, _, given = log_of(seed, tmp_path)
     every = pl.read_parquet(outcomes)  # an outcome_id in both files would count twice
-    every.with_columns(outcome_id=pl.lit(None, pl.Int64)).write_parquet(outcomes)
+    once = every.with_columns(outcome_id=pl.lit(None, pl.Int64))
+    if seed % 2:  # each file says it: of which rows an outcome has is the luck of the draw
+        once = once.with_columns(kind=pl.when(name="rating").then(pl.lit("rating")))
+    once.write_parquet(outcomes)
     whole = log_to_patterns(searches, clicks, settings_of(given), outcomes=outcomes)
     pairs = cut_files(*map(tmp_path.__class__, (searches, clicks)), tmp_path)
     first_ids, last_ids = (set(pl.read_parquet(pair[0])["search_id"]) for pair in pairs)
@@ -164,6 +171,18 @@ def test_outcomes_of_a_session_that_is_still_open_are_in_time(tmp_path):
     [
         ({"search_id": [0], "name": ["MeanRR"], "value": [1.0]}, "'MeanRR' cannot be the name of an outcome"),
         ({"search_id": [0], "name": ["abandoned"], "value": [1.0]}, "'abandoned' cannot be the name"),
+        (
+            {"search_id": [0], "name": ["x"], "value": [1.0], "kind": ["mean"]},
+            "x has kind 'mean'; expected sum",
+        ),
+        (
+            {"search_id": [0, 1], "name": ["x", "X"], "value": [1.0, 2.0], "kind": ["rating", "sum"]},
+            "x has kind sum in a row of column kind, and kind rating by another row",
+        ),
+        (
+            {"search_id": [0], "name": ["stars"], "value": [1.0], "kind": ["sum"]},
+            "stars has kind sum in a row of column kind, and kind rating by setting outcome_kind",
+        ),
         ({"search_id": [0], "name": ["x"], "value": [float("nan")]}, "1 with no finite number.*'NaN'"),
         ({"search_id": [0], "name": ["x"], "value": [1e10]}, "beyond a thousand million.*'10000000000.0'"),
         (
@@ -177,6 +196,24 @@ def test_outcomes_that_cannot_be_used_are_named(rows, words, tmp_path):
     pl.DataFrame(rows).write_parquet(tmp_path / "o.parquet")
     with pytest.raises(InputError, match=words):
         log_to_patterns(
-            tmp_path / "s0.parquet", tmp_path / "c0.parquet", chosen({}, depth=[2], max_rejected=0.01),
+            tmp_path / "s0.parquet", tmp_path / "c0.parquet",
+            chosen({}, depth=[2], max_rejected=0.01, outcome_kind=["Stars=rating"]),
             outcomes=tmp_path / "o.parquet",
         )  # fmt: skip
+
+
+def test_an_outcome_keeps_its_kind_in_a_store(tmp_path):
+    small_log(tmp_path)
+    days = [(tmp_path / f"s{n}.parquet", tmp_path / f"c{n}.parquet", tmp_path / "store") for n in range(3)]
+    second = tmp_path / "second.parquet"
+    pl.DataFrame({"search_id": [1], "name": ["revenue"], "value": [2.0]}).write_parquet(second)
+    plain = chosen({}, depth=[2], max_rejected=0.01)
+    rated = chosen({}, depth=[2], max_rejected=0.01, outcome_kind=["revenue=rating"])
+    grow_store(*days[0], rated, outcomes=tmp_path / "o.parquet")
+    with pytest.raises(
+        InputError, match=r"revenue is a sum here, and a rating in .*--outcome-kind revenue=ra"
+    ):
+        grow_store(*days[1], plain, outcomes=second)
+    grow_store(*days[1], rated, outcomes=second)
+    grow_store(*days[2], plain)  # of a day without a rating
+    assert PatternStore(days[0][2]).table().info["outcome_kinds"] == {"revenue": "rating"}

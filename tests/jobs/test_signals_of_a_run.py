@@ -2,6 +2,7 @@
 
 import numpy as np
 import polars as pl
+import polars.testing
 import pytest
 from typer.testing import CliRunner
 
@@ -268,3 +269,88 @@ def test_where_values_are_not_kept_lists_tell(tmp_path):
     CliRunner().invoke(app, [*made, "--out", str(tmp_path / "run"), "--click-models", "none", "--depth", "5"])
     page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
     assert "10 lists hold" in page
+
+
+RATED = {"click_metric": "stars", **QUICK}
+
+
+@pytest.fixture(scope="module")
+def two_runs():
+    """Return a run in which few sessions rated, and one of the log of these sessions alone, of a sum."""
+    world, rng = signal_world(20_000, seed=4, noise=0.2, bought=0.5), np.random.default_rng(4)
+    is_rated = pl.Series(rng.random(world.searches.height) < 0.1)
+    searches = world.searches.filter(is_rated)
+    stars = searches.select("search_id", name=pl.lit("stars"), value=rng.integers(-1, 6, searches.height))
+    every = ca.run(
+        world.searches,
+        world.clicks,
+        world.judgments,
+        outcomes=stars,
+        outcome_kind={"stars": "rating"},
+        **RATED,
+    )
+    clicks = world.clicks.filter(pl.col("search_id").is_in(searches["search_id"].implode()))
+    return every, ca.run(searches, clicks, world.judgments, outcomes=stars, **RATED), stars
+
+
+def test_a_rating_has_the_numbers_of_a_log_of_the_sessions_that_rated(two_runs):
+    for name in (
+        *("correlations", "within", "comparisons", "within_comparisons", "differences", "influence"),
+        *("difference_comparisons", "within_influence", "ranking", "claims"),
+    ):
+        own, other = (run.tables[name].filter(click_metric="stars") for run in two_runs[:2])
+        if "split" in own.columns:  # classes of queries are those of all sessions
+            own, other = (rows.filter(split="all") for rows in (own, other))
+        assert own.height
+        pl.testing.assert_frame_equal(own, other, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_studies_of_a_rating_count_the_sessions_that_rated(two_runs):
+    every, alone, stars = two_runs
+    changes = ca.diff(every, alone, click_metric="Stars").numbers.filter(pl.col("click_metric") == "stars")
+    assert set(changes["table"]) == {"means", "within", "correlations", "differences"}
+    assert set(changes["status"]) == {"same"}
+    mean = changes.row(0, named=True)
+    assert mean["a"] == pytest.approx(stars["value"].mean(), rel=1e-12)
+    for study in (
+        lambda run: ca.power(run, difference=0.1, click_metric="stars", comparisons=1).required,
+        lambda run: ca.learn(run, click_metric="stars").tables["learned_gain"],
+    ):
+        pl.testing.assert_frame_equal(study(every), study(alone), rel_tol=1e-9)
+
+
+def test_sessions_without_a_rating_are_excluded_and_counted(two_runs):
+    every, _, stars = two_runs
+    counted = dict(every.funnel.filter(source="ratings", reason="stars").select("step", "rows").iter_rows())
+    kept = every.funnel.filter(source="sessions", step="kept")["rows"].sum()
+    assert counted == {"rated": stars.height, "not rated": kept - stars.height}
+    assert every.found_run.settings.outcome_kind == ("stars=rating",)
+    assert "stars" not in every.draws.columns
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"click_metric": "purchase"},
+            r"write UCTR\(signal='purchase'\) for .* or Mean\(outcome='purchase'\)",
+        ),
+        ({"click_metric": "abandoned", "outcome": "abandoned"}, "abandoned: less of it is better"),
+        ({"click_metric": "purchas"}, "did you mean purchase"),
+        ({"outcome_kind": ["purchases=rating"]}, "no outcome purchases; did you mean purchase"),
+    ],
+)
+def test_a_name_that_means_two_things_or_nothing_is_refused(given, words):
+    world = signal_world(2_000, seed=4, bought=0.5)
+    bought = world.searches.select("search_id", name=pl.lit("purchase"), value=pl.lit(1.0)).head(500)
+    with pytest.raises(ca.SettingsError, match=words):
+        run_of(world, outcomes=bought, **given)
+
+
+def test_an_action_and_an_outcome_lead_by_their_names():
+    world = signal_world(2_000, seed=4, bought=0.5)
+    bought = world.searches.select("search_id", name=pl.lit("purchase"), value=pl.lit(1.0)).head(500)
+    assert run_of(world, click_metric="purchase").found_run.click == "UCTR(signal='purchase')"
+    run = run_of(world, outcomes=bought, click_metric=["Mean(outcome='purchase')", "MeanRR"])
+    assert run.found_run.counted == ("purchase", "MeanRR")
+    assert run.ranking["click_metric"].unique().sort().to_list()[-1] == "purchase"

@@ -1,6 +1,6 @@
 """What functions are given: settings as keywords, tables of any library, runs or their folders."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
@@ -35,6 +35,7 @@ class SettingsGiven(TypedDict, total=False):
     satisfied_seconds: float
     last_click: Literal["satisfied", "unsatisfied"]
     outcome: Sequence[str] | str
+    outcome_kind: Mapping[str, str] | Sequence[str] | str
     reformulation_minutes: float
     max_rejected: float
     max_markets: int

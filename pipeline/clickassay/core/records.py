@@ -1,6 +1,6 @@
 """Records that several floors share: judged configurations as arrays, from metrics to correlations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -131,6 +131,16 @@ class EstimatedClicks:
 
 
 @dataclass(frozen=True)
+class Rated:
+    """A rating of N configurations: a click metric over the sessions that rated alone."""
+
+    sessions: Integers  # (N,) sessions that rated.
+    # values, variances: (N,) means over these, NaN without any; and unbiased variances, NaN below two.
+    values: Floats
+    variances: Floats
+
+
+@dataclass(frozen=True)
 class Sample:
     """Arrays over the N judged configurations and Q queries of one market, depth and judge."""
 
@@ -156,6 +166,8 @@ class Sample:
     units: tuple[str, ...] | None = None
     # By name: click metrics that rest on estimates; they are not among `click_names`.
     estimated: Mapping[str, EstimatedClicks] = field(default_factory=dict)
+    # By name: ratings; they are not among `click_names`, since each has sessions of its own.
+    ratings: Mapping[str, Rated] = field(default_factory=dict)
 
     def by_unit(self, contributions: Floats, queries: Integers | None = None) -> Floats:
         """Return the sums of (q, K) contributions of queries over their units; None = of all queries."""
@@ -176,6 +188,48 @@ class Sample:
     def starts(self) -> Integers:
         """(Q,) the first configuration of each query."""
         return np.flatnonzero(np.diff(self.query_index, prepend=-1))
+
+    def rated(self, name: str) -> "Sample":
+        """Return the sample of a rating: lists with sessions that rated, and these sessions alone.
+
+        Its weights, noise and errors are then of these sessions too.
+        """
+        own, rows = self.ratings[name], self.rated_rows(name)
+        present, index = np.unique(self.query_index[rows], return_inverse=True)
+        return replace(
+            self,
+            queries=tuple(self.queries[query] for query in present),
+            query_index=index.astype(np.int64),
+            sessions=own.sessions[rows],
+            click_names=(name,),
+            click_values=own.values[rows, None],
+            click_variances=own.variances[rows, None],
+            null_success=self.null_success[rows],
+            editorial_values=self.editorial_values[rows],
+            configuration_ids=self.configuration_ids.gather(rows),
+            click_entropy=self.click_entropy[present],
+            units=None if self.units is None else tuple(self.units[query] for query in present),
+            estimated={},
+            ratings={},
+        )
+
+    def rated_rows(self, name: str) -> Integers:
+        """Return the rows of the configurations that a rating has a session of."""
+        return np.flatnonzero(self.ratings[name].sessions)
+
+    def each_rating(self, names: Collection[str] | None = None) -> Iterator["Sample"]:
+        """Yield the sample of each rating that any session has; of these names only."""
+        named = [name for name in sorted(self.ratings) if names is None or name in names]
+        return (self.rated(name) for name in named if len(self.rated_rows(name)))
+
+    def of_click(self, name: str) -> "Sample":
+        """Return the sample that has a click metric: of a rating, its own."""
+        return self.rated(name) if name in self.ratings else self
+
+    @property
+    def every_click(self) -> tuple[str, ...]:
+        """Names of the click metrics, and of ratings."""
+        return (*self.click_names, *sorted(self.ratings))
 
     def narrowed(self, clicks: Sequence[str], editorial: Sequence[str]) -> "Sample":
         """Return the sample with these click and editorial metrics only, in this order."""

@@ -326,7 +326,12 @@ def _of_market(judged: JudgedConfigurations, sample: Sample, settings: Settings)
     # a value depends on the grades shown and judged alone: lists that share them are computed once
     lists = lists_of(sample.configuration_ids.gather(first), grades[first], judged.pool[rows[first]])
     columns = {one.measure: one.values(lists, scale).take(kinds) for one in declared}
-    headline = one_click(sample, sample.click_names.index(counted_clicks(settings)[0]))
+    click = counted_clicks(settings)[0]
+    if click in sample.ratings:
+        kept = sample.rated_rows(click)
+        columns = {measure: values[kept] for measure, values in columns.items()}
+    headline = sample.of_click(click)
+    headline = one_click(headline, headline.click_names.index(click))
     return audit_tables(with_conventions(headline, columns), declared, {}, pool=settings.pool)[0]
 
 

@@ -1,6 +1,6 @@
 """The judged configurations of a sample of a run as arrays."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,7 +87,9 @@ def _grades(rows: pl.DataFrame, key: SampleKey) -> Integers:
 
 
 def _check_whole(run: Run, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> None:
-    nulls = [name for name in rows.columns if name != IPS and rows[name].has_nulls()]
+    nulls = [
+        name for name in rows.columns if name not in (IPS, *run.settings.ratings) and rows[name].has_nulls()
+    ]
     if nulls:
         raise broken(run.file("configurations"), f"null in {', '.join(nulls)}")
     if not (rows["grades"].list.drop_nulls().list.len() == depth).all():
@@ -103,13 +105,13 @@ def editorial_names(columns: list[str], outcomes: Collection[str]) -> tuple[str,
 
 
 def _signals(
-    signals: pl.DataFrame, numbered: pl.DataFrame, patterns: pl.DataFrame, size: int, depth: int
+    names: Sequence[str], signals: pl.DataFrame, numbered: pl.DataFrame, patterns: pl.DataFrame, depth: int
 ) -> ClickValues:
-    """Return the click metrics of signals of a sample."""
-    own = signals.join(numbered, on="configuration_id").partition_by("signal", as_dict=True)
-    by_name = {str(name[0]): PatternRows.of(own[name]) for name in sorted(own)}
+    """Return the click metrics of signals of a sample, also of those that none of its sessions has."""
+    own = signals.join(numbered, on="configuration_id")
+    by_name = {name: PatternRows.of(own.filter(signal=name)) for name in names}
     n, sessions = (patterns[name].to_numpy().astype(np.int64) for name in ("n", "sessions"))
-    return signal_values(by_name, n, sessions, size=size, depth=depth)
+    return signal_values(by_name, n, sessions, size=numbered.height, depth=depth)
 
 
 def _sample(
@@ -125,10 +127,10 @@ def _sample(
     own = patterns.join(numbered, on="configuration_id").sort("n", "click_mask")
     mask, sessions = (own[name].to_numpy() for name in ("click_mask", "sessions"))
     clicks = click_values(own["n"].to_numpy(), mask, sessions, good, depth=key.depth).beside(
-        _signals(more["signals"], numbered, own, rows.height, key.depth)
+        _signals(run.signals, more["signals"], numbered, own, key.depth)
     )
     given = more["outcomes"].join(numbered, on="configuration_id")
-    clicks = clicks.beside(outcome_values(given, clicks.sessions))
+    clicks = clicks.beside(outcome_values(given, clicks.sessions, run.settings.ratings, names=run.outcomes))
     names = editorial_names(rows.columns, run.outcomes)
     queries = rows["query"].unique().sort()
     sample = Sample(
@@ -144,6 +146,7 @@ def _sample(
         editorial_values=_values(rows, names),
         configuration_ids=rows["configuration_id"],
         click_entropy=np.full(len(queries), np.nan),  # not in the run's tables
+        ratings=clicks.ratings,
     )
     return with_units(sample, run.tables["queries"])
 

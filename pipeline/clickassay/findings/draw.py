@@ -101,7 +101,12 @@ def _opposed(within: Ranking, over: Ranking, decision: Decision) -> tuple[str, s
 def mean_levels(run: Run) -> dict[str, Level]:
     """Return the mean of each metric and each click metric over the sessions of the headline sample."""
     frame = with_unit(run.headline_rows("configurations"), run.tables["queries"])
-    return levels(frame, [name for name in (*run.editorial, *run.clicks) if name in frame.columns])
+    names = [name for name in (*run.editorial, *run.clicks) if name in frame.columns]
+    found = levels(frame, [name for name in names if name not in run.settings.ratings])
+    for name in names:
+        if name in run.settings.ratings:
+            found |= levels(run.of_click(frame, name), [name])
+    return found
 
 
 def verdict_of(run: Run, decided: Deciding) -> Verdict:

@@ -34,7 +34,8 @@ def chance_shares(run: Run, rng: np.random.Generator) -> tuple[float, float] | N
     The pull of a query is its sessions times a product of two independent normal deviates, one for each
     metric: as if no query differed from the others but by its sessions. None without a headline sample.
     """
-    rows = run.headline_rows("configurations").group_by("query").agg(pl.col("n_sessions").sum())
+    lists = run.of_click(run.headline_rows("configurations"), run.click)
+    rows = lists.group_by("query").agg(pl.col("n_sessions").sum())
     weights = rows.sort("query")["n_sessions"].to_numpy().astype(np.float64)
     if not len(weights):
         return None
@@ -76,7 +77,8 @@ def with_capped_weights(sample: Sample) -> Sample:
 def capped_run(run: Run, key: SampleKey) -> Run:
     """Return the run with the weighted correlations of one sample alone, made with capped weights."""
     tables = dict(run.tables)
-    sample = with_capped_weights(graded_sample(run, key).sample)
-    tables["correlations"] = correlations(sample, [unsplit(sample)])
-    tables["comparisons"] = comparisons(sample)
+    whole = graded_sample(run, key).sample
+    every = [with_capped_weights(one) for one in (whole, *whole.each_rating())]
+    tables["correlations"] = pl.concat([correlations(one, [unsplit(one)]) for one in every])
+    tables["comparisons"] = pl.concat([comparisons(one) for one in every])
     return replace(run, tables=tables)

@@ -27,7 +27,7 @@ from clickassay.core.text.privacy import QueryLabels, number_rare_classes
 from clickassay.core.text.words import first_line, listed, visible
 from clickassay.inputs.files import READ_ERRORS
 from clickassay.metrics.catalogue import BASELINES, named_measure
-from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks
+from clickassay.metrics.clicks import CLICK_METRICS, click_metric_named, counted_clicks, named_click
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 
 OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
@@ -198,6 +198,17 @@ class Run:
         """The outcomes of the run, by name."""
         return tuple(self.tables["outcomes"]["outcome"].unique().sort())
 
+    def of_click(self, lists: pl.DataFrame, click: str) -> pl.DataFrame:
+        """Return rows of `configurations` with the sessions that a click metric is a mean of as n_sessions.
+
+        Of a rating these are the sessions that rated, and lists without any are left out.
+        """
+        if click not in self.settings.ratings:
+            return lists
+        own = self.tables["outcomes"].filter(outcome=click).group_by("configuration_id")
+        counted = own.agg(n_sessions=pl.col("sessions").sum())
+        return lists.drop("n_sessions").join(counted, on="configuration_id", maintain_order="left")
+
     @property
     def counted(self) -> tuple[str, ...]:
         """Click metrics that the verdict is about; all headline numbers are of the first."""
@@ -215,6 +226,18 @@ class Run:
         if given is None or given in self._names("editorial_metric"):  # also a score that users brought
             return given
         return str(named_measure(str(given)))
+
+    def click_named(self, text: str) -> str:
+        """Return a click metric as tables name it: also one named by an action or an outcome of the run.
+
+        Raises
+        ------
+        SettingsError
+            If it cannot be a click metric, or is both.
+        """
+        name = click_metric_named(text)
+        known = name in (*self.signals, *self.outcomes)
+        return click_metric_named(named_click(text, self.signals, self.outcomes)) if known else name
 
     def _names(self, column: str) -> list[str]:
         columns = [self.frames[name][column] for name in ("correlations", "differences")]

@@ -1,6 +1,7 @@
 """From a pattern table and judgments to every table of a run: the order of the stages after the log."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +24,9 @@ from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_Q
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Sample, Split
-from clickassay.core.settings import OF_DWELL_TIMES, Settings
+from clickassay.core.settings import OF_DWELL_TIMES, RATING, SUM, Settings, kinds_named
 from clickassay.core.text.privacy import with_digests
-from clickassay.core.text.words import listed
+from clickassay.core.text.words import did_you_mean, listed
 from clickassay.correlation.classes import groups_of, query_splits, unsplit, with_unit, with_units
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.influence import influence, within_influence
@@ -61,7 +62,7 @@ from clickassay.judgments.prepare import (
 )
 from clickassay.judgments.relevance import with_click_judge
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
-from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, signal_of
+from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, named_click, signal_of
 from clickassay.metrics.scoring import Measurements, formed_sessions, headline_clicks
 from clickassay.patterns.funnel import share_by_last_click, shows_both_ways
 from clickassay.patterns.health import SEARCHES_BY_DAY
@@ -234,9 +235,17 @@ def _judges(
     return {
         "agreement": agreement(with_unit(grades, groups), max_grade=settings.max_grade),
         "confusion": confusion(grades),
-        "judge_comparisons": judge_comparisons(samples),
+        "judge_comparisons": pl.concat(
+            judge_comparisons(own) for own in (samples, *_by_rating(samples, settings))
+        ),
         "judge_disagreements": judge_disagreements(judged, in_full.patterns),
     }
+
+
+def _by_rating(samples: Sequence[Sample], settings: Settings) -> Iterator[list[Sample]]:
+    """Yield the samples of each rating that the verdict is about."""
+    for name in counted_clicks(settings):
+        yield [rated for sample in samples for rated in sample.each_rating([name])]
 
 
 def _queries(log: pl.DataFrame, groups: pl.DataFrame, *tables: pl.DataFrame) -> pl.DataFrame:
@@ -265,7 +274,7 @@ def _correlate(
     rng = np.random.default_rng(settings.seed)
     forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, DIFFERENCE_COMPARISONS, INFLUENCE)
     beside = {name for sample in samples for name in sample.click_names if name not in CLICK_METRICS}
-    never = {name for sample in samples for name in sample.estimated}
+    never = {name for sample in samples for name in (*sample.estimated, *sample.ratings)}
     parts = [
         {
             "draws": _no_draws(configurations, beside - {*counted_clicks(settings)} | never),
@@ -274,11 +283,12 @@ def _correlate(
     ]
     groups: list[QueryGroups] = []
     of_signals: list[QueryGroups] = []
+    of_ratings: dict[str, list[QueryGroups]] = {}
     for number, every in enumerate(samples):
         sample = headline_clicks(every, settings)
         what = f"correlating market {sample.key.market}, depth {sample.key.depth}"
         progress(Event(what, number / len(samples)))
-        splits, _ = query_splits(sample, attributes)
+        splits, _ = query_splits(every.narrowed(CLICK_METRICS, every.editorial_names), attributes)
         groups.append(query_groups(sample, splits))
         parts.append(_in_full(sample, splits, settings, rng))
         parts += [_rest_on_estimates(every, name, settings, rng) for name in every.estimated]
@@ -287,17 +297,29 @@ def _correlate(
             rest = every.narrowed(others, every.editorial_names)
             of_signals.append(query_groups(rest, [unsplit(rest)]))
             parts.append(_overall(rest, settings, rng))
+        for rated in every.each_rating():
+            (name,), own = rated.click_names, [unsplit(rated)]
+            if name in counted_clicks(settings):
+                own = [_of_queries(split, sample.queries, rated.queries) for split in splits]
+                found = _in_full(rated, own, settings, rng)
+                parts.append({table: rows for table, rows in found.items() if table != "draws"})
+            else:
+                parts.append(_overall(rated, settings, rng))
+            of_ratings.setdefault(name, []).append(query_groups(rated, own))
     names = parts[0]
     tables = {name: pl.concat([part[name] for part in parts if name in part]) for name in names}
-    within, of_others = _within(groups), _within(of_signals)
-    return {
-        **tables,
-        **within,
-        **{
-            name: pl.concat([within[name], of_others[name], *_estimated_within(samples, name)])
-            for name in _OVERALL_WITHIN
-        },
+    within, *of_others = [_within(own) for own in (groups, of_signals, *of_ratings.values())]
+    more = {name: _estimated_within(samples, name) for name in _OVERALL_WITHIN}
+    return tables | {
+        name: pl.concat([rows, *(one[name] for one in of_others), *more.get(name, ())])
+        for name, rows in within.items()
     }
+
+
+def _of_queries(split: Split, known: Sequence[str], queries: Sequence[str]) -> Split:
+    """Return the split of some of the queries."""
+    place = {query: at for at, query in enumerate(known)}
+    return replace(split, labels=split.labels[[place[query] for query in queries]])
 
 
 def _in_full(sample: Sample, splits: Sequence[Split], settings: Settings, rng: np.random.Generator) -> Frames:
@@ -384,6 +406,36 @@ def _funnel(
 
 
 def with_log_settings(table: StagedTable, settings: Settings) -> Settings:
-    """Return the settings with the URL normalisation of the log, so that judgments match its texts."""
+    """Return the settings as a log has them.
+
+    URLs are normalised as there, so that judgments match its texts; outcomes are of their kinds there; and
+    click metrics that are named by an action or an outcome are written in full.
+
+    Raises
+    ------
+    SettingsError
+        If a click metric is unknown, or an outcome, or its kind is another one.
+    """
     used = table.info.get("settings", {})
-    return settings.model_copy(update={"normalise_urls": used.get("normalise_urls", settings.normalise_urls)})
+    signals, outcomes = (
+        [] if rows is None else rows[name].unique().to_list()
+        for rows, name in ((table.signals, "signal"), (table.outcomes, "outcome"))
+    )
+    kinds = {**dict.fromkeys(outcomes, SUM), **table.info.get("outcome_kinds", {})}
+    for name, kind in kinds_named(settings.outcome_kind).items():
+        if outcomes and name not in kinds:
+            raise SettingsError(
+                f"--outcome-kind {name}={kind}: no outcome {name}; {did_you_mean(name, kinds)}"
+            )
+        if kinds.get(name, kind) != kind:
+            raise SettingsError(
+                f"--outcome-kind {name}={kind}: the pattern table has {name} as a {kinds[name]}; make it "
+                "again with this option, or leave the option out"
+            )
+    clicks = tuple(named_click(name, signals, outcomes) for name in settings.click_metric)
+    update = {
+        "normalise_urls": used.get("normalise_urls", settings.normalise_urls),
+        "outcome_kind": tuple(f"{name}={RATING}" for name in sorted(kinds) if kinds[name] == RATING),
+        "click_metric": tuple(dict.fromkeys(clicks)),
+    }
+    return settings.model_copy(update=update)

@@ -21,7 +21,7 @@ from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import files_named, mixed_times, watched, with_unread
 from clickassay.jobs.inputs import Inputs, open_log
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.outcomes import OutcomesOf, prepare_outcomes, spreads_of
+from clickassay.logs.outcomes import OutcomesOf, about, prepare_outcomes
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS, IPS
 from clickassay.patterns.folders.places import Place, place_of
@@ -82,8 +82,7 @@ def _on_arrays(
         outcomes = outcomes_of(inputs, settings)(log)
         table = build_pattern_table(log, settings, kept, outcomes=outcomes, progress=progress)
     info = {**_info(settings), "inputs": identities, "mixed_times": mixed}
-    info["outcome_values"] = spreads_of(outcomes)
-    return replace(table, info=info, judged_queries=kept)
+    return replace(table, info={**info, **about(outcomes)}, judged_queries=kept)
 
 
 def outcomes_of(inputs: Inputs, settings: Settings) -> OutcomesOf[Any]:
@@ -134,7 +133,7 @@ def _write_in_sql(
         info = {**_info(settings), "mixed_times": mixed_times(log.searches, log.clicks)}
         write_duckdb_patterns(
             log, settings, folder,
-            judged_queries=kept, outcomes=outcomes, info={**info, "outcome_values": spreads_of(outcomes)},
+            judged_queries=kept, outcomes=outcomes, info={**info, **about(outcomes)},
             progress=steady(progress),
         )  # fmt: skip
 

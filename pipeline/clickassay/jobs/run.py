@@ -21,6 +21,7 @@ from clickassay.findings.draw import Findings, draw_findings
 from clickassay.findings.run import Run, largest_samples, run_of
 from clickassay.findings.tables import with_findings
 from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
+from clickassay.inputs.normalise import normalise_query
 from clickassay.inputs.staging.sources import Source
 from clickassay.jobs.analyse import Frames, analyse_tables, with_log_settings
 from clickassay.jobs.click_models import run_models
@@ -31,7 +32,7 @@ from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.relevance import check_click_judge
 from clickassay.judgments.too_few import no_correlation, without_judgments
 from clickassay.metrics.catalogue import report_measures
-from clickassay.metrics.clicks import counted_clicks
+from clickassay.metrics.clicks import counted_clicks, named_click
 from clickassay.patterns.folders.places import DATABASE, Place, place_of
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import log_lists
@@ -194,6 +195,13 @@ def open_inputs(
     if judgments is None:
         raise SettingsError(_NO_JUDGMENTS)
     log = open_log(searches, clicks, settings, outcomes=outcomes, progress=progress)
+    if (
+        log.log is not None and "action" not in log.log.clicks.columns
+    ):  # else actions are known once it is read
+        given = () if log.outcomes is None else log.outcomes.rows["name"].drop_nulls().unique()
+        known = (*map(normalise_query, given), *settings.outcome)
+        for name in settings.click_metric:
+            named_click(name, {*settings.signal} - {"auto", "none"}, known)
     return with_judgments(log, judgments, queries, settings, progress, scores=scores)
 
 
@@ -218,6 +226,7 @@ def run(
     """
     if table is None:
         table = log_table(inputs, settings, work=work, progress=progress)
+    settings = with_log_settings(table, settings)
     frames, graded = analyse_tables(table, inputs, settings, progress)
     analysed = run_of(frames, _info(table, inputs, settings))
     findings = draw_findings(analysed, np.random.default_rng(0))
@@ -253,7 +262,6 @@ def write_tables(made: Run, folder: Path) -> None:
 def _undecided(table: StagedTable, graded: Judgments, settings: Settings, frames: Frames) -> tuple[str, ...]:
     if not no_correlation(frames):
         return ()
-    settings = with_log_settings(table, settings)
     is_misread = any(one.is_finding for one in fired(frames["health"]))
     judge = next((sample.judge for sample in largest_samples(frames["statistics"])), EVERY)
     return without_judgments(log_lists(table), graded, settings, frames, judge=judge, is_misread=is_misread)

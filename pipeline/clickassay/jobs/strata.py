@@ -316,7 +316,8 @@ def unjudged_table(found: Mapping[str, Sequence[Measurements]]) -> pl.DataFrame:
 
 
 def _rows(stratum: Measurements, rule: str) -> pl.DataFrame:
-    samples = [correlations(sample, [unsplit(sample)]) for sample in stratum.samples]
+    every = [one for sample in stratum.samples for one in (sample, *sample.each_rating())]
+    samples = [correlations(sample, [unsplit(sample)]) for sample in every]
     overall = pl.concat([CORRELATIONS.empty(), *samples])
     shares = pl.DataFrame(
         {"market": list(stratum.filled), "filled": list(stratum.filled.values())},

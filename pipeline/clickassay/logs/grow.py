@@ -187,7 +187,21 @@ def _refuse_late(store: PatternStore, what: str, new: Sequence[FileChunk], water
 
 
 def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | None:
-    """Return outcomes, also of earlier runs where their sessions are still open in the store."""
+    """Return outcomes, also of earlier runs where their sessions are still open in the store.
+
+    Raises
+    ------
+    InputError
+        If an outcome has another kind than in an earlier run.
+    """
+    before, now = store.outcome_kinds(), {} if outcomes is None else outcomes.kinds
+    name = next((name for name, kind in now.items() if before.get(name, kind) != kind), None)
+    if name is not None:
+        raise InputError(
+            f"outcomes: {name} is a {now[name]} here, and a {before[name]} in {store.folder}; give it the "
+            f"kind that it has there, as --outcome-kind {name}={before[name]}, or make the batches again: "
+            f"{undo_runs(store.folder, 1)}"
+        )
     last = next(iter(store.batches()[-1:]), None)
     if last is None or not last.has(CARRIED):
         return outcomes
@@ -319,6 +333,7 @@ def add_to_store(
             "ends_run": ends_run,
             "settings": settings.model_dump(mode="json"),
             "versions": dict(versions),
+            "outcome_kinds": {} if outcomes is None else outcomes.kinds,
         }
         content = _with_impressions(processor.content(info), {} if number else plan.log.searches.made_of)
         content = joined.put(content, ends_run=ends_run)

@@ -4,11 +4,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import polars as pl
 
 from clickassay.core.errors import InputError, RejectedRowsError
-from clickassay.core.settings import SIGNAL_NAME, Settings
+from clickassay.core.settings import RATING, SIGNAL_NAME, SUM, Settings, kinds_named
 from clickassay.core.text.words import visible
 from clickassay.inputs.normalise import normalise_query
 from clickassay.inputs.tables import WholeInput
@@ -26,7 +27,8 @@ MOST = 1e9
 class Outcomes:
     """Outcomes by search."""
 
-    # search_id (as the log has it), outcome, value (in thousandths), given_rows; each pair once.
+    # search_id (as the log has it), outcome, is_rating, value (in thousandths, the total of the rows behind
+    # it), given_rows; each search and outcome once.
     rows: pl.DataFrame
     # What became of the rows that were read, by step and reason of the funnel.
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -37,8 +39,15 @@ class Outcomes:
         `searches`; the `mean`; the part of all that the `LARGEST` values furthest from 0 make up, `largest`
         (0..1); the 99.9 % `quantile`; and the mean of values cut at it, `mean_cut`.
         """
-        by_name = self.rows.partition_by("outcome", as_dict=True)
+        rated = pl.when("is_rating").then(pl.col("value") / pl.col("given_rows")).otherwise("value")
+        by_name = self.rows.with_columns(value=rated).partition_by("outcome", as_dict=True)
         return {str(name): _spread(by_name[name,]["value"] / 1000) for (name,) in sorted(by_name)}
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of each outcome, by name."""
+        named = self.rows.select("outcome", "is_rating").unique().sort("outcome")
+        return {name: RATING if is_rating else SUM for name, is_rating in named.iter_rows()}
 
     @property
     def usable(self) -> int:
@@ -47,8 +56,11 @@ class Outcomes:
 
     def with_earlier(self, rows: pl.DataFrame) -> "Outcomes":
         """Return them with rows that an earlier run left, whose sessions are still open."""
+        if "is_rating" not in rows.columns:  # of a store that was made before there were ratings
+            rows = rows.with_columns(is_rating=pl.lit(value=False))
         earlier = rows.select(pl.col(name).cast(self.rows.schema[name]) for name in self.rows.columns)
-        every = pl.concat([self.rows, earlier]).group_by("search_id", "outcome").agg(pl.all().sum())
+        key = ("search_id", "outcome", "is_rating")
+        every = pl.concat([self.rows, earlier]).group_by(key).agg(pl.all().sum()).select(self.rows.columns)
         return replace(self, rows=every.sort("search_id", "outcome"))
 
 
@@ -84,13 +96,17 @@ def prepare_outcomes(
     Raises
     ------
     InputError
-        If a name cannot be the name of an outcome, there are too many, or too many rows are unusable.
+        If a name cannot be the name of an outcome, there are too many, one has two kinds, or too many rows
+        are unusable.
     """
     if not counts_outcomes(given, settings):
         return None
     are_numbers = log.searches.has_numbers("search_id")
     ids = pl.Int64() if are_numbers else pl.String()
-    schema = {"search_id": ids, "outcome": pl.String(), "value": pl.Int64(), "given_rows": pl.Int64()}
+    schema = {
+        "search_id": ids, "outcome": pl.String(), "is_rating": pl.Boolean(),
+        "value": pl.Int64(), "given_rows": pl.Int64(),
+    }  # fmt: skip
     if given is None:
         return Outcomes(pl.DataFrame(schema=schema))
     counts: Counter[tuple[str, str]] = Counter({("read", ""): given.rows.height})
@@ -100,15 +116,38 @@ def prepare_outcomes(
         some = ", ".join(visible(name) for name in sorted(names)[:12])
         raise InputError(f"outcomes: {len(names)} names, at most {MOST_SIGNALS} can be counted: {some}")
     thousandths = (pl.col("value") * 1000 + 0.5).floor().cast(pl.Int64)
-    plain = rows.select("search_id", pl.col("name").replace_strict(names).alias("outcome"), thousandths)
+    plain = rows.select(
+        "search_id", "kind", thousandths, outcome=pl.col("name").replace_strict(names, return_dtype=pl.String)
+    )
+    ratings = [name for name, kind in _kinds(plain, settings).items() if kind == RATING]
     summed = plain.group_by("search_id", "outcome").agg(pl.col("value").sum(), given_rows=pl.len())
+    summed = summed.with_columns(is_rating=pl.col("outcome").is_in(ratings))
     own = summed.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     return Outcomes(own.sort("search_id", "outcome"), counts)
 
 
-def spreads_of(outcomes: Outcomes | None) -> dict[str, dict[str, float]]:
-    """Return `Outcomes.spreads`; none without outcomes."""
-    return {} if outcomes is None else outcomes.spreads()
+def _kinds(rows: pl.DataFrame, settings: Settings) -> dict[str, str]:
+    """Return the kind of each outcome of (outcome, kind): as its rows say, else the setting, else a sum."""
+    asked = kinds_named(settings.outcome_kind)
+    found = {name: (kind, "setting outcome_kind") for name, kind in asked.items()}
+    for name, text in rows.select("outcome", "kind").drop_nulls().unique(maintain_order=True).iter_rows():
+        kind = " ".join(text.split()).lower()
+        if kind not in (SUM, RATING):
+            raise InputError(f"outcomes: {visible(name)} has kind {visible(text)!r}; expected sum or rating")
+        other, where = found.setdefault(name, (kind, "another row"))
+        if other != kind:
+            raise InputError(
+                f"outcomes: {visible(name)} has kind {kind} in a row of column kind, and kind {other} by "
+                f"{where}; an outcome has one kind: say the same everywhere"
+            )
+    return {name: found.get(name, (SUM, ""))[0] for name in rows["outcome"].unique().sort()}
+
+
+def about(outcomes: Outcomes | None) -> dict[str, Any]:
+    """Return what the record of a pattern table says of outcomes: how values are spread, and kinds."""
+    if outcomes is None:
+        return {"outcome_values": {}, "outcome_kinds": {}}
+    return {"outcome_values": outcomes.spreads(), "outcome_kinds": outcomes.kinds}
 
 
 def counted_outcomes(funnel: pl.DataFrame, outcomes: Outcomes | None) -> pl.DataFrame:

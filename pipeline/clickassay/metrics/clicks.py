@@ -2,18 +2,20 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from clickassay.core.errors import PatternError, SettingsError
-from clickassay.core.records import Floats, Integers
-from clickassay.core.settings import MAX_DEPTH, Settings
+from clickassay.core.records import Floats, Integers, Rated
+from clickassay.core.settings import MAX_DEPTH, SIGNAL_NAME, Settings
 from clickassay.core.text.words import did_you_mean
 from clickassay.metrics.definition import Metric
+from clickassay.metrics.editorial import EDITORIAL
 
 MASKS_USED = 20_000
 """The most frequent masks that are used: bounds the work at great depths."""
@@ -144,9 +146,14 @@ IPS = "IPS"
 """A further click metric, if asked for: clicks weighted by the inverse of examination (`judgments.ips`)."""
 
 
+LESS_IS_BETTER = ("abandoned", "reformulated")
+"""Outcomes that no verdict can be about."""
+
 SIGNAL_METRICS = tuple(metric.name for metric in CLICKS if metric.needs == _MASKS)
 """The click metrics that other signals have too: SS, which needs grades, has a null value of clicks alone."""
 
+_OF_METRICS = frozenset(metric.name.lower() for metric in EDITORIAL)
+_OF_OUTCOME = re.compile(r"mean\(\s*outcome\s*=\s*(['\"]?)([^'\"()]+)\1\s*\)", re.IGNORECASE)
 _OF_SIGNAL = re.compile(r"(\w+)\(\s*signal\s*=\s*(['\"]?)([^'\"()]+)\2\s*\)")
 
 
@@ -167,7 +174,7 @@ def is_click_metric(name: str) -> bool:
 
 
 def click_metric_named(text: str) -> str:
-    """Return a click metric by its name, in capitals or not.
+    """Return a click metric by its name, in capitals or not; an outcome, or what may be one, by its own.
 
     Raises
     ------
@@ -182,9 +189,44 @@ def click_metric_named(text: str) -> str:
             f"click metric {text!r}: write MeanRR, or MeanRR(signal='satisfied'); with a signal there are "
             f"{', '.join(SIGNAL_METRICS)}"
         )
-    if name not in (*CLICK_METRICS, IPS):
+    if name in (*CLICK_METRICS, IPS):
+        return name
+    outcome = _OF_OUTCOME.fullmatch(text.strip())
+    own = " ".join((text if outcome is None else outcome[2]).split()).lower()
+    if not SIGNAL_NAME.fullmatch(own) or own in _OF_METRICS:
         raise SettingsError(f"unknown click metric {text!r}; {did_you_mean(text, (*CLICK_METRICS, IPS))}")
-    return name
+    return own
+
+
+def named_click(text: str, signals: Collection[str], outcomes: Collection[str]) -> str:
+    """Return a click metric as it is written in full, given the signals and outcomes of a log.
+
+    The name of an action stands for its UCTR: the share of sessions that have it.
+
+    Raises
+    ------
+    SettingsError
+        If it is none, or both an action and an outcome.
+    """
+    name, is_outcome = click_metric_named(text), _OF_OUTCOME.fullmatch(text.strip()) is not None
+    if is_click_metric(name):
+        return name
+    if not is_outcome and name in signals and name in outcomes:
+        raise SettingsError(
+            f"click metric {text!r} is an action and an outcome: write {signal_metric('UCTR', name)} for the "
+            f"share of sessions with the action, or {outcome_metric(name)} for the mean of the outcome"
+        )
+    if not is_outcome and name in signals:
+        return signal_metric("UCTR", name)
+    if name not in outcomes:
+        known = did_you_mean(text, dict.fromkeys((*CLICK_METRICS, IPS, *sorted(signals), *sorted(outcomes))))
+        raise SettingsError(f"unknown click metric {text!r}; {known}")
+    return outcome_metric(name)
+
+
+def outcome_metric(outcome: str) -> str:
+    """Return how an outcome is written where its name may mean an action too: ``Mean(outcome='stars')``."""
+    return f"Mean(outcome='{outcome}')"
 
 
 def _plain(name: str) -> str:
@@ -201,13 +243,19 @@ def counted_clicks(settings: Settings) -> tuple[str, ...]:
     Raises
     ------
     SettingsError
-        If one is no click metric, or IPS is the first.
+        If one is no click metric, IPS is the first, or less of one is better.
     """
     named = tuple(dict.fromkeys(click_metric_named(name) for name in settings.click_metric))
     if named[0] == IPS:
         raise SettingsError(
             "click metric IPS leads no verdict: it tells which results are good, and not whether their order "
             "is; name another before it, such as --click-metric MeanRR,IPS"
+        )
+    less = next((name for name in named if name in LESS_IS_BETTER), None)
+    if less is not None:
+        raise SettingsError(
+            f"click metric {less}: less of it is better, and the verdict prefers metrics that go with more; "
+            "the report shows it among the outcomes: name another, such as --click-metric MeanRR"
         )
     return tuple(name for name in named if name != IPS)
 
@@ -240,6 +288,7 @@ class ClickValues:
     variances: Floats  # (N, C) unbiased variances (divisor n - 1) between these sessions; NaN where n = 1.
     sessions: Integers  # (N,) sessions, n.
     names: tuple[str, ...] = CLICK_METRICS  # The C metrics.
+    ratings: Mapping[str, Rated] = field(default_factory=dict)  # By name; they are not among the C metrics.
 
     def beside(self, others: "ClickValues") -> "ClickValues":
         """Return the values, and after them the values of other metrics."""
@@ -248,6 +297,7 @@ class ClickValues:
             np.hstack([self.variances, others.variances]),
             self.sessions,
             (*self.names, *others.names),
+            {**self.ratings, **others.ratings},
         )
 
 
@@ -295,7 +345,13 @@ def signal_values(
     return ClickValues(means, variances, every, tuple(names))
 
 
-def outcome_values(outcomes: pl.DataFrame | None, sessions: Integers) -> ClickValues:
+def outcome_values(
+    outcomes: pl.DataFrame | None,
+    sessions: Integers,
+    ratings: Collection[str] = (),
+    *,
+    names: Collection[str] | None = None,
+) -> ClickValues:
     """Compute the means and variances of outcomes over all sessions, of which those without one have 0.
 
     Parameters
@@ -304,25 +360,41 @@ def outcome_values(outcomes: pl.DataFrame | None, sessions: Integers) -> ClickVa
         Rows (n, outcome, sessions, total, total_of_squares), totals in thousandths; None = none.
     sessions
         (N,) sessions of each configuration.
+    ratings
+        Outcomes whose means and variances are over the sessions that have a row.
+    names
+        The outcomes, which may be without rows; None = those that have rows.
     """
-    size = len(sessions)
-    by_name = {} if outcomes is None else outcomes.partition_by("outcome", as_dict=True)
-    names = sorted(str(key[0]) for key in by_name)
-    means, variances = np.zeros((size, len(names))), np.full((size, len(names)), np.nan)
-    for at, name in enumerate(names):
-        rows = by_name[name,].group_by("n").agg(pl.col("total", "total_of_squares").sum())
-        n = rows["n"].to_numpy()
-        totals, squares = ([int(one) for one in rows[of]] for of in ("total", "total_of_squares"))
-        counts = sessions[n].tolist()
-        means[n, at] = [total / 1000 / count for total, count in zip(totals, counts, strict=True)]
-        variances[sessions > 1, at] = 0.0
-        # in whole numbers: the difference of two large squares would lose its digits
-        spread = (
-            (count * square - total * total) / (count * (count - 1)) / 1e6 if count > 1 else math.nan
-            for total, square, count in zip(totals, squares, counts, strict=True)
-        )
-        variances[n, at] = [*spread]
-    return ClickValues(means, variances, sessions, tuple(names))
+    size, found = len(sessions), dict[str, Rated]()
+    if outcomes is None:
+        return ClickValues(np.zeros((size, 0)), np.zeros((size, 0)), sessions, ())
+    for key in sorted(outcomes["outcome"].unique() if names is None else names):
+        rows = outcomes.filter(outcome=key).group_by("n")
+        summed = rows.agg(cs.numeric().sum())
+        counts = sessions
+        if key in ratings:
+            counts = np.zeros(size, np.int64)
+            counts[summed["n"].to_numpy()] = summed["sessions"].to_numpy()
+        found[key] = Rated(counts, *_moments(summed, counts))
+    rated = {name: found.pop(name) for name in sorted(found.keys() & set(ratings))}
+    means = np.column_stack([np.zeros((size, 0)), *(one.values for one in found.values())])
+    variances = np.column_stack([np.zeros((size, 0)), *(one.variances for one in found.values())])
+    return ClickValues(means, variances, sessions, tuple(found), rated)
+
+
+def _moments(rows: pl.DataFrame, sessions: Integers) -> tuple[Floats, Floats]:
+    """Return the means of totals over (N,) sessions, NaN without any, and unbiased variances."""
+    means, variances = (np.where(sessions > fewest, 0.0, np.nan) for fewest in (0, 1))
+    n = rows["n"].to_numpy()
+    totals, squares = ([int(one) for one in rows[of]] for of in ("total", "total_of_squares"))
+    counts = sessions[n].tolist()
+    means[n] = [total / 1000 / count for total, count in zip(totals, counts, strict=True)]
+    # in whole numbers: the difference of two large squares would lose its digits
+    variances[n] = [
+        (count * square - total * total) / (count * (count - 1)) / 1e6 if count > 1 else math.nan
+        for total, square, count in zip(totals, squares, counts, strict=True)
+    ]
+    return means, variances
 
 
 @dataclass(frozen=True)

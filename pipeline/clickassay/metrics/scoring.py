@@ -15,6 +15,7 @@ from clickassay.core.records import (
     EstimatedClicks,
     Floats,
     JudgedConfigurations,
+    Rated,
     Sample,
     SampleKey,
     first_digits,
@@ -97,7 +98,10 @@ def compute_metrics(
     """
     n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
     good = good_masks(judged.grades, settings)
-    clicks = _with_signals(judged, click_values(n, mask, sessions, good, depth=depth), depth)
+    clicks = click_values(n, mask, sessions, good, depth=depth)
+    signals = {name: PatternRows.of(rows) for name, rows in judged.signals.items()}
+    clicks = clicks.beside(signal_values(signals, n, sessions, size=judged.rows.height, depth=depth))
+    clicks = clicks.beside(outcome_values(judged.outcomes, clicks.sessions, settings.ratings))
     pool = judged.pool if settings.pool == "judged" else None
     names, editorial = editorial_values(judged.grades, pool, settings, click_models=fitting.models)
     if judged.scores is not None:
@@ -123,14 +127,6 @@ def compute_metrics(
         statistics=_statistics(samples, measured, judge=judge, depth=depth),
         funnel=_funnel(judged, samples, formed, fitting, judge=judge, depth=depth),
     )
-
-
-def _with_signals(judged: JudgedConfigurations, clicks: ClickValues, depth: int) -> ClickValues:
-    """Add the click metrics of signals, and outcomes."""
-    signals = {name: PatternRows.of(rows) for name, rows in judged.signals.items()}
-    n, sessions = (judged.patterns[name].to_numpy() for name in ("n", "sessions"))
-    own = signal_values(signals, n, sessions, size=judged.rows.height, depth=depth)
-    return clicks.beside(own).beside(outcome_values(judged.outcomes, clicks.sessions))
 
 
 def _filled(judged: JudgedConfigurations, sessions: NDArray[np.int64]) -> dict[str, float]:
@@ -168,6 +164,10 @@ def _sample(
         editorial_values=editorial[chosen],
         configuration_ids=rows["configuration_id"],
         click_entropy=_entropy(judged, rows, index, len(queries)),
+        ratings={
+            name: Rated(one.sessions[chosen], one.values[chosen], one.variances[chosen])
+            for name, one in clicks.ratings.items()
+        },
     )
 
 
@@ -219,6 +219,7 @@ def _configurations(
     depth: int,
 ) -> pl.DataFrame:
     metrics = {name: clicks.means[:, i] for i, name in enumerate(clicks.names)}
+    metrics |= {name: one.values for name, one in clicks.ratings.items()}
     metrics |= {name: editorial[:, i] for i, name in enumerate(names)}
     grades = pl.Series("grades", judged.grades, dtype=pl.Array(pl.Int8, depth)).cast(pl.List(pl.Int8))
     frame = judged.rows.drop("n").with_columns(
@@ -229,7 +230,7 @@ def _configurations(
     )
     whole = frame.select(
         *(pl.col(column.name).cast(column.dtype) for column in CONFIGURATIONS.columns),
-        *(pl.Series(name, values) for name, values in metrics.items()),
+        *(pl.Series(name, values, nan_to_null=name in clicks.ratings) for name, values in metrics.items()),
     )
     return whole[_by_id(judged)]
 
@@ -277,16 +278,20 @@ def _funnel(
     depth: int,
 ) -> pl.DataFrame:
     kept = {sample.key.market: int(sample.sessions.sum()) for sample in samples}
-    steps = (
-        ("set apart", "users of even folds: models are fitted on their clicks", fitting.sessions),
-        ("too short", "fewer results than the depth", judged.too_short),
-        ("not judged", "a result without a grade", judged.not_judged),
-        ("not scored", "a list without a score", judged.not_scored),
-        ("kept", "", kept),
-    )
+    steps = [
+        ("sessions", "set apart", "users of even folds: models are fitted on their clicks", fitting.sessions),
+        ("sessions", "too short", "fewer results than the depth", judged.too_short),
+        ("sessions", "not judged", "a result without a grade", judged.not_judged),
+        ("sessions", "not scored", "a list without a score", judged.not_scored),
+        ("sessions", "kept", "", kept),
+    ]
+    for name in sorted({name for sample in samples for name in sample.ratings}):
+        rated = {sample.key.market: int(sample.ratings[name].sessions.sum()) for sample in samples}
+        steps.append(("ratings", "rated", name, rated))
+        steps.append(("ratings", "not rated", name, {at: kept[at] - own for at, own in rated.items()}))
     rows = [
-        ("sessions", market, depth, judge, step, reason, counts[market])
-        for step, reason, counts in steps
+        (source, market, depth, judge, step, reason, counts[market])
+        for source, step, reason, counts in steps
         for market in formed
         if counts.get(market)
     ]

@@ -8,6 +8,7 @@ SELECT
     s.page,
     s.user_id,
     o.outcome,
+    o.is_rating,
     o.value AS outcome_value,
     o.given_rows
 FROM session_of_searches AS s

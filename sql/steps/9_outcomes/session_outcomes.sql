@@ -1,5 +1,5 @@
 -- one row per list as shown, fold, first or later page, open or closed, and outcome: sessions with it, the total of
--- their values in thousandths, and of the squares of these
+-- their values in thousandths, and of the squares of these; the value of a rating is the mean of the session's rows
 WITH every AS (
     SELECT
         list_fp,
@@ -7,9 +7,12 @@ WITH every AS (
         user_id,
         is_open,
         outcome,
-        CAST(sum(outcome_value) AS BIGINT) AS outcome_value
+        CASE
+            WHEN is_rating THEN rounded_mean(CAST(sum(outcome_value) AS BIGINT), CAST(sum(given_rows) AS BIGINT))
+            ELSE CAST(sum(outcome_value) AS BIGINT)
+        END AS outcome_value
     FROM given_outcomes
-    GROUP BY user_fp, query_fp, visit, list_fp, page, user_id, is_open, outcome
+    GROUP BY user_fp, query_fp, visit, list_fp, page, user_id, is_open, outcome, is_rating
     UNION ALL
     SELECT
         list_fp,

@@ -37,6 +37,7 @@ def outcomes_of(searches, clicks, given, settings):
         visits[search.user_id, search.visit].append(search)
     values = defaultdict(list)
     by_id = given_values(given, usable)
+    settings = settings | {"ratings": {row["name"] for row in given if row["kind"] is not None}}
     for own in members.values():
         for name, value in session_values(own, visits, by_id, settings).items():
             begun = own[0]
@@ -66,10 +67,13 @@ def given_values(given, usable):
 
 def session_values(own, visits, by_id, settings):
     """Return the outcomes of a session: its own searches, in order."""
-    values = defaultdict(int)
+    given = defaultdict(list)
     for search in own:
         for name, value in by_id.get(search.search_id, ()):
-            values[name] += value
+            given[name].append(value)
+    values = {name: sum(rows) for name, rows in given.items()}
+    for name in given.keys() & settings["ratings"]:  # several ratings of a session are averaged
+        values[name] = math.floor(values[name] / len(given[name]) + 0.5)
     asked = settings.get("outcome", ())
     clicked = [time for search in own for time, _ in search.clicks]
     if "abandoned" in asked and not clicked:

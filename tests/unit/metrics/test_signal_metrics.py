@@ -12,6 +12,7 @@ from clickassay.metrics.clicks import (
     click_metric_named,
     counted_clicks,
     is_click_metric,
+    named_click,
     outcome_values,
     signal_of,
     signal_values,
@@ -106,6 +107,35 @@ def test_other_names_are_refused(text):
     assert signal_of(text) is None
     with pytest.raises(SettingsError, match="click metric"):
         click_metric_named(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "full", "name"),
+    [
+        ("Purchase", "UCTR(signal='purchase')", "UCTR(signal='purchase')"),
+        (" stars", "Mean(outcome='stars')", "stars"),
+        ("mean( outcome = Stars )", "Mean(outcome='stars')", "stars"),
+        ("Mean(outcome='both')", "Mean(outcome='both')", "both"),
+        ("meanrr", "MeanRR", "MeanRR"),
+    ],
+)
+def test_actions_and_outcomes_are_click_metrics_by_their_names(text, full, name):
+    assert named_click(text, ("purchase", "both"), ("stars", "both")) == full
+    assert click_metric_named(full) == name
+    assert named_click(full, ("purchase", "both"), ("stars", "both")) == full
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("both", r"write UCTR\(signal='both'\) .* or Mean\(outcome='both'\)"),
+        ("starz", "unknown click metric 'starz'; did you mean stars"),
+        ("Mean(outcome='purchase')", "unknown click metric"),
+    ],
+)
+def test_a_name_of_both_or_of_none_is_refused(text, words):
+    with pytest.raises(SettingsError, match=words):
+        named_click(text, ("purchase", "both"), ("stars", "both"))
 
 
 def test_several_click_metrics_are_given_with_commas_outside_brackets():

@@ -153,6 +153,7 @@ class PowerResult(Result):
     ) -> "PowerResult":
         """Compute, as `power` says."""
         run = run_at(place)
+        names = (run.click_named(names[0]), *names[1:])
         asked = question or _question(run)
         key, pilot, table = _PILOTS[asked](run, choice, names)
         tests = test.comparisons or family_size(run.tables[table], key, names[0])

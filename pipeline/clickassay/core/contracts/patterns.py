@@ -13,7 +13,7 @@ FUNNEL = Table(
             "source",
             pl.String,
             "what rows are: impressions, searches, lists, clicks, positions, actions, dwell times, sessions, "
-            "judgments, scores, outcomes",
+            "judgments, scores, outcomes, ratings",
         ),
         MARKET,
         Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),
@@ -73,7 +73,11 @@ OUTCOMES = Table(
         Column("configuration_id", pl.String, "id of the configuration"),
         Column("fold", pl.Int32, "digest(user) mod F, the setting folds"),
         Column("outcome", pl.String, "name of a number of a session, given or derived"),
-        Column("sessions", pl.Int64, "sessions that have it; it is 0 in all others of `patterns`"),
+        Column(
+            "sessions",
+            pl.Int64,
+            "sessions that have it; in all others of `patterns` a sum is 0, and a rating has no value",
+        ),
         Column("total", pl.Decimal(38, 0), "sum of its values over these, in thousandths"),
         Column("total_of_squares", pl.Decimal(38, 0), "sum of the squares of these values, in millionths"),
     ),

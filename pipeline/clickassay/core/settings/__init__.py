@@ -27,6 +27,7 @@ from clickassay.core.settings.load import (
 from clickassay.core.settings.model import Settings
 from clickassay.core.settings.of_log import MAX_DEPTH, OF_DWELL_TIMES, SIGNAL_NAME
 from clickassay.core.settings.project import PROJECT, ProjectFile, project_at_hand, read_project
+from clickassay.core.settings.texts import RATING, SUM, kinds_named
 
 __all__ = [
     "LOG_SETTINGS",
@@ -35,14 +36,17 @@ __all__ = [
     "OF_DWELL_TIMES",
     "PREFIX",
     "PROJECT",
+    "RATING",
     "SETTINGS",
     "SIGNAL_NAME",
     "SQL_SETTINGS",
+    "SUM",
     "Origins",
     "ProjectFile",
     "Setting",
     "Settings",
     "inputs_in",
+    "kinds_named",
     "load_settings",
     "log_settings",
     "memory_bytes",

@@ -4,12 +4,13 @@ The options of the command line, the names in a TOML file, the variables of the 
 settings and the messages of errors all follow from the fields of `Settings`.
 """
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from pydantic import field_validator, model_validator
 
 from clickassay.core.settings.of_log import SettingsOfLog, setting
-from clickassay.core.settings.texts import bytes_of, items_of
+from clickassay.core.settings.texts import bytes_of, items_of, pairs_of
 
 _COMMA = r","
 LISTS = {
@@ -262,9 +263,11 @@ class Settings(SettingsOfLog):
         given: dict[str, Any] = {
             name: items_of(values[name], by) for name, by in LISTS.items() if values.get(name) is not None
         }
-        for name in ("spark_conf", "column"):
-            if isinstance(lines := values.get(name), str):
-                given[name] = lines.splitlines()
+        for name in ("spark_conf", "column", "outcome_kind", "health_limit"):
+            if isinstance(value := values.get(name), str):
+                given[name] = value.splitlines()
+            elif isinstance(value, Mapping):
+                given[name] = pairs_of(value)
         if len(given.get("scale", ())) > 1 and values.get("max_grade") is None:
             given["max_grade"] = len(given["scale"]) - 1
         return {**values, **given}

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from clickassay.core.settings.texts import check_column, check_zone, utc_of
+from clickassay.core.settings.texts import RATING, check_column, check_kind, check_zone, kinds_named, utc_of
 
 MAX_DEPTH = 62
 """A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
@@ -103,6 +103,15 @@ class SettingsOfLog(BaseModel):
         of_log="engine later",
         details="`abandoned`: no click. `reformulated`: soon another query, no click between. Numbers of "
         "your own come by `--outcomes`.",
+    )
+    outcome_kind: tuple[str, ...] = setting(
+        "Sessions",
+        (),
+        "The kind of an outcome of your own: stars=rating is a mean over the sessions that rated.",
+        unset="sum, unless column kind says otherwise",
+        metavar="NAME=KIND",
+        details="`sum`: sessions without a row have 0. `rating`: they are left out and counted, and several "
+        'rows of a session are averaged. In TOML also a section: `[outcomes]` with `stars = "rating"`.',
     )
     reformulation_minutes: float = setting(
         "Sessions",
@@ -229,6 +238,11 @@ class SettingsOfLog(BaseModel):
         return round(self.reformulation_minutes * 60_000)
 
     @property
+    def ratings(self) -> frozenset[str]:
+        """Outcomes that are ratings."""
+        return frozenset(name for name, kind in kinds_named(self.outcome_kind).items() if kind == RATING)
+
+    @property
     def late_ms(self) -> int:
         """How far back, in milliseconds, the files of the next run into a store may reach."""
         return round(self.late_minutes * 60_000)
@@ -270,6 +284,15 @@ class SettingsOfLog(BaseModel):
         for text in columns:
             check_column(text)
         return columns
+
+    @field_validator("outcome_kind")
+    @classmethod
+    def _kinds_are_known(cls, kinds: tuple[str, ...]) -> tuple[str, ...]:
+        for text in kinds:
+            check_kind(text)
+        if len(kinds_named(kinds)) < len(kinds):
+            raise ValueError("names an outcome twice; give each one kind")
+        return kinds
 
     @field_validator("time_zone")
     @classmethod

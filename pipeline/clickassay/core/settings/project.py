@@ -18,8 +18,8 @@ from clickassay.core.text.words import did_you_mean
 PROJECT = "clickassay.toml"
 """The file that is taken from the working folder unless another is named."""
 
-COLUMNS, INPUTS = "columns", "inputs"
-"""Sections: which columns the files of a table call otherwise, and where the inputs are."""
+COLUMNS, INPUTS, OUTCOMES = "columns", "inputs", "outcomes"
+"""Sections: which columns files call otherwise, where the inputs are, and the kinds of outcomes."""
 
 TABLES = ("searches", "clicks", "judgments", "queries", "scores", "outcomes")
 INPUT_NAMES = (*TABLES, *(f"{name}_sql" for name in TABLES), "database")
@@ -100,6 +100,7 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     where = f"{kind} {file}"
     columns = _columns(values.pop(COLUMNS, {}), where)
     inputs = _inputs(values.pop(INPUTS, {}), where)
+    kinds = _kinds(values.pop(OUTCOMES, {}), where)
     places = {name: _text(values.pop(name), name, where) for name in _PLACES if name in values}
     for name, place in places.items():
         if "{" in place.replace(_DATE, "" if name == "out" else _DATE):
@@ -110,14 +111,15 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     section = next((name for name, value in values.items() if isinstance(value, dict)), None)
     if section is not None:
         raise SettingsError(
-            f"{where}: section [{section}]; settings stand without sections, but for [{INPUTS}] and "
-            f"[{COLUMNS}.searches] and the like for other tables"
+            f"{where}: section [{section}]; settings stand without sections, but for [{INPUTS}], "
+            f"[{OUTCOMES}], and [{COLUMNS}.searches] and the like for other tables"
         )
     named = {name.replace("-", "_"): value for name, value in values.items()}
     if len(named) < len(values):
         twice = next(name for name in values if "-" in name and name.replace("-", "_") in values)
         raise SettingsError(f"{where}: {twice} is there twice, with - and with _; give it once")
-    settings = named | {"column": [*named.get("column", []), *columns]} if columns else named
+    more = {name: own for name, own in (("column", columns), ("outcome_kind", kinds)) if own}
+    settings = named | {name: [*named.get(name, []), *own] for name, own in more.items()}
     return ProjectFile(file, settings, inputs, places.get("out", ""), places.get("store", ""), tuple(rules))
 
 
@@ -129,6 +131,15 @@ def _columns(sections: object, where: str) -> list[str]:
             'search_id = "request_id"'
         )
     return [f"{table}.{name}={path}" for table, own in sections.items() for name, path in own.items()]
+
+
+def _kinds(section: object, where: str) -> list[str]:
+    """Return the kinds of the section of outcomes as the setting `outcome_kind` has them."""
+    if not isinstance(section, dict) or not all(isinstance(kind, str) for kind in section.values()):
+        raise SettingsError(
+            f'{where}: {OUTCOMES} is a section of kinds, as [{OUTCOMES}] with stars = "rating"'
+        )
+    return [f"{name}={kind}" for name, kind in section.items()]
 
 
 def _inputs(section: object, where: str) -> dict[str, str]:

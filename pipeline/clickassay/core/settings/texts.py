@@ -1,8 +1,10 @@
 """Texts that values of settings are written as."""
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from typing import Any
 from zoneinfo import available_timezones
 
 from clickassay.core.settings.project import TABLES
@@ -28,6 +30,23 @@ def check_column(text: str) -> None:
         )
 
 
+SUM, RATING = "sum", "rating"
+"""Kinds of outcomes: a session without a row has 0, or no value."""
+
+
+def check_kind(text: str) -> None:
+    """Refuse what does not say which kind an outcome has."""
+    name, _, kind = text.rpartition("=")
+    if not name.strip() or kind.strip().lower() not in (SUM, RATING):
+        raise ValueError("must be NAME=KIND, such as stars=rating; kinds are sum and rating")
+
+
+def kinds_named(texts: Sequence[str]) -> dict[str, str]:
+    """Return the kinds of texts such as ``stars=rating`` by the name of the outcome in normal form."""
+    pairs = (text.rpartition("=") for text in texts)
+    return {" ".join(name.split()).lower(): kind.strip().lower() for name, _, kind in pairs}
+
+
 def check_zone(zone: str) -> None:
     """Refuse a time zone that the IANA database does not have."""
     known = {"UTC"} if zone == "UTC" else available_timezones() - {"Factory", "localtime"}
@@ -41,6 +60,15 @@ def utc_of(time: datetime) -> str:
     """Return a time as text in UTC, to the second; without a zone it is UTC."""
     zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
     return zoned.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def pairs_of(given: Mapping[Any, Any]) -> list[str]:
+    """Return texts such as ``searches.query=q`` of a dict, whose values may be dicts."""
+    return [
+        f"{name}{'.' if isinstance(value, Mapping) else '='}{rest}"
+        for name, value in given.items()
+        for rest in (pairs_of(value) if isinstance(value, Mapping) else [value])
+    ]
 
 
 def items_of(given: object, between: str) -> list[object]:

@@ -142,13 +142,13 @@ _PAIR = (np.array([0]), np.array([1]))
 
 def _narrowed(sample: Sample, click: str, metric_a: str, metric_b: str) -> Sample:
     for name, names, what in (
-        (click, sample.click_names, "click metric"),
+        (click, sample.every_click, "click metric"),
         (metric_a, sample.editorial_names, "editorial metric"),
         (metric_b, sample.editorial_names, "editorial metric"),
     ):
         if name not in names:
             raise SettingsError(f"{what} {name} is not in this run; it has {', '.join(names)}")
-    return sample.narrowed([click], [metric_a, metric_b])
+    return sample.of_click(click).narrowed([click], [metric_a, metric_b])
 
 
 def _pilot(

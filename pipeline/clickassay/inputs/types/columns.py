@@ -77,6 +77,7 @@ OUTCOMES = (
     Wanted("value", "any", "a number: revenue, a rating …"),
     Wanted("name", "text", "what the number is", optional=True, absent="outcome"),
     Wanted("outcome_id", "id", "names the row: equal ones count once", optional=True),
+    Wanted("kind", "text", "sum, or rating: a mean over the sessions that rated", optional=True),
 )
 """Columns of outcomes of searches."""
 

@@ -19,7 +19,7 @@ from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.tables import mixed_times, watched
 from clickassay.inputs.types.columns import CLICKS, SEARCHES
 from clickassay.logs.log import LocalHalf, Log, joined_log
-from clickassay.logs.outcomes import Outcomes, OutcomesOf, spreads_of
+from clickassay.logs.outcomes import Outcomes, OutcomesOf, about
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder
 from clickassay.logs.spark.read import SparkHalf, read_for_spark
@@ -111,7 +111,7 @@ def write_spark_patterns(  # noqa: PLR0913 - as `make_patterns`
         with _watched(log, progress) as inputs:
             made = {**info, "inputs": inputs, "versions": versions, "mixed_times": mixed_times(*here)}
             outcomes = None if outcomes_of is None else outcomes_of(log)
-            made["outcome_values"] = spreads_of(outcomes)
+            made |= about(outcomes)
             table = sql_pattern_table(
                 engine, log.searches.frame, log.clicks.frame, settings, judged_queries,
                 log=log, outcomes=outcomes, info=made, progress=progress,

@@ -256,6 +256,7 @@ class PatternStore:
             "settings": {**batches[-1].info["settings"]},
             "inputs": {what: input_fingerprint(_files(every, what)) for what in ("searches", "clicks")},
             "versions": batches[-1].info["versions"],
+            "outcome_kinds": self.outcome_kinds(),
         }
         judged = self.judged_queries()
         whole, funnel = merge_tables(tables), _funnel(batches)
@@ -265,6 +266,11 @@ class PatternStore:
     def funnel(self) -> pl.DataFrame:
         """Return the funnel of the whole log, as its contract has it."""
         return _funnel(self.batches())
+
+    def outcome_kinds(self) -> dict[str, str]:
+        """Return the kind of each outcome that a run brought, by name."""
+        named = (batch.info.get("outcome_kinds", {}) for batch in self.history())
+        return {name: kind for kinds in named for name, kind in kinds.items()}
 
     def files(self, what: str) -> list[FileFingerprint]:
         """Return all files of ``searches`` or ``clicks`` that the store was made of, each once."""

@@ -85,11 +85,14 @@ def learn_from_run(
     run = run_at(place)
     graded = graded_sample(run, run.key(wanted))
     sample, fixed = graded.sample, paper_map(run.settings.max_grade, graded.sample.key.depth)
-    if options.click_metric not in sample.click_names:
-        known = did_you_mean(options.click_metric, sample.click_names)
+    click, grades = run.click_named(options.click_metric), graded.grades
+    if click not in sample.every_click:
+        known = did_you_mean(options.click_metric, sample.every_click)
         raise LearningError(f"unknown click metric {options.click_metric!r}; {known}")
-    values = sample.click_values[:, sample.click_names.index(options.click_metric)]
-    observed = Observations(graded.grades, sample.query_index, sample.sessions.astype(float), values)
+    if click in sample.ratings:
+        sample, grades = sample.rated(click), grades[sample.rated_rows(click)]
+    values = sample.click_values[:, sample.click_names.index(click)]
+    observed = Observations(grades, sample.query_index, sample.sessions.astype(float), values)
     return sample, study(observed, fixed, options, progress), fixed
 
 

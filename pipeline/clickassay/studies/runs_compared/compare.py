@@ -79,6 +79,10 @@ def compare_runs(a: Run | Path, b: Run | Path, options: DiffOptions | None = Non
         If an option names something that neither run has.
     """
     options, runs = options or DiffOptions(), (read_for_comparison(a), read_for_comparison(b))
+    named = [sorted({run.click_named(name) for run in runs}, key=len) for name in options.click_metrics]
+    options = replace(
+        options, click_metrics=tuple(names[-1] for names in named)
+    )  # in full where a run has it
     options.check(runs)
     numbers, overlap = compare_numbers(runs, options)
     return RunComparison(

@@ -31,12 +31,18 @@ def mean_levels(run: Run, key: SampleKey) -> Levels:
     """
     sample = graded_sample(run, key).sample
     folds = folds_of(run) if len(folds_of(run)) > 1 else ()
-    intervals = mean_intervals(sample, [sample_without(run, key, fold) for fold in folds])
+    without = [sample_without(run, key, fold) for fold in folds]
     few = FEW_FOLDS if len(folds) < MIN_FOLDS else None
-    of_clicks = len(sample.click_names)
+    found = [(sample, mean_intervals(sample, without))]
+    for rated in sample.each_rating():
+        parts = [rated, *(one.rated(rated.click_names[0]) for one in without)]
+        own, *others = [one.narrowed(one.click_names, ()) for one in parts]
+        found.append((own, mean_intervals(own, others)))
     cautions = tuple(
-        caution or (few if place < of_clicks and np.isfinite(intervals.low[place]) else None)
-        for place, caution in enumerate(intervals.cautions)
+        caution or (few if place < len(one.click_names) and np.isfinite(own.low[place]) else None)
+        for one, own in found
+        for place, caution in enumerate(own.cautions)
     )
-    names = (*sample.click_names, *sample.editorial_names)
-    return Levels(names, intervals.b, intervals.low, intervals.high, cautions)
+    names = tuple(name for one, _ in found for name in (*one.click_names, *one.editorial_names))
+    means, low, high = (np.concatenate([getattr(own, of) for _, own in found]) for of in ("b", "low", "high"))
+    return Levels(names, means, low, high, cautions)

@@ -169,12 +169,15 @@ def _means_of(run: Run, options: DiffOptions) -> pl.DataFrame:
     rows = run.tables[CONFIGURATIONS.name]
     fixed = {column.name for column in CONFIGURATIONS.columns}
     names, sessions = [name for name in rows.columns if name not in fixed], pl.col("n_sessions")
-    means = rows.group_by(SAMPLE_COLUMNS, maintain_order=True).agg(
-        pl.when(pl.col(name).null_count() == 0)
-        .then((pl.col(name) * sessions).sum() / sessions.sum())
-        .alias(name)
-        for name in names
-    )
+    means = rows.select(SAMPLE_COLUMNS).unique(maintain_order=True)
+    for own, some in _by_sessions(run, rows, names):
+        found = own.group_by(SAMPLE_COLUMNS, maintain_order=True).agg(
+            pl.when(pl.col(name).null_count() == 0)
+            .then((pl.col(name) * sessions).sum() / sessions.sum())
+            .alias(name)
+            for name in some
+        )
+        means = means.join(found, on=SAMPLE_COLUMNS, how="left", maintain_order="left")
     is_click = pl.col("metric").is_in(
         [name for name in names if is_click_metric(name) or name in run.outcomes]
     )
@@ -194,6 +197,13 @@ def _means_of(run: Run, options: DiffOptions) -> pl.DataFrame:
     return options.rows(long).select(*columns, found=pl.lit(True))
 
 
+def _by_sessions(run: Run, rows: pl.DataFrame, names: list[str]) -> Iterator[tuple[pl.DataFrame, list[str]]]:
+    """Yield configurations with the sessions that some metrics are means of, and these metrics."""
+    ratings = [name for name in names if name in run.settings.ratings]
+    yield rows, [name for name in names if name not in ratings]
+    yield from ((run.of_click(rows, name), [name]) for name in ratings)
+
+
 def _join(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
     """Join the numbers of two runs; the columns of B end in _b."""
     joined = a.join(b, on=PLACE, how="full", suffix="_b", coalesce=True, nulls_equal=True)
@@ -208,16 +218,29 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
     overlaps, tested = [_OVERLAP.to_frame()], [_AGAIN.to_frame()]
     keys = [SampleKey(*row) for row in rows.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS).iter_rows()]
     number, common = common_folds(runs)
+    rated_by_both = runs[0].settings.ratings & runs[1].settings.ratings
     for _, alike in groupby(sorted(keys, key=_depth_and_judge), _depth_and_judge):
         parts = [_Parts(run, number, common) for run in runs]  # of one depth and judge in memory at a time
         for key in alike:
             own = key.rows(rows)
+            ratings = [name for name in own["click_metric"].unique().sort() if name in rated_by_both]
             if (own["table"] != "within").any():
                 pairs = tuple(zip(*(of_run.of(key) for of_run in parts), strict=True))
                 overlaps.append(_overlap(*pairs[0]))
                 tested.extend(_again(pairs, own))
+                for name in ratings:
+                    rated = tuple(tuple(one.rated(name) for one in pair) for pair in pairs)
+                    if all(len(one.sessions) for pair in rated for one in pair):
+                        tested.extend(_again(rated, own, of_rating=True))
             markets = tuple(zip(*(of_run.of_markets(key) for of_run in parts), strict=True))
             tested.extend(_within_again(key, markets, own))
+            for name in ratings:
+                places = [
+                    tuple(tuple(rated for one in part for rated in one.each_rating([name])) for part in pair)
+                    for pair in markets
+                ]
+                if all(part for pair in places for part in pair):
+                    tested.extend(_within_again(key, places, own))
     return pl.concat(overlaps).sort(SAMPLE_COLUMNS), pl.concat(tested)
 
 
@@ -292,10 +315,13 @@ def _within_again(
     yield _tested_again(place, pairs_of(clicks, editorial), changes, len(without))
 
 
-def _again(pairs: Sequence[tuple[Sample, ...]], rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _again(
+    pairs: Sequence[tuple[Sample, ...]], rows: pl.DataFrame, *, of_rating: bool = False
+) -> Iterator[pl.DataFrame]:
     """Yield the changes of one market, depth and judge, computed from configurations, for its own tables.
 
-    `pairs` are the samples of both runs, first whole, then without each fold of users.
+    `pairs` are the samples of both runs, first whole, then without each fold of users. Those of a rating say
+    nothing of the means of editorial metrics, which are over all sessions.
     """
     a, b = pairs[0]
     clicks, editorial = _shared_names(a, b, rows)
@@ -303,11 +329,15 @@ def _again(pairs: Sequence[tuple[Sample, ...]], rows: pl.DataFrame) -> Iterator[
     whole, *without = [(one, other) for one, other in folds]
     key = {**a.key.columns, "split": EVERY, "class": EVERY}
     names = pairs_of(clicks, editorial)
+    of_means = [] if of_rating else editorial
+    meant = [tuple(sample.narrowed(clicks, of_means) for sample in pair) for pair in folds]
     one_of_both = {
-        "click_metric": [*clicks, *(None for _ in editorial)],
-        "editorial_metric": [*(None for _ in clicks), *editorial],
+        "click_metric": [*clicks, *(None for _ in of_means)],
+        "editorial_metric": [*(None for _ in clicks), *of_means],
     }
-    yield _tested_again({"table": MEANS, **key}, one_of_both, mean_changes(*whole, without), len(without))
+    (first, other), *others = [(one, other) for one, other in meant]
+    changes = mean_changes(first, other, others)
+    yield _tested_again({"table": MEANS, **key}, one_of_both, changes, len(without))
     if clicks and editorial:
         for table, test in (("correlations", weighted_changes), ("differences", closed_form_changes)):
             yield _tested_again({"table": table, **key}, names, test(*whole, without), len(without))

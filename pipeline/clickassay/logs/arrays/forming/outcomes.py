@@ -57,6 +57,8 @@ class GivenOutcomes:
             distinct, place = np.unique(first, return_inverse=True)
             values = np.zeros(len(distinct), np.int64)
             np.add.at(values, place, rows["value"].to_numpy()[kept])
+            if rows["is_rating"][0]:
+                values = np.floor(values / np.bincount(place, given, len(values)) + 0.5).astype(np.int64)
             is_open = formed.visits.is_open.take(first)
             yield (
                 str(name),

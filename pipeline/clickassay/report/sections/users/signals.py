@@ -42,7 +42,8 @@ MEANINGS = {
     ),
 }
 OUTCOMES_READING = (
-    "An outcome is a number of a session; sessions without it count as 0. A session that is abandoned may "
+    "An outcome is a number of a session; sessions without it count as 0, except for a rating, whose mean is "
+    "of the sessions that rated. A session that is abandoned may "
     "have found its answer on the page, and one that is reformulated may ask for something new."
 )
 MOST_VALUES, HEAVY = 10, 0.25
@@ -98,18 +99,22 @@ def _outcomes(run: Run) -> tuple[ReportTable, ...]:
     own = run.tables["outcomes"].join(lists.select("configuration_id"), on="configuration_id")
     sessions = int(lists["n_sessions"].sum())
     rows = tuple(
-        Row("", visible(name), _outcome_cells(own.filter(outcome=name), sessions, found.get((name, best))))
+        Row("", visible(name), _outcome_cells(run, name, own, sessions, found.get((name, best))))
         for name in run.outcomes
     )
-    heads = ("Sessions with it", "Share", "Mean of all sessions", f"Correlation with {best}")
+    heads = ("Sessions with it", "Share", "Mean", f"Correlation with {best}")
     title = f"Outcomes of sessions, {run.headline.label}"
     notes = (OUTCOMES_READING, *_heavy(run, own))
     return (ReportTable("outcomes", title, "Outcome", heads, rows, notes=notes, data=run.tables["outcomes"]),)
 
 
-def _outcome_cells(own: pl.DataFrame, sessions: int, value: Estimate | None) -> tuple[Cell, ...]:
+def _outcome_cells(
+    run: Run, name: str, rows: pl.DataFrame, sessions: int, value: Estimate | None
+) -> tuple[Cell, ...]:
+    own = rows.filter(outcome=name)
     with_it, total = int(own["sessions"].sum()), int(own["total"].sum())
-    mean = total / 1000 / sessions if sessions else 0.0
+    counted = with_it if name in run.settings.ratings else sessions
+    mean = total / 1000 / counted if counted else 0.0
     share = Share(with_it / sessions if sessions else None)
     return (with_it, share, Spelled(number(mean), mean), value or Estimate(None, reason="not computed"))
 
