@@ -1,11 +1,12 @@
 """What functions are given: settings as keywords, tables of any library, runs or their folders."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Progress
+from clickassay.core.settings.texts import plain
 
 if TYPE_CHECKING:
     from clickassay.findings.run import Run
@@ -27,7 +28,7 @@ Names = str | Sequence[str]
 class SettingsGiven(TypedDict, total=False):
     """Every setting that may be given, by its name; docs/reference/settings.md says what each means."""
 
-    depth: Sequence[int] | int | str
+    depth: Collection[int] | int | str
     idle_minutes: float
     idle_scope: Literal["user", "query"]
     normalise_urls: bool
@@ -39,9 +40,9 @@ class SettingsGiven(TypedDict, total=False):
     reformulation_minutes: float
     max_rejected: float
     max_markets: int
-    column: Sequence[str] | str
+    column: Mapping[str, Any] | Sequence[str] | str
     shape: Literal["auto", "lists", "impressions"]
-    health_limit: Sequence[str] | str
+    health_limit: Mapping[str, Any] | Sequence[str] | str
     only_judged: bool
     batch: str
     late_minutes: float
@@ -49,7 +50,7 @@ class SettingsGiven(TypedDict, total=False):
     clock: str | None
     time_zone: str
     folds: int
-    scale: Sequence[str] | str
+    scale: Mapping[Any, Any] | Sequence[str | int] | str
     max_grade: int
     relevant_grade: int
     success_grade: int
@@ -97,8 +98,26 @@ def run_or_folder(given: HasRun | Place) -> "Run | Path":
     if isinstance(given, str | Path):
         return Path(given)
     if not hasattr(given, "found_run"):
-        raise SettingsError(f"a run: found {given!r:.60}, expected the result of `run`, or a folder")
+        found = type(given).__name__
+        raise SettingsError(f"a run: found {found}, expected the result of `run`, or a folder")
     return given.found_run
+
+
+def saved(given: HasRun | Place | None) -> Path | None:
+    """Return the folder of a run, or of another result that lies in one.
+
+    Raises
+    ------
+    SettingsError
+        If it lies in none.
+    """
+    if given is None or isinstance(given, str | Path):
+        return None if given is None else Path(given)
+    place = given.found_run.folder if hasattr(given, "found_run") else getattr(given, "place", None)
+    if not isinstance(place, str | Path) or Path(place) == Path():
+        what = type(given).__name__
+        raise SettingsError(f"found {what} in memory, expected a folder: save it first, as run.save(FOLDER)")
+    return Path(place)
 
 
 def named_run(given: HasRun | Place) -> str:
@@ -121,4 +140,5 @@ def several(given: Any) -> tuple[Any, ...]:  # noqa: ANN401 - one value or sever
     """Return one value, or several, as a tuple."""
     if given is None:
         return ()
+    given = plain(given)
     return tuple(given) if isinstance(given, list | tuple | set | frozenset) else (given,)

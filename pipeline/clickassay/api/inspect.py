@@ -41,7 +41,7 @@ _BAR = 30
 
 @for_python
 def inspect(
-    path: Place | None = None,
+    path: Place | Table = None,
     *,
     searches: Table = None,
     clicks: Table = None,
@@ -76,6 +76,11 @@ def inspect(
     """
     named = {"searches": searches, "clicks": clicks, "judgments": judgments}
     sources = {name: source for name, one in named.items() if (source := source_of(one)) is not None}
+    if not isinstance(path, str | Path | None):
+        raise InputError(
+            f"path: found {type(path).__name__}, expected a file or folder; tables are given by their names, "
+            "as inspect(searches=…, clicks=…, judgments=…)"
+        )
     place = None if path is None else Path(path)
     with progress_of(progress) as told:
         return InspectResult.of(place, sources, load_settings(**settings), quick=quick, progress=told)

@@ -251,7 +251,12 @@ class RunResult(Result):
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         if name not in _TABLES:
-            raise AttributeError(f"a run has no {name}; its tables are {', '.join(_TABLES)}")
+            raise AttributeError(f"a run has no {name}; {did_you_mean(name, _TABLES)}")
+        return self.found_run.tables[name]
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in _TABLES:
+            raise ReportError(f"a run has no table {name!r}; {did_you_mean(str(name), _TABLES)}")
         return self.found_run.tables[name]
 
     def __dir__(self) -> list[str]:
@@ -315,7 +320,7 @@ class RunResult(Result):
 
     @for_python
     def chart(self, name: str = RANKING) -> Chart:
-        """Return a picture of the report by its name: ``ranking``, ``within``, ``leads`` and more.
+        """Return a picture of the report by its name: ``ranking``, ``within``, ``correlations`` and more.
 
         Raises
         ------
@@ -325,6 +330,7 @@ class RunResult(Result):
         report = self._report
         known = dict.fromkeys([RANKING], report.overview[0]) if report.overview else {}
         known |= {one.name: one for section in report.sections for one in section.every_figure}
+        name = f"{name}-0" if name not in known and f"{name}-0" in known else name  # the first of several
         if name not in known:
             told = did_you_mean(name, sorted(known)) if known else "the report has no picture"
             raise ReportError(f"no chart {name!r}; {told}")

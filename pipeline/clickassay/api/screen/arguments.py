@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -10,6 +11,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from clickassay.core.errors import SettingsError
+from clickassay.core.settings import SETTINGS
+from clickassay.core.settings.texts import plain
 from clickassay.core.text.words import listed
 
 _WORDS = {
@@ -30,21 +33,52 @@ def checked(
     Raises
     ------
     SettingsError
-        If an argument is of another kind; the message names it.
+        If an argument is of another kind, or one of a function with settings has another name than these.
     TypeError
-        If the function takes no argument of a name.
+        If arguments are too many or missing, or another function has none of a name.
     """
     signature, adapters = _declared(function)
-    bound = signature.bind(*args, **more)
+    name = function.__name__
+    names = [one for one, of in signature.parameters.items() if of.kind not in _STARRED and one != "self"]
+    known = (*names, *(SETTINGS if "settings" in signature.parameters else ()))
+    for given in more:
+        if given not in known:
+            instead = next((one for one in _INSTEAD.get(given, ()) if one in known), None)
+            close = [instead] if instead else get_close_matches(given, known, n=2, cutoff=0.7)
+            hint = f"did you mean {listed(close, 'or')}? " if close else ""
+            rest = ", and settings by their names" if len(known) > len(names) else ""
+            kind = SettingsError if rest else TypeError
+            raise kind(f"{name}() has no argument {given}; {hint}it has {', '.join(names)}{rest}")
+    try:
+        bound = signature.bind(*args, **more)
+    except TypeError as error:
+        shown = ", ".join(
+            f"{one}=…" if of.kind is of.KEYWORD_ONLY else str(of).partition(":")[0].partition(" =")[0]
+            for one, of in signature.parameters.items()
+        )
+        raise TypeError(f"{name}(): {error}; write {name}({shown})") from None
     for name in bound.arguments.keys() & adapters.keys():
         value = bound.arguments[name]
-        plain = value.item() if hasattr(value, "item") else value  # a number of NumPy
         hint, adapter = adapters[name]
         try:
-            bound.arguments[name] = adapter.validate_python(plain)
+            bound.arguments[name] = adapter.validate_python(plain(value))
         except ValidationError as error:
-            raise SettingsError(f"{name}: found {value!r:.60}, expected {_in_words(hint)}") from error
+            raise SettingsError(f"{name}: found {_shown(value)}, expected {_in_words(hint)}") from error
     return bound
+
+
+_STARRED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_INSTEAD = {
+    "qrels": ("judgments",), "judgments": ("qrels", "files"), "run": ("runs",), "k": ("depth",),
+    "metrics": ("measures", "metric"), "columns": ("column",), "folder": ("out",), "path": ("out",),
+}  # fmt: skip
+"""What other functions and tools call an argument."""
+
+
+def _shown(value: object) -> str:
+    """Return a value in a line; of a table or a result its type."""
+    text = repr(value)
+    return type(value).__name__ if "\n" in text else text[:60]
 
 
 @cache
@@ -52,8 +86,8 @@ def _declared(
     function: Callable[..., Any],
 ) -> tuple[inspect.Signature, dict[str, tuple[Any, TypeAdapter[Any]]]]:
     hints = get_type_hints(function)
-    plain = {name: (hint, TypeAdapter(hint)) for name, hint in hints.items() if _is_plain(hint)}
-    return inspect.signature(function), plain
+    known = {name: (hint, TypeAdapter(hint)) for name, hint in hints.items() if _is_plain(hint)}
+    return inspect.signature(function), known
 
 
 def _is_plain(hint: Any) -> bool:  # noqa: ANN401 - an annotation

@@ -14,6 +14,7 @@ from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import load_settings
+from clickassay.core.settings.texts import items_of, labels_of
 from clickassay.inputs.text.trec import Source
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
@@ -50,7 +51,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     queries: Table = None,
     by: Names = (),
     baseline: str | None = None,
-    scale: Sequence[str] = (),
+    scale: Sequence[str] | str | Mapping[Any, Any] = (),
     seed: int = 0,
     conflicts: Conflicts = "error",
     strict: bool = False,
@@ -125,12 +126,13 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     >>> found["RR"]
     0.5
     """
+    labels = labels_of(scale) if isinstance(scale, Mapping) else items_of(scale, ",") if scale else ()
     with progress_of(progress) as told:
         found = evaluated(
             qrels, runs, measures,
             rel=rel, max_grade=max_grade, persistence=persistence, average_over=average_over, bounds=bounds,
             known=known, expected=expected, judge=judge, design=design_of(plan),
-            classes=classes_of(source_of(queries), several(by)), baseline=baseline, scale=scale, seed=seed,
+            classes=classes_of(source_of(queries), several(by)), baseline=baseline, scale=labels, seed=seed,
             conflicts=conflicts, strict=strict, progress=told,
         )  # fmt: skip
     return EvaluationResult(found, average_over)

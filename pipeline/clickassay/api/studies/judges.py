@@ -2,21 +2,26 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import Names, Table, Told, several, source_of
+from clickassay.api.given import HasRun, Names, Place, Table, Told, saved, several, source_of
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.output import SETTINGS_FILE, published_folder, write_json
+from clickassay.core.files.scratch import scratch, scratch_file
 from clickassay.core.files.tables import as_csv, write_table, writing_tables
 from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import versions
+from clickassay.core.settings.texts import pairs_of
 from clickassay.core.text.words import plural
 from clickassay.inputs.importers.judgments.importer import RatingOptions
+from clickassay.inputs.staging.frames import Frame
+from clickassay.inputs.text.frames import of_dict
 from clickassay.jobs.judges import MEASURE, JudgesAsked, compare_files
 from clickassay.report.study import write_study
 from clickassay.report.writers.csv import plain_rows
@@ -37,16 +42,16 @@ _ALWAYS = ("agreement", "confusion", "grades", "sheet")
 
 @for_python
 def judges(  # noqa: PLR0913 - one parameter for each question
-    files: Sequence[str | Path],
-    *,
-    judge: Sequence[str] = (),
-    grade_map: Names = (),
+    files: Any,  # noqa: ANN401 - a table of any library
+    *others: Any,  # noqa: ANN401
+    judge: Names = (),
+    grade_map: Names | Mapping[Any, Any] = (),
     max_grade: int | None = None,
     rankings: Sequence[str | Path] = (),
     measures: str = MEASURE,
     queries: Table = None,
     by: Names = (),
-    run: str | Path | None = None,
+    run: HasRun | Place | None = None,
     at_least: float | None = None,
     progress: Told = False,
 ) -> "JudgesResult":
@@ -54,13 +59,14 @@ def judges(  # noqa: PLR0913 - one parameter for each question
 
     Parameters
     ----------
-    files
-        A file of judgments for each judge, of any layout that `clickassay import judgments` reads; or one
+    files, others
+        The judgments of each judge: a file of any layout that `clickassay import judgments` reads, a frame,
+        or a dict ``{query: {doc: grade}}``; side by side, in a list, or in a dict by the judge's name. Or one
         with a column ``judge``.
     judge
-        A name for each file; without them, files have their own names.
+        A name for each; without them, files have their own names, and frames are judge 1, judge 2.
     grade_map
-        Grades of ratings that are none, as ``0=0,1=1,10=3,100=4``: one for all files, or one for each.
+        Grades of ratings that are none, as ``0=0,1=1,10=3,100=4``, or a dict: one for all, or one for each.
     max_grade
         Top of the scale, which AC1 depends on; ratings above are refused. None = the highest grade found.
     rankings, measures
@@ -68,7 +74,8 @@ def judges(  # noqa: PLR0913 - one parameter for each question
     queries, by
         A table with a column query and classes of queries; columns of it (None = all that are classes).
     run
-        A pattern table or store of a log, or a run of these judges: whose order its clicks support.
+        A pattern table or store of a log, or a run of these judges, that was saved: whose order its clicks
+        support.
     at_least
         A quadratic kappa that the agreement is held against, as 0.4.
     progress
@@ -87,11 +94,29 @@ def judges(  # noqa: PLR0913 - one parameter for each question
     >>> found.verdict.startswith("people and model have a quadratic kappa of ")
     True
     """
-    options = rating_options([Path(file) for file in files], judge, grade_map, max_grade)
-    log = None if run is None else Path(run)
-    asked = JudgesAsked(tuple(map(Path, rankings)), measures, source_of(queries), several(by), log)
-    with progress_of(progress) as told:
-        return JudgesResult.of([Path(file) for file in files], options, asked, at_least, told)
+    several_given = isinstance(files, list | tuple) and not isinstance(next(iter(files), None), dict | list)
+    named, given = {}, list(files) if several_given and not others else [files, *others]
+    if isinstance(files, Mapping) and not others:
+        named, given = {str(name): one for name, one in files.items()}, list(files.values())
+    if isinstance(grade_map, Mapping):
+        grade_map = ",".join(pairs_of(grade_map))
+    asked = JudgesAsked(tuple(map(Path, rankings)), measures, source_of(queries), several(by), saved(run))
+    with progress_of(progress) as told, scratch():
+        places = [_file_of(one, f"judge {at}") for at, one in enumerate(given, 1)]
+        options = rating_options(places, several(judge) or tuple(named), grade_map, max_grade)
+        return JudgesResult.of(places, options, asked, at_least, told)
+
+
+def _file_of(given: Any, name: str) -> Path:  # noqa: ANN401 - a table of any library
+    """Return the file of judgments: a frame or a dict is written into the scratch folder."""
+    if isinstance(given, str | Path):
+        return Path(given)
+    if isinstance(given, Mapping) and any(isinstance(one, Mapping) for one in given.values()):
+        given = of_dict(given, "judgments", ("query", "doc", "grade"))
+    rows = Frame(given).lazy("judgments").collect()
+    place = scratch_file(f"the given frame of {name}", f"{name}.parquet")
+    rows.write_parquet(place)
+    return place
 
 
 def rating_options(

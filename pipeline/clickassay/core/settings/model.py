@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import field_validator, model_validator
 
 from clickassay.core.settings.of_log import SettingsOfLog, setting
-from clickassay.core.settings.texts import bytes_of, items_of, pairs_of
+from clickassay.core.settings.texts import bytes_of, items_of, labels_of, pairs_of
 
 _COMMA = r","
 LISTS = {
@@ -25,6 +25,12 @@ LISTS = {
 """Settings that take several values, and what stands between them; the name of a metric may hold commas and
 blanks of its own, in parentheses."""
 _OF_SPARK = ("spark_master", "spark_remote", "spark_conf", "spark_staging")
+
+
+def _as_text(value: object) -> object:
+    """Return a number or a metric as it is written; what is no such thing as it is."""
+    is_written = isinstance(value, int) or type(value).__module__.startswith("clickassay.")
+    return str(value) if is_written and not isinstance(value, bool) else value
 
 
 class Settings(SettingsOfLog):
@@ -263,6 +269,10 @@ class Settings(SettingsOfLog):
         given: dict[str, Any] = {
             name: items_of(values[name], by) for name, by in LISTS.items() if values.get(name) is not None
         }
+        if isinstance(scale := values.get("scale"), Mapping):
+            given["scale"] = labels_of(scale)
+        for name in ("scale", "metric", "click_metric"):  # grades, and metrics of `clickassay.measures`
+            given |= {name: [_as_text(one) for one in given[name]]} if name in given else {}
         for name in ("spark_conf", "column", "outcome_kind", "health_limit"):
             if isinstance(value := values.get(name), str):
                 given[name] = value.splitlines()

@@ -71,8 +71,35 @@ def pairs_of(given: Mapping[Any, Any]) -> list[str]:
     ]
 
 
-def items_of(given: object, between: str) -> list[object]:
+def plain(value: Any) -> Any:  # noqa: ANN401 - of any library
+    """Return a number of NumPy as one of Python, and what holds several values in a row as a list."""
+    shape = getattr(value, "shape", None)
+    if shape == () and hasattr(value, "item"):
+        return value.item()
+    of_library = getattr(value, "tolist", None) or getattr(value, "to_list", None)
+    if shape is not None and len(shape) == 1 and of_library is not None:
+        return of_library()
+    return list(value) if isinstance(value, range | set | frozenset | tuple) else value
+
+
+def labels_of(scale: Mapping[Any, Any]) -> list[Any]:
+    """Return the labels of a dict of grades by label, or of labels by grade, the worst first.
+
+    Raises
+    ------
+    ValueError
+        If the grades are not 0, 1, 2 …, each once.
+    """
+    by_label = not all(isinstance(one, int) for one in scale)
+    labels = {grade: label for label, grade in scale.items()} if by_label else dict(scale)
+    if sorted(map(str, labels)) != sorted(map(str, range(len(scale)))):
+        raise ValueError('a dict needs the grades 0, 1, 2 …, each once, as {"bad": 0, "good": 1}')
+    return [labels[grade] for grade in range(len(scale))]
+
+
+def items_of(given: object, between: str) -> list[Any]:
     """Return a list that may be written as one text, or hold texts of several items each."""
+    given = plain(given)
     items = given if isinstance(given, list | tuple) else [given]
     split = [re.split(between, item.strip()) if isinstance(item, str) else [item] for item in items]
     return [part.strip() if isinstance(part, str) else part for parts in split for part in parts]

@@ -147,8 +147,11 @@ def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str]
 
     Columns that `likely_signals` names are kept too.
     """
-    if what == "queries":
-        return None
+    there = {*names, *columns} - set(names.values())
+    shapes = {"searches": (CANONICAL["searches"], IMPRESSIONS)}.get(what, (_columns_of(what),))
+    is_whole = all(path.partition(".")[0] in columns or path in columns for path in names.values())
+    if what == "queries" or not is_whole or not any(required(shape) <= there for shape in shapes):
+        return None  # the message of what is missing names all that there is
     ours = {want.name for want in _columns_of(what)}
     paths = [names.get(name, name) for name in ours]
     likely = {one for name in ours & {*OF_SIGNALS, *ACTIONS_SHOWN} for one in LIKELY[name]}
@@ -156,6 +159,17 @@ def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str]
         one
         for one in columns
         if one in paths or one.lower() in likely or any(path.startswith(f"{one}.") for path in paths)
+    ]
+
+
+def spelled_out(what: str, schema: pl.Schema, names: Names) -> list[str]:
+    """Return the columns of texts that are read as times, numbers or lists; none if there are no rows."""
+    kinds = {names.get(want.name, want.name): want.kind for want in _columns_of(what)}
+    texts = (pl.String, pl.Categorical, pl.Enum)
+    return [
+        name
+        for name, dtype in schema.items()
+        if isinstance(dtype, texts) and kinds.get(name) in ("time", "integer", "flag", "seconds", "texts")
     ]
 
 

@@ -1,6 +1,8 @@
 """Tables in memory: held as they are, or written as Parquet into the scratch folder, as files like others."""
 
 import hashlib
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -8,9 +10,8 @@ import polars as pl
 from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch_file
 from clickassay.core.files.tables import scan_parquet
-from clickassay.core.text.words import first_line
 from clickassay.inputs.sources.fingerprint import ROWS, FileFingerprint, Origin
-from clickassay.inputs.sources.mapping import Names, needed_columns
+from clickassay.inputs.sources.mapping import Names, needed_columns, spelled_out
 from clickassay.inputs.staging.made import Made
 
 
@@ -44,13 +45,21 @@ class Frame:
         """
         if isinstance(self._table, pl.LazyFrame):
             return self._table
+        if isinstance(self._table, list | tuple | set):
+            path = next((str(one) for one in self._table if isinstance(one, str | Path)), None)
+            if path is not None:
+                raise InputError(
+                    f"{what}: a list with {path!r:.80}; give several files as one folder or glob, such as "
+                    '"logs/2024-*.parquet"'
+                )
+            if any(hasattr(one, "columns") for one in self._table):
+                raise InputError(f"{what}: a list of frames; put them together, as pl.concat([a, b])")
         try:
             return pl.DataFrame(self._table).lazy()
         except Exception as error:
             kind = type(self._table).__name__
             raise InputError(
-                f"{what}: {kind} is no table: {first_line(error)}; give a path, or a frame of Polars, "
-                "pandas, Arrow or DuckDB"
+                f"{what}: {kind} is not a table; give a path, or a frame of Polars, pandas, Arrow or DuckDB"
             ) from error
 
 
@@ -73,8 +82,14 @@ def framed(what: str, frame: Frame, names: Names, *, held: bool = False) -> Made
         If it is no table.
     """
     rows = frame.lazy(what)
-    needed = needed_columns(what, rows.collect_schema().names(), names)
+    schema = rows.collect_schema()
+    needed = needed_columns(what, schema.names(), names)
     rows = rows if needed is None else rows.select(needed)
+    if needed is None and what != "queries":  # a column is missing: the message names those that there are
+        lost = [name for name, dtype in schema.items() if dtype == pl.Object]
+        rows = rows.head(_FEW).with_columns(pl.lit(None).alias(name) for name in lost)
+    if texts := spelled_out(what, rows.collect_schema(), names):
+        return _as_json(what, frame, rows, texts)
     file = scratch_file(f"{frame} of {what}", f"{what}.parquet")
     if held and not frame.is_lazy:
         eager = rows.collect()
@@ -84,6 +99,30 @@ def framed(what: str, frame: Frame, names: Names, *, held: bool = False) -> Made
         ):  # else its types are others once it was written
             return Made(file, {file: Origin((_fingerprint(file.name, eager),))}, {file: eager})
     rows.sink_parquet(file, compression="uncompressed")
+    return Made(file)
+
+
+_FEW = 1_000
+"""Rows that are looked at where a table cannot be read."""
+
+
+def _as_json(what: str, frame: Frame, rows: pl.LazyFrame, texts: Sequence[str]) -> Made:
+    """Write rows as JSON lines, where times and numbers may be texts, as in a file of text."""
+    columns = []
+    for name, dtype in rows.collect_schema().items():
+        if name in texts:
+            columns.append(pl.col(name).cast(pl.String).str.strip_chars().replace("", None))
+        elif isinstance(dtype, pl.Datetime):
+            utc = pl.col(name) if dtype.time_zone is None else pl.col(name).dt.convert_time_zone("UTC")
+            zone = "" if dtype.time_zone is None else "Z"
+            columns.append(utc.dt.strftime(f"%Y-%m-%dT%H:%M:%S%.f{zone}"))
+        else:
+            columns.append(pl.col(name))
+    file = scratch_file(f"{frame} of {what}", f"{what}.jsonl")
+    rows.select(columns).sink_ndjson(file)
+    if not file.stat().st_size:  # no rows, which have no types in JSON
+        file = scratch_file(f"{frame} of {what}", f"{what}.parquet")
+        rows.head(0).with_columns(pl.lit(None).alias(name) for name in texts).sink_parquet(file)
     return Made(file)
 
 

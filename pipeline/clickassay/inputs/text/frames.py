@@ -55,9 +55,9 @@ def of_frame(source: Any, what: str, names: tuple[str, ...]) -> pl.DataFrame:  #
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
     try:
-        frame = source if isinstance(source, pl.DataFrame) else pl.from_pandas(source)
-    except (TypeError, ImportError) as error:
-        kinds = "a TREC file, a Polars or pandas frame, or a dict"
+        frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
+    except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError) as error:
+        kinds = "a TREC file, a frame of Polars, pandas or Arrow, or a dict"
         raise InputError(f"{what}: found {type(source).__name__}, expected {kinds}") from error
     columns = frame.select(_column(frame, what, name) for name in names)
     nameless = columns.filter(pl.any_horizontal(pl.col(names[0], names[1]).is_null()))

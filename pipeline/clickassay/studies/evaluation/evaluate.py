@@ -276,6 +276,13 @@ def _by_name(runs: Source | Mapping[str, Source]) -> dict[str, Source]:
         )
         if not is_run:
             return dict(runs)
+    if isinstance(runs, list | tuple) and not any(
+        isinstance(one, Mapping) and "query" in one for one in runs
+    ):
+        files = [str(one) if isinstance(one, str | Path) else "" for one in runs]
+        stems = [Path(file).stem for file in files]
+        names = stems if len(set(stems)) == len(stems) and all(files) else files if all(files) else None
+        return dict(zip(names or (f"run {number}" for number in range(1, len(runs) + 1)), runs, strict=True))
     return {_name(runs): runs}
 
 
