@@ -123,7 +123,7 @@ def test_the_page_alone_is_written_as_a_new_file(run, tmp_path):
     ("inputs", "message"),
     [
         ((None,), "a run needs searches"),
-        ((3, 3, 3), "searches: int is no table"),
+        ((3, 3, 3), "searches: int is not a table"),
         ((tiny.searches(), tiny.clicks()), "a run needs judgments"),
         ((tiny.searches(), None, tiny.judgments()), "given frame of searches has one row for each search"),
         ((tiny.searches().drop("query"), tiny.clicks(), tiny.judgments()),

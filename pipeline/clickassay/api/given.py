@@ -98,7 +98,7 @@ def run_or_folder(given: HasRun | Place) -> "Run | Path":
     if isinstance(given, str | Path):
         return Path(given)
     if not hasattr(given, "found_run"):
-        found = type(given).__name__
+        found = None if given is None else type(given).__name__
         raise SettingsError(f"a run: found {found}, expected the result of `run`, or a folder")
     return given.found_run
 

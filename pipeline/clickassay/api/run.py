@@ -251,7 +251,8 @@ class RunResult(Result):
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         if name not in _TABLES:
-            raise AttributeError(f"a run has no {name}; {did_you_mean(name, _TABLES)}")
+            told = did_you_mean(name, _TABLES).replace("known are", "its tables are")
+            raise AttributeError(f"a run has no {name}; {told}")
         return self.found_run.tables[name]
 
     def __getitem__(self, name: str) -> pl.DataFrame:

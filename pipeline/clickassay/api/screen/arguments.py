@@ -47,8 +47,11 @@ def checked(
             close = [instead] if instead else get_close_matches(given, known, n=2, cutoff=0.7)
             hint = f"did you mean {listed(close, 'or')}? " if close else ""
             rest = ", and settings by their names" if len(known) > len(names) else ""
-            kind = SettingsError if rest else TypeError
-            raise kind(f"{name}() has no argument {given}; {hint}it has {', '.join(names)}{rest}")
+            if rest:
+                raise SettingsError(
+                    f"{name}(): unknown setting {given}; {hint}it has {', '.join(names)}{rest}"
+                )
+            raise TypeError(f"{name}() has no argument {given}; {hint}it has {', '.join(names)}")
     try:
         bound = signature.bind(*args, **more)
     except TypeError as error:

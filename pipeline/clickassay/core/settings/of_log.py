@@ -110,8 +110,7 @@ class SettingsOfLog(BaseModel):
         "The kind of an outcome of your own: stars=rating is a mean over the sessions that rated.",
         unset="sum, unless column kind says otherwise",
         metavar="NAME=KIND",
-        details="`sum`: sessions without a row have 0. `rating`: they are left out and counted, and several "
-        'rows of a session are averaged. In TOML also a section: `[outcomes]` with `stars = "rating"`.',
+        details='In TOML also `[outcomes]` with `stars = "rating"`.',
     )
     reformulation_minutes: float = setting(
         "Sessions",

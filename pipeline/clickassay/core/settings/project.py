@@ -111,8 +111,8 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     section = next((name for name, value in values.items() if isinstance(value, dict)), None)
     if section is not None:
         raise SettingsError(
-            f"{where}: section [{section}]; settings stand without sections, but for [{INPUTS}], "
-            f"[{OUTCOMES}], and [{COLUMNS}.searches] and the like for other tables"
+            f"{where}: section [{section}]; settings stand without sections, but for [{INPUTS}] and "
+            f"[{COLUMNS}.searches] and the like for other tables, and [{OUTCOMES}]"
         )
     named = {name.replace("-", "_"): value for name, value in values.items()}
     if len(named) < len(values):
