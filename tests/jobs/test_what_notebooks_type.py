@@ -195,7 +195,7 @@ def test_evaluation_takes_tables_of_any_library_and_runs_in_a_list():
 def test_pictures_and_tables_of_a_run_are_found_by_the_names_that_are_at_hand(run):
     assert run.chart("correlations").name == "correlations-0"
     assert run["correlations"].equals(run.correlations)
-    with pytest.raises(AttributeError, match="did you mean correlations"):
+    with pytest.raises(AttributeError, match="Did you mean correlations"):
         run.correlation  # noqa: B018
     with pytest.raises(ca.ReportError, match="did you mean correlations"):
         run["correlation"]

@@ -23,7 +23,7 @@ from clickassay.core.files.scratch import scratch, scratch_folder, with_scratch
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings, load_settings
 from clickassay.core.text.escape import html
-from clickassay.core.text.words import capital, did_you_mean, number, plural
+from clickassay.core.text.words import capital, did_you_mean, listed, number, plural
 from clickassay.findings.draw import Findings, draw_findings
 from clickassay.findings.run import Run, run_of
 from clickassay.findings.run import open_run as read_run
@@ -251,8 +251,8 @@ class RunResult(Result):
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         if name not in _TABLES:
-            told = did_you_mean(name, _TABLES).replace("known are", "its tables are")
-            raise AttributeError(f"a run has no {name}; {told}")
+            hint, _, _ = did_you_mean(name, _TABLES).rpartition("known are")
+            raise AttributeError(f"a run has no {name}; its tables are {listed(_TABLES)}. {capital(hint)}")
         return self.found_run.tables[name]
 
     def __getitem__(self, name: str) -> pl.DataFrame:
