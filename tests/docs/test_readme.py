@@ -1,7 +1,10 @@
 """The README fits one sitting, and what it shows works, on the pages beside it too."""
 
+import os
 import re
 import shlex
+import shutil
+import sys
 import tomllib
 from pathlib import Path
 
@@ -13,8 +16,10 @@ from typer.testing import CliRunner
 import clickassay as ca
 from clickassay.cli.app import app
 from clickassay.inputs.types.columns import CANONICAL, CLICKED, required
+from support.logs import tiny
 from support.pages import parts
 from support.places import ROOT
+from support.processes import ran
 from support.runs.sample_run import sample
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -103,6 +108,57 @@ def test_three_commands_lead_from_a_folder_of_files_to_a_report(tmp_path, monkey
         typed(line)
     assert {file.name for file in logs.iterdir()} == {"shown.csv", "labels.csv"}
     assert (tmp_path / "reports" / "june" / "report.html").is_file()
+    shutil.copytree("reports/june", "reports/may")
+    Path("rules.toml").write_text('rules = ["queries >= 1"]', encoding="utf-8")
+    labels = [line.split(",") for line in Path("logs/labels.csv").read_text("utf-8").splitlines()[1:]]
+    rows = "".join(f"{query},{url},{grade}\n" for query, url, grade in labels)
+    for file in ("people.csv", "model.csv"):
+        Path(file).write_text(f"query,url,grade\n{rows}", encoding="utf-8")
+    lists = [f"{query.replace(' ', '')} 0 {url} {grade}" for query, url, grade in labels]
+    Path("judged.qrels").write_text("\n".join(lists), encoding="utf-8")
+    Path("ours.run").write_text("\n".join(f"{one} 1 ours" for one in lists), encoding="utf-8")
+    others = [code for row in rows_of_commands(PARTS["Seven commands"]) for code in row if " " in code]
+    assert {code.split()[0] for code in others} == {"diff", "check", "evaluate", "judges", "audit"}
+    for code in others:
+        words = [STANDS_FOR.get(word, word) for word in shlex.split(code)]
+        ended = CliRunner().invoke(app, words)
+        assert ended.exit_code in {0, 1}, ended.output  # 1: a finding
+
+
+STANDS_FOR = {"QRELS": "judged.qrels", "RANKINGS": "ours.run", "FILE": "people.csv"}
+
+
+def test_what_it_says_to_type_after_installing_works_and_so_does_every_option_before_a_command(tmp_path):
+    said = {line.split()[1] for line in re.findall(r"`(?:uvx [^`]*)?(clickassay -[^`]+)`", PARTS["Install"])}
+    root = typer.main.get_command(app)
+    known = {name for one in root.params for name in one.opts} | {*root.context_settings["help_option_names"]}
+    assert {"--help", "--install-completion"} == said < known
+    command = tmp_path / "clickassay"
+    installed = f"#!{sys.executable}\nfrom clickassay.__main__ import start\nstart()\n"  # as pip writes it
+    command.write_text(installed, encoding="utf-8")
+    command.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    home = tiny.environment() | {"HOME": str(tmp_path), "PATH": path}
+    for option in sorted(known - {"--verbose"}):
+        ended = ran("bash", "-c", f"clickassay {option}; exit $?", env=home)  # a shell that Typer can find
+        assert (ended.stderr, bool(ended.stdout)) == ("", True), option
+    typing = "COMP_WORDS=(clickassay ev) COMP_CWORD=1; _clickassay_completion clickassay; echo $COMPREPLY"
+    assert ran("bash", "-c", f". ~/.bashrc; {typing}", env=home).stdout == "evaluate\n"
+
+
+@pytest.mark.parametrize("group", ["import", "store", "clicks"])
+def test_groups_of_commands_install_no_completion_of_their_own(group):
+    assert tiny.inside(group, "--install-completion").code == 2
+
+
+def test_a_shell_without_completion_is_refused(tmp_path):
+    home = tiny.environment() | {"HOME": str(tmp_path)}
+    line = f"{shlex.join(tiny.started_with('--install-completion'))}; exit $?"
+    ended = ran("dash", "-c", line, env=home, code=2)
+    assert (
+        "no completion for this shell; start bash, zsh, fish or PowerShell, and type it there\n"
+        in ended.stderr
+    )
 
 
 def test_the_plain_tables_are_read_whole_with_their_queries_and_labels(tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from clickassay.cli.exit import end_at_once, end_on_signals, run_command, write_anything
+from clickassay.core.errors import SettingsError
 from clickassay.core.text.escape import terminal
 from clickassay.core.text.words import without_secrets
 
@@ -206,9 +207,26 @@ class _Root(TyperGroup):
         return name, None if command is None else load(str(name)), rest
 
     def make_context(self, *of: Any, **more: Any) -> Any:  # noqa: ANN401 - as above
-        """Read the arguments before the command."""
+        """Read the arguments before the command.
+
+        Raises
+        ------
+        SettingsError
+            If Typer knows no completion for the shell.
+        """
         with _errors_told():
-            return super().make_context(*of, **more)
+            try:
+                return super().make_context(*of, **more)
+            except SystemExit as ended:
+                if ended.code:
+                    raise
+                raise typer.Exit from None  # an option of completion is done
+            except typer.Exit as ended:
+                if ended.exit_code:
+                    raise SettingsError(
+                        "no completion for this shell; start bash, zsh, fish or PowerShell, and type it there"
+                    ) from None
+                raise
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
         """Read the command's own arguments, and run it."""

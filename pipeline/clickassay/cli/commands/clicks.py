@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
     from clickassay.click_models.comparison import EvaluatedModel
 
-clicks = typer.Typer(help="Click models: what users examine, and what attracts them.", no_args_is_help=True)
+clicks = typer.Typer(
+    help="Click models: what users examine, and what attracts them.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 BAR = 16
 """Characters of a bar that stands for 1."""

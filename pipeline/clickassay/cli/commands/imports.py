@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from clickassay.inputs.importers.base import Imported
 
-imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_is_help=True)
+imports = typer.Typer(
+    help="Turn foreign logs into canonical Parquet.", no_args_is_help=True, add_completion=False
+)
 
 
 Encoding = Literal["utf-8", "gb18030"]

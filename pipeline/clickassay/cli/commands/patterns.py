@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from clickassay.logs.batches.estimate import RunPlan
 
 
-stores = typer.Typer(help="Look at a pattern store, check it, drop batches.", no_args_is_help=True)
+stores = typer.Typer(
+    help="Look at a pattern store, check it, drop batches.", no_args_is_help=True, add_completion=False
+)
 
 
 STORE = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of `patterns --store`.")]
