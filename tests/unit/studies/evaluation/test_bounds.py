@@ -1,4 +1,4 @@
-"""Bounds of every measure against every way to grade the results without a grade, one way after another."""
+"""Bounds of every measure against every way to grade the results without a grade, or to grade none."""
 
 from itertools import product
 
@@ -76,8 +76,10 @@ def test_bounds_are_the_extremes_over_every_way_to_grade_whatever_the_measure(se
     number = bounds.height
     seen = table(every, "value", number)
     for row, name in enumerate(bounds["measure"]):
-        found = bounds["low"][row], bounds["high"][row]
-        assert found == pytest.approx((seen[:, row].min(), seen[:, row].max()), abs=1e-12), (
+        found, own = (bounds["low"][row], bounds["high"][row]), bounds["value"][row]
+        assert found[0] <= own <= found[1]
+        extremes = min(own, seen[:, row].min()), max(own, seen[:, row].max())
+        assert found == pytest.approx(extremes, abs=1e-12), (
             name,
             shown,
             others,
@@ -90,7 +92,8 @@ def test_bounds_are_the_extremes_over_every_way_to_grade_whatever_the_measure(se
         ([2, None, 2], "nDCG@3", None, 1.0),  # with grade 2 the list is the ideal one
         ([1, 1, None, None], "R(rel=1)@2", 1 / 2, 1.0),  # both below the cut relevant: 2 of 4 are shown
         ([1, 0, None], "AP(rel=1)@2", 1 / 2, 1.0),
-        ([None], "Judged", 1.0, 1.0),
+        ([None, 2, 1], "Judged@3", 2 / 3, 1.0),  # two of three, or all
+        ([None, 1], "nDCG(gains='2 3')@2", None, 1.0),
         ([1, None, 3], "Inversions", 2.0, 3.0),  # 3 only with 1 2 3
     ],
 )

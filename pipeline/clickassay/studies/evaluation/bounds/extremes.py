@@ -158,8 +158,9 @@ def measure_bounds(measure: Measure, lists: Lists, settings: Settings) -> Bounds
 
     Each result of a list that has no grade gets one of 0..top, and joins the judged results of its query;
     the results below the cut do too, as recall, AP and ideal lists count them. Documents that no list shows
-    stay as they are. The top is that of the measure's scale: `max_rel` or the number of `gains`, else
-    the setting max_grade, or the largest grade of the judgments where that is above it.
+    stay as they are. The value as it is counts too: to some measures, no grade is not a low one. The top is
+    that of the measure's scale: `max_rel` or the number of `gains`, else the setting max_grade, or the
+    largest grade of the judgments where that is above it.
 
     The bounds are exact: for every measure, the grades that are tried have some among them that give the
     least value, and some that give the largest (docs/reference/evaluate.md, Bounds).
@@ -170,10 +171,11 @@ def measure_bounds(measure: Measure, lists: Lists, settings: Settings) -> Bounds
         As `measure_values`.
     """
     asked = _Asked(measure, settings, find_holes(lists, measure.depth), _top(measure, lists, settings))
+    values = measure_values(measure, lists, settings)
     if not len(asked.holes.rows):
-        values = measure_values(measure, lists, settings)
         return Bounds(values, values)
-    return _BOUNDS.get(measure.metric.name, _by_number)(asked)
+    graded = _BOUNDS.get(measure.metric.name, _by_number)(asked)
+    return Bounds(np.minimum(graded.low, values), np.maximum(graded.high, values))
 
 
 def _top(measure: Measure, lists: Lists, settings: Settings) -> int:
