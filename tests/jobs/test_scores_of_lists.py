@@ -190,6 +190,21 @@ def test_a_search_names_its_list(as_text, tmp_path):
     assert counts == {"read": 29, "averaged": 18, "no list": 5, "kept": 6}
 
 
+@pytest.mark.parametrize("key", ["search_id", "query"])
+def test_lists_that_the_log_leaves_out_have_no_score_to_give(key):
+    odd = pl.Series("results", [[], [None], ["http://one.example/"]], dtype=pl.List(pl.String))
+    more = tiny.searches().head(3).with_columns(odd, search_id=pl.int_range(100, 103))
+    searches = pl.concat([tiny.searches(), more])
+    names = ("search_id",) if key == "search_id" else ("query", "results")
+    rows = searches.select(*names, name=pl.lit("mine"), value=pl.int_range(pl.len()) * 1.0)
+    settings = {**REPORT, "depth": 3, "max_rejected": 0.2}
+    found = ca.run(searches, tiny.clicks(), tiny.judgments(), scores=rows, **settings)
+    plain = ca.run(tiny.searches(), tiny.clicks(), tiny.judgments(), scores=rows.head(24), **settings)
+    assert found.configurations.equals(plain.configurations)
+    counts = dict(found.funnel.filter(source="scores", step="no list").select("reason", "rows").rows())
+    assert counts == {"empty results": 1, "null in results": 1}
+
+
 def test_a_pattern_table_has_no_searches(table):
     by_search = pl.DataFrame({"search_id": [1], "name": ["mine"], "value": [1.0]})
     with pytest.raises(InputError, match="scores by search_id need the log, which a pattern table has no"):

@@ -150,8 +150,9 @@ def _covariance(counted: _Counts, theta: Floats) -> Floats:
     by_query = np.zeros((int(queries.max(initial=-1)) + 1, scores.shape[1]))
     np.add.at(by_query, queries, scores)
     information, size = _information(counted, theta), len(by_query)
-    if (len(theta) > 1 and np.linalg.cond(information) > 1 / _TOLERANCE) or (np.abs(theta) >= _FAR).any():
+    is_open = len(theta) > 1 and np.linalg.cond(information) > 1 / _TOLERANCE
+    if size < 2 or is_open or (np.abs(theta) >= _FAR).any():
         return np.pad(np.full(information.shape, np.inf), ((1, 0), (1, 0)))
     inverse = np.linalg.inv(information)
-    spread = inverse @ (by_query.T @ by_query) @ inverse * (size / (size - 1) if size > 1 else np.inf)
+    spread = inverse @ (by_query.T @ by_query) @ inverse * (size / (size - 1))
     return np.pad(spread, ((1, 0), (1, 0)))

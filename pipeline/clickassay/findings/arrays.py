@@ -13,7 +13,6 @@ from clickassay.correlation.classes import with_units
 from clickassay.findings.run import Run, broken
 from clickassay.metrics.clicks import (
     IPS,
-    ClickValues,
     PatternRows,
     click_values,
     good_masks,
@@ -104,16 +103,6 @@ def editorial_names(columns: list[str], outcomes: Collection[str]) -> tuple[str,
     return tuple(name for name in columns if name not in fixed and not is_click_metric(name))
 
 
-def _signals(
-    names: Sequence[str], signals: pl.DataFrame, numbered: pl.DataFrame, patterns: pl.DataFrame, depth: int
-) -> ClickValues:
-    """Return the click metrics of signals of a sample, also of those that none of its sessions has."""
-    own = signals.join(numbered, on="configuration_id")
-    by_name = {name: PatternRows.of(own.filter(signal=name)) for name in names}
-    n, sessions = (patterns[name].to_numpy().astype(np.int64) for name in ("n", "sessions"))
-    return signal_values(by_name, n, sessions, size=numbered.height, depth=depth)
-
-
 def _sample(
     run: Run,
     key: SampleKey,
@@ -125,12 +114,14 @@ def _sample(
     good = good_masks(grades, run.settings)
     numbered = rows.select("configuration_id").with_row_index("n")
     own = patterns.join(numbered, on="configuration_id").sort("n", "click_mask")
-    mask, sessions = (own[name].to_numpy() for name in ("click_mask", "sessions"))
-    clicks = click_values(own["n"].to_numpy(), mask, sessions, good, depth=key.depth).beside(
-        _signals(run.signals, more["signals"], numbered, own, key.depth)
-    )
-    given = more["outcomes"].join(numbered, on="configuration_id")
-    clicks = clicks.beside(outcome_values(given, clicks.sessions, run.settings.ratings, names=run.outcomes))
+    n, mask, sessions = (own[name].to_numpy().astype(np.int64) for name in ("n", "click_mask", "sessions"))
+    found = more["signals"].join(numbered, on="configuration_id")
+    signals = {name: PatternRows.of(found.filter(signal=name)) for name in run.signals}
+    outcomes = more["outcomes"].join(numbered, on="configuration_id")
+    outcomes = outcomes.cast({"outcome": pl.Enum(run.outcomes)})
+    clicks = click_values(n, mask, sessions, good, depth=key.depth)
+    clicks = clicks.beside(signal_values(signals, n, sessions, size=rows.height, depth=key.depth))
+    clicks = clicks.beside(outcome_values(outcomes, clicks.sessions, run.settings.ratings))
     names = editorial_names(rows.columns, run.outcomes)
     queries = rows["query"].unique().sort()
     sample = Sample(

@@ -27,7 +27,14 @@ from clickassay.core.text.privacy import QueryLabels, number_rare_classes
 from clickassay.core.text.words import first_line, listed, visible
 from clickassay.inputs.files import READ_ERRORS
 from clickassay.metrics.catalogue import BASELINES, named_measure
-from clickassay.metrics.clicks import CLICK_METRICS, click_metric_named, counted_clicks, named_click
+from clickassay.metrics.clicks import (
+    CLICK_METRICS,
+    click_metric_named,
+    counted_clicks,
+    is_click_metric,
+    named_click,
+    signal_of,
+)
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 
 OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
@@ -191,12 +198,18 @@ class Run:
     @cached_property
     def signals(self) -> tuple[str, ...]:
         """The signals of the run besides clicks, by name."""
-        return tuple(self.tables["signals"]["signal"].unique().sort())
+        return tuple(sorted({signal for name in self._every_click if (signal := signal_of(name))}))
 
     @cached_property
     def outcomes(self) -> tuple[str, ...]:
         """The outcomes of the run, by name."""
-        return tuple(self.tables["outcomes"]["outcome"].unique().sort())
+        correlated = {name for name in self._every_click if not is_click_metric(name)}
+        return tuple(sorted(correlated.union(self.tables["outcomes"]["outcome"])))
+
+    @cached_property
+    def _every_click(self) -> list[str]:
+        # tables of rows lack a name that no judged list has
+        return self.tables["correlations"]["click_metric"].unique().to_list()
 
     def of_click(self, lists: pl.DataFrame, click: str) -> pl.DataFrame:
         """Return rows of `configurations` with the sessions that a click metric is a mean of as n_sessions.

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.core.contracts.patterns import names_known
 from clickassay.core.records import Floats, Grades, JudgedConfigurations, order_by_id
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.scores import Scores
@@ -164,8 +165,9 @@ def _cut_patterns(patterns: pl.DataFrame, became: NDArray[np.int64], depth: int)
 def _cut_signals(signals: pl.DataFrame, became: NDArray[np.int64], depth: int) -> dict[str, pl.DataFrame]:
     """Cut the masks of each signal by name, as click masks are; masks without a result are left out."""
     by_name = signals.partition_by("signal", as_dict=True, include_key=False)
-    names = sorted(str(key[0]) for key in by_name)
-    cut = {name: _cut_patterns(by_name[name,], became, depth) for name in names}
+    none = signals.drop("signal").clear()
+    names = names_known(signals["signal"])
+    cut = {name: _cut_patterns(by_name.get((name,), none), became, depth) for name in names}
     return {name: rows.filter(pl.col("click_mask") > 0) for name, rows in cut.items()}
 
 

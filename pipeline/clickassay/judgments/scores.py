@@ -101,7 +101,7 @@ def prepare_scores(
     by_id = rows["configuration_id"].null_count() < rows.height
     if not by_id and "results" not in _filled(rows):
         raise InputError(f"scores: nothing says which list a score is of; give {_KEYS}")
-    usable = _usable(rows, "configuration_id" if by_id else "results", counts, settings)
+    usable = _usable(rows, "configuration_id" if by_id else "results", counts, settings, by_market=by_market)
     names = tuple(usable["name"].unique().sort())
     _check_names(names)
     key = usable["configuration_id"] if by_id else _keys(usable, settings, by_market, deepest)
@@ -155,7 +155,7 @@ def _filled(rows: pl.DataFrame) -> set[str]:
 
 
 def _usable(
-    rows: pl.DataFrame, key: str, counts: Counter[tuple[str, str]], settings: Settings
+    rows: pl.DataFrame, key: str, counts: Counter[tuple[str, str]], settings: Settings, *, by_market: bool
 ) -> pl.DataFrame:
     reasons: Counter[str] = Counter()
     holes = {
@@ -167,6 +167,13 @@ def _usable(
     for column in columns:
         reasons[holes[column]] = numbers[column].null_count()
         numbers = numbers.drop_nulls(column)
+    if key == "results":  # in the words of the log, which leaves such searches out
+        empty, holed = pl.col("results").list.len() == 0, pl.col("results").list.contains(None)
+        unknown = pl.col("market").is_null() if by_market else pl.lit(False)
+        left_out = {"empty results": empty, "null in results": holed, "null market": unknown}
+        for reason, is_so in left_out.items():
+            counts["no list", reason] = numbers.filter(is_so).height
+            numbers = numbers.filter(~is_so)
     finite = numbers.filter(pl.col("value").is_finite())
     reasons["no finite number"] = numbers.height - finite.height
     counts.update({("rejected", reason): n for reason, n in reasons.items() if n})

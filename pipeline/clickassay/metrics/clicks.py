@@ -10,6 +10,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
+from clickassay.core.contracts.patterns import names_known
 from clickassay.core.errors import PatternError, SettingsError
 from clickassay.core.records import Floats, Integers, Rated
 from clickassay.core.settings import MAX_DEPTH, SIGNAL_NAME, Settings
@@ -346,29 +347,24 @@ def signal_values(
 
 
 def outcome_values(
-    outcomes: pl.DataFrame | None,
-    sessions: Integers,
-    ratings: Collection[str] = (),
-    *,
-    names: Collection[str] | None = None,
+    outcomes: pl.DataFrame | None, sessions: Integers, ratings: Collection[str] = ()
 ) -> ClickValues:
     """Compute the means and variances of outcomes over all sessions, of which those without one have 0.
 
     Parameters
     ----------
     outcomes
-        Rows (n, outcome, sessions, total, total_of_squares), totals in thousandths; None = none.
+        Rows (n, outcome, sessions, total, total_of_squares), totals in thousandths; the type of `outcome`
+        (`pl.Enum`) has all names. None = none.
     sessions
         (N,) sessions of each configuration.
     ratings
         Outcomes whose means and variances are over the sessions that have a row.
-    names
-        The outcomes, which may be without rows; None = those that have rows.
     """
     size, found = len(sessions), dict[str, Rated]()
     if outcomes is None:
         return ClickValues(np.zeros((size, 0)), np.zeros((size, 0)), sessions, ())
-    for key in sorted(outcomes["outcome"].unique() if names is None else names):
+    for key in names_known(outcomes["outcome"]):
         rows = outcomes.filter(outcome=key).group_by("n")
         summed = rows.agg(cs.numeric().sum())
         counts = sessions

@@ -25,6 +25,7 @@ from clickassay.metrics.catalogue import editorial_values
 from clickassay.metrics.click_model_metrics import Expectation
 from clickassay.metrics.clicks import (
     CLICK_METRICS,
+    IPS,
     ClickValues,
     PatternRows,
     click_entropy,
@@ -34,6 +35,7 @@ from clickassay.metrics.clicks import (
     null_success,
     outcome_values,
     signal_values,
+    wants_ips,
 )
 
 
@@ -118,7 +120,7 @@ def compute_metrics(
         samples=samples,
         filled=_filled(judged, clicks.sessions),
         configurations=_with_estimated(
-            _configurations(judged, clicks, names, editorial, judge=judge, depth=depth), samples
+            _configurations(judged, clicks, names, editorial, judge=judge, depth=depth), samples, settings
         ),
         configuration_ids=judged.rows["configuration_id"],
         patterns=judged.patterns,
@@ -235,16 +237,17 @@ def _configurations(
     return whole[_by_id(judged)]
 
 
-def _with_estimated(rows: pl.DataFrame, samples: Sequence[Sample]) -> pl.DataFrame:
-    """Add the click metrics that rest on estimates, null where they have no value."""
-    names = dict.fromkeys(name for sample in samples for name in sample.estimated)
-    for name in names:
-        found = [(sample.configuration_ids, sample.estimated[name]) for sample in samples]
-        values = [one.values if one.reason is None else np.full(len(one.values), np.nan) for _, one in found]
-        ids = pl.concat([of for of, _ in found])
-        column = pl.DataFrame({"configuration_id": ids, name: np.concatenate(values)}).fill_nan(None)
-        rows = rows.join(column, on="configuration_id", how="left", maintain_order="left")
-    return rows
+def _with_estimated(rows: pl.DataFrame, samples: Sequence[Sample], settings: Settings) -> pl.DataFrame:
+    """Add the click metric that rests on estimates, if it is asked for: null where it has no value."""
+    if not wants_ips(settings):
+        return rows
+    parts = [pl.DataFrame(schema={"configuration_id": pl.String, IPS: pl.Float64})]
+    for sample in samples:
+        found = sample.estimated[IPS]
+        values = found.values if found.reason is None else np.full(len(found.values), np.nan)
+        parts.append(pl.DataFrame({"configuration_id": sample.configuration_ids, IPS: values}))
+    column = pl.concat(parts).fill_nan(None)
+    return rows.join(column, on="configuration_id", how="left", maintain_order="left")
 
 
 def _by_id(judged: JudgedConfigurations) -> NDArray[np.int64]:

@@ -34,6 +34,7 @@ class LogLists:
     patterns: pl.DataFrame
     others: pl.DataFrame  # market, length, sessions: all other lists, by their number of results.
     # list, fold, signal, click_mask, sessions: of sessions with a signal, as `patterns`; None without any.
+    # The type of `signal`, and of `outcome`, has every name of the log: parts without its rows know it too.
     signals: pl.DataFrame | None = None
     # list, fold, outcome, sessions, total, total_of_squares; None where none are counted.
     outcomes: pl.DataFrame | None = None
@@ -115,17 +116,22 @@ def log_lists(
         query=query[is_kept],
         patterns=patterns,
         others=others.group_by("market", "length").agg(pl.col("sessions").sum()),
-        signals=_own_rows(staged.signals, configurations, is_judged[query][is_kept], users),
-        outcomes=_own_rows(staged.outcomes, configurations, is_judged[query][is_kept], users),
+        signals=_own_rows(staged.signals, "signal", configurations, is_judged[query][is_kept], users),
+        outcomes=_own_rows(staged.outcomes, "outcome", configurations, is_judged[query][is_kept], users),
     )
 
 
 def _own_rows(
-    rows: pl.DataFrame | None, configurations: pl.DataFrame, is_measured: Flags, users: pl.Expr | None
+    rows: pl.DataFrame | None,
+    names: str,
+    configurations: pl.DataFrame,
+    is_measured: Flags,
+    users: pl.Expr | None,
 ) -> pl.DataFrame | None:
     """Return the rows of lists that are measured, with the row of the list in place of its id."""
     if rows is None:
         return None
+    rows = rows.cast({names: pl.Enum(rows[names].unique().sort())})
     measured = configurations.select("configuration_id").with_row_index("list").filter(is_measured)
     own = (rows if users is None else rows.filter(users)).join(measured, on="configuration_id")
     return own.select("list", pl.exclude("list", "configuration_id")).sort(pl.all())

@@ -84,6 +84,13 @@ OUTCOMES = Table(
     ("configuration_id", "fold", "outcome"),
 )
 
+
+def names_known(column: pl.Series) -> tuple[str, ...]:
+    """Return all names of a column whose type has them (`pl.Enum`): a part without rows has the same."""
+    assert isinstance(column.dtype, pl.Enum)  # noqa: S101 - who makes such a column says so
+    return tuple(column.dtype.categories)
+
+
 PATTERN_QUERIES = Table(
     "queries",
     "one row per market and query of the log",
