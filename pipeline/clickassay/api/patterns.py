@@ -16,14 +16,14 @@ from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python, python_errors
 from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
-from clickassay.core.files.output import published_folder
+from clickassay.core.files.output import place_to_write, published_folder
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.files.tables import writing_tables
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import LOG_SETTINGS, Settings, load_settings
 from clickassay.core.text.words import listed, plural
 from clickassay.inputs.staging.sources import Source
-from clickassay.jobs.patterns import log_to_patterns, make_patterns, opened_table, stored_patterns
+from clickassay.jobs.patterns import log_to_patterns, make_patterns, opened_table, reachable, stored_patterns
 from clickassay.jobs.run import make_report, open_report
 from clickassay.jobs.run import run as computed
 from clickassay.jobs.stores import StoreGrowth, grow_store
@@ -153,10 +153,11 @@ class PatternsResult(Result):
         """Make a table, as `pattern_table` says."""
         log = (searches, clicks)
         if target.store is not None:
+            store = reachable(target.store, settings)
             grown = grow_store(
-                *log, target.store, settings, judgments=judgments, outcomes=outcomes, progress=progress
+                *log, store, settings, judgments=judgments, outcomes=outcomes, progress=progress
             )
-            return cls(target.store, grown)
+            return cls(store, grown)
         if target.out is None:
             return cls(
                 log_to_patterns(*log, settings, judgments=judgments, outcomes=outcomes, progress=progress)
@@ -259,11 +260,12 @@ class PatternsResult(Result):
         if out is None:
             table, inputs = open_report(place, judgments, queries, settings, progress, scores=scores)
             return RunResult.of_found(computed(inputs, settings, table=table, progress=progress))
+        written = place_to_write(out)
         told = make_report(
-            place, judgments, queries, Path(out), settings,
+            place, judgments, queries, written, settings,
             scores=scores, command=command, force=force, progress=progress,
         )  # fmt: skip
-        return RunResult.written(told, Path(out))
+        return RunResult.written(told, written)
 
     @for_python
     def save(self, folder: Place, *, force: bool = False) -> Path:
@@ -274,7 +276,7 @@ class PatternsResult(Result):
         OutputError
             If the folder exists (and `force` is not given, or it is not ours), or cannot be written.
         """
-        place = Path(folder)
+        place = place_to_write(folder)
         with published_folder(place, force=force) as work, writing_tables():
             write_patterns(self._table, work)
         return place

@@ -18,7 +18,7 @@ from clickassay.api.screen.python import for_python, in_python
 from clickassay.api.screen.result import Result
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import ReportError, SettingsError
-from clickassay.core.files.output import published_file, published_folder
+from clickassay.core.files.output import place_to_write, published_file, published_folder
 from clickassay.core.files.scratch import scratch, scratch_folder, with_scratch
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings, load_settings
@@ -153,7 +153,7 @@ class Chart:
         OutputError
             If the file exists, or cannot be written.
         """
-        place = Path(file)
+        place = place_to_write(file)
         with published_file(place) as work:
             work.write_text(self.svg, encoding="utf-8", newline="\n")
         return place
@@ -225,7 +225,7 @@ class RunResult(Result):
                 searches, clicks, judgments, queries, settings, progress, scores=scores, outcomes=outcomes
             )
             return cls.of_found(computed(inputs, settings, progress=progress))
-        place = Path(out)
+        place = place_to_write(out)
         told = make_run(
             searches, clicks, judgments, queries, place, settings,
             scores=scores, outcomes=outcomes, command=command, force=force, progress=progress,
@@ -347,7 +347,7 @@ class RunResult(Result):
         OutputError
             If the folder exists (and `force` is not given, or it is not ours), or cannot be written.
         """
-        place = Path(folder)
+        place = place_to_write(folder)
         with published_folder(place, force=force) as work:
             save(FoundRun(self.found_run, self._findings, self._undecided), work)
         return place
@@ -363,7 +363,7 @@ class RunResult(Result):
         """
         from clickassay.report.build import html_report  # noqa: PLC0415 - charts take a second
 
-        place = Path(file)
+        place = place_to_write(file)
         with published_file(place) as work:
             work.write_text(html_report(self._report), encoding="utf-8", newline="\n")
         return place

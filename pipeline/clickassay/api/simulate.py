@@ -7,6 +7,7 @@ from pathlib import Path
 from clickassay.api.given import Place, Told
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
+from clickassay.core.files.output import place_to_write
 from clickassay.inputs.simulate.simulation import simulate as write_world
 
 
@@ -63,7 +64,7 @@ def simulate(
             seed=seed,
             gains=chances,
             actions=actions,
-            out=Path(out),
+            out=place_to_write(out),
             progress=told,
         )
     return SimulatedLog(folder)

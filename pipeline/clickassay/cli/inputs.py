@@ -19,8 +19,8 @@ from clickassay.cli.places import OF_ENGINE, OF_STORE
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import PROJECT, ProjectFile, inputs_in, project_at_hand, read_project
 from clickassay.core.settings.project import TABLES
+from clickassay.core.text.paths import local_path
 from clickassay.core.text.words import plural
-from clickassay.inputs.paths import local_path
 
 if TYPE_CHECKING:
     from clickassay.inputs.staging.sources import Source

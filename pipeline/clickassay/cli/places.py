@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
 from clickassay.core.errors import SettingsError
-from clickassay.inputs.paths import address_fault, is_text, is_uri, local_path
+from clickassay.core.text.paths import address_fault, is_text, is_uri, local_path
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The judged configurations of a sample of a run as arrays."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -10,13 +10,13 @@ import polars as pl
 
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import RejectedRowsError, SettingsError
-from clickassay.core.files.output import check_apart, published_folder
+from clickassay.core.files.output import check_apart, place_to_write, published_folder
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.files.tables import writing_tables
 from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
-from clickassay.inputs.paths import is_uri
+from clickassay.core.text.paths import is_uri, local_path
 from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import files_named, mixed_times, watched, with_unread
 from clickassay.jobs.inputs import Inputs, open_log
@@ -173,8 +173,8 @@ def make_patterns(
     progress: Progress = silent,
 ) -> Path | str:
     """Turn logs into a pattern table folder: local, or on a file system of Spark (a path with a scheme)."""
-    if isinstance(out, str) and is_uri(out):
-        check_reachable(out, settings)
+    out = reachable(out, settings)
+    if isinstance(out, str):
         inputs = open_log(
             searches, clicks, settings, judgments=judgments, outcomes=outcomes, progress=progress
         )
@@ -182,7 +182,6 @@ def make_patterns(
         with tempfile.TemporaryDirectory(prefix="clickassay-") as work:
             _write_on_spark(inputs, settings, kept, Path(work), progress, then_to=out)
         return out
-    out = Path(out)
     check_apart(out, searches, clicks, outcomes)
     with published_folder(out, force=force) as folder:
         inputs = open_log(
@@ -199,13 +198,16 @@ def make_patterns(
     return out
 
 
-def check_reachable(place: str | Path, settings: Settings) -> None:
-    """Check that the engine can write to a path: one with a scheme needs Spark.
+def reachable(place: str | Path, settings: Settings) -> str | Path:
+    """Return a place that the engine can write: an address as text for Spark, else a path of this machine.
 
     Raises
     ------
     SettingsError
-        If the path has a scheme and the engine is not Spark.
+        If it is an address and the engine is not Spark.
     """
-    if is_uri(str(place)) and settings.engine != "spark":
+    if isinstance(place, str) and settings.engine == "spark" and is_uri(place):
+        return place
+    if is_uri(str(local_path(place))):
         raise SettingsError(f"only Spark can write to {place}; add --engine spark, or give a local folder")
+    return place_to_write(place)

@@ -12,11 +12,10 @@ from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import versions
 from clickassay.core.settings import Settings
-from clickassay.inputs.paths import is_uri
 from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import copy_notes, files_named
 from clickassay.jobs.inputs import Inputs, open_log
-from clickassay.jobs.patterns import check_reachable, outcomes_of
+from clickassay.jobs.patterns import outcomes_of, reachable
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
 from clickassay.logs.batches.cutting import warn_if_unsorted
@@ -74,9 +73,8 @@ def grow_store(
     OutputError
         If the store would lie in a folder of the log.
     """
-    check_reachable(folder, settings)
-    if not is_uri(str(folder)):
-        folder = Path(folder)
+    folder = reachable(folder, settings)
+    if isinstance(folder, Path):
         check_apart(folder, searches, clicks, outcomes)
     inputs = open_log(
         searches, clicks, settings,

@@ -14,6 +14,7 @@ from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
 from clickassay.core.errors import SettingsError
+from clickassay.core.files.output import place_to_write
 from clickassay.core.files.tables import write_tables
 from clickassay.core.progress import Progress, silent
 from clickassay.core.records import SampleChoice
@@ -184,7 +185,7 @@ class AuditResult(Result):
         OutputError
             If the folder exists (and `force` is not given, or it is not ours), or cannot be written.
         """
-        return self.write(Path(folder), force=force)
+        return self.write(place_to_write(folder), force=force)
 
     def write(self, out: Path, *, force: bool, command: str = "") -> Path:
         """Write as `save` does; `command` is recorded as what made them."""

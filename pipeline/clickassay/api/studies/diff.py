@@ -12,6 +12,7 @@ from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
+from clickassay.core.files.output import place_to_write
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import plural
 from clickassay.findings.run import Run
@@ -170,7 +171,7 @@ class DiffResult(Result):
         OutputError
             If something is there already, or it cannot be written.
         """
-        out = Path(place)
+        out = place_to_write(place)
         runs = [one for one in (self.comparison.a, self.comparison.b) if one != Path()]
         check_comparison_place(out, runs, force=force)
         return self.write(out, force=force)

@@ -12,7 +12,7 @@ from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
-from clickassay.core.files.output import SETTINGS_FILE, published_folder, write_json
+from clickassay.core.files.output import SETTINGS_FILE, place_to_write, published_folder, write_json
 from clickassay.core.files.scratch import scratch, scratch_file
 from clickassay.core.files.tables import as_csv, write_table, writing_tables
 from clickassay.core.progress import Progress, silent
@@ -215,7 +215,7 @@ class JudgesResult(Result):
 
     def save(self, out: str | Path, *, force: bool = False) -> Path:
         """Write a report, the tables as Parquet, and the sheet as `to_decide.csv`; return the folder."""
-        return self.write(Path(out), force=force)
+        return self.write(place_to_write(out), force=force)
 
     def write(self, out: Path, *, force: bool, command: str = "") -> Path:
         """Write as `save` does; `command` is recorded as what made them."""

@@ -11,6 +11,8 @@ from pathlib import Path
 from clickassay.core.errors import OutputError
 from clickassay.core.files.locks import locks
 from clickassay.core.text import escape
+from clickassay.core.text.paths import is_text, is_uri, local_path
+from clickassay.core.text.words import visible
 
 _LOCK = ".clickassay-work"
 """The file by which a work folder is known as one of ours, locked by the process that uses it."""
@@ -138,7 +140,7 @@ def _sweep(parent: Path) -> None:
 
 
 def _check_new(place: Path) -> None:
-    _check_is_text(place)
+    _check_place(place)
     if os.path.lexists(place):
         raise OutputError(f"{place} exists already; choose another --out, or remove it first")
 
@@ -199,7 +201,7 @@ def check_free(place: Path, *, force: bool = False) -> None:
     OutputError
         If `place` is taken.
     """
-    _check_is_text(place)
+    _check_place(place)
     if "?" in str(place):  # DuckDB would put its write-ahead log in another folder
         raise OutputError(
             f"DuckDB cannot write a database to {place}: there is a ? in its path; choose another --out"
@@ -219,8 +221,26 @@ def check_free(place: Path, *, force: bool = False) -> None:
         )
 
 
-def _check_is_text(place: Path) -> None:
-    if os.fsencode(place) != str(place).encode("utf-8", "replace"):
+def place_to_write(place: str | Path) -> Path:
+    """Return a place to write as a path of this machine, which may be given as ``file:///…``.
+
+    Raises
+    ------
+    OutputError
+        If it is another address, or no name that a file can have.
+    """
+    here = Path(local_path(place))
+    _check_place(here)
+    return here
+
+
+def _check_place(place: Path) -> None:
+    if is_uri(str(place)):
+        advice = "files are written on this machine alone; give a path of this machine"
+        raise OutputError(f"{place} is a URL, and {advice}")
+    if "\0" in str(place):
+        raise OutputError(f"{visible(str(place))}: no file has a NUL in its name; choose another --out")
+    if not is_text(place):
         raise OutputError(f"the name of {place} is not UTF-8; choose another --out")
 
 
@@ -313,7 +333,7 @@ def published_file(place: Path, *, force: bool = False, ours: str | None = None)
 
 def check_free_file(place: Path, *, force: bool, ours: str | None) -> None:
     """Refuse to write over a file or folder; with `force`, over anything but a file of ours."""
-    _check_is_text(place)
+    _check_place(place)
     if not os.path.lexists(place):
         return
     if ours is None:

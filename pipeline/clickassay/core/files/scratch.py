@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from clickassay.core.errors import ClickassayError, OutputError
-from clickassay.core.files.output import is_disk_full, work_folder
+from clickassay.core.files.output import is_disk_full, place_to_write, work_folder
+from clickassay.core.text.paths import is_uri
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -101,7 +102,7 @@ def scratch(near: Path | str | None = None) -> Iterator[Scratch]:
 
 
 def with_scratch(near: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Give a job a scratch folder, beside the place that its parameter `near` names."""
+    """Give a job a scratch folder, beside the place that its parameter `near` names if it can be."""
 
     def decorate(job: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(job)
@@ -109,8 +110,8 @@ def with_scratch(near: str | None = None) -> Callable[[Callable[P, R]], Callable
         @functools.wraps(job)
         def done(*args: P.args, **more: P.kwargs) -> R:
             place = None if near is None else signature.bind(*args, **more).arguments.get(near)
-            is_here = place is not None and "://" not in str(place)
-            with scratch(place if is_here else None):
+            is_far = isinstance(place, str) and is_uri(place)  # what Spark reaches is up to the job
+            with scratch(None if place is None or is_far else place_to_write(place)):
                 return job(*args, **more)
 
         return done

@@ -13,6 +13,8 @@ from typing import Any
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.documents import DocumentError, read_toml
+from clickassay.core.files.output import place_to_write
+from clickassay.core.text.paths import is_uri, local_path
 from clickassay.core.text.words import did_you_mean
 
 PROJECT = "clickassay.toml"
@@ -42,13 +44,14 @@ class ProjectFile:
     rules: tuple[str, ...] = ()  # What a run must keep.
 
     def place(self, text: str) -> str:
-        """Return a path of the file from the working folder; an address as it is."""
-        return text if "://" in text or not text else str(self.file.parent / text)
+        """Return a path of the file from the working folder; an address as it is, but for ``file:///…``."""
+        text = str(local_path(text))
+        return text if is_uri(text) or not text else str(self.file.parent / text)
 
     def out_today(self) -> Path | None:
         """Return where today's run is written; None if the file does not say."""
         today = datetime.now(UTC).date().isoformat()
-        return Path(self.place(self.out.replace(_DATE, today))) if self.out else None
+        return place_to_write(self.place(self.out.replace(_DATE, today))) if self.out else None
 
     def runs(self) -> list[Path]:
         """Return what lies where runs are written, the last at the end: by the day in its name."""

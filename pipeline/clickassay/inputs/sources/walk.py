@@ -13,9 +13,9 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 from clickassay.core.errors import InputError
+from clickassay.core.text.paths import is_text, is_uri
 from clickassay.core.text.words import plural
 from clickassay.inputs.files import FORMATS, format_of, refuse_pipe
-from clickassay.inputs.paths import is_text, is_uri
 from clickassay.inputs.sources.lakes import check_no_lake, check_no_lake_above
 
 _COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip", ".br", ".snappy")

@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch_folder
 from clickassay.core.progress import Event, Progress, silent
+from clickassay.core.text.paths import STORES, address_fault
 from clickassay.core.text.words import first_line, without_secrets
 from clickassay.inputs.files import format_of
-from clickassay.inputs.paths import STORES, address_fault
 from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin
 from clickassay.inputs.sources.lakes import DELTA, MARKS
 from clickassay.inputs.sources.mapping import Names, needed_columns

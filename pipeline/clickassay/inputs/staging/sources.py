@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from clickassay.core.progress import Progress, silent
-from clickassay.inputs.paths import is_uri
+from clickassay.core.text.paths import is_uri
 from clickassay.inputs.sources.mapping import Names
 from clickassay.inputs.staging.frames import Frame, framed
 from clickassay.inputs.staging.lakes import is_lake, lake_rows

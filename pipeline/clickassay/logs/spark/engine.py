@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from clickassay.core.files.tables import scan_parquet
-from clickassay.inputs.paths import without_patterns
+from clickassay.core.text.paths import without_patterns
 from clickassay.logs.engine import Value
 from clickassay.logs.spark.errors import text_error, translate_error
 from clickassay.logs.sql.translate import translate_step

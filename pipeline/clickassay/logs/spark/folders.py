@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clickassay.core.errors import OutputError
-from clickassay.inputs.paths import is_uri
+from clickassay.core.text.paths import is_uri
 from clickassay.logs.spark.errors import first_cause, text_error
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from clickassay.core.errors import EngineError, OutputError
 from clickassay.core.files.output import SETTINGS_FILE
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
-from clickassay.inputs.paths import is_uri, without_patterns
+from clickassay.core.text.paths import is_uri, without_patterns
 from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.tables import mixed_times, watched
 from clickassay.inputs.types.columns import CLICKS, SEARCHES

@@ -15,8 +15,8 @@ from urllib.parse import unquote, urlparse
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.core.text.paths import is_uri, without_patterns
 from clickassay.inputs.files import FORMATS
-from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.sources.mapping import OUR_NAMES, Names
 from clickassay.inputs.sources.parts import Part

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
-from clickassay.inputs.paths import without_patterns
+from clickassay.core.text.paths import without_patterns
 from clickassay.inputs.sources.lakes import MARKS, lake_table
 from clickassay.inputs.sources.partitions import NULL
 from clickassay.inputs.sources.values import contradiction

@@ -11,10 +11,10 @@ from sys import intern
 
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
+from clickassay.core.text.paths import is_text
 from clickassay.inputs.importers.judgments.documents import rank_eval_ratings, rre_ratings, srw_ratings
 from clickassay.inputs.importers.judgments.rating import FoundRating, Rating, Reader, ReadOptions
 from clickassay.inputs.importers.judgments.tables import table_ratings
-from clickassay.inputs.paths import is_text
 from clickassay.inputs.text import layouts
 from clickassay.inputs.text.detect import recognise
 from clickassay.inputs.text.trec import qrels_lines, subtopics

@@ -9,6 +9,7 @@ from typing import Literal
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
+from clickassay.core.text.paths import is_text
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     JUDGMENTS,
@@ -27,7 +28,6 @@ from clickassay.inputs.importers.judgments.raters import (
     file_judges,
 )
 from clickassay.inputs.importers.judgments.rating import Rating, ReadOptions
-from clickassay.inputs.paths import is_text
 from clickassay.inputs.text.grades import (
     NOT_JUDGED,
     GradeMap,
