@@ -171,19 +171,21 @@ def test_a_database_that_another_process_writes_has_one_line(log, tmp_path):
         writer.communicate("")
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next(log, tmp_path):
+@pytest.mark.parametrize("out", ["made", "new/below/made"])
+def test_what_a_killed_run_left_is_removed_by_the_next(log, tmp_path, out):
     shown, _, _ = by_impressions(log, tmp_path)
     code = (
-        "import os, sys; from clickassay.inputs.staging import impressions as i; "
+        "import os, sys; from pathlib import Path; from clickassay.inputs.staging import impressions as i; "
         "i._Halves._append = lambda *_: os.kill(os.getpid(), 9); "
-        "from clickassay.jobs.patterns import make_patterns; from clickassay.core.settings import Settings; "
-        "make_patterns(sys.argv[1], None, sys.argv[2], Settings())"
+        "from clickassay.jobs.run import make_run; from clickassay.core.settings import Settings; "
+        "make_run(sys.argv[1], None, 'judgments', None, Path(sys.argv[2]), Settings())"
     )
-    ended = subprocess.run([sys.executable, "-c", code, shown, tmp_path / "made"], check=False)
+    ended = subprocess.run([sys.executable, "-c", code, shown, tmp_path / out], check=False)
     assert ended.returncode == -9
     assert list(tmp_path.glob(".scratch.*"))
-    make_patterns(shown, None, tmp_path / "made", Settings())
-    assert {place.name for place in tmp_path.iterdir()} == {"shown.parquet", "made"}
+    made = make_patterns(shown, None, tmp_path / out, Settings())
+    assert {place.name for place in tmp_path.iterdir()} == {"shown.parquet", out.partition("/")[0]}
+    assert [place.name for place in made.parent.iterdir() if place.name != "shown.parquet"] == ["made"]
 
 
 def test_actions_of_impressions_are_signals(log, tmp_path):

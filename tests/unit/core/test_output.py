@@ -69,6 +69,12 @@ def test_what_killed_processes_left_is_swept_unless_it_is_in_use_or_not_ours(tmp
     assert names(tmp_path / "beside") == ["file", SETTINGS_FILE]
 
 
+def test_what_a_killed_process_left_above_a_place_that_was_not_there_is_swept_too(tmp_path):
+    leftover(tmp_path / ".scratch.0123abcd")
+    publish(tmp_path / "new" / "below" / "out")
+    assert names(tmp_path) == ["new"]
+
+
 @pytest.mark.parametrize("error", [RuntimeError("x"), KeyboardInterrupt(), MemoryError()])
 def test_a_block_that_fails_leaves_nothing_behind(tmp_path, error):
     def fail():

@@ -95,7 +95,9 @@ def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
 @contextmanager
 def _held_folder(parent: Path, prefix: str) -> Iterator[tuple[Path, Callable[[], None]]]:
     """Yield a folder to work in, and what ends its lock: from then on it is a folder like others."""
-    _sweep(parent)
+    for folder in (parent, *parent.absolute().parents):  # a scratch folder lies above what was not there yet
+        if os.access(folder, os.W_OK):
+            _sweep(folder)
     work, lock = _locked_folder(parent, prefix)
     held = [lock]
 
