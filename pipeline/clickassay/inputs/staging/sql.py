@@ -20,8 +20,8 @@ from clickassay.core.errors import InputError
 from clickassay.core.files.output import is_disk_full
 from clickassay.core.files.scratch import scratch_file
 from clickassay.core.progress import Event, Progress, silent
+from clickassay.core.text.paths import is_text, is_uri, local_path
 from clickassay.core.text.words import first_line
-from clickassay.inputs.paths import is_text, is_uri, local_path
 from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin, file_fingerprint, refusing_changes
 from clickassay.inputs.staging.made import Made
 
