@@ -86,9 +86,10 @@ CREATE OR REPLACE TEMP MACRO normalise_query(x) AS CASE
     ), ' '))
 END;
 
--- the parts of a URL: scheme, user info with its @, host and port, path, query with its ?
+-- the parts of a URL: scheme, user info with its @, host and port, path, query with its ?, and a fragment that
+-- begins with / or !, as of a page that routes by it
 CREATE OR REPLACE TEMP MACRO url_part(url, n) AS regexp_extract(
-    url, '(?s)^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*@)?([^/?#]*)([^?#]*)([^#]*)', n
+    url, '(?s)^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*@)?([^/?#]*)([^?#]*)([^#]*)(#[/!].*)?', n
 );
 CREATE OR REPLACE TEMP MACRO without_default_port(scheme, host) AS CASE
     WHEN scheme = 'http' AND host LIKE '%:80' THEN substr(host, 1, length(host) - 3)
@@ -102,7 +103,7 @@ CREATE OR REPLACE TEMP MACRO rebuilt_url(url) AS
     lower(url_part(url, 1)) || '://' || url_part(url, 2)
     || without_default_port(lower(url_part(url, 1)), lower_text(url_part(url, 3)))
     || without_last_slash(url_part(url, 4), url_part(url, 5))
-    || url_part(url, 5);
+    || url_part(url, 5) || url_part(url, 6);
 
 -- normal form of a URL; the second branch is only for speed: most URLs are ASCII and in normal form already
 CREATE OR REPLACE TEMP MACRO normalise_url(url) AS CASE

@@ -1,6 +1,6 @@
-"""Rows of a log that show what is wrong with its clicks: an id beside an id, a URL beside a URL, an offset.
+"""Rows of a log that show what is wrong with it: an id beside an id, a URL beside a URL, an offset.
 
-They are looked for in a part of the clicks, and only where a check of clicks fires.
+They are looked for in a part of the log, and only where a check of it fires.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ import polars as pl
 
 from clickassay.core.text.words import percent, utc_text, visible
 from clickassay.health.forms import alike_in_list
-from clickassay.inputs.normalise import normalise_url
+from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_url
 
 _CLICKS = 100_000
 """Clicks that are looked at, evenly spread over the log."""
@@ -50,6 +50,25 @@ def click_examples(
     }
     texts["lost_clicks"] = " ".join(filter(None, (texts["unmatched_clicks"], texts["late_clicks"])))
     return {name: text for name, text in texts.items() if text}
+
+
+def merged_example(searches: pl.LazyFrame) -> str:
+    """Return a sentence with two URLs of one list whose normal form is the same; '' if none is seen.
+
+    Parameters
+    ----------
+    searches
+        A log in canonical types, of which the first searches are looked at.
+    """
+    odd = pl.col("results").list.eval(pl.element().str.contains(MAY_BE_UNNORMALISED)).list.any()
+    some = searches.select("search_id", "results").head(_CLICKS).filter(odd).head(_MOST_ROWS)
+    for name, results in some.collect(engine="streaming").sort("search_id").iter_rows():
+        seen: dict[str, str] = {}
+        for url in filter(None, results):
+            other = seen.setdefault(normalise_url(url), url)
+            if other != url:
+                return f"For example, search “{visible(name)}” shows “{visible(other)}” and “{visible(url)}”."
+    return ""
 
 
 def _ids(unmatched: pl.DataFrame, searches: pl.LazyFrame) -> str:

@@ -13,6 +13,7 @@ import polars as pl
 _SIGNS = r"""[\s"'\u2018-\u201F]+"""
 _AROUND = f"^{_SIGNS}|{_SIGNS}$"
 _WHOLE_NUMBER = r"^0*(\d+?)(?:\.0+)?$"
+_ANCHOR = r"(?s)^([^#]*)#(?:[^/!].*)?$"
 _BEYOND_ASCII = r"[^\x00-\x7F]"
 _LAST_PIECE = r"([^/:#?=&_-]+)[^A-Za-z0-9]*$"
 _MANY = 10
@@ -65,9 +66,9 @@ def _numbers(texts: pl.Series) -> pl.Series:
 
 
 def _bare(texts: pl.Series) -> pl.Series:
-    """Return URLs without scheme, ``www.``, fragment and last slash, in lower case."""
+    """Return URLs without scheme, ``www.``, last slash, and fragment that names no page, in lower case."""
     begin = r"^(?:[a-z][a-z0-9+.-]*:)?//(?:www\.)?|^www\."
-    return _unquoted(texts).str.replace(begin, "").str.replace("#.*$", "").str.strip_chars_end("/")
+    return _unquoted(texts).str.replace(begin, "").str.replace(_ANCHOR, "$1").str.strip_chars_end("/")
 
 
 QUERY_FORMS: Mapping[str, Callable[[pl.Series], pl.Series]] = {

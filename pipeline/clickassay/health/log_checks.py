@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from clickassay.core.special import stdtr
 from clickassay.core.text.words import count, listed, number, percent, plural, visible
 from clickassay.health.checks import BY_NAME, Measured, too_few
+from clickassay.patterns.funnel import MERGED
 from clickassay.patterns.health import (
     CLICKS_BY_DAY,
     LOWEST_BITS,
@@ -129,13 +130,19 @@ def _repeats_check(funnel: pl.DataFrame) -> Iterator[Measured]:
     }
     lists = rows.get(("searches", "kept"), 0) - rows.get(("lists", "left out"), 0)
     again = rows.get(("lists", "shortened"), 0)
-    if lists > 0:
-        yield Measured(
-            "repeated_results", again / lists,
-            f"{percent(again / lists)} of the lists ({count(again)} of {count(lists)}) show a result again; "
-            "each result counts at its first place.",
-            "Check the join that made results: a row that matches several others repeats a result.",
-        )  # fmt: skip
+    if lists <= 0:
+        return
+    merged = int(funnel.filter(source="lists", reason=MERGED)["rows"].sum())
+    of_these = "all of these" if merged == again else f"{count(merged)} of these"
+    yield Measured(
+        "repeated_results", again / lists,
+        f"{percent(again / lists)} of the lists ({count(again)} of {count(lists)}) show a result again; "
+        "each result counts at its first place."
+        + (f" In {of_these}, URLs that differ as written have one normal form." if merged else ""),
+        "If such URLs are different results, as the anchors of one page are, add --no-normalise-urls."
+        if merged else
+        "Check the join that made results: a row that matches several others repeats a result.",
+    )  # fmt: skip
 
 
 def _click_checks(funnel: pl.DataFrame) -> Iterator[Measured]:

@@ -8,14 +8,16 @@ import re
 
 import polars as pl
 
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*@)?([^/?#]*)([^?#]*)(\?[^#]*)?(?:#.*)?", re.DOTALL)
+_URL = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*@)?([^/?#]*)([^?#]*)(\?[^#]*)?(#[/!].*)?(?:#.*)?", re.DOTALL
+)
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 MAY_BE_UNNORMALISED = (
     r"(?s)^[a-z0-9+.-]*[A-Z][A-Za-z0-9+.-]*://"  # upper case in the scheme
     r"|^[^/]*://[^/?#]*[A-Z\x{80}-\x{10FFFF}]"  # upper case or foreign letters in the host
-    r"|://.*#|://.*:(?:80|443)|^[^?]*://.*/$"  # perhaps a fragment, a default port, a last slash
+    r"|://[^#]*(?:#$|#[^/!]|/#)|://.*:(?:80|443)|^[^?]*://.*/$"  # perhaps a fragment, a default port, a slash
 )
 """A cheap pattern, for Polars, that matches every URL whose normal form differs, and few others."""
 
@@ -63,12 +65,13 @@ def normalise_queries(queries: pl.Series) -> pl.Series:
 def normalise_url(url: str) -> str:
     """Lower-case scheme and host; drop default port, fragment and one trailing slash of the path.
 
-    Text without a scheme is an opaque id and is returned as it is.
+    A fragment that begins with / or ! names a page, and is kept. Text without a scheme is an opaque id and
+    is returned as it is.
     """
     match = _URL.fullmatch(url)
     if match is None:
         return url
-    scheme, user, host, path, query = match.groups(default="")
+    scheme, user, host, path, query, route = match.groups(default="")
     scheme, host = scheme.lower(), _lower(host)
     host = host.removesuffix(_DEFAULT_PORTS.get(scheme, "\0"))
-    return f"{scheme}://{user}{host}{path if query else path.removesuffix('/')}{query}"
+    return f"{scheme}://{user}{host}{path if query else path.removesuffix('/')}{query}{route}"

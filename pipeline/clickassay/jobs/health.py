@@ -12,7 +12,7 @@ from clickassay.core.settings import Settings
 from clickassay.correlation.classes import has_groups
 from clickassay.findings.run import largest_samples
 from clickassay.health.checks import HealthCheck, Measured, checks_with, compared, too_few
-from clickassay.health.examples import click_examples
+from clickassay.health.examples import click_examples, merged_example
 from clickassay.health.join_checks import JudgedLog, attributes_check, folded_queries, join_checks
 from clickassay.health.judgment_checks import alike_check, judgment_checks, order_check, order_words
 from clickassay.health.list_checks import list_checks
@@ -28,6 +28,7 @@ from clickassay.judgments.shown import (
 )
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.metrics.clicks import counted_clicks
+from clickassay.patterns.funnel import MERGED
 from clickassay.patterns.lists import LogLists
 from clickassay.patterns.table import StagedTable
 
@@ -36,7 +37,7 @@ HEALTH_FILE = "health.json"
 _FIRST_GRADE = "MeanGrade@1"
 _FEW_QUERIES = 20
 """Correlations over fewer queries do not show which way a scale runs."""
-_OF_CLICKS = ("lost_clicks", "unmatched_clicks", "late_clicks", "clicks_elsewhere")
+_OF_CLICKS = {"lost_clicks", "unmatched_clicks", "late_clicks", "clicks_elsewhere"}
 
 
 def log_measures(
@@ -47,15 +48,17 @@ def log_measures(
     Parameters
     ----------
     log
-        The log, if it is open: where a check of its clicks fires, rows that show it are looked for.
+        The log, if it is open: where a check of clicks or lists fires, rows that show it are looked for.
     """
     measured = tuple(_of_log(table, settings))
-    fires = (one.fires for one in in_order(measured, settings) if one.check in _OF_CLICKS)
-    if log is None or not any(fires):
-        return measured
-    rows = int(table.funnel.filter(source="clicks", step="read")["rows"].sum())
-    frames = log.searches.frame, log.clicks.frame
-    examples = click_examples(*frames, rows, settings.idle_ms, by_url=log.by_url)
+    fires = {one.check for one in in_order(measured, settings) if one.fires}
+    examples: dict[str, str] = {}
+    if log is not None and fires & _OF_CLICKS:
+        rows = int(table.funnel.filter(source="clicks", step="read")["rows"].sum())
+        frames = log.searches.frame, log.clicks.frame
+        examples |= click_examples(*frames, rows, settings.idle_ms, by_url=log.by_url)
+    if log is not None and "repeated_results" in fires and table.funnel.filter(reason=MERGED).height:
+        examples["repeated_results"] = merged_example(log.searches.frame)
     return tuple(replace(one, example=examples.get(one.name, "")) for one in measured)
 
 

@@ -11,7 +11,7 @@ from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import InputError, JudgmentError, SettingsError
 from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
-from clickassay.core.text.words import visible
+from clickassay.core.text.words import count, visible
 from clickassay.inputs.normalise import (
     MAY_BE_UNNORMALISED,
     QUERY_MAY_BE_UNNORMALISED,
@@ -90,7 +90,7 @@ def prepare_judgments(
     graded = _parse_grades(rows.with_row_index("row"), settings)
     usable = _without_nulls(graded, counts, settings)
     normal = normal_judgments(usable, normalise_urls=settings.normalise_urls)
-    resolved = _resolve_conflicts(normal, settings.conflicts)
+    resolved = _resolve_conflicts(normal, settings.conflicts, usable)
     counts["repeated", "same judgment again"] = normal.height - resolved.height
     on = ["market", "query"] if by_market else ["query"]
     kept = resolved.join(log_queries.select(on).unique(), on=on, how="semi")
@@ -237,14 +237,14 @@ def _map_values(
     return joined.with_columns(pl.coalesce("normal", column).alias(column)).drop("normal")
 
 
-def _resolve_conflicts(rows: pl.DataFrame, rule: str) -> pl.DataFrame:
+def _resolve_conflicts(rows: pl.DataFrame, rule: str, as_read: pl.DataFrame) -> pl.DataFrame:
     if rows.select(KEY).hash_rows().n_unique() == rows.height:  # repeated ones would share a fingerprint
         return rows.select(*KEY, "grade")
     grouped = rows.group_by(KEY)
     if rule == "error":
         spans = grouped.agg(pl.col("grade").max(), pl.col("grade").min().alias("lowest"))
         if (spans["lowest"] != spans["grade"]).any():
-            _refuse_conflicts(rows)
+            _refuse_conflicts(rows.join(as_read.select("row", written="url"), on="row"))
         return spans.drop("lowest")
     if rule == "latest":
         return rows.sort("row").group_by(KEY, maintain_order=True).agg(pl.col("grade").last())
@@ -257,15 +257,26 @@ def _resolve_conflicts(rows: pl.DataFrame, rule: str) -> pl.DataFrame:
 
 
 def _refuse_conflicts(rows: pl.DataFrame) -> None:
-    conflicts = rows.group_by(KEY).agg(pl.col("grade").unique().sort()).filter(pl.col("grade").list.len() > 1)
-    shown = [
-        f"({row['query']!r:.60}, {row['url']!r:.80}) has grades {', '.join(map(str, row['grade']))}"
-        for row in conflicts.sort(KEY).head(_MAX_EXAMPLES).iter_rows(named=True)
-    ]
+    """Refuse rows of which some contradict each other; `written` has URLs as they were read."""
+    pairs = pl.struct("written", "grade").unique().sort().alias("pairs")
+    conflicts = rows.group_by(KEY).agg(pl.col("grade", "written").unique().sort(), pairs)
+    conflicts = conflicts.filter(pl.col("grade").list.len() > 1).sort(KEY)
+    shown = []
+    for row in conflicts.head(_MAX_EXAMPLES).iter_rows(named=True):
+        graded = [f"{one['written']!r:.120} has grade {one['grade']}" for one in row["pairs"]]
+        if len(row["written"]) == 1:
+            graded = [f"{row['written'][0]!r:.80} has grades {', '.join(map(str, row['grade']))}"]
+        more = f" and {len(graded) - _MAX_EXAMPLES:,} more" if len(graded) > _MAX_EXAMPLES else ""
+        shown.append(f"({row['query']!r:.60}, {', '.join(graded[:_MAX_EXAMPLES])}{more})")
     more = f" and {conflicts.height - _MAX_EXAMPLES:,} more" if conflicts.height > _MAX_EXAMPLES else ""
+    merged = conflicts.filter(pl.col("written").list.len() > 1).height
+    differ = (
+        f"in {count(merged)} of them, URLs that differ as written have one normal form: if they are "
+        "different results, as the anchors of one page are, add --no-normalise-urls; else "
+    )
     raise JudgmentError(
         f"judgments: {conflicts.height:,} contradict each other: {'; '.join(shown)}{more}; "
-        "correct them, or choose a rule with --conflicts max|mean-rounded|latest"
+        f"{differ if merged else ''}correct them, or choose a rule with --conflicts max|mean-rounded|latest"
     )
 
 

@@ -13,7 +13,7 @@ _ORPHAN_CLICKS: dict[str, DataType] = {"is_open": pl.Boolean, "clicks": pl.Int64
 COUNT_FORMS: Mapping[str, Mapping[str, DataType]] = {
     "rows_read": {"searches": pl.Int64, "clicks": pl.Int64},
     "searches": dict.fromkeys(
-        ("usable", "carried", "kept", "left_out", "shortened", "carried_clicks"), pl.Int64
+        ("usable", "carried", "kept", "left_out", "shortened", "merged", "carried_clicks"), pl.Int64
     ),
     "rejected_searches": {"reason": pl.String, "rows_rejected": pl.Int64},
     "rejected_clicks": {"reason": pl.String, "rows_rejected": pl.Int64},
@@ -63,7 +63,7 @@ def count_batch(funnel: LogFunnel, health: LogCounts, rows: Mapping[str, Sequenc
         If the counts do not add up to the rows that were read.
     """
     searches, clicks = rows["rows_read"][0]
-    usable, carried, kept, left_out, shortened, carried_clicks = rows["searches"][0]
+    usable, carried, kept, left_out, shortened, merged, carried_clicks = rows["searches"][0]
     funnel.count_searches(
         read=searches - carried,
         rejected=dict(rows["rejected_searches"]),
@@ -71,6 +71,7 @@ def count_batch(funnel: LogFunnel, health: LogCounts, rows: Mapping[str, Sequenc
         kept=kept - carried,
         left_out=left_out,
         shortened=shortened,
+        merged=merged,
     )
     orphan_clicks = pl.DataFrame(rows["orphan_clicks"], schema=_ORPHAN_CLICKS, orient="row")
     funnel.count_clicks(

@@ -37,6 +37,7 @@ class LogFunnel:
         kept: int,
         left_out: int,
         shortened: int,
+        merged: int,
     ) -> None:
         """Count searches that are new in a batch.
 
@@ -46,8 +47,9 @@ class LogFunnel:
             All, those rejected by reason, and the others.
         kept
             Usable rows that are no repeated delivery.
-        left_out, shortened
-            Of these, searches whose query is left out, and searches whose list shows a result again.
+        left_out, shortened, merged
+            Of these, searches whose query is left out, searches whose list shows a result again, and of the
+            latter those of whose results the normal form of URLs makes fewer.
         """
         _check_sum("searches", read, usable + sum(rejected.values()))
         self._closed["searches", "read", ""] += read
@@ -56,7 +58,8 @@ class LogFunnel:
         self._closed["searches", "repeated", "delivered again"] += usable - kept
         self._closed["searches", "kept", ""] += kept
         self._closed["lists", "left out", _NO_JUDGMENTS] += left_out
-        self._closed["lists", "shortened", SHOWN_AGAIN] += shortened
+        self._closed["lists", "shortened", SHOWN_AGAIN] += shortened - merged
+        self._closed["lists", "shortened", MERGED] += merged
 
     def count_clicks(
         self,
@@ -285,6 +288,7 @@ def shown_signals(signals: pl.DataFrame | None, funnel: pl.DataFrame) -> pl.Data
 
 _NO_JUDGMENTS = "query without judgments"
 SHOWN_AGAIN = "a result is shown again"
+MERGED = "URLs with one normal form"
 _ANOTHER_RESULT = "position names another result"
 _AMBIGUOUS = "ambiguous search_id"
 _OF_ACTIONS = {

@@ -36,6 +36,7 @@ ranked AS (
                 n.query,
                 normal_results($normalise_urls, t.has_unnormalised_urls, t.raw_results),
                 n.page,
+                t.raw_results,
                 n.list_fp,
                 n.row_nr
         ) AS delivery

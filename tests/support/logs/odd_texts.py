@@ -40,6 +40,13 @@ NORMAL_URLS = {
     "http://host?Q=A/": "http://host?Q=A/",
     "http://host/?Q=A/#f/": "http://host/?Q=A/",
     "http://host#frag/ment?x": "http://host",
+    "https://Host:443/#/Route/": "https://host#/Route/",
+    "http://host/a/?q=A/#!Route#x": "http://host/a/?q=A/#!Route#x",
+    "http://host/a#b#/c": "http://host/a",
+    "http://host/#": "http://host",
+    "http://host# /": "http://host",
+    "http://host#\n!": "http://host",
+    "id#/Route/": "id#/Route/",
     "http://HOST/a\nB/": "http://host/a\nB",
     "https://example.com:443/a/": "https://example.com/a",
     "https://example.com:80/a": "https://example.com:80/a",
@@ -74,7 +81,7 @@ paths = st.sampled_from(
     ["", "/", "//", "/A", "/A/", "/A//", "/a%2F/", "/\u00c4\n/", "/a;b/", "/x:80", "/http://B/"]
 )
 queries = st.sampled_from(["", "?", "?Q=A", "?a/", "??", "?x:443", "?\u03a3/"])
-fragments = st.sampled_from(["", "#", "#F", "#a#b", "#/", "#?", "#\n"])
+fragments = st.sampled_from(["", "#", "#F", "#a#b", "#/", "#?", "#\n", "#!", "#!/a#/b", "#/A\n?x/", "#a#/b"])
 separators = st.sampled_from(["://", "://", "://", ":", ":/", ":///", ""])
 urls = st.builds("".join, st.tuples(schemes, separators, users, hosts, ports, paths, queries, fragments))
 

@@ -46,6 +46,8 @@ ODD_URLS = (
     "http://Host.example/?",
     "http://Host.example//",
     "http://host?Q=A/#f/",
+    "http://host/#/Route",
+    "http://host/#!Route#x",
     "https://Host.example:80/x",
     "http://h:80:80/",
     "http://M\u00dcNCHEN.example/Stra\u00dfe",

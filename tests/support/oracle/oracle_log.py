@@ -32,6 +32,7 @@ class Search:
     query: str
     results: tuple[str, ...]
     page: int
+    as_read: list[str] = field(default_factory=list)
     clicks: list[tuple[int, str | None]] = field(default_factory=list)  # (time, URL; None = unknown URL)
     visit: int = 0
 
@@ -68,12 +69,13 @@ def normalise_query(text: str) -> str:
 
 
 def normalise_url(url: str) -> str:
-    """Scheme and host lower case; default port, fragment and one trailing slash dropped."""
+    """Scheme and host lower case; default port, fragment (but #/ and #!) and one trailing slash dropped."""
     scheme_part = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url)
     if scheme_part is None:
         return url
     scheme = scheme_part.group().removesuffix("://").lower()
-    rest = url[scheme_part.end() :].split("#", 1)[0]
+    rest, sharp, fragment = url[scheme_part.end() :].partition("#")
+    route = sharp + fragment if fragment[:1] in ("/", "!") else ""
     authority = re.split(r"[/?]", rest, maxsplit=1)[0]
     path, mark, query = rest[len(authority) :].partition("?")
     user, at, host = authority.rpartition("@")
@@ -82,7 +84,7 @@ def normalise_url(url: str) -> str:
         host = host.removesuffix(":80" if scheme == "http" else ":443")
     if not mark:
         path = path.removesuffix("/")
-    return f"{scheme}://{user}{at}{host}{path}{mark}{query}"
+    return f"{scheme}://{user}{at}{host}{path}{mark}{query}{route}"
 
 
 def url_form(url: str, settings: Settings) -> str:
@@ -160,7 +162,8 @@ def to_search(row: Row, settings: Settings) -> Search:
     """Normalise the texts of a usable row."""
     results = tuple(url_form(url, settings) for url in row["results"])
     query, market, page = normalise_query(row["query"]), row.get("market", EVERY), row.get("page", 1)
-    return Search(row["search_id"], row["user_id"], row["timestamp"], market, query, results, page)
+    as_read = row["results"]
+    return Search(row["search_id"], row["user_id"], row["timestamp"], market, query, results, page, as_read)
 
 
 def read_searches(rows: list[Row], settings: Settings, funnel: Funnel) -> list[Search]:
@@ -173,12 +176,19 @@ def read_searches(rows: list[Row], settings: Settings, funnel: Funnel) -> list[S
             continue
         search = to_search(row, settings)
         delivered[search.search_id, search.user_id, search.timestamp].append(search)
-    kept = [min(same, key=lambda s: (s.market, s.query, s.results, s.page)) for same in delivered.values()]
+    kept = [
+        min(same, key=lambda s: (s.market, s.query, s.results, s.page, s.as_read))
+        for same in delivered.values()
+    ]
     for same in delivered.values():
         count(funnel, "searches", "repeated", "delivered again", rows=len(same) - 1)
     count(funnel, "searches", "kept", "", rows=len(kept))
-    repeating = sum(without_repeats(search.results) != search.results for search in kept)
-    count(funnel, "lists", "shortened", "a result is shown again", rows=repeating)
+    for search in kept:
+        distinct = len(without_repeats(search.results))
+        if distinct < len(set(search.as_read)):
+            count(funnel, "lists", "shortened", "URLs with one normal form")
+        elif distinct < len(search.results):
+            count(funnel, "lists", "shortened", "a result is shown again")
     return kept
 
 

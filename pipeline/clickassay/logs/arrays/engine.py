@@ -238,14 +238,18 @@ class ArraySessioniser:
         """Count searches as they are kept now; carried searches were counted before."""
         shown, none = self.shown, np.zeros(len(searches), bool)
         left_out = ~shown.queries.is_kept.take(searches.query) if self._only_judged else none
-        shortened = shown.lists.repeats.take(searches.list) if shown.lists.any_repeats else none
+        shortened, merged = (
+            flags.take(searches.list) if shown.lists.any_repeats else none
+            for flags in (shown.lists.repeats, shown.lists.merged)
+        )
 
         def new(chosen: Flags) -> int:
             return int((chosen & counts).sum()) - int((chosen & searches.carried).sum())
 
         self.funnel.count_searches(
-            **self._new_searches, kept=new(~none), left_out=new(left_out), shortened=new(shortened)
-        )
+            **self._new_searches, kept=new(~none), left_out=new(left_out), shortened=new(shortened),
+            merged=new(merged),
+        )  # fmt: skip
 
     def _count_clicks(
         self,

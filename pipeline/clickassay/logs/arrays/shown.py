@@ -141,7 +141,7 @@ class ShownLists:
         self._depth = depth
         self._numbers = Numbers()
         self._query, self._top = Growing(np.int32), Growing(np.int32, fill=-1)
-        self._repeats, self.any_repeats = Growing(np.bool_), False
+        self._repeats, self._merged, self.any_repeats = Growing(np.bool_), Growing(np.bool_), False
         self._ends, self._urls = Growing(np.int64), Growing(np.int32)
         """URLs as read, one list after the other: of lists that are longer than the depth, not in normal
         form, or show a result again."""
@@ -166,6 +166,12 @@ class ShownLists:
         return repeats
 
     @property
+    def merged(self) -> Flags:
+        """Return of which lists the normal form of URLs makes several results one."""
+        merged: Flags = self._merged.values
+        return merged
+
+    @property
     def left_out(self) -> dict[int, str]:
         """Return the lists that stand for lists of queries that are left out, each with its market."""
         return self._markets
@@ -185,20 +191,25 @@ class ShownLists:
         """
         which = np.repeat(np.arange(len(queries)), lengths)
         results = normal[urls]
-        again = _shown_again(which, results, int(lengths.max(initial=0)))
-        repeats = np.zeros(len(queries), bool)
-        repeats[which[again]] = True
+        longest = int(lengths.max(initial=0))
+        again = _shown_again(which, results, longest)
+        counts = np.bincount(which[again], minlength=len(queries))
+        repeats, merged = counts > 0, np.zeros(len(queries), bool)
+        if len(again) and (urls != results).any():
+            as_read = _shown_again(which, urls, longest)
+            merged = counts > np.bincount(which[as_read], minlength=len(queries))
         place = np.arange(len(urls)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         if len(again):
             place -= _again_before(again, place)
             place[again] = self._depth  # beyond the top
-        wide = int(min(lengths.max(initial=0), self._depth))
+        wide = min(longest, self._depth)
         top = np.full((len(queries), wide), -1, np.int32)
         first = place < wide
         top[which[first], place[first]] = results[first]
         self._top.append(top)
         self._query.append(queries)
         self._repeats.append(repeats)
+        self._merged.append(merged)
         self.any_repeats |= bool(len(again))
         differs = (lengths > wide) | repeats
         differs[which[urls != results]] = True

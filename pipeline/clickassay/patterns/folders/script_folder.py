@@ -79,7 +79,7 @@ def _refuse_old_layout(folder: Path) -> None:
     is_renamed = (counts / f"{_OLD_COUNTS}.parquet").exists()
     is_renamed &= not (counts / "attributed_clicks.parquet").exists()
     added = {
-        counts / "searches.parquet": ("usable", "shortened"),
+        counts / "searches.parquet": ("usable", "merged"),
         counts / "attributed_clicks.parquet": ("in_time", "is_misplaced"),
         folder / "settings.parquet": ("faults", "clock_ms"),
     }
