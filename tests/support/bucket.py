@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
+from xml.sax.saxutils import escape
 
 BUCKET = "logs"
 
@@ -29,6 +30,14 @@ class Bucket:
         Whether parts of an object can be asked for.
     before_get
         Called before an object is sent.
+    redirect
+        Status and address of another server, which every request is sent on to; None = to none.
+    sizes
+        What the list says of an object in place of its size.
+    page
+        Objects of a page of the list; 0 = each page is empty, and there is no last one.
+    secrets
+        Tokens of sessions that were sent here.
     """
 
     def __init__(self):
@@ -36,6 +45,7 @@ class Bucket:
         self.status, self.cuts, self.stalls, self.stall = 0, 0, 0, 0.0
         self.knows_ranges = True
         self.before_get = lambda key, start: None
+        self.redirect, self.sizes, self.page, self.secrets = None, {}, 1000, []
 
     def put(self, key, file):
         self.objects[key] = Path(file).read_bytes() if isinstance(file, (str, Path)) else file
@@ -69,25 +79,33 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         parts = urlsplit(self.path)
-        key = unquote(parts.path).removeprefix(f"/{BUCKET}").strip("/")
+        key = unquote(parts.path).removeprefix(f"/{BUCKET}").removeprefix("/")
         self.bucket.asked[self.command, key] += 1
-        if self.bucket.status:
+        self.bucket.secrets += self.headers.get_all("x-amz-security-token", [])
+        if self.bucket.redirect:
+            status, address = self.bucket.redirect
+            self.answer(status, Location=f"{address}{self.path}")
+        elif self.bucket.status:
             self.answer(self.bucket.status, b"<Error><Code>Told</Code><Message>no</Message></Error>")
         elif "list-type" in parse_qs(parts.query):
-            self.list(parse_qs(parts.query).get("prefix", [""])[0])
+            asked = {name: texts[0] for name, texts in parse_qs(parts.query).items()}
+            self.list(asked.get("prefix", ""), int(asked.get("continuation-token", 0)))
         elif key not in self.bucket.objects:
             self.answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
         else:
             self.object(key)
 
-    def list(self, prefix):
+    def list(self, prefix, start):
+        every = [one for one in sorted(self.bucket.objects.items()) if one[0].startswith(prefix)]
+        end = start + self.bucket.page
         rows = "".join(
-            f"<Contents><Key>{key}</Key><Size>{len(content)}</Size><ETag>{tag_of(content)}</ETag>"
-            "<LastModified>2026-01-05T00:00:00.000Z</LastModified></Contents>"
-            for key, content in sorted(self.bucket.objects.items())
-            if key.startswith(prefix)
+            f"<Contents><Key>{escape(key)}</Key><Size>{self.bucket.sizes.get(key, len(content))}</Size>"
+            f"<ETag>{tag_of(content)}</ETag><LastModified>2026-01-05T00:00:00.123Z</LastModified></Contents>"
+            for key, content in every[start:end]
         )
-        text = f"<ListBucketResult><IsTruncated>false</IsTruncated>{rows}</ListBucketResult>"
+        more = f"<NextContinuationToken>{end}</NextContinuationToken>" if end < len(every) else ""
+        rows = f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>{more}{rows}"
+        text = f'<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{rows}</ListBucketResult>'
         self.answer(200, text.encode(), Content_Type="application/xml")
 
     def object(self, key):

@@ -136,10 +136,15 @@ def scratch_folder(source: object) -> Path:
 def scratch_file(source: object, name: str) -> Path:
     """Return a new file of this name in the scratch folder, which messages name by its source."""
     file = scratch_folder(source) / name
-    current = _CURRENT.get()
-    assert current is not None  # noqa: S101 - else the folder would have been refused
-    current.named(file, source)
+    scratch_named(file, source)
     return file
+
+
+def scratch_named(file: Path, source: object) -> None:
+    """Let messages name a source in place of a file or folder of the scratch folder."""
+    current = _CURRENT.get()
+    assert current is not None  # noqa: S101 - else nothing could lie in it
+    current.named(file, source)
 
 
 def _existing(place: Path) -> Path:

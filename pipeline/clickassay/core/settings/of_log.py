@@ -66,8 +66,8 @@ class SettingsOfLog(BaseModel):
         "Sessions",
         True,
         "Bring URLs to a normal form.",
-        details="Scheme and host in lower case, without default port, one trailing slash, and a fragment that "
-        "does not begin with / or !; ids that are no URLs are left alone.",
+        details="Scheme and host in lower case, without default port, one trailing slash, and a fragment "
+        "that does not begin with / or !; ids that are no URLs are left alone.",
         of_log="sql",
     )
     signal: tuple[str, ...] = setting(

@@ -1,47 +1,65 @@
 """Inputs in object stores and on web servers: objects copied into the scratch folder, each as it was listed.
 
 An object that is overwritten meanwhile is refused: every request names the entity tag that the listing gave.
-Credentials come from the environment alone; where it has none, requests are not signed, so that nothing but
-the named address is asked.
+Credentials come from the environment alone; where it has none, requests are not signed. Nothing but the named
+address is asked: all goes through a gate that opens to no other.
 """
 
 import hashlib
 import os
+import re
+import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from datetime import timedelta
-from glob import has_magic
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from http.client import HTTPException
 from io import RawIOBase
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from threading import Event as Flag
+from threading import Thread
+from typing import Any, TypeVar
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
+from xml.etree.ElementTree import ParseError
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clickassay.core.errors import InputError
-from clickassay.core.files.scratch import scratch_folder
+from clickassay.core.files.scratch import scratch_folder, scratch_named
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.paths import STORES, address_fault
-from clickassay.core.text.words import first_line, without_secrets
+from clickassay.core.text.words import first_line, plural, without_secrets
 from clickassay.inputs.files import format_of
 from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin
 from clickassay.inputs.sources.lakes import DELTA, MARKS
 from clickassay.inputs.sources.mapping import Names, needed_columns
 from clickassay.inputs.sources.walk import find_files
+from clickassay.inputs.staging import s3
+from clickassay.inputs.staging.gate import Gate
+from clickassay.inputs.staging.keys import files_of, parts_of
 from clickassay.inputs.staging.made import Made
+
+T = TypeVar("T")
 
 OBJECT = "object"
 """Kind of digest: of size, time of change and entity tag of an object."""
 
 RANGE = 16 << 20
 """Bytes of one request."""
+MOST_OBJECTS, LISTING = 1_000_000, 600.0
+"""Objects of a list, and seconds until its end: a server may go on for ever."""
 TRIES, CONNECT, READ = 4, timedelta(seconds=10), timedelta(seconds=30)
 """Requests for the same bytes; how long to wait for a connection, and for the next bytes of an answer."""
 
 _AT_ONCE = 4
+_A_MOMENT = 0.1
 _WORTH_COLUMNS = 8 << 20
 """Smaller objects are copied whole."""
 
@@ -67,7 +85,14 @@ class _Listed:
 
     @classmethod
     def of(cls, meta: Any) -> "_Listed":  # noqa: ANN401 - of obstore
-        return cls(str(meta["path"]), int(meta["size"]), str(meta["last_modified"]), meta.get("e_tag"))
+        # a list has milliseconds of some servers, an answer never
+        changed = meta["last_modified"].replace(microsecond=0)
+        return cls(str(meta["path"]), int(meta["size"]), str(changed), meta.get("e_tag"))
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether its key is none for obstore."""
+        return _is_odd(self.key)
 
 
 def fetched(what: str, url: str, names: Names, progress: Progress = silent) -> Made:
@@ -88,25 +113,57 @@ def fetched(what: str, url: str, names: Names, progress: Progress = silent) -> M
     InputError
         If nothing is there, it may not be read, or an object is changed meanwhile.
     """
-    place = _Place.of(what, url)
-    progress(Event(f"listing {what}"))
-    listed = {one.key: one for one in place.listed()}
+    with _Place.of(what, url).opened() as place:
+        made = _started(lambda: _fetched(place, names, progress))
+        while not made.done():
+            wait([made], _A_MOMENT)  # interrupts end no longer wait: libraries begin it again
+        return made.result()
+
+
+def _fetched(place: "_Place", names: Names, progress: Progress) -> Made:
+    progress(Event(f"listing {place.what}"))
+    try:
+        listed = {one.key: one for one in _started(place.listed).result(LISTING)}
+    except TimeoutError as error:
+        raise InputError(
+            f"{place.what}: the list of {place.address} did not end within {LISTING:,.0f} s; check the "
+            "server, or give a prefix of fewer objects"
+        ) from error
     if any(f"/{MARKS[DELTA][0]}/" in f"/{key}" for key in listed):
         from clickassay.inputs.staging.lakes import delta_rows  # noqa: PLC0415 - an extra
 
-        address = f"{place.scheme}{url[url.index(':') :]}"
-        return delta_rows(what, url, address, names, progress, options=lake_options(place.scheme))
+        table = f"{place.scheme}{place.address[place.address.index(':') :]}"
+        with place.errors():
+            return delta_rows(place.what, place.address, table, names, progress, options=place.lake_options())
     folder = scratch_folder(place.base)
-    for key in listed:
-        if ".." in Path(key).parts:
-            raise InputError(f"{what}: the name of {place.base}/{key} has ..; rename it")
-        (folder / key).parent.mkdir(parents=True, exist_ok=True)
-        (folder / key).touch()
-    path = folder / place.key
-    files = find_files(what, path).files  # as if they lay here: the same are left out
-    keys = {file: listed[str(file.relative_to(folder))] for file in files}
+    sizes = {key: one.size for key, one in listed.items()}
+    is_one = [*listed] == [place.key] and (sizes[place.key] > 0 or format_of(Path(place.key)) is not None)
+    address = place.key.rpartition("/")[0] if is_one else place.key
+    keys = {folder / file: listed[key] for key, file in files_of(place.what, address, sizes)}
+    path = next(iter(keys), folder) if is_one else folder
+    for file, one in keys.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+        scratch_named(file, f"{place.base}/{one.key}")
+    scratch_named(path, place.address)
+    files = find_files(place.what, path).files  # as if they lay here: the same are left out
+    keys = {file: keys[file] for file in files}
     _copy(place, keys, names, progress)
     return Made(path, {file: Origin((place.fingerprint(one),)) for file, one in keys.items()})
+
+
+def _started(function: Callable[[], T]) -> "Future[T]":
+    """Begin something that may wait for a server; the process may end before it does."""
+    context, done = copy_context(), Future[T]()
+
+    def work() -> None:
+        try:
+            done.set_result(context.run(function))
+        except BaseException as error:
+            done.set_exception(error)
+
+    Thread(target=work, daemon=True).start()
+    return done
 
 
 @dataclass(frozen=True)
@@ -117,7 +174,9 @@ class _Place:
     scheme: str
     base: str
     key: str
-    store: Any
+    gate: Gate
+    store: Any = None
+    stopped: Flag = field(default_factory=Flag)
 
     @classmethod
     def of(cls, what: str, url: str) -> "_Place":
@@ -129,35 +188,135 @@ class _Place:
         if scheme == "https" and not key:
             raise InputError(f"{what}: {url} is no file; give the address of one file")
         base = f"{parts.scheme}://{parts.netloc}"
-        return cls(what, scheme, base, key, _store(what, scheme, parts.scheme, parts.netloc))
+        return cls(what, scheme, base, key, Gate(lambda host, at: _is_of_store(scheme, base, host, at)))
 
-    def listed(self) -> Iterator[_Listed]:
-        """Yield the objects that the address may mean."""
+    @property
+    def address(self) -> str:
+        """The address as it was given."""
+        return f"{self.base}/{self.key}"
+
+    @contextmanager
+    def opened(self) -> Iterator["_Place"]:
+        """Open the way to the store; at the end, whatever still waits for it is cut off."""
+        with self.gate:
+            try:
+                yield replace(self, store=self._store())
+            finally:
+                self.stopped.set()
+
+    def listed(self) -> list[_Listed]:
+        """Return the objects that the address may mean."""
         obstore = _obstore(self.what)
-        parts = Path(self.key).parts
-        fixed = next((number for number, part in enumerate(parts) if has_magic(part)), None)
+        root, wild = parts_of(self.key)
+        if _is_odd("/".join(root)):
+            return self._listed_by_hand("/".join(root))
         with self.errors():
-            if fixed is None and self.key:
+            if self.key and not wild:
                 try:
-                    yield _Listed.of(obstore.head(self.store, self.key))
+                    one = _Listed.of(obstore.head(self.store, self.key))
+                    if self.scheme == "https" or one.size or format_of(Path(self.key)) is not None:
+                        return [one]
                 except (FileNotFoundError, obstore.exceptions.NotFoundError):
                     if self.scheme == "https":
                         raise
-                else:
-                    return
-            prefix = "/".join(parts[: len(parts) if fixed is None else fixed])
-            found = [
-                _Listed.of(meta)
-                for batch in obstore.list(self.store, prefix=prefix or None)
-                for meta in batch
-            ]
+            try:
+                batches = obstore.list(self.store, prefix="/".join(root) or None)
+                return self._checked(_Listed.of(meta) for batch in batches for meta in batch)
+            except obstore.exceptions.InvalidPathError as error:
+                if self.scheme != "s3" or not (s3.has_keys() or not _is_signed("s3")):
+                    raise InputError(
+                        f"{self.what}: {self.base} has an object that cannot be read: {_short(error)}; "
+                        "rename it, or give a prefix without it"
+                    ) from error
+        return self._listed_by_hand("".join(f"{part}/" for part in root))
+
+    def _listed_by_hand(self, prefix: str) -> list[_Listed]:
+        """Return the same where a key is none for obstore."""
+        with self.errors(), self._by_hand():
+            found = self._checked(
+                _Listed.of(
+                    {
+                        "path": one.findtext("{*}Key"),
+                        "size": one.findtext("{*}Size"),
+                        "last_modified": datetime.fromisoformat(one.findtext("{*}LastModified", "")),
+                        "e_tag": one.findtext("{*}ETag"),
+                    }
+                )
+                for one in s3.listed(self._server, urlsplit(self.base).netloc, prefix, READ.seconds)
+            )
+        return [one for one in found if one.key == self.key and one.size] or found
+
+    def _checked(self, listed: Iterable[_Listed]) -> list[_Listed]:
+        found = list(islice(listed, MOST_OBJECTS + 1))
         if not found:
-            raise InputError(f"{self.what}: nothing is at {self.base}/{self.key}; check bucket and key")
-        yield from found
+            raise InputError(f"{self.what}: nothing is at {self.address}; check bucket and key")
+        if len(found) > MOST_OBJECTS:
+            raise InputError(
+                f"{self.what}: {self.address} has more than {plural(MOST_OBJECTS, 'object')}; give a prefix "
+                "of fewer"
+            )
+        return found
+
+    @property
+    def _server(self) -> str:
+        return _endpoint().rstrip("/") or f"https://s3.{s3.region(os.environ)}.amazonaws.com"
+
+    @contextmanager
+    def _by_hand(self) -> Iterator[None]:
+        """Turn errors of requests by hand into those of obstore."""
+        known = _obstore(self.what).exceptions
+        try:
+            yield
+        except HTTPError as error:
+            kinds = {403: known.PermissionDeniedError, 404: known.NotFoundError, 412: known.PreconditionError}
+            raise kinds.get(error.code, known.GenericError)(f"HTTP status {error.code}") from error
+        except (OSError, HTTPException, ParseError, ValueError) as error:
+            raise known.GenericError(first_line(error)) from error
+
+    def _store(self) -> Any:  # noqa: ANN401 - of obstore
+        obstore = _obstore(self.what)
+        endpoint = _endpoint() if self.scheme == "s3" else ""
+        is_plain = (endpoint or self.base).startswith("http://")
+        client = {
+            "connect_timeout": CONNECT,
+            "read_timeout": READ,
+            "timeout": timedelta(minutes=10),
+            "allow_http": is_plain,
+            "proxy_url": self.gate.address,
+        }
+        if is_plain:
+            client["pool_max_idle_per_host"] = "0"  # the gate looks at the beginning of a connection
+        retry = {"max_retries": TRIES - 1, "retry_timeout": timedelta(seconds=60)}
+        options: dict[str, Any] = {"client_options": client, "retry_config": retry}
+        if self.scheme != "https" and not _is_signed(self.scheme):
+            options["skip_signature"] = True
+        if endpoint:
+            options["endpoint"] = endpoint
+        with self.errors():
+            if self.scheme == "https":
+                return obstore.store.HTTPStore.from_url(self.base, **options)
+            return obstore.store.from_url(f"{self.scheme}{self.base[self.base.index(':') :]}", **options)
+
+    def lake_options(self) -> dict[str, str]:
+        """Return what another reader of a bucket is told, so that it asks no address but the bucket's."""
+        options = {
+            "connect_timeout": f"{CONNECT.seconds}s",
+            "timeout": "600s",
+            "proxy_url": self.gate.address,
+            "pool_max_idle_per_host": "0",
+        }
+        if self.scheme == "s3" and _endpoint():
+            options |= {
+                "aws_endpoint": _endpoint(),
+                "aws_allow_http": str(_endpoint().startswith("http://")).lower(),
+            }
+        if not _is_signed(self.scheme):
+            options[f"{_OPTION_OF[self.scheme]}_skip_signature"] = "true"
+        return options
 
     def errors(self) -> "_Errors":
         """Return a context in which errors of the store become one line."""
-        return _Errors(self.what, self.base, self.scheme)
+        return _Errors(self)
 
     def fingerprint(self, one: _Listed) -> FileFingerprint:
         """Return the identity of an object as it was listed."""
@@ -171,19 +330,29 @@ class _Place:
         options: dict[str, Any] = {"range": (start, end)}
         if one.tag is not None:
             options["if_match"] = one.tag
+        if one.is_odd:
+            headers = {"range": f"bytes={start}-{end - 1}", "if-match": one.tag or "*"}
+            with self.errors(), self._by_hand():
+                bucket = urlsplit(self.base).netloc
+                return s3.part(self._server, bucket, one.key, headers, READ.seconds).read(end - start)
         with self.errors():
-            got = obstore.get(self.store, one.key, options=options)
-            if _Listed.of(got.meta) != one:
-                raise self.changed(one)
-            return bytes(got.bytes())
+            return b"".join(self._pieces(one, obstore.get(self.store, one.key, options=options), end - start))
 
     def whole(self, one: _Listed) -> Iterator[bytes]:
         """Yield an object from its beginning on, for a server that knows no parts of a file."""
         with self.errors():
-            got = _obstore(self.what).get(self.store, one.key)
-            if _Listed.of(got.meta) != one:
-                raise self.changed(one)
-            yield from map(bytes, got.stream(min_chunk_size=RANGE))
+            yield from self._pieces(one, _obstore(self.what).get(self.store, one.key), one.size)
+
+    def _pieces(self, one: _Listed, got: Any, most: int) -> Iterator[bytes]:  # noqa: ANN401 - of obstore
+        if _Listed.of(got.meta) != one:
+            raise self.changed(one)
+        for piece in map(bytes, got.stream(min_chunk_size=RANGE)):
+            most -= len(piece)
+            if most < 0 or self.stopped.is_set():
+                raise InputError(
+                    f"{self.what}: {self.base}/{one.key} is longer than its list says; check the server"
+                )
+            yield piece
 
     def changed(self, one: _Listed) -> InputError:
         """Return the error for an object that is another by now."""
@@ -202,60 +371,66 @@ def _obstore(what: str) -> Any:  # noqa: ANN401 - a module
     return obstore
 
 
+def _is_odd(key: str) -> bool:
+    return bool({"", ".", ".."} & set(key.split("/"))) and key != ""
+
+
 def _is_signed(kind: str) -> bool:
     """Tell whether the environment has credentials."""
     return any(os.environ.get(name) for name in _CREDENTIALS.get(kind, ()))
+
+
+_PORTS = {"http": 80, "https": 443}
 
 
 def _endpoint() -> str:
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
 
 
-def lake_options(kind: str) -> dict[str, str]:
-    """Return what another reader of a bucket is told, so that it asks no address but the bucket's."""
-    options = {"connect_timeout": f"{CONNECT.seconds}s", "timeout": "600s"}
-    if kind == "s3" and _endpoint():
-        options |= {
-            "aws_endpoint": _endpoint(),
-            "aws_allow_http": str(_endpoint().startswith("http://")).lower(),
-        }
-    return options if _is_signed(kind) else options | {f"{_OPTION_OF[kind]}_skip_signature": "true"}
-
-
 _OPTION_OF = {"s3": "aws", "gs": "google", "az": "azure", "https": "http"}
+_SERVERS = {
+    "s3": r"(?:.+\.)?(?:s3|sts)(?:[.-]dualstack|-fips)?(?:\.[a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?",
+    "gs": r"(?:.+\.)?googleapis\.com",
+    "az": r"[a-z0-9]+\.(?:blob|dfs)\.core\.windows\.net|login\.microsoftonline\.com",
+}
+"""Hosts of the stores themselves, and of what gives their credentials."""
+_NAMING = {"s3": "AWS_", "gs": "GOOGLE_", "az": "AZURE_"}
+_OF_THIS_MACHINE = "169.254."
+"""Addresses that credentials of a machine in a cloud come from."""
 
 
-def _store(what: str, kind: str, scheme: str, host: str) -> Any:  # noqa: ANN401 - of obstore
-    obstore = _obstore(what)
-    endpoint = _endpoint()
-    client = {
-        "connect_timeout": CONNECT,
-        "read_timeout": READ,
-        "timeout": timedelta(minutes=10),
-        "allow_http": scheme == "http" or (kind == "s3" and endpoint.startswith("http://")),
-    }
-    retry = {"max_retries": TRIES - 1, "retry_timeout": timedelta(seconds=60)}
-    options: dict[str, Any] = {"client_options": client, "retry_config": retry}
-    if kind != "https" and not _is_signed(kind):
-        options["skip_signature"] = True
-    if kind == "s3" and endpoint:
-        options["endpoint"] = endpoint
-    with _Errors(what, f"{scheme}://{host}", kind):
-        if kind == "https":
-            return obstore.store.HTTPStore.from_url(f"{scheme}://{host}", **options)
-        return obstore.store.from_url(f"{kind}://{host}", **options)
+def _is_of_store(kind: str, base: str, host: str, port: int) -> bool:
+    """Tell whether a host is of a store: its address, or one that a variable names, or its provider's."""
+    begin = _NAMING.get(kind)
+    named = [base] if begin is None else [text for name, text in os.environ.items() if name.startswith(begin)]
+    places = [urlsplit(text) for text in named if "://" in text]
+    if any((one.hostname, one.port or _PORTS.get(one.scheme)) == (host, port) for one in places):
+        return True
+    is_named = kind == "s3" and bool(_endpoint()) and not host.startswith("sts.")
+    return begin is not None and (
+        host.startswith(_OF_THIS_MACHINE) or (not is_named and re.fullmatch(_SERVERS[kind], host) is not None)
+    )
 
 
 class _Errors:
     """A context that turns errors of an object store into one line with the remedy."""
 
-    def __init__(self, what: str, base: str, kind: str) -> None:
-        self._what, self._base, self._kind = what, base, kind
+    def __init__(self, place: _Place) -> None:
+        self._what, self._base, self._kind, self._gate = place.what, place.base, place.scheme, place.gate
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, Exception) and self._gate.refused is not None:
+            remedy = {
+                "https": "give the address there",
+                "s3": "name the server or region of the bucket by AWS_ENDPOINT_URL or AWS_REGION",
+            }
+            raise InputError(
+                f"{self._what}: {self._base} sends its readers on to {self._gate.refused}, and nothing was "
+                f"asked there; {remedy.get(self._kind, 'check the address')}"
+            ) from error
         known = _obstore(self._what).exceptions
         if not isinstance(error, known.BaseError | FileNotFoundError):
             return
@@ -298,6 +473,9 @@ def _short(error: BaseException) -> str:
 def _copy(place: _Place, keys: dict[Path, _Listed], names: Names, progress: Progress) -> None:
     """Copy objects, several at once; progress is in bytes."""
     whole = sum(one.size for one in keys.values()) or 1
+    _check_room(
+        place, sum(one.size for file, one in keys.items() if not _is_large(file, one)), next(iter(keys))
+    )
     done = 0
 
     def count(size: int) -> None:
@@ -307,20 +485,37 @@ def _copy(place: _Place, keys: dict[Path, _Listed], names: Names, progress: Prog
             Event(f"copying {place.what}: {done / 1e6:,.0f} of {whole / 1e6:,.0f} MB", min(done / whole, 1.0))
         )
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        waiting = [pool.submit(_copy_one, place, one, file, names, count) for file, one in keys.items()]
-        try:
-            for one in waiting:
-                one.result()
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    todo = deque(keys.items())
+
+    def some() -> None:
+        while not place.stopped.is_set():
+            try:
+                file, one = todo.popleft()
+            except IndexError:
+                return
+            _copy_one(place, one, file, names, count)
+
+    for one in [_started(some) for _ in range(_AT_ONCE)]:
+        one.result()
+
+
+def _check_room(place: _Place, needed: int, file: Path) -> None:
+    free = shutil.disk_usage(file.parent).free
+    if needed > free:
+        raise InputError(
+            f"{place.what}: {place.address} has {needed / 1e9:,.1f} GB, and the disk that it is copied to "
+            f"has {free / 1e9:,.1f} GB free; free space, or choose another --out"
+        )
+
+
+def _is_large(file: Path, one: _Listed) -> bool:
+    """Tell whether it may be worth to copy some columns alone."""
+    return format_of(file) == "parquet" and one.size > _WORTH_COLUMNS
 
 
 def _copy_one(place: _Place, one: _Listed, file: Path, names: Names, count: Callable[[int], None]) -> None:
-    is_large = format_of(file) == "parquet" and one.size > _WORTH_COLUMNS
     try:
-        if is_large and _copy_columns(place, one, file, names):
+        if _is_large(file, one) and _copy_columns(place, one, file, names):
             count(one.size)
         else:
             _copy_parts(place, one, file, count)
@@ -331,6 +526,7 @@ def _copy_one(place: _Place, one: _Listed, file: Path, names: Names, count: Call
 
 
 def _copy_parts(place: _Place, one: _Listed, file: Path, count: Callable[[int], None]) -> None:
+    _check_room(place, one.size, file)
     with file.open("wb") as stream:
         for start in range(0, one.size, RANGE):
             end = min(start + RANGE, one.size)

@@ -1,0 +1,162 @@
+"""The one way from a reader of a store to the network: it leads to the store, and to nothing else.
+
+Libraries follow redirects, and send the token of a session along to whatever a store names. So they are told
+that this gate is their proxy: it opens connections to the hosts that were named, and remembers a refused one.
+What passes is not looked into. Proxies of the environment are used as before.
+"""
+
+import re
+import selectors
+import socket
+import ssl
+from base64 import b64encode
+from collections.abc import Callable
+from contextlib import suppress
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Thread
+from types import TracebackType
+from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+_PORTS = {"http": 80, "https": 443}
+_PIECE = 1 << 18
+_LONGEST_HEAD = 1 << 16
+_SECONDS = 10
+"""How long to wait for a connection."""
+
+
+class Gate:
+    """A proxy on this machine, while it is entered.
+
+    Parameters
+    ----------
+    is_open
+        Whether connections to a host, by its name and port, are let through.
+    """
+
+    def __init__(self, is_open: Callable[[str, int], bool]) -> None:
+        self.refused: str | None = None
+        """The last host and port that was asked for and not let through."""
+        self._is_open = is_open
+        self._sockets: set[socket.socket] = set()
+
+    def __enter__(self) -> "Gate":
+        self._server = ThreadingTCPServer(("127.0.0.1", 0), _passing(self))
+        self._server.daemon_threads, self._server.block_on_close = True, False
+        Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        for one in list(self._sockets):  # whatever still waits for an answer ends now
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    @property
+    def address(self) -> str:
+        """Return its address, to be given as a proxy."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def passed(self, client: socket.socket) -> None:
+        """Let a connection through, or refuse it."""
+        head, _, rest = _head_of(client).partition(b"\r\n")
+        method, target, version = head.decode("latin-1").split(" ", 2)
+        is_tunnel = method == "CONNECT"
+        where = urlsplit(f"//{target}" if is_tunnel else target)
+        host, port = where.hostname or "", where.port or _PORTS["http"]
+        if not self._is_open(host, port):
+            self.refused = f"{host}:{port}"
+            client.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            return
+        beyond = _proxy_of("https" if is_tunnel else "http", host)
+        try:
+            store = _connected(host, port) if beyond is None else _connected_to_proxy(beyond)
+        except OSError:
+            client.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            return
+        with store:
+            self._sockets |= {client, store}
+            try:
+                if beyond is not None:
+                    store.sendall(f"{head.decode('latin-1')}\r\n".encode("latin-1") + _login(beyond) + rest)
+                elif is_tunnel:
+                    client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                else:
+                    path = where._replace(scheme="", netloc="").geturl() or "/"
+                    lines = re.sub(rb"(?im)^(?:proxy-)?connection:.*\r\n", b"", rest)
+                    start = f"{method} {path} {version}\r\nConnection: close\r\n"
+                    store.sendall(start.encode("latin-1") + lines)
+                _pass_on(client, store)
+            finally:
+                self._sockets -= {client, store}
+
+
+def _passing(gate: Gate) -> type[StreamRequestHandler]:
+    class Passing(StreamRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError, ValueError):  # a connection that is cut, or no request
+                gate.passed(self.connection)
+
+    return Passing
+
+
+def _head_of(client: socket.socket) -> bytes:
+    """Read a request to the end of its head; requests here have no bodies."""
+    read = b""
+    while b"\r\n\r\n" not in read and len(read) < _LONGEST_HEAD:
+        piece = client.recv(_PIECE)
+        if not piece:
+            break
+        read += piece
+    return read
+
+
+def _pass_on(client: socket.socket, store: socket.socket) -> None:
+    """Pass on bytes both ways, until a side ends."""
+    other = {client: store, store: client}
+    with selectors.DefaultSelector() as waiting:
+        for one in other:
+            waiting.register(one, selectors.EVENT_READ)
+        while True:
+            for key, _ in waiting.select():
+                one = key.fileobj
+                assert isinstance(one, socket.socket)  # noqa: S101 - as registered
+                piece = one.recv(_PIECE)
+                if not piece:
+                    return
+                other[one].sendall(piece)
+                while isinstance(one, ssl.SSLSocket) and one.pending():
+                    other[one].sendall(one.recv(_PIECE))
+
+
+def _proxy_of(scheme: str, host: str) -> SplitResult | None:
+    """Return the proxy that the environment names for a host."""
+    known = getproxies()
+    address = known.get(scheme) or known.get("all")
+    if not address or proxy_bypass(host):
+        return None
+    return urlsplit(address if "://" in address else f"http://{address}")
+
+
+def _connected(host: str, port: int) -> socket.socket:
+    found = socket.create_connection((host, port), _SECONDS)
+    found.settimeout(None)
+    return found
+
+
+def _connected_to_proxy(proxy: SplitResult) -> socket.socket:
+    host = proxy.hostname or ""
+    found = _connected(host, proxy.port or _PORTS.get(proxy.scheme, _PORTS["http"]))
+    if proxy.scheme == "https":
+        return ssl.create_default_context().wrap_socket(found, server_hostname=host)
+    return found
+
+
+def _login(proxy: SplitResult) -> bytes:
+    if proxy.username is None:
+        return b""
+    login = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return b"Proxy-Authorization: Basic " + b64encode(login.encode()) + b"\r\n"
