@@ -17,6 +17,7 @@ from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import Settings
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging import objects, s3
+from clickassay.inputs.staging.access import is_of_store
 from clickassay.inputs.staging.gate import Gate
 from clickassay.inputs.staging.keys import files_of
 from clickassay.jobs.inputs import opened
@@ -188,6 +189,25 @@ def test_a_proxy_of_the_environment_is_used(store, monkeypatch):
     assert store.secrets
 
 
+@pytest.mark.parametrize(
+    ("host", "port", "server", "is_open"),
+    [
+        ("s3.eu-west-1.amazonaws.com", 443, "", True),
+        ("logs.s3.dualstack.eu-west-1.amazonaws.com", 443, "", True),
+        ("ec2-1-2-3-4.compute-1.amazonaws.com", 443, "", False),
+        ("s3-mine-12.eu-west-1.elb.amazonaws.com", 443, "", False),
+        ("s3.eu-west-1.amazonaws.com.example", 443, "", False),
+        ("store.example", 9000, "http://store.example:9000", True),
+        ("store.example", 9001, "http://store.example:9000", False),
+        ("s3.eu-west-1.amazonaws.com", 443, "https://store.example", False),
+        ("sts.eu-west-1.amazonaws.com", 443, "https://store.example", True),
+    ],
+)
+def test_a_store_is_its_server_and_its_provider(monkeypatch, host, port, server, is_open):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    assert is_of_store("s3", "s3://logs", host, port) is is_open
+
+
 def test_a_tunnel_leads_to_the_named_host_alone():
     with served() as (bucket, address), Gate(lambda host, port: (host, port) == ("127.0.0.1", own)) as gate:
         own = int(address.rpartition(":")[2])
@@ -229,8 +249,7 @@ def test_an_object_longer_than_its_list_says_is_refused(store, monkeypatch):
 # ---- the end of a slow copy -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("signalled", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("slow", ["copy", "list"])
+@pytest.mark.parametrize(("signalled", "slow"), [(signal.SIGINT, "copy"), (signal.SIGTERM, "list")])
 def test_a_signal_ends_a_slow_store_within_two_seconds_and_leaves_nothing(store, tmp_path, signalled, slow):
     log = tiny.write_log(tmp_path / "log")
     store.put("s.parquet", Path(log.searches))

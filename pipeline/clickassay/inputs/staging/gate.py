@@ -118,12 +118,11 @@ def _pass_on(client: socket.socket, store: socket.socket) -> None:
     """Pass on bytes both ways, until a side ends."""
     other = {client: store, store: client}
     with selectors.DefaultSelector() as waiting:
-        for one in other:
-            waiting.register(one, selectors.EVENT_READ)
+        for side in other:
+            waiting.register(side, selectors.EVENT_READ, side)
         while True:
             for key, _ in waiting.select():
-                one = key.fileobj
-                assert isinstance(one, socket.socket)  # noqa: S101 - as registered
+                one: socket.socket = key.data
                 piece = one.recv(_PIECE)
                 if not piece:
                     return

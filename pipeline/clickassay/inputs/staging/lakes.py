@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch_file
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.core.text.words import first_line
+from clickassay.core.text.paths import is_uri, local_path
+from clickassay.core.text.words import first_line, without_secrets
 from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin
 from clickassay.inputs.sources.lakes import DELTA, ICEBERG, kind_of
 from clickassay.inputs.sources.mapping import Names, needed_columns
@@ -87,8 +88,9 @@ def delta_rows(
         chosen = ", ".join(
             '"' + name.replace('"', '""') + '"' for name in columns if needed is None or name in needed
         )
-        rows = deltalake.QueryBuilder().register("given", table).execute(f"SELECT {chosen} FROM given")
         actions = pa.table(table.get_add_actions(flatten=True))
+        _refuse_elsewhere(what, shown, actions["path"].to_pylist())
+        rows = deltalake.QueryBuilder().register("given", table).execute(f"SELECT {chosen} FROM given")
         files = sorted(zip(actions["path"].to_pylist(), actions["size_bytes"].to_pylist(), strict=True))
         origin = _identity(shown, f"{table.metadata().id} {table.version()}", files)
         return _written(what, shown, pa.RecordBatchReader.from_stream(rows), origin)
@@ -105,14 +107,34 @@ def _iceberg_rows(what: str, place: Path, names: Names, progress: Progress) -> M
     metadata = place if place.is_file() else _newest_metadata(what, place)
     try:
         table = StaticTable.from_metadata(str(metadata))
+        snapshot = table.current_snapshot()
+        lists = [] if snapshot is None else [snapshot.manifest_list]
+        _refuse_elsewhere(what, place, lists)
+        parts = [] if snapshot is None else snapshot.manifests(table.io)
+        _refuse_elsewhere(what, place, [part.manifest_path for part in parts])
         needed = needed_columns(what, [field.name for field in table.schema().fields], names)
         scan = table.scan(selected_fields=("*",) if needed is None else tuple(needed))
-        files = sorted((task.file.file_path, task.file.file_size_in_bytes) for task in scan.plan_files())
-        snapshot = table.current_snapshot()
+        tasks = list(scan.plan_files())
+        _refuse_elsewhere(
+            what, place, [file.file_path for task in tasks for file in (task.file, *task.delete_files)]
+        )
+        files = sorted((task.file.file_path, task.file.file_size_in_bytes) for task in tasks)
         version = f"{table.metadata.table_uuid} {None if snapshot is None else snapshot.snapshot_id}"
         return _written(what, str(place), scan.to_arrow_batch_reader(), _identity(str(place), version, files))
+    except InputError:
+        raise
     except Exception as error:
         raise _unreadable(what, str(place), ICEBERG, error) from error
+
+
+def _refuse_elsewhere(what: str, place: object, files: Iterable[str]) -> None:
+    """Refuse a table here that has files elsewhere: whoever wrote its metadata would choose what is asked."""
+    far = next((file for file in files if is_uri(str(local_path(file)))), None)
+    if far is not None:
+        raise InputError(
+            f"{what}: the table {place} has its files elsewhere, as {without_secrets(far)}; give --engine "
+            "spark the table's name, or write its rows as Parquet"
+        )
 
 
 def _newest_metadata(what: str, place: Path) -> Path:

@@ -7,7 +7,6 @@ address is asked: all goes through a gate that opens to no other.
 
 import hashlib
 import os
-import re
 import shutil
 import time
 from collections import deque
@@ -42,6 +41,7 @@ from clickassay.inputs.sources.lakes import DELTA, MARKS
 from clickassay.inputs.sources.mapping import Names, needed_columns
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging import s3
+from clickassay.inputs.staging.access import OPTION_OF, endpoint, is_of_store, is_signed
 from clickassay.inputs.staging.gate import Gate
 from clickassay.inputs.staging.keys import files_of, parts_of
 from clickassay.inputs.staging.made import Made
@@ -62,16 +62,6 @@ _AT_ONCE = 4
 _A_MOMENT = 0.1
 _WORTH_COLUMNS = 8 << 20
 """Smaller objects are copied whole."""
-
-_CREDENTIALS = {
-    "s3": ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-           "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
-    "gs": ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH", "GOOGLE_SERVICE_ACCOUNT_KEY",
-           "GOOGLE_APPLICATION_CREDENTIALS"),
-    "az": ("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY",
-           "AZURE_STORAGE_CLIENT_ID", "AZURE_CLIENT_ID", "AZURE_STORAGE_TOKEN"),
-}  # fmt: skip
-"""Variables one of which has credentials."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +178,7 @@ class _Place:
         if scheme == "https" and not key:
             raise InputError(f"{what}: {url} is no file; give the address of one file")
         base = f"{parts.scheme}://{parts.netloc}"
-        return cls(what, scheme, base, key, Gate(lambda host, at: _is_of_store(scheme, base, host, at)))
+        return cls(what, scheme, base, key, Gate(lambda host, at: is_of_store(scheme, base, host, at)))
 
     @property
     def address(self) -> str:
@@ -223,7 +213,7 @@ class _Place:
                 batches = obstore.list(self.store, prefix="/".join(root) or None)
                 return self._checked(_Listed.of(meta) for batch in batches for meta in batch)
             except obstore.exceptions.InvalidPathError as error:
-                if self.scheme != "s3" or not (s3.has_keys() or not _is_signed("s3")):
+                if self.scheme != "s3" or not (s3.has_keys() or not is_signed("s3")):
                     raise InputError(
                         f"{self.what}: {self.base} has an object that cannot be read: {_short(error)}; "
                         "rename it, or give a prefix without it"
@@ -259,7 +249,7 @@ class _Place:
 
     @property
     def _server(self) -> str:
-        return _endpoint().rstrip("/") or f"https://s3.{s3.region(os.environ)}.amazonaws.com"
+        return endpoint().rstrip("/") or f"https://s3.{s3.region(os.environ)}.amazonaws.com"
 
     @contextmanager
     def _by_hand(self) -> Iterator[None]:
@@ -275,8 +265,8 @@ class _Place:
 
     def _store(self) -> Any:  # noqa: ANN401 - of obstore
         obstore = _obstore(self.what)
-        endpoint = _endpoint() if self.scheme == "s3" else ""
-        is_plain = (endpoint or self.base).startswith("http://")
+        server = endpoint() if self.scheme == "s3" else ""
+        is_plain = (server or self.base).startswith("http://")
         client = {
             "connect_timeout": CONNECT,
             "read_timeout": READ,
@@ -288,10 +278,10 @@ class _Place:
             client["pool_max_idle_per_host"] = "0"  # the gate looks at the beginning of a connection
         retry = {"max_retries": TRIES - 1, "retry_timeout": timedelta(seconds=60)}
         options: dict[str, Any] = {"client_options": client, "retry_config": retry}
-        if self.scheme != "https" and not _is_signed(self.scheme):
+        if self.scheme != "https" and not is_signed(self.scheme):
             options["skip_signature"] = True
-        if endpoint:
-            options["endpoint"] = endpoint
+        if server:
+            options["endpoint"] = server
         with self.errors():
             if self.scheme == "https":
                 return obstore.store.HTTPStore.from_url(self.base, **options)
@@ -305,13 +295,13 @@ class _Place:
             "proxy_url": self.gate.address,
             "pool_max_idle_per_host": "0",
         }
-        if self.scheme == "s3" and _endpoint():
+        if self.scheme == "s3" and endpoint():
             options |= {
-                "aws_endpoint": _endpoint(),
-                "aws_allow_http": str(_endpoint().startswith("http://")).lower(),
+                "aws_endpoint": endpoint(),
+                "aws_allow_http": str(endpoint().startswith("http://")).lower(),
             }
-        if not _is_signed(self.scheme):
-            options[f"{_OPTION_OF[self.scheme]}_skip_signature"] = "true"
+        if not is_signed(self.scheme):
+            options[f"{OPTION_OF[self.scheme]}_skip_signature"] = "true"
         return options
 
     def errors(self) -> "_Errors":
@@ -375,43 +365,6 @@ def _is_odd(key: str) -> bool:
     return bool({"", ".", ".."} & set(key.split("/"))) and key != ""
 
 
-def _is_signed(kind: str) -> bool:
-    """Tell whether the environment has credentials."""
-    return any(os.environ.get(name) for name in _CREDENTIALS.get(kind, ()))
-
-
-_PORTS = {"http": 80, "https": 443}
-
-
-def _endpoint() -> str:
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
-
-
-_OPTION_OF = {"s3": "aws", "gs": "google", "az": "azure", "https": "http"}
-_SERVERS = {
-    "s3": r"(?:.+\.)?(?:s3|sts)(?:[.-]dualstack|-fips)?(?:\.[a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?",
-    "gs": r"(?:.+\.)?googleapis\.com",
-    "az": r"[a-z0-9]+\.(?:blob|dfs)\.core\.windows\.net|login\.microsoftonline\.com",
-}
-"""Hosts of the stores themselves, and of what gives their credentials."""
-_NAMING = {"s3": "AWS_", "gs": "GOOGLE_", "az": "AZURE_"}
-_OF_THIS_MACHINE = "169.254."
-"""Addresses that credentials of a machine in a cloud come from."""
-
-
-def _is_of_store(kind: str, base: str, host: str, port: int) -> bool:
-    """Tell whether a host is of a store: its address, or one that a variable names, or its provider's."""
-    begin = _NAMING.get(kind)
-    named = [base] if begin is None else [text for name, text in os.environ.items() if name.startswith(begin)]
-    places = [urlsplit(text) for text in named if "://" in text]
-    if any((one.hostname, one.port or _PORTS.get(one.scheme)) == (host, port) for one in places):
-        return True
-    is_named = kind == "s3" and bool(_endpoint()) and not host.startswith("sts.")
-    return begin is not None and (
-        host.startswith(_OF_THIS_MACHINE) or (not is_named and re.fullmatch(_SERVERS[kind], host) is not None)
-    )
-
-
 class _Errors:
     """A context that turns errors of an object store into one line with the remedy."""
 
@@ -423,13 +376,13 @@ class _Errors:
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, Exception) and self._gate.refused is not None:
-            remedy = {
+            where = {
                 "https": "give the address there",
                 "s3": "name the server or region of the bucket by AWS_ENDPOINT_URL or AWS_REGION",
             }
             raise InputError(
                 f"{self._what}: {self._base} sends its readers on to {self._gate.refused}, and nothing was "
-                f"asked there; {remedy.get(self._kind, 'check the address')}"
+                f"asked there; {where.get(self._kind, 'check the address')}"
             ) from error
         known = _obstore(self._what).exceptions
         if not isinstance(error, known.BaseError | FileNotFoundError):

@@ -101,10 +101,13 @@ def _ranking(path: Path, number: int, depth: int | None) -> tuple[pl.DataFrame, 
     rows, notes = _trec_run(path) if is_run else _table(path)
     again = rows.filter(pl.struct(KEY).is_duplicated())
     if again.height:
-        query, url = again.select(KEY).row(0)
-        raise ActiveError(
-            f"{path}: query {query!r:.80} lists {url!r:.120} more than once; keep its best rank"
+        query, url, written = again.select(*KEY, "written").row(0)
+        same = again.filter(query=query, url=url)["written"].unique().sort()
+        said = (
+            f"{written!r:.120} more than once" if len(same) == 1 else f"{same[0]!r:.120} and {same[1]!r:.120}"
         )
+        other = "" if len(same) == 1 else ", whose normal form is the same"
+        raise ActiveError(f"{path}: query {query!r:.80} lists {said}{other}; keep its best rank")
     ranked = rows.sort("query", "rank", "url").with_columns(
         pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("query").alias(f"rank_{number}")
     )
@@ -124,13 +127,14 @@ def _table(path: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:
     scores = pl.col("score").cast(pl.Float64, strict=False)
     scored = given.with_columns(scores).drop_nulls("score") if "score" in given.columns else rows.clear()
     disorders = rank_findings(path.name, scored, decides="rank") if scored.height else ()
-    return rows.with_columns(_QUERY, _URL), tuple(disorders)
+    return rows.with_columns(_QUERY, _URL, written="url"), tuple(disorders)
 
 
 def _trec_run(path: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Read a run file, ordered by score as in trec_eval; its ranks are compared with that."""
     run = read_run(path, ranks=True)
-    rows = ranked(run).select("query", url="doc", rank=pl.int_range(pl.len())).with_columns(_QUERY, _URL)
+    rows = ranked(run).select("query", url="doc", rank=pl.int_range(pl.len()))
+    rows = rows.with_columns(_QUERY, _URL, written="url")
     return rows, tuple(rank_findings(path.name, run, decides="score"))
 
 

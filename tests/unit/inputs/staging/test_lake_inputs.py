@@ -83,6 +83,15 @@ def test_a_file_of_metadata_names_its_version(tmp_path):
         assert opened("searches", files[1], Settings()).frame.collect().height == 10
 
 
+def test_files_that_lie_elsewhere_are_refused_unasked(tmp_path, monkeypatch):
+    folder = iceberg(tmp_path / "t")
+    newest = max((folder / "metadata").glob("*.metadata.json"))
+    newest.write_text(newest.read_text().replace(f"file://{folder}/metadata/snap", "s3://else/snap"))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with scratch(), pytest.raises(InputError, match=r"has its files elsewhere, as s3://else/snap"):
+        staged("searches", folder, {})
+
+
 def test_two_files_of_the_highest_version_are_refused(tmp_path):
     folder = iceberg(tmp_path / "t")
     newest = max((folder / "metadata").glob("*.metadata.json"))

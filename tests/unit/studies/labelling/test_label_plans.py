@@ -274,6 +274,10 @@ def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
         (("--relevance", "scores.csv"), "give --judgments"),
         (("--relevance", "first.parquet"), "no column p0"),
         (("--ranking", "twice.csv"), "lists 'a' more than once; keep its best rank"),
+        (
+            ("--ranking", "anchors.csv"),
+            "lists 'http://a/#1' and 'http://a/#2', whose normal form is the same",
+        ),
         (("--ranking", "empty.csv"), "no ranking in it"),
         (("--ranking", "null.csv"), "null in rank"),
         (("--ranking", "broken.run"), "line 2: found 'q Q0 b', expected 'query Q0 doc rank score tag'"),
@@ -296,6 +300,7 @@ def test_what_does_not_fit_is_refused_in_one_line(world, tmp_path, options, mess
     sound.with_columns(p0=pl.lit("often")).write_csv(tmp_path / "words.csv")
     (tmp_path / "many.csv").write_text("query,sessions\nq 1,many\n")
     (tmp_path / "twice.csv").write_text("query,url,rank\nq,a,1\nq,a,2\n")
+    (tmp_path / "anchors.csv").write_text("query,url,rank\nq,http://a/#1,1\nq,http://a/#2,2\n")
     (tmp_path / "empty.csv").write_text("query,url,rank\n")
     (tmp_path / "null.csv").write_text("query,url,rank\nq,a,\n")
     (tmp_path / "broken.run").write_text("q Q0 a 1 0.5 r\nq Q0 b\n")
