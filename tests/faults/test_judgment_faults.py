@@ -25,7 +25,7 @@ def graded(first: object, dtype: pl.DataType = pl.Float64) -> pl.DataFrame:
         (5, pl.Int64, ("grade 5 of row 1", "outside 0..4 (--max-grade)")),
         (1_000_000, pl.Int64, ("outside 0..4", "--max-grade")),
         (2**63 - 1, pl.Int64, ("outside 0..4", "--max-grade")),
-        (-1, pl.Int8, ("grade -1 of row 1", "outside 0..4")),
+        (-2, pl.Int8, ("grade -2 of row 1", "outside 0..4")),
         (255, pl.UInt8, ("grade 255 of row 1", "outside 0..4")),
         (2.5, pl.Float64, ("grade 2.5 of row 1", "not a whole number 0..4", "--grade-map 0=0,2=2,2.5=3,4=4")),
         (float("inf"), pl.Float64, ("grade inf of row 1", "outside 0..4")),
@@ -41,6 +41,13 @@ def test_a_grade_off_the_scale_is_shown_with_its_row(tmp_path, grade, dtype, wor
     log = tiny.write_log(tmp_path, judgments=graded(grade, dtype))
     line = tiny.refused(log, *words, "'maps'", "1 such rows in all")
     assert tiny.url_of("maps", 0) in line
+
+
+def test_judgments_without_one_grade_are_refused_with_what_makes_grades(tmp_path):
+    log = tiny.write_log(tmp_path, judgments=tiny.judgments().with_columns(grade=pl.lit("refused")))
+    tiny.refused(
+        log, "judgments: none of the 9 rows has a grade", "or a word such as null or refused", "--cuts"
+    )
 
 
 def test_grades_that_are_true_or_false_are_refused(tmp_path):

@@ -58,7 +58,7 @@ def test_clicks_by_place_without_a_place_are_counted(tmp_path):
     assert counts["clicks", "rejected", "position below 1"] == 1
 
 
-@pytest.mark.parametrize("column", ["query", "url", "grade", "judge"])
+@pytest.mark.parametrize("column", ["query", "url", "judge"])
 def test_a_few_null_judgments_are_counted_and_many_stop(tmp_path, column):
     frame = with_nulls(tiny.judgments().with_columns(judge=pl.lit("ann")), column, 1)
     log = tiny.write_log(tmp_path, judgments=frame)
@@ -69,11 +69,19 @@ def test_a_few_null_judgments_are_counted_and_many_stop(tmp_path, column):
     assert counts["judgments", "kept", ""] == 8
 
 
-@pytest.mark.parametrize("value", [float("nan"), None])
-def test_grades_that_are_not_a_number_are_nulls(tmp_path, value):
-    frame = tiny.judgments().with_columns(pl.col("grade").cast(pl.Float64))
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(float("nan"), pl.Float64), (None, pl.Float64), (-1, pl.Int8), (-1.0, pl.Float32)]
+    + [
+        (word, pl.String) for word in ("-1", "", "NaN", "NULL", "\\N", "None", "n/a", "Refused", "not judged")
+    ],
+)
+def test_what_nobody_judged_is_counted_and_stops_no_run(tmp_path, value, dtype):
+    frame = tiny.judgments().with_columns(pl.col("grade").cast(dtype))
     log = tiny.write_log(tmp_path, judgments=changed(frame, "grade", value))
-    tiny.refused(log, "judgments: 1 of 9 rows are unusable (1 with null grade)")
+    counts = tiny.counts_of(tiny.analysed(log)["funnel"])
+    assert counts["judgments", "not judged", "no grade, -1 or a refusal"] == 1
+    assert (counts["judgments", "read", ""], counts["judgments", "kept", ""]) == (9, 8)
 
 
 @pytest.mark.parametrize(("value", "reason"), [([], "empty results"), (["a", None], "null in results")])

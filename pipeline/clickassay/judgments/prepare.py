@@ -19,11 +19,12 @@ from clickassay.inputs.normalise import (
     normalise_url,
 )
 from clickassay.inputs.tables import WholeInput
-from clickassay.inputs.text.grades import suggestion, value_key
+from clickassay.inputs.text.grades import NOT_JUDGED, NULL_WORDS, REFUSALS, suggestion, value_key
 from clickassay.patterns.funnel import check_rejected
 from clickassay.patterns.lists import LogLists
 
 KEY = ("judge", "market", "query", "url")
+NO_GRADE = "no grade, -1 or a refusal"
 _MAX_LABELS = 12
 _MAX_EXAMPLES = 3  # examples in a message
 
@@ -89,9 +90,20 @@ def prepare_judgments(
     counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height})
     graded = _parse_grades(rows.with_row_index("row"), settings)
     usable = _without_nulls(graded, counts, settings)
-    normal = normal_judgments(usable, normalise_urls=settings.normalise_urls)
-    resolved = _resolve_conflicts(normal, settings.conflicts, usable)
-    counts["repeated", "same judgment again"] = normal.height - resolved.height
+    judged = usable.filter(pl.col("grade").is_not_null())
+    counts["not judged", NO_GRADE] = usable.height - judged.height
+    if usable.height and not judged.height:
+        raise JudgmentError(
+            f"judgments: none of the {usable.height:,} rows has a grade: each is blank, -1 or a word such as "
+            "null or refused; give the grades a column `grade` (COEC of `clicks judgments` has none but with "
+            "--cuts)"
+        )
+    normal = normal_judgments(judged, normalise_urls=settings.normalise_urls)
+    resolved = _resolve_conflicts(normal, settings.conflicts, judged)
+    again = normal.height - resolved.height
+    others = normal.select(*KEY, "grade").n_unique() - resolved.height if again else 0
+    counts["repeated", "same judgment again"] = again - others
+    counts["repeated", f"another grade: {settings.conflicts}"] = others
     on = ["market", "query"] if by_market else ["query"]
     kept = resolved.join(log_queries.select(on).unique(), on=on, how="semi")
     counts["no query", "its query is not in the log"] = resolved.height - kept.height
@@ -154,13 +166,14 @@ def _parse_grades(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
         raise JudgmentError(
             f"judgments: column grade is {grade.dtype}; expected integers or labels of the scale"
         )
-    numbers = rows["grade"].cast(pl.Float64).fill_nan(None)
+    numbers = rows["grade"].cast(pl.Float64).fill_nan(None).replace(NOT_JUDGED, None)
     off = rows.filter(numbers.is_not_null() & ~numbers.is_between(0, settings.max_grade))
     if off.height:
         _refuse(off, f"outside 0..{settings.max_grade} (--max-grade)")
     broken = rows.filter(numbers.is_not_null() & (numbers != numbers.floor()))
     if broken.height:
-        guess = suggestion([value_key(str(number)) for number in numbers.drop_nulls().unique().sort()])
+        keys = [value_key(str(number)) for number in numbers.drop_nulls().unique().sort()]
+        guess = suggestion(keys, settings.max_grade)
         by_market = (broken["market"] != EVERY).any()  # the importer has no markets
         command = "by such a rule" if by_market else "clickassay import judgments FILE"
         _refuse(
@@ -176,7 +189,8 @@ def _parse_labels(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     known = {label: float(grade) for grade, label in enumerate(settings.scale)}
     labelled = text.str.to_lowercase().replace_strict(known, default=None, return_dtype=pl.Float64)
     numbers = labelled.fill_null(text.cast(pl.Float64, strict=False))
-    unknown = rows.filter(numbers.is_null() & text.is_not_null() & (text != ""))
+    says_none = text.str.to_lowercase().is_in([*NULL_WORDS, *REFUSALS])
+    unknown = rows.filter(numbers.is_null() & text.is_not_null() & ~says_none)
     if unknown.height:
         scale = ",".join(settings.scale)
         _refuse(unknown, f"not a label of the scale {scale} ({_found_labels(unknown)})")
@@ -203,7 +217,7 @@ def _refuse(rows: pl.DataFrame, reason: str) -> None:
 
 def _without_nulls(rows: pl.DataFrame, counts: Counter[tuple[str, str]], settings: Settings) -> pl.DataFrame:
     reasons: Counter[str] = Counter()
-    for column in ("query", "url", "grade", "judge", "market"):
+    for column in ("query", "url", "judge", "market"):
         holes = rows.filter(pl.col(column).is_null())
         reasons[f"null {column}"] = holes.height
         rows = rows.filter(pl.col(column).is_not_null())

@@ -67,7 +67,7 @@ def max_grade(settings: Settings) -> int:
 
 def judgment_fault(row: Row) -> str | None:
     """Return the first reason for which a judgment cannot be used, or None."""
-    for name in ("query", "url", "grade", "judge", "market"):
+    for name in ("query", "url", "judge", "market"):
         if name in row and row[name] is None:
             return f"null {name}"
     return None
@@ -77,17 +77,24 @@ def read_judgments(rows: list[Row], sessions: list[Session], settings: Settings,
     """Return the kept judgments; of contradicting grades the greatest, as the rule `max` says."""
     by_market = has_column(rows, "market")
     grades: dict[tuple[str, str | None, str, str], int] = {}
+    met: set[tuple[str, str | None, str, str, int]] = set()
     for row in rows:
         count(funnel, "judgments", "read", "")
         if fault := judgment_fault(row):
             count(funnel, "judgments", "rejected", fault)
             continue
+        if row["grade"] is None:
+            count(funnel, "judgments", "not judged", "no grade, -1 or a refusal")
+            continue
         market = row["market"] if by_market else None
         query, url = normalise_query(row["query"]), url_form(row["url"], settings)
         key = (row.get("judge", EVERY), market, query, url)
+        grade = grade_number(row["grade"], settings)
         if key in grades:
-            count(funnel, "judgments", "repeated", "same judgment again")
-        grades[key] = resolve(grades.get(key), grade_number(row["grade"], settings), settings)
+            is_same = (*key, grade) in met
+            count(funnel, "judgments", "repeated", "same judgment again" if is_same else "another grade: max")
+        met.add((*key, grade))
+        grades[key] = resolve(grades.get(key), grade, settings)
     in_log = {(session.market if by_market else None, session.query) for session in sessions}
     pools: dict[tuple[str, str | None, str], dict[str, int]] = defaultdict(dict)
     for (judge, market, query, url), grade in grades.items():

@@ -66,7 +66,10 @@ def test_a_long_list_of_contradictions_is_cut():
     [("max", 2, 1), ("latest", 1, 1), ("mean-rounded", 2, 0)],  # means 1.5 and 1/3
 )
 def test_a_rule_resolves_conflicts(rule, a, b):
-    assert grades_of(prepared(CONFLICT, conflicts=rule)) == [("q", "a", a), ("q", "b", b)]
+    judgments = prepared(CONFLICT, conflicts=rule)
+    assert grades_of(judgments) == [("q", "a", a), ("q", "b", b)]
+    counts = {"read": 5, "repeated, same judgment again": 1, f"repeated, another grade: {rule}": 2, "kept": 2}
+    assert {", ".join(filter(None, key)): rows for key, rows in funnel_of(judgments).items()} == counts
 
 
 def test_halves_round_up():
@@ -99,7 +102,15 @@ def test_judgments_of_queries_that_the_log_lacks_are_counted_out():
 @pytest.mark.parametrize(("grade", "none"), [("2", " "), (2.0, float("nan"))])
 def test_a_blank_or_nan_grade_is_no_grade(grade, none):
     judgments = prepared([("q", "a", grade), ("q", "b", none)], max_rejected=1)
-    assert funnel_of(judgments)["rejected", "null grade"] == 1
+    assert funnel_of(judgments)["not judged", "no grade, -1 or a refusal"] == 1
+
+
+def test_a_word_that_the_scale_names_is_a_grade():
+    judgments = prepared(
+        [("q", "a", "None"), ("q", "b", "some"), ("q", "c", "null")],
+        scale=("none", "some"), relevant_grade=1, success_grade=1,
+    )  # fmt: skip
+    assert grades_of(judgments) == [("q", "a", 0), ("q", "b", 1)]
 
 
 def test_grades_are_the_same_whatever_the_order_of_rows():

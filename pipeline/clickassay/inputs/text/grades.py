@@ -1,7 +1,7 @@
 """From ratings as they are written to grades: whole numbers of a scale, or the values of a grade map.
 
 Metrics use 2^grade - 1 (method 6). A rating that is itself a gain (0, 1, 10, 100), a fraction or a word
-is no grade, and only the user knows which grade it stands for.
+is no grade, and only the user knows which grade it stands for. -1, a null word and a refusal are not judged.
 """
 
 import math
@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from clickassay.core.errors import InputError, SettingsError
 
@@ -17,10 +17,15 @@ HIGHEST_GRADE = 30
 """As high as `max_grade` of a run may be."""
 
 NOT_JUDGED = -1
-"""Grade in qrels of a document that was pooled, and not judged."""
+"""Grade of a document that was pooled, or shown to a judge, and not judged."""
+
+NULL_WORDS = ("", "nan", "none", "null", "nil", "na", "n/a", "<na>", r"\n")
+REFUSALS = ("refused", "refusal", "error", "not judged", "unjudged", "not rated", "unrated")
+"""Ratings, by `value_key`, that are not judged either, unless a map or a scale names them."""
 
 _PLAUSIBLE = 5
 """Up to this grade, a scale may have grades that do not occur."""
+_GAINS = tuple(2**grade - 1 for grade in range(6))
 _MOST_LISTED = 30
 _TOP_OF_SUGGESTED = 4
 _KNOWN_WORDS = (
@@ -33,7 +38,8 @@ _KNOWN_WORDS = (
 )
 """Words of common scales, worst first: the order in a suggested map."""
 
-_PART = re.compile(r"\s*(\S.*?)\s*=\s*([0-9]+)\s*(?:,|$)", re.DOTALL)
+# a value may hold commas, or signs of equality, but no pair whose grade is none
+_PART = re.compile(r"\s*(\S(?:(?!=[^=]*,).)*?)\s*=\s*([0-9]+|none)\s*(?:,|$)", re.DOTALL | re.IGNORECASE)
 _SPELLED = r"[-+]?[0-9]+(?:\.[0-9]+)?"
 _RANGE = re.compile(rf"({_SPELLED})?\s*\.\.\s*({_SPELLED})?")
 _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,(?!000$)[0-9]+")
@@ -53,13 +59,24 @@ def value_key(text: str) -> str:
     return str(int(number)) if number == int(number) else repr(number)
 
 
+def is_not_judged(key: str) -> bool:
+    """Return whether a rating, by `value_key`, says that nobody judged: -1, a null word, a refusal."""
+    return key == str(NOT_JUDGED) or key in NULL_WORDS or key in REFUSALS
+
+
 @dataclass(frozen=True)
 class GradeMap:
-    """Grades of ratings."""
+    """Grades of ratings; `NOT_JUDGED` for what is no judgment."""
 
     values: Mapping[str, int]  # By `value_key`; they have precedence over ranges.
     # (lowest, highest number, grade), rising; a number at which two ranges meet belongs to the upper one.
     ranges: tuple[tuple[float, float, int], ...] = ()
+    text: str = ""  # As it is given.
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether it gives grades; else it names what is not judged, and all other ratings are grades."""
+        return bool(self.ranges) or any(grade != NOT_JUDGED for grade in self.values.values())
 
     @property
     def highest(self) -> int:
@@ -70,6 +87,9 @@ class GradeMap:
         """Return the grade of a rating; None if the map lacks it."""
         if key in self.values:
             return self.values[key]
+        has_negative = any(-math.inf < end < 0 for low, high, _ in self.ranges for end in (low, high))
+        if is_not_judged(key) and not has_negative:
+            return NOT_JUDGED
         number = _number(key)
         if number is None:
             return None
@@ -77,13 +97,13 @@ class GradeMap:
 
 
 def parse_grade_map(text: str) -> GradeMap:
-    """Read ``0=0,1=1,10=3,100=4``, or with ranges of numbers ``..0.5=0,0.5..1=1,1..=2``.
+    """Read ``0=0,1=1,10=3,100=4``, or with ranges of numbers ``..0.5=0,0.5..1=1,1..=2``; none = not judged.
 
     Raises
     ------
     SettingsError
-        If a part is not VALUE=GRADE, a grade is not a whole number 0..30, a value is named twice, or ranges
-        overlap.
+        If a part is not VALUE=GRADE, a grade is neither a whole number 0..30 nor none, a value is named
+        twice, or ranges overlap.
     """
     values: dict[str, int] = {}
     ranges: list[tuple[float, float, int]] = []
@@ -100,7 +120,7 @@ def parse_grade_map(text: str) -> GradeMap:
     for (low, high, _), after in zip(ranges, following, strict=True):
         if low >= high or after < high:
             raise SettingsError(f"--grade-map: the range {low:g}..{high:g} is empty, or overlaps another")
-    return GradeMap(values, tuple(ranges))
+    return GradeMap(values, tuple(ranges), text)
 
 
 def _parts(text: str) -> list[tuple[str, int]]:
@@ -108,13 +128,14 @@ def _parts(text: str) -> list[tuple[str, int]]:
     found, place = [], 0
     while place < len(text):
         part = _PART.match(text, place)
-        if part is None or int(part[2]) > HIGHEST_GRADE:
-            odd = (part[0] if part else text[place:]).strip(", ")
+        grade = NOT_JUDGED if part is None or part[2].lower() == "none" else int(part[2])
+        if part is None or grade > HIGHEST_GRADE:
+            odd = (part[0] if part else text[place:].lstrip(", ").partition(",")[0]).strip(", ")
             raise SettingsError(
                 f"--grade-map: found {odd!r}, expected VALUE=GRADE with a whole grade 0..{HIGHEST_GRADE}, "
-                "e.g. 0=0,1=1,10=3,100=4, or LOW..HIGH=GRADE"
+                "e.g. 0=0,1=1,10=3,100=4, or LOW..HIGH=GRADE; VALUE=none is not judged"
             )
-        found.append((part[1], int(part[2])))
+        found.append((part[1], grade))
         place = part.end()
     return found
 
@@ -137,79 +158,109 @@ def parse_cuts(text: str) -> GradeMap:
     return GradeMap({}, tuple((low, high, grade) for grade, (low, high) in enumerate(pairwise(ends))))
 
 
-def grades_of(
-    places: Mapping[str, str], *, grade_map: GradeMap | None = None, max_grade: int | None = None
-) -> dict[str, int]:
-    """Return the grade of each rating.
+def grades_of_files(
+    files: Sequence[Mapping[str, str]],
+    grade_maps: Sequence[GradeMap | None],
+    max_grade: int | None = None,
+) -> list[dict[str, int]]:
+    """Return the grade of each rating of each file, or `NOT_JUDGED`.
 
     Parameters
     ----------
-    places
-        For each rating, by `value_key`, the file and line where it occurs first.
-    grade_map
-        Result of `parse_grade_map` or `parse_cuts`.
+    files
+        For each rating of a file, by `value_key`, the file and line where it occurs first.
+    grade_maps
+        Of each file the result of `parse_grade_map` or `parse_cuts`; None = its ratings are grades.
     max_grade
         Highest grade of the scale; None = not given.
 
     Raises
     ------
     InputError
-        If a rating is not in the map; or, without a map, if ratings are no whole numbers 0..`max_grade`, or
-        of no plausible scale: higher than 5 with gaps, or higher than 30.
+        If a rating is not in the map of its file; or, without a map, if ratings are no whole numbers
+        0..`max_grade`, or of no plausible scale: higher than 5 with gaps, or higher than 30. Files without a
+        map may have one such scale together.
     """
-    if grade_map is not None:
-        return _by_map(places, grade_map)
-    numbers = {key: _number(key) for key in places}
-    for key, number in numbers.items():
-        fault = _why_no_grade(number, max_grade)
-        if fault:
-            raise _refused(places, key, fault)
-    grades = {key: int(number) for key, number in numbers.items() if number is not None}
-    if max_grade is None:
-        _check_plausible(places, grades)
-    return grades
+    maps = [one or GradeMap({}) for one in grade_maps]
+    plain = [
+        {key: place for key, place in places.items() if not one.has_grades and one.grade(key) is None}
+        for places, one in zip(files, maps, strict=True)
+    ]
+    alone = [_fault(places, max_grade) for places in plain]
+    if any(alone) and _fault(dict(chain.from_iterable(one.items() for one in plain)), max_grade):
+        raise _refused(files, maps, alone, max_grade)
+    return [
+        _by_map(places, one)
+        if one.has_grades
+        else {key: int(float(key)) if key in own else NOT_JUDGED for key in places}
+        for places, one, own in zip(files, maps, plain, strict=True)
+    ]
 
 
 def _by_map(places: Mapping[str, str], grade_map: GradeMap) -> dict[str, int]:
     grades = {key: grade_map.grade(key) for key in places}
     for key, place in places.items():
         if grades[key] is None:
-            lacks = f"{place}: found the rating {key!r}, which --grade-map lacks; add {key}=GRADE"
+            lacks = f"found the rating {key!r}, which --grade-map lacks; add {key}=GRADE, or {key}=none if"
             no_number = f"{place}: found the rating {key!r}; expected a number for --cuts"
             is_map = grade_map.values or _number(key) is not None
-            raise InputError(f"{lacks} (found: {_listed(places)})" if is_map else no_number)
+            text = f"{place}: {lacks} nobody judged it (found: {_listed(places)})"
+            raise InputError(text if is_map else no_number)
     return {key: grade for key, grade in grades.items() if grade is not None}
 
 
-def _why_no_grade(number: float | None, max_grade: int | None) -> str:
-    if number is None:
-        return "a word, expected a whole grade"
-    if number != int(number):
-        return "a fraction, expected a whole grade"
-    if number < 0:
-        return "below 0, expected a whole grade from 0"
-    if max_grade is not None and number > max_grade:
-        return f"beyond the scale, expected 0..{max_grade} (--max-grade)"
-    return ""
-
-
-def _check_plausible(places: Mapping[str, str], grades: Mapping[str, int]) -> None:
-    met = sorted(grades.values())
-    highest = met[-1]
-    if highest <= _PLAUSIBLE or (highest <= HIGHEST_GRADE and highest - met[0] + 1 == len(met)):
-        return
-    raise _refused(
-        places,
-        str(highest),
+def _fault(places: Mapping[str, str], max_grade: int | None) -> tuple[str, str] | None:
+    """Return the first rating that is no grade, and why; None where all are grades of one scale."""
+    numbers = {key: _number(key) for key in places}
+    for key, number in numbers.items():
+        if number is None:
+            return key, "a word, expected a whole grade"
+        if number != int(number):
+            return key, "a fraction, expected a whole grade"
+        if number < 0:
+            return key, "below 0, expected a whole grade from 0"
+        if max_grade is not None and number > max_grade:
+            return key, f"beyond the scale, expected 0..{max_grade} (--max-grade)"
+    if max_grade is not None or _is_plausible([number for number in numbers.values() if number is not None]):
+        return None
+    highest = str(max(int(key) for key in numbers))
+    return highest, (
         f"on a scale with gaps, expected grades such as 0..4: metrics take 2^grade - 1, so {highest} looks "
-        "like a gain, not a grade",
+        "like a gain, not a grade"
     )
 
 
-def _refused(places: Mapping[str, str], key: str, fault: str) -> InputError:
-    guess = suggestion(list(places))
+def _is_plausible(numbers: Sequence[float]) -> bool:
+    """Return whether whole numbers are grades of one scale: low, or without gaps."""
+    highest = max(numbers, default=0)
+    return highest <= _PLAUSIBLE or (
+        highest <= HIGHEST_GRADE and highest - min(numbers) + 1 == len(set(numbers))
+    )
+
+
+def _refused(
+    files: Sequence[Mapping[str, str]],
+    maps: Sequence[GradeMap],
+    faults: Sequence[tuple[str, str] | None],
+    max_grade: int | None,
+) -> InputError:
+    """Return the error for the first fault, with an option for each file in their order."""
+    place, key, fault = next(
+        (places[found[0]], *found) for places, found in zip(files, faults, strict=True) if found
+    )
+    guesses = [suggestion(list(places), max_grade) for places in files]
+    options, each = guesses[0].option, ""
+    if len(files) > 1:
+        texts = [
+            guess.grade_map if found else one.text
+            for guess, found, one in zip(guesses, faults, maps, strict=True)
+        ]
+        options = " ".join(f"--grade-map {shlex.quote(text)}" for text in texts)
+        each = ", a map for each file in their order"
+    how = dict.fromkeys(guess.guessed for guess, found in zip(guesses, faults, strict=True) if found)
     return InputError(
-        f"{places[key]}: found the rating {key!r}, {fault}; say which grade each rating stands for: {guess}"
+        f"{place}: found the rating {key!r}, {fault}; say which grade each rating stands for{each}: "
+        f"{options} ({'; '.join(how)})"
     )
 
 
@@ -222,36 +273,77 @@ class Suggestion:
 
     option: str
     guessed: str
+    grade_map: str  # What `--grade-map` would be given.
 
     def __str__(self) -> str:
         return f"{self.option} ({self.guessed})"
 
 
-def suggestion(keys: Sequence[str]) -> Suggestion:
-    """Suggest ``--grade-map``, or ``--cuts`` for many numbers, for the user to check; `?` = unknown."""
+def suggestion(keys: Sequence[str], max_grade: int | None = None) -> Suggestion:
+    """Suggest ``--grade-map``, or ``--cuts`` for many numbers, for the user to check; `?` = unknown.
+
+    A grade keeps its value, unless all numbers are shares of 1 or gains 2^grade - 1, or most are beyond 5 on
+    a scale with gaps.
+    """
     numbers = {key: number for key in keys if (number := _number(key)) is not None}
-    words = sorted(set(keys) - set(numbers))
-    if len(numbers) > _MOST_LISTED:
-        return _suggested_cuts(sorted(numbers.values()))
-    grades, how = _graded_numbers(numbers)
+    if min(numbers.values(), default=0) == NOT_JUDGED:
+        numbers.pop(str(NOT_JUDGED))
+    unjudged = [key for key in keys if key and key not in numbers and is_not_judged(key)]
+    words = sorted(set(keys) - set(numbers) - {*unjudged, ""})
     named, usual = _graded_words(words)
-    pairs = [*((key, str(grade)) for key, grade in grades.items()), *named]
+    named += [(key, "none") for key in unjudged]
+    if len(numbers) > _MOST_LISTED:
+        cuts, guessed = _suggested_cuts(sorted(numbers.values()))
+        ends = pairwise(["", *map("{:.6g}".format, cuts), ""])
+        ranges = [(f"{low}..{high}", str(grade)) for grade, (low, high) in enumerate(ends)]
+        text = ",".join(f"{key}={grade}" for key, grade in [*ranges, *named])
+        return Suggestion(f"--cuts {','.join(f'{cut:.6g}' for cut in cuts)}", guessed, text)
+    grades, how = _graded_numbers(numbers, max_grade)
+    pairs = [*grades.items(), *named]
     text = ",".join(f"{key}={grade}" for key, grade in pairs)
-    guessed = [f"a guess by {how}: check it"] * bool(grades) + [usual] * bool(words)
-    return Suggestion(f"--grade-map {shlex.quote(text)}", "; ".join(guessed))
+    unknown = "put a grade for each ?, or none where nobody judged"
+    guessed = [f"a guess by {how}: check it"] * bool(how) + [usual] * bool(usual)
+    guessed += [unknown] * any(grade == "?" for _, grade in pairs)
+    return Suggestion(f"--grade-map {shlex.quote(text)}", "; ".join(guessed) or "check it", text)
 
 
-def _graded_numbers(numbers: Mapping[str, float]) -> tuple[dict[str, int], str]:
-    """Return grades, and how: between whole grades by rounding, a few by order, others by size."""
+def _graded_numbers(numbers: Mapping[str, float], max_grade: int | None) -> tuple[dict[str, str], str]:
+    """Return grades, and how: whole grades as they are, others by rounding, by order, or by size."""
     ordered = sorted(numbers, key=lambda key: numbers[key])
-    if _lie_between_grades(list(numbers.values())):
-        return {key: math.floor(numbers[key] + 0.5) for key in ordered}, "rounding, halves up"
+    values = [numbers[key] for key in ordered]
+    are_whole = all(value == int(value) for value in values)
+    are_plausible = are_whole and _is_plausible([value for value in values if value >= 0])
+    if not are_plausible and set(values) <= set(_GAINS):
+        return {key: str(_GAINS.index(int(numbers[key]))) for key in ordered}, "gains 2^grade - 1"
+    top = (HIGHEST_GRADE if are_plausible else _PLAUSIBLE) if max_grade is None else max_grade
+    are_shares = not are_whole and values[0] >= 0 and values[-1] <= 1
+    kept, below = sum(0 <= value <= top for value in values), sum(value < 0 for value in values)
+    if not are_shares and 2 * kept >= len(values) - below * are_whole:
+        return _with_kept(ordered, numbers, top, max_grade)
     if len(ordered) <= _TOP_OF_SUGGESTED + 1:
-        return {key: grade for grade, key in enumerate(ordered)}, "their order"
-    low, high = numbers[ordered[0]], numbers[ordered[-1]]
+        return {key: str(grade) for grade, key in enumerate(ordered)}, "their order"
+    low, high = values[0], values[-1]
     return {
-        key: round(_TOP_OF_SUGGESTED * (numbers[key] - low) / (high - low)) for key in ordered
+        key: str(round(_TOP_OF_SUGGESTED * (numbers[key] - low) / (high - low))) for key in ordered
     }, "their size"
+
+
+def _with_kept(
+    ordered: Sequence[str], numbers: Mapping[str, float], top: int, max_grade: int | None
+) -> tuple[dict[str, str], str]:
+    """Return grades of which none moves: up to `top` by rounding, then by order; unknown below 0."""
+    grades, grade, how = {}, -1, ""
+    for key in ordered:
+        number = numbers[key]
+        if number <= top:
+            grade = math.floor(number + 0.5)
+            how = how or ("rounding, halves up" if number != int(number) else "")
+        else:
+            grade += 1
+            how = "their order"
+        is_known = number >= 0 and grade <= (HIGHEST_GRADE if max_grade is None else max_grade)
+        grades[key] = str(grade) if is_known else "?"
+    return grades, how
 
 
 def _lie_between_grades(numbers: Sequence[float]) -> bool:
@@ -260,29 +352,25 @@ def _lie_between_grades(numbers: Sequence[float]) -> bool:
     return has_fractions and min(numbers) >= 0 and 1 < max(numbers) <= _PLAUSIBLE
 
 
-def _suggested_cuts(numbers: Sequence[float]) -> Suggestion:
+def _suggested_cuts(numbers: Sequence[float]) -> tuple[list[float], str]:
     low, high = numbers[0], numbers[-1]
     found = f"{len(numbers):,} different numbers from {low:g} to {high:g}"
     if _lie_between_grades(numbers):
         cuts = [grade - 0.5 for grade in range(1, math.floor(high + 0.5) + 1)]
-        return Suggestion(f"--cuts {_spelled(cuts)}", f"{found}; a guess by rounding, halves up: check it")
+        return cuts, f"{found}; a guess by rounding, halves up: check it"
     parts = _TOP_OF_SUGGESTED + 1
     first, last = (0, 1) if low >= 0 and high <= 1 else (low, high)
     cuts = [first + (last - first) * part / parts for part in range(1, parts)]
-    return Suggestion(f"--cuts {_spelled(cuts)}", f"{found}; a guess, {parts} parts of equal width: check it")
-
-
-def _spelled(cuts: Sequence[float]) -> str:
-    return ",".join(f"{cut:.6g}" for cut in cuts)
+    return cuts, f"{found}; a guess, {parts} parts of equal width: check it"
 
 
 def _graded_words(words: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
-    scale = next((scale for scale in _KNOWN_WORDS if set(words) <= set(scale)), ())
+    scale = next((scale for scale in _KNOWN_WORDS if words and set(words) <= set(scale)), ())
     if scale:
         return [
             (word, str(grade)) for grade, word in enumerate(scale) if word in words
         ], "a guess by the usual order of words: check it"
-    return [(word, "?") for word in words[:_MOST_LISTED]], "put a grade for each ?"
+    return [(word, "?") for word in words[:_MOST_LISTED]], ""
 
 
 def _listed(places: Mapping[str, str]) -> str:

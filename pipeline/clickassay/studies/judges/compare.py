@@ -1,7 +1,7 @@
 """How far judges agree: from judgments alone, each number with an interval that takes queries as units."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -78,7 +78,7 @@ def judgments_of(
         If a file cannot be read, or there is one judge.
     """
     folder = scratch_folder(listed([str(file) for file in files])) / "judgments"
-    import_judgments(files, out=folder, rating_options=options, progress=progress)
+    import_judgments(files, out=folder, rating_options=replace(options, repeats=True), progress=progress)
     rows = scan_parquet(folder / "judgments.parquet").collect()
     judges = tuple(rows["judge"].unique(maintain_order=True)) if "judge" in rows.columns else ()
     if len(judges) < 2:

@@ -76,4 +76,4 @@ def test_qrels_lose_what_was_not_judged_and_nothing_else(tmp_path):
     found, frame = imported(tmp_path, QRELS)
     lines = [line.split() for line in QRELS.read_text(encoding="utf-8").splitlines()]
     assert frame.rows() == [(topic, doc, int(grade)) for topic, _, doc, grade in lines if grade != "-1"]
-    assert found.counts["qrels_not_judged"] == sum(grade == "-1" for *_, grade in lines) == 304
+    assert found.counts["ratings_not_judged"] == sum(grade == "-1" for *_, grade in lines) == 304

@@ -5,7 +5,7 @@ import shlex
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clickassay.core.errors import InputError, SettingsError
@@ -15,7 +15,9 @@ from clickassay.inputs.importers.judgments.raters import majority, median
 from clickassay.inputs.importers.judgments.rating import ReadOptions
 from clickassay.inputs.text.grades import (
     NOT_JUDGED,
-    grades_of,
+    NULL_WORDS,
+    REFUSALS,
+    grades_of_files,
     parse_cuts,
     parse_grade_map,
     qrels_grade,
@@ -26,6 +28,10 @@ from clickassay.inputs.text.grades import (
 
 def met(*values):
     return {value_key(value): f"file, line {line}" for line, value in enumerate(values, 1)}
+
+
+def grades_of(places, max_grade=None):
+    return grades_of_files([places], [None], max_grade)[0]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +55,7 @@ def test_whole_numbers_of_a_plausible_scale_are_grades(values):
     ("values", "fault"),
     [(("0", "1", "10", "100"), "gaps"), (("0", "1", "3", "7", "15"), "gaps"), (("0", "6"), "gaps"),
      (("31",), "gaps"), (tuple(map(str, range(32))), "gaps"), (("0", "0.5"), "fraction"),
-     (("nan",), "word"), (("-1",), "below 0")],
+     (("meh",), "word"), (("-2",), "below 0")],
 )  # fmt: skip
 def test_what_is_no_grade_is_refused(values, fault):
     with pytest.raises(InputError, match=fault):
@@ -132,10 +138,56 @@ def test_a_grade_by_cuts_is_how_many_of_them_are_reached(cuts, number):
 )
 def test_what_is_suggested_can_be_typed_and_has_a_grade_for_every_rating(ratings):
     keys = list(dict.fromkeys(map(value_key, ratings)))
-    name, value = shlex.split(suggestion(keys).option)
-    grades = parse_cuts(value) if name == "--cuts" else parse_grade_map(value)
-    spelled = [key for key in keys if name == "--grade-map" or key not in ("good", "bad")]
-    assert all(0 <= grades.grade(key) <= 4 or max(map(float, spelled)) <= 5 for key in spelled)
+    found = suggestion(keys)
+    name, value = shlex.split(found.option)
+    numbers = [key for key in keys if key not in ("good", "bad")]
+    if name == "--cuts":
+        assert [parse_cuts(value).grade(key) for key in numbers] == [
+            parse_grade_map(found.grade_map).grade(key) for key in numbers
+        ]
+    assert all(0 <= parse_grade_map(found.grade_map).grade(key) <= 30 for key in keys)
+
+
+@given(
+    st.sets(st.integers(0, 5), min_size=1).flatmap(
+        lambda valid: st.tuples(
+            st.just(valid), st.sets(st.sampled_from([7, 10, 50, 100, 1000]), max_size=len(valid))
+        )
+    ),
+    st.sets(st.sampled_from([*NULL_WORDS, *REFUSALS, "-1", "-2", "meh", "1.5", "2,5"])),
+)
+def test_a_valid_grade_keeps_its_value_in_every_suggestion(whole, odd):
+    valid, beyond = whole
+    assume(not {*valid, *beyond} <= {0, 1, 3, 7} or not beyond)  # gains 2^grade - 1
+    pairs = dict(
+        pair.rsplit("=", 1)
+        for pair in suggestion([value_key(str(key)) for key in [*valid, *beyond, *odd]]).grade_map.split(",")
+    )
+    assert {grade: pairs[str(grade)] for grade in valid} == {grade: str(grade) for grade in valid}
+    rising = [int(pairs[str(grade)]) for grade in sorted({*valid, *beyond})]
+    assert rising == sorted(set(rising))
+    assert all(pairs[key] == "none" for key in {*odd} & {*NULL_WORDS[1:], *REFUSALS})
+    assert pairs.get("-1", "") == ("" if "-1" not in odd else "?" if "-2" in odd else "none")
+    assert pairs.get("-2", "?") == pairs.get("meh", "?") == "?"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "grade"),
+    [("refused=none,1=1", "refused", NOT_JUDGED), ("1=1,-1=NONE", "-1", NOT_JUDGED),
+     ("1=1", "-1", NOT_JUDGED), ("1=1", "nan", NOT_JUDGED), ("none=0,some=1", "none", 0),
+     ("-1=0,1=1", "-1", 0), ("1=1", "meh", None), ("..0.5=0,0.5..=1", "-1", NOT_JUDGED),
+     ("..-0.5=0,-0.5..=1", "-1", 0), ("..0=none,0..=1", "-3", NOT_JUDGED)],
+)  # fmt: skip
+def test_what_nobody_judged_has_no_grade_unless_the_map_names_it(text, key, grade):
+    assert parse_grade_map(text).grade(key) == grade
+
+
+@pytest.mark.parametrize(
+    ("text", "odd"), [("-1=,0=0", "'-1='"), ("0=0,-1=-1,1=1", "'-1=-1'"), ("a=x,b=1", "'a=x'")]
+)
+def test_a_pair_without_a_grade_swallows_no_other(text, odd):
+    with pytest.raises(SettingsError, match=f"found {odd}, expected VALUE=GRADE"):
+        parse_grade_map(text)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +201,11 @@ def test_what_is_suggested_can_be_typed_and_has_a_grade_for_every_rating(ratings
         (tuple(str(n / 100) for n in range(101)), "--cuts 0.2,0.4,0.6,0.8", "5 parts of equal width"),
         (tuple(str(n / 10) for n in range(41)), "--cuts 0.5,1.5,2.5,3.5", "rounding, halves up"),
         (("good", "bad"), "--grade-map bad=0,good=2", "usual order"),
-        (("meh", "3"), "--grade-map '3=0,meh=?'", "put a grade for each ?"),
+        (("meh", "3"), "--grade-map '3=3,meh=?'", "put a grade for each ?, or none where nobody judged"),
+        (("3", "1", "-1", "2", "meh"), "--grade-map '1=1,2=2,3=3,meh=?,-1=none'", "put a grade for each ?"),
+        (("0", "1", "3", "7", "15"), "--grade-map 0=0,1=1,3=2,7=3,15=4", "gains 2^grade - 1"),
+        (("1", "10", "100"), "--grade-map 1=0,10=1,100=2", "their order"),
+        (("6", "7", "8", "odd"), "--grade-map '6=6,7=7,8=8,odd=?'", "put a grade"),
     ],
 )
 def test_suggestions_say_that_they_are_guesses_and_how(values, option, how):

@@ -186,6 +186,60 @@ def test_of_subtopics_the_highest_grade_is_taken_on_demand(tmp_path):
     assert (found.counts["judgments"], found.counts["judgments_conflicting"]) == (2, 2)
 
 
+TABLE = "query,docid,rating\n"
+SCALE = "q,a,3\nq,b,2\nr,c,1\n"
+
+
+@pytest.mark.parametrize(
+    ("rest", "options", "blank", "dropped"),
+    [("r,d,-1\n", {}, 0, 1), ("r,d,-1.0\nr,e,Refused\n", {}, 0, 2),
+     ("r,d,nan\nr,e,None\nr,f,NULL\nr,g,\\N\n", {}, 4, 0),
+     ("r,d,can't say\n", {"grade_map": "can't say=none"}, 0, 1), ("r,d,\n", {"cuts": "1,2,3"}, 1, 0),
+     ("r,d,-1\n", {"grade_map": "..1=0,1..2=1,2..3=2,3..=3"}, 0, 1)],
+)  # fmt: skip
+def test_what_nobody_judged_is_dropped_and_counted_and_grades_stay(tmp_path, rest, options, blank, dropped):
+    (tmp_path / "in.csv").write_text(TABLE + SCALE + rest)
+    found = import_judgments(
+        [tmp_path / "in.csv"], out=tmp_path / "out", rating_options=RatingOptions(**options)
+    )
+    assert rows_of(tmp_path / "out") == [("q", "a", 3), ("q", "b", 2), ("r", "c", 1)]
+    counts = found.counts
+    assert (counts["ratings_blank"], counts["ratings_not_judged"], counts["judgments"]) == (blank, dropped, 3)
+
+
+def test_a_rating_of_nan_in_json_is_blank(tmp_path):
+    ratings = [{"docId": "a", "rating": "2"}, {"docId": "b", "rating": "NaN"}, {"docId": "c", "rating": None}]
+    (tmp_path / "in").write_text(json.dumps({"judgmentRatings": [{"query": "lamp", "ratings": ratings}]}))
+    assert import_judgments([tmp_path / "in"], out=tmp_path / "out").counts["ratings_blank"] == 2
+    assert rows_of(tmp_path / "out") == [("lamp", "a", 2)]
+
+
+def test_files_of_one_scale_need_no_map_though_one_has_gaps(tmp_path):
+    every, some = (TABLE + "".join(f"q,{n},{n}\n" for n in numbers) for numbers in (range(11), (0, 10)))
+    assert len(imported(tmp_path, [every, some], judges=("a", "b"))) == 13
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "count", "says"),
+    [((TABLE + SCALE, TABLE + "q,a,2\n"), {}, 1, "1 grade of results that have another one: the files name "
+      "no judges, so all count as one. --judge 0 --judge 1 keeps them apart."),
+     ((TABLE + SCALE + "q,a,1\n",), {}, 1, "of the same judge: choose a rule (--conflicts) for the run."),
+     ((TABLE + SCALE + "q,a,1\n",), {"conflicts": "max"}, 1, "1 grade of results that have a higher one of "
+      "the same judge are dropped (--conflicts max)."),
+     (("query,docid,rating,rater\nq,a,1,ann\nq,a,3,ann\nq,a,3,bob\n",), {"raters": "median"}, 0,
+      "Of 1 result, one rater gave two grades: both count (--raters median).")],
+    ids=["files without judges", "no rule", "the highest", "a rater"],
+)  # fmt: skip
+def test_two_grades_of_one_result_are_counted_with_the_rule(tmp_path, texts, options, count, says):
+    files = [tmp_path / f"{number}.csv" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    found = import_judgments(files, out=tmp_path / "out", rating_options=RatingOptions(**options))
+    assert found.counts["judgments_conflicting"] == count
+    assert found.counts["results_rated_twice_by_one"] == (count == 0)
+    assert says in " ".join(found.notes)
+
+
 # ---- names in comments ------------------------------------------------------------------------------
 
 LISTS = {

@@ -1,6 +1,8 @@
 """Judgments of other tools into ``judgments.parquet``; docs/reference/formats.md has the mapping."""
 
 import codecs
+import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from typing import Literal
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.text.paths import is_text
+from clickassay.core.text.words import plural
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     JUDGMENTS,
@@ -30,11 +33,11 @@ from clickassay.inputs.importers.judgments.raters import (
 from clickassay.inputs.importers.judgments.rating import Rating, ReadOptions
 from clickassay.inputs.text.grades import (
     NOT_JUDGED,
+    NULL_WORDS,
     GradeMap,
-    grades_of,
+    grades_of_files,
     parse_cuts,
     parse_grade_map,
-    qrels_grade,
     value_key,
 )
 from clickassay.inputs.types import columns
@@ -45,10 +48,11 @@ BY_JUDGE = arrow_schema(columns.JUDGMENTS, "judge")
 
 _USUAL_TOP = 4
 _COUNTS = (
-    *("files", "blank_lines", "ratings_read", "ratings_blank", "queries_unrated", "queries_named_by_id"),
-    *("qrels_not_judged", "qrels_below_0", "qrels_of_subtopics"),
+    *("files", "blank_lines", "ratings_read", "ratings_blank", "ratings_not_judged", "queries_unrated"),
+    *("queries_named_by_id", "qrels_below_0", "qrels_of_subtopics"),
     *("topics_not_in_file", "ratings_of_topics_not_in_file"),
     *("raters", "ratings_left_aside", "results_rated_by_several", "results_raters_differ"),
+    "results_rated_twice_by_one",
     *("judgments", "queries", "judgments_repeated", "judgments_conflicting"),
 )
 
@@ -57,8 +61,8 @@ _COUNTS = (
 class RatingOptions:
     """The user's options for ratings."""
 
-    # ``0=0,1=1,10=3,100=4``, ``..0.5=0,0.5..=1``: the grade of every rating; one for all files, or one for
-    # each, empty where the ratings of a file are grades.
+    # ``0=0,1=1,10=3,100=4``, ``..0.5=0,0.5..=1``: the grade of every rating, none = not judged; one for all
+    # files, or one for each, empty where the ratings of a file are grades.
     grade_map: str | tuple[str, ...] | None = None
     # ``0.25,0.5,0.75``: a rating has as its grade how many of them it reaches; in place of a grade map.
     cuts: str | None = None
@@ -69,6 +73,7 @@ class RatingOptions:
     # ``max``: of several grades of a result by one judge the highest is kept, as for subtopics; None = all
     # are, and a run has the rule.
     conflicts: Literal["max"] | None = None
+    repeats: bool = False  # Whether equal grades of a result by one judge are all kept.
 
 
 def import_judgments(
@@ -104,9 +109,7 @@ def import_judgments(
         read = [read_judgment_file(file, reading, counts, progress=progress) for file in files]
         names = _topic_queries(read, reading, options, progress)
         graded = list(_grade_ratings(read, names, maps, options, counts))
-        kept = _write_rows(
-            combine_raters(graded, options.raters or "each", counts), folder, options.conflicts
-        )
+        kept = _write_rows(combine_raters(graded, options.raters or "each", counts), folder, options)
         notes = _notes(kept, read, options, counts)
         settings = _settings(read, reading, options)
         return folder.finish("judgments", notes, settings)
@@ -193,36 +196,25 @@ def _grade_ratings(
 ) -> Iterator[GradedRating]:
     """Yield the ratings of all files as grades of one scale."""
     used = [list(_ratings_used(file, of_file, counts)) for file, of_file in zip(read, maps, strict=True)]
-    if not any(used):
-        raise InputError(f"{read[0].file} has no judgment: every grade is -1, not judged; give other qrels")
-    grades = _grades_of_files(read, used, maps, options.max_grade)
-    for file, judge, ratings, of_file in zip(
-        read, file_judges(len(read), options.judges), used, grades, strict=True
-    ):
+    places: list[dict[str, str]] = [{} for _ in read]
+    for found, file, ratings in zip(places, read, used, strict=True):
+        for rating, key in ratings:
+            found.setdefault(key, file.places[rating.value])
+    grades = grades_of_files(places, maps, options.max_grade)
+    judges = file_judges(len(read), options.judges)
+    for file, of_file, judge, ratings, by_key in zip(read, maps, judges, used, grades, strict=True):
         query_of, stem = _query_names(file, names, counts), _as_text(file.file.stem)
+        if all(by_key[key] == NOT_JUDGED for key in by_key):
+            raise InputError(
+                f"{file.file} has no judgment: every rating is -1, or a word that says so; give others"
+            )
         for rating, key in ratings:
+            if by_key[key] == NOT_JUDGED:
+                is_blank = key in NULL_WORDS and not (of_file and key in of_file.values)
+                counts["ratings_blank" if is_blank else "ratings_not_judged"] += 1
+                continue
             query = query_of.get(rating.query, rating.query)
-            yield GradedRating(query, rating.url, of_file[key], judge, rating.rater, stem)
-
-
-def _grades_of_files(
-    read: Sequence[JudgmentFile],
-    used: Sequence[Sequence[tuple[Rating, str]]],
-    maps: Sequence[GradeMap | None],
-    max_grade: int | None,
-) -> list[dict[str, int]]:
-    """Return the grades by key of each file; files with the same map, or none, are looked at together."""
-    together: dict[int, dict[str, str]] = {}
-    for file, ratings, of_file in zip(read, used, maps, strict=True):
-        places = together.setdefault(id(of_file), {})
-        for rating, key in ratings:
-            places.setdefault(key, file.places[rating.value])
-    graded = {
-        id(of_file): grades_of(together[id(of_file)], grade_map=of_file, max_grade=max_grade)
-        for of_file in maps
-        if together[id(of_file)]
-    }
-    return [graded.get(id(of_file), {}) for of_file in maps]
+            yield GradedRating(query, rating.url, by_key[key], judge, rating.rater, stem)
 
 
 def _as_text(name: str) -> str:
@@ -233,21 +225,18 @@ def _as_text(name: str) -> str:
 def _ratings_used(
     file: JudgmentFile, grade_map: GradeMap | None, counts: dict[str, int]
 ) -> Iterator[tuple[Rating, str]]:
-    """Yield ratings and keys; grades of qrels below 0 follow `qrels_grade`, unless the map names them."""
+    """Yield ratings and keys; spam of qrels is 0, unless the map names it."""
     counts["files"] += 1
     counts["ratings_read"] += len(file.ratings)
-    named = grade_map.values if grade_map else {}
+    by_map = grade_map or GradeMap({})
     keys = {value: value_key(value) for value in {rating.value for rating in file.ratings}}
-    for rating in file.ratings:
-        key = keys[rating.value]
-        if key in named or file.layout not in OF_TOPICS or not (key.startswith("-") and key[1:].isdigit()):
-            yield rating, key
-            continue
-        grade = qrels_grade(int(key))
-        counts["qrels_not_judged"] += grade == NOT_JUDGED
-        counts["qrels_below_0"] += grade != NOT_JUDGED
-        if grade != NOT_JUDGED:
-            yield rating, str(grade)
+    if file.layout in OF_TOPICS:
+        spam = [
+            value for value, key in keys.items() if re.fullmatch(r"-\d+", key) and by_map.grade(key) is None
+        ]
+        counts["qrels_below_0"] += sum(rating.value in spam for rating in file.ratings)
+        keys |= dict.fromkeys(spam, "0")
+    yield from ((rating, keys[rating.value]) for rating in file.ratings)
 
 
 def _query_names(
@@ -269,10 +258,11 @@ def _query_names(
 _Row = tuple[str, str, int, str | None]
 
 
-def _write_rows(rows: Sequence[GradedRating], folder: CanonicalFolder, conflicts: str | None) -> list[_Row]:
+def _write_rows(rows: Sequence[GradedRating], folder: CanonicalFolder, options: RatingOptions) -> list[_Row]:
     """Write the distinct rows, and return them; with a column for the judge if some row has one."""
-    kept = distinct_judgments([(row.query, row.url, row.grade, row.judge) for row in rows], folder.counts)
-    if conflicts == "max":
+    every = [(row.query, row.url, row.grade, row.judge) for row in rows]
+    kept = every if options.repeats else distinct_judgments(every, folder.counts)
+    if options.conflicts == "max":
         kept = _highest(kept)
     folder.counts["judgments"] = len(kept)
     folder.counts["queries"] = len({query for query, *_ in kept})
@@ -330,21 +320,39 @@ def _notes(
         yield "The judge 'final' is the column final_rating; --raters final takes it alone."
     if any(file.layout in OF_TOPICS for file in read) and options.query_map is None:
         yield "Queries are ids of topics: if the log has texts, give --query-map, a TSV of topic and query."
-    if counts["qrels_not_judged"] or counts["qrels_below_0"]:
-        yield "Grades of qrels below 0: -1 (not judged) was dropped, -2 and less (spam) became 0."
+    if counts["ratings_not_judged"]:
+        yield "Ratings that say that nobody judged (-1, refused, …) were dropped; --grade-map can grade them."
+    if counts["qrels_below_0"]:
+        yield "Grades of qrels of -2 and less (spam) became 0."
     if counts["topics_not_in_file"]:
         yield "Some topics are not in the query map: their queries are called unmapped:<topic>."
     if counts["queries_named_by_id"]:
         yield "Some requests search more than one text, or none: their queries are called by their ids."
-    if options.conflicts is None:
-        yield from _notes_on_conflicts(counts)
+    if counts["results_rated_twice_by_one"] and options.raters in ("majority", "median"):
+        twice = plural(counts["results_rated_twice_by_one"], "result")
+        yield f"Of {twice}, one rater gave two grades: both count (--raters {options.raters})."
+    yield from _notes_on_conflicts(read, options, counts)
 
 
-def _notes_on_conflicts(counts: Mapping[str, int]) -> Iterator[str]:
-    if counts["qrels_of_subtopics"]:
+def _notes_on_conflicts(
+    read: Sequence[JudgmentFile], options: RatingOptions, counts: Mapping[str, int]
+) -> Iterator[str]:
+    others = plural(counts["judgments_conflicting"], "grade")
+    if options.conflicts == "max" and counts["judgments_conflicting"]:
+        yield f"{others} of results that have a higher one of the same judge are dropped (--conflicts max)."
+    elif options.conflicts is None and counts["qrels_of_subtopics"]:
         yield (
             "Column 2 of the qrels looks like a subtopic, as diversity judgments have it: give --conflicts "
             "max, here or to a run, which takes the highest grade of each result."
         )
+    elif counts["judgments_conflicting"] and len(read) > 1 and not options.judges and not counts["raters"]:
+        names = " ".join(f"--judge {shlex.quote(_as_text(file.file.stem))}" for file in read)
+        yield (
+            f"{others} of results that have another one: the files name no judges, so all count as one. "
+            f"{names} keeps them apart."
+        )
     elif counts["judgments_conflicting"]:
-        yield "Some results have two grades of one judge: choose a rule (--conflicts) for the run."
+        yield (
+            f"{others} of results that have another one of the same judge: choose a rule (--conflicts) for "
+            "the run."
+        )

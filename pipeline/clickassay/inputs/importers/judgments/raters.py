@@ -66,6 +66,9 @@ def combine_raters(rows: Sequence[GradedRating], rule: str, counts: dict[str, in
     counts["raters"] = len(named - {FINAL})
     counts["results_rated_by_several"] += sum(len({who for who, _ in one}) > 1 for one in ratings.values())
     counts["results_raters_differ"] += sum(len({grade for _, grade in one}) > 1 for one in ratings.values())
+    counts["results_rated_twice_by_one"] += sum(
+        len({who for who, _ in one}) < len(one) for one in ratings.values()
+    )
     if rule == "each":
         return [replace(row, judge=_judge_name(row) or row.file) for row in rows] if named else list(rows)
     if rule == FINAL:
