@@ -1,6 +1,7 @@
 """`clickassay judges` as its users meet it."""
 
 import json
+import shlex
 
 import polars as pl
 import pytest
@@ -29,6 +30,32 @@ def test_json_has_the_verdict_and_every_measure(files):
     assert told["verdict"].startswith("a and b have")
     assert {row["measure"] for row in told["agreement"]} >= {"kappa", "ac1", "alpha_ordinal"}
     assert all(row["ci_low"] <= row["value"] <= row["ci_high"] for row in told["agreement"])
+
+
+def test_what_a_judge_says_twice_or_not_at_all_is_counted(tmp_path):
+    header, common = "query,url,grade\n", "".join(f"q{n},d,{n % 4}\n" for n in range(8))
+    (tmp_path / "people.csv").write_text(f"{header}{common}q0,d,0\nq1,d,3\nq8,d,\n")
+    (tmp_path / "model.csv").write_text(f"{header}{common}q8,d,-1\nq9,d,Refused\n")
+    files = tmp_path / "people.csv", tmp_path / "model.csv"
+    said = tiny.said_by("judges", *files, "-q")
+    assert "people judged 2 results more than once, 50" in said
+    assert "3 ratings without a grade" in said
+    told = json.loads(tiny.said_by("judges", *files, "-q", "--json"))
+    again = {"people": {"results": 2, "same_grade": 1, "rule": "first"}}
+    assert (told["judged_again"], told["not_judged"]) == (again, 3)
+
+
+def test_each_file_is_told_its_own_map_and_takes_it(tmp_path):
+    people = "".join(f"q{n},d,{n % 4}\n" for n in range(12))
+    model = "".join(f"q{n},d,{n % 4 * 33}\n" for n in range(12))
+    for name, rows in (("people", people), ("model", model)):
+        (tmp_path / f"{name}.csv").write_text("query,url,grade\n" + rows)
+    files = tmp_path / "people.csv", tmp_path / "model.csv"
+    line = tiny.refusal("judges", *files)
+    typed = shlex.split(line.split("in their order: ")[1].split(" (")[0])
+    assert typed == ["--grade-map", "", "--grade-map", "0=0,33=1,66=2,99=3"]
+    rows = json.loads(tiny.said_by("judges", *files, *typed, "--json", "-q"))["agreement"]
+    assert {row["measure"]: row["value"] for row in rows}["kappa_quadratic"] == 1
 
 
 def test_the_folder_appears_whole_and_is_replaced_by_force_alone(files, tmp_path):

@@ -74,8 +74,9 @@ def compare_files(
     classes = None
     if asked.queries is not None:
         classes = class_columns(read_attributes(asked.queries, load_settings(), progress), asked.by)
-    judges, rows = judgments_of(files, options, progress=progress)
+    judges, rows, not_judged = judgments_of(files, options, progress=progress)
     found = compare_judges(judges, rows, max_grade=options.max_grade, classes=classes)
+    found = replace(found, not_judged=not_judged)
     top = max(1, int(str(rows["grade"].max()))) if options.max_grade is None else options.max_grade
     if asked.run is not None:
         found = replace(found, clicks=_by_clicks(asked.run, judges, rows, top, progress))

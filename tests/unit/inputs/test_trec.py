@@ -11,6 +11,7 @@ from clickassay.inputs.importers.judgments.files import read_judgment_file
 from clickassay.inputs.importers.judgments.importer import import_judgments
 from clickassay.inputs.importers.judgments.rating import ReadOptions
 from clickassay.inputs.importers.trec_session import import_trec_session
+from clickassay.inputs.text.detect import recognise
 from clickassay.inputs.text.trec import ranked, read_qrels, read_run
 from clickassay.studies.evaluation.evaluate import evaluate
 from clickassay.studies.labelling.inputs import Sources, read_pool
@@ -58,8 +59,9 @@ OF_QRELS, OF_RUNS = (evaluated, imported, of_sessions), (evaluated_run, planned)
         "\n1 0 a 1\n  \n 1 0 b 2 \n\n",
         "1 0 a 1\n1 0 b 2\n\0\0\0",
         "\ufeff1 0 a 1\n1 0 b 2\n",
+        "query_id iteration doc_id relevance\n1 0 a 1\n1 0 b 2\n",
     ],
-    ids=["blanks", "tabs", "CRLF", "blank lines", "a tail of zeros", "a byte order mark"],
+    ids=["blanks", "tabs", "CRLF", "blank lines", "a tail of zeros", "a byte order mark", "a header"],
 )
 def test_what_all_readers_of_qrels_take(tmp_path, read, text):
     (tmp_path / "qrels").write_bytes(text.encode())
@@ -128,6 +130,24 @@ def test_a_line_that_is_none_of_a_run_is_refused_with_the_same_words(tmp_path, r
 
 
 @pytest.mark.parametrize("read", OF_RUNS)
+def test_a_line_that_names_the_columns_of_a_run_is_no_result(tmp_path, read):
+    (tmp_path / "a.run").write_text("qid iter docno rank score run\nq Q0 a 1 2 t\n")
+    assert read(tmp_path / "a.run") == [("q", "a")]
+
+
+def test_short_files_with_a_header_are_recognised(tmp_path):
+    texts = {
+        "qrels": "query_id iteration doc_id relevance\nq 0 a 1\n",
+        "trec-run": "qid iter docno rank score run\nq Q0 a 1 2 t\n",
+    }
+    for layout, text in texts.items():
+        (tmp_path / layout).write_text(text)
+        assert recognise(tmp_path / layout).layout.name == layout
+    (tmp_path / "data").write_text("query 0 doc 1\n")
+    assert evaluated(tmp_path / "data") == [("query", "doc", "1")]
+
+
+@pytest.mark.parametrize("read", OF_RUNS)
 def test_a_document_twice_in_a_list_is_refused(tmp_path, read):
     (tmp_path / "a.run").write_text("q Q0 a 1 2 t\nq Q0 a 2 1 t\n")
     with pytest.raises(InputError, match="'a' is retrieved twice for query 'q'"):
@@ -187,9 +207,56 @@ def test_import_and_evaluation_have_the_same_judgments(tmp_path, how):
 def test_a_grade_that_is_none_names_the_command_for_all(tmp_path):
     (tmp_path / "q").write_text("1 0 a 0.4\n1 0 b 1.5\n1 0 c -1\n")
     with pytest.raises(
-        InputError, match=r"import judgments \S+/q --layout qrels --grade-map 0\.4=0,1\.5=2 --out"
+        InputError, match=r"import judgments \S+/q --layout qrels --grade-map 0\.4=0,1\.5=2,-1=none "
     ):
         read_qrels(tmp_path / "q")
+
+
+UNJUDGED = ("nan", "None", "NULL", "\\N", "refused", "", -1, None, float("nan"))
+
+
+@pytest.mark.parametrize("form", ["CSV", "a dict", "a frame"])
+def test_ratings_without_a_grade_are_not_judged_in_every_form(tmp_path, form):
+    words = [value for value in UNJUDGED if form == "a dict" or isinstance(value, str)]
+    docs = [f"d{number}" for number in range(len(words))]
+    (tmp_path / "q.csv").write_text(
+        "query,doc,grade\nq,a,3\n"
+        + "".join(f"q,{doc},{word}\n" for doc, word in zip(docs, words, strict=True))
+    )
+    sources = {
+        "CSV": tmp_path / "q.csv",
+        "a dict": {"q": {"a": 3, **dict(zip(docs, words, strict=True))}},
+        "a frame": pl.DataFrame({"query": "q", "doc": ["a", *docs], "grade": ["3", *map(str, words)]}),
+    }
+    counts = {}
+    rows = read_qrels(sources[form], counts=counts).rows()
+    assert rows == [("q", "a", 3), *(("q", doc, -1) for doc in docs)]
+    assert counts["not_judged"] == len(words) - (-1 in words)
+
+
+def test_a_word_in_a_dict_is_no_null():
+    with pytest.raises(InputError, match="grade is 'meh', expected a whole grade"):
+        read_qrels({"q": {"a": 3, "b": "meh"}})
+
+
+@pytest.mark.parametrize(("rule", "grade"), [("error", 2), ("max", 2), ("mean-rounded", 2), ("latest", 2)])
+def test_a_failure_beside_a_grade_changes_nothing(tmp_path, rule, grade):
+    (tmp_path / "q.csv").write_text("query,url,grade\n1,a,2\n1,a,-1\n1,a,refused\n1,b,-1\n")
+    assert read_qrels(tmp_path / "q.csv", conflicts=rule).rows() == [("1", "a", grade), ("1", "b", -1)]
+
+
+def test_an_evaluation_counts_second_grades_and_missing_ones_of_both_judges(tmp_path):
+    (tmp_path / "people.csv").write_text("query,url,grade\n1,a,2\n1,a,1\n1,b,nan\n1,c,0\n")
+    (tmp_path / "model.csv").write_text("query,url,grade\n1,a,2\n1,a,1\n1,a,0\n1,b,0\n1,c,refused\n2,a,1\n")
+    run = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}
+    people, model = tmp_path / "people.csv", tmp_path / "model.csv"
+    said = " ".join(evaluate(people, run, "RR", judge=model, conflicts="max").cautions)
+    for words in (
+        "1 judgment of documents that have one already: each gets the highest of its grades (--conflicts",
+        "2 judgments by the judge of documents that have one already",
+        "1 rating without a grade", "1 rating by the judge without a grade",
+    ):  # fmt: skip
+        assert words in said
 
 
 def test_a_table_of_repeated_judgments_follows_the_rule_too(tmp_path):

@@ -175,7 +175,8 @@ def _of_text(file: Path, lines: Sequence[str]) -> tuple[Layout, str]:
     named = _of_columns(file, rows.header_of(first), _FORMS.get(separator, separator))
     if named[0] is not UNKNOWN:
         return named
-    return next((layout for layout, fits in _LINE_LAYOUTS if fits(lines[:_LINES])), UNKNOWN), ""
+    told = lines[1 if rows.are_names(first.split()) else 0 : _LINES]
+    return next((layout for layout, fits in _LINE_LAYOUTS if fits(told)), UNKNOWN), ""
 
 
 def _of_xml(text: str) -> Layout:

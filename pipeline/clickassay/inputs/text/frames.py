@@ -47,7 +47,10 @@ def _as_series(numbers: list[Any]) -> pl.Series:
     try:
         return pl.Series(numbers, strict=True)
     except (TypeError, pl.exceptions.PolarsError):
-        return pl.Series(numbers, dtype=pl.Float64, strict=False)
+        floats = pl.Series(numbers, dtype=pl.Float64, strict=False)
+    if floats.null_count() == sum(number is None for number in numbers):
+        return floats
+    return pl.Series([None if number is None else str(number) for number in numbers], dtype=pl.String)
 
 
 def of_frame(source: Any, what: str, names: tuple[str, ...]) -> pl.DataFrame:  # noqa: ANN401

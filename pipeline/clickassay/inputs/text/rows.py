@@ -44,6 +44,13 @@ def grade_names(keys: Collection[str]) -> tuple[str, ...]:
     return (*GRADE, "score") if "corpus_id" in keys else GRADE
 
 
+def are_names(fields: Sequence[str]) -> bool:
+    """Return whether fields of a line of TREC name its columns: the first a query, the third a document."""
+    keys = [column_key(field) for field in fields]
+    is_named = len(keys) > 3 and keys[0] in QUERY and keys[2] in DOCUMENT
+    return is_named and not any(key.lstrip("+-")[:1].isdigit() for key in keys[3:])
+
+
 def separator_of(first: str) -> str:
     """Return what divides the names in the first line of delimited text."""
     return max(_SEPARATORS, key=first.count)

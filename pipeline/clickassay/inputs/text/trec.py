@@ -14,8 +14,16 @@ from clickassay.core.errors import InputError
 from clickassay.core.records import Floats
 from clickassay.inputs.files import malformed
 from clickassay.inputs.text.frames import of_dict, of_frame, of_table
-from clickassay.inputs.text.grades import NOT_JUDGED, qrels_grade, suggestion, value_key
+from clickassay.inputs.text.grades import (
+    NOT_JUDGED,
+    NULL_WORDS,
+    REFUSALS,
+    qrels_grade,
+    suggestion,
+    value_key,
+)
 from clickassay.inputs.text.lines import check_lines
+from clickassay.inputs.text.rows import are_names
 
 Sizes = NDArray[np.int64]
 Source = str | Path | Mapping[str, Mapping[str, float]] | Any
@@ -43,13 +51,14 @@ def read_qrels(
     ----------
     source
         A TREC qrels file (``query 0 doc grade``), a table (Parquet, CSV, JSON lines), a frame or a dict.
-        Grades below -1 (spam) are judgments, of grade 0.
+        Grades below -1 (spam) are judgments, of grade 0; null words and refusals are -1.
     conflicts
         What a result judged more than once gets: ``error``, or a grade by a rule of the setting `conflicts`.
     scale
         Labels that stand for grades, the worst first, in lower case.
     counts
-        ``judged_again`` is set to the judgments that such a rule takes no row of its own for.
+        ``judged_again`` is set to the judgments that such a rule takes no row of its own for, and
+        ``not_judged`` to the ratings that are null or words such as refused.
 
     Raises
     ------
@@ -61,7 +70,10 @@ def read_qrels(
         labels = {label: str(grade) for grade, label in enumerate(scale)}
         text = pl.col("grade").str.strip_chars().str.to_lowercase()
         frame = frame.with_columns(grade=text.replace_strict(labels, default=pl.col("grade")))
-    grades = _whole_grades(frame, source)
+    grades = _whole_grades(frame, source, {} if counts is None else counts)
+    if (grades["grade"] == NOT_JUDGED).any():  # of a document that was judged elsewhere it says nothing
+        is_judged = pl.col("grade") != NOT_JUDGED
+        grades = grades.filter(is_judged | ~is_judged.any().over("query", "doc"))
     if conflicts != "error":
         kept = grades.group_by("query", "doc", maintain_order=True).agg(
             grade=_RULES[conflicts].cast(pl.Int16)
@@ -147,7 +159,7 @@ def qrels_lines(
     """
     lines = pl.DataFrame(list(numbered), {"line": pl.Int64, "text": pl.String}, orient="row")
     rows = _split(file, lines, "qrels", _QRELS_LINE, ("query", "doc", "grade"))
-    counts["blank_lines"] += lines.height - rows.height
+    counts["blank_lines"] += int((~lines["text"].str.contains(_FIELD)).sum())
     return rows
 
 
@@ -261,7 +273,7 @@ def _fields(file: Path, what: str, layout: str, names: Sequence[str]) -> pl.Data
 def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, names: Sequence[str]) -> pl.DataFrame:
     """Split rows (line, text) at white space: line, the fields of these names in `layout`, text.
 
-    Blank lines are left out.
+    Blank lines are left out, and a first line that names the columns.
     """
     places = layout.split()
     wanted = [pl.col("fields").list.get(places.index(name), null_on_oob=True).alias(name) for name in names]
@@ -275,6 +287,8 @@ def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, names: Seque
     odd = rows.filter(pl.col("found") != len(places))
     if odd.height:
         raise _malformed(file, odd, f"'{layout}' with white space between")
+    if rows.height and are_names(rows["text"][0].split()):
+        rows = rows[1:]
     if not rows.height:
         raise InputError(f"{what}: {file} has no line; expected lines '{layout}'")
     return rows.drop("found")
@@ -305,8 +319,12 @@ def _number(frame: pl.DataFrame, name: str) -> pl.Expr:
     return pl.col(name).str.strip_chars() if frame.schema[name] == pl.String else pl.col(name)
 
 
-def _whole_grades(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
-    exact = frame.with_columns(grade=_number(frame, "grade").cast(pl.Float64, strict=False))
+def _whole_grades(frame: pl.DataFrame, source: Source, counts: MutableMapping[str, int]) -> pl.DataFrame:
+    given = _number(frame, "grade")
+    says_none = given.is_null() | (given.cast(pl.String).str.to_lowercase().is_in([*NULL_WORDS, *REFUSALS]))
+    number = pl.when(says_none).then(NOT_JUDGED).otherwise(given.cast(pl.Float64, strict=False))
+    exact = frame.with_columns(grade=number)
+    counts["not_judged"] = int(frame.select(says_none.sum()).item())
     odd = pl.col("grade").is_null() | (pl.col("grade") != pl.col("grade").floor()) | pl.col("grade").is_nan()
     _refuse(exact, frame, odd, "grade", source)
     off = ~pl.col("grade").is_between(SMALLEST_GRADE, LARGEST_GRADE)
@@ -325,7 +343,7 @@ def _expected_grade(frame: pl.DataFrame, source: Source) -> str:
     if not isinstance(source, str | Path):
         return f"{whole} (100 may be a gain: `clickassay import judgments` makes grades of gains)"
     keys = sorted({value_key(str(value)) for value in frame["grade"].unique().drop_nulls()})
-    guess, file = suggestion([key for key in keys if key != str(NOT_JUDGED)]), shlex.quote(str(source))
+    guess, file = suggestion(keys), shlex.quote(str(source))
     layout = " --layout qrels" if "line" in frame.columns else ""
     return (
         f"{whole}; make grades of all its ratings: clickassay import judgments {file}{layout} {guess.option} "

@@ -55,7 +55,7 @@ from clickassay.studies.evaluation.joins import (
     check_queries,
     contradictions,
     documents_apart,
-    judged_again,
+    judgment_cautions,
     precision_caution,
     refuse_different_queries,
 )
@@ -169,8 +169,10 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     sources, counts = _by_name(runs), dict[str, int]()
     judged = partial(read_qrels, conflicts=conflicts, scale=settings.scale)
     grades, read = _read(qrels, sources, users, partial(judged, counts=counts), tables=judge is not None)
-    more = None if judge is None else judged(judge)
-    parts, cautions = {}, list(judged_again(counts, conflicts))
+    of_judge = dict[str, int]()
+    more = None if judge is None else judged(judge, counts=of_judge)
+    parts, cautions = {}, list(judgment_cautions(counts, conflicts))
+    cautions += judgment_cautions(of_judge, conflicts, " by the judge")
     for place, (name, run) in enumerate(read.items()):
         progress(Event(f"evaluating {name}", place / len(read)))
         file = _file_name(sources[name]) or name

@@ -91,11 +91,17 @@ def contradictions(run: str, pairs: Pairs) -> Iterator[str]:
         yield from rank_findings(run, pairs, decides="score")
 
 
-def judged_again(counts: Mapping[str, int], rule: str) -> Iterator[str]:
-    """Yield a sentence if documents were judged more than once."""
+def judgment_cautions(counts: Mapping[str, int], rule: str, who: str = "") -> Iterator[str]:
+    """Yield sentences on documents judged more than once, and on ratings that are no judgments.
+
+    `counts` are those of `read_qrels`, of the judgments of `who`.
+    """
     if counts.get("judged_again"):
         again = plural(counts["judged_again"], "judgment")
-        yield f"{again} of documents that have one already: each gets {_RULES[rule]} (--conflicts {rule})."
+        grade = f"{_RULES[rule]} (--conflicts {rule})"
+        yield f"{again}{who} of documents that have one already: each gets {grade}."
+    if counts.get("not_judged"):
+        yield f"{plural(counts['not_judged'], 'rating')}{who} without a grade (null, refused …): not judged."
 
 
 def precision_caution(

@@ -55,6 +55,7 @@ class JudgesCompared:
     # By judge: results judged more than once, and how many of them have the same grade each time.
     repeated: dict[str, tuple[int, int]]
     bias: pl.DataFrame
+    not_judged: int = 0  # Ratings of the files that are no judgments: blank, -1, refused.
     rankings: pl.DataFrame = field(default_factory=RANKINGS.empty)
     ranking_pairs: pl.DataFrame = field(default_factory=RANKING_PAIRS.empty)
     # Tables judge_disagreements and judge_comparisons of a run; none where no log is given.
@@ -64,13 +65,13 @@ class JudgesCompared:
 @with_scratch()
 def judgments_of(
     files: Sequence[Path], options: RatingOptions, *, progress: Progress = silent
-) -> tuple[tuple[str, ...], pl.DataFrame]:
+) -> tuple[tuple[str, ...], pl.DataFrame, int]:
     """Read judgments of two judges or more, as `import judgments` does.
 
     Returns
     -------
-    Names of the judges, and rows judge, topic, doc, grade as in the files, and query, url, the normalised
-    forms of topic and doc.
+    Names of the judges; rows judge, topic, doc, grade as in the files, and query, url, the normalised forms
+    of topic and doc; and how many ratings are no judgments.
 
     Raises
     ------
@@ -78,7 +79,8 @@ def judgments_of(
         If a file cannot be read, or there is one judge.
     """
     folder = scratch_folder(listed([str(file) for file in files])) / "judgments"
-    import_judgments(files, out=folder, rating_options=replace(options, repeats=True), progress=progress)
+    reading = replace(options, repeats=True)
+    counts = import_judgments(files, out=folder, rating_options=reading, progress=progress).counts
     rows = scan_parquet(folder / "judgments.parquet").collect()
     judges = tuple(rows["judge"].unique(maintain_order=True)) if "judge" in rows.columns else ()
     if len(judges) < 2:
@@ -92,7 +94,8 @@ def judgments_of(
     urls = {url: normalise_url(url) for url in rows["url"].unique()}
     named = pl.col("query").replace_strict(normal, return_dtype=pl.String)
     url = pl.col("url").replace_strict(urls, return_dtype=pl.String)
-    return judges, rows.with_columns(topic="query", doc="url", query=named, url=url)
+    dropped = counts["ratings_blank"] + counts["ratings_not_judged"]
+    return judges, rows.with_columns(topic="query", doc="url", query=named, url=url), dropped
 
 
 def compare_judges(

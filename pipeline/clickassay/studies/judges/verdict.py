@@ -160,12 +160,14 @@ def _with_interval(row: Mapping[str, Any], sign: int = 1) -> str:
 
 
 def repeated_sentences(found: JudgesCompared) -> Iterator[str]:
-    """Yield how often a judge that judged a result again gave the same grade."""
+    """Yield how often a judge that judged a result again gave the same grade, and what is no judgment."""
     for judge, (results, equal) in found.repeated.items():
         yield (
             f"{visible(judge)} judged {plural(results, 'result')} more than once, "
             f"{percent(equal / results)} of them with the same grade; the first counts."
         )
+    if found.not_judged:
+        yield f"{plural(found.not_judged, 'rating')} without a grade (blank, -1, refused …) dropped."
 
 
 def other_scales(found: JudgesCompared) -> Iterator[str]:

@@ -100,7 +100,12 @@ def judges(
             found.write(output.out, force=output.force, command=command_line())
     if json:
         tables = {name: table.to_dicts() for name, table in found.tables.items() if name != "sheet"}
-        write_json({"verdict": found.verdict, **tables})
+        again = {
+            judge: {"results": results, "same_grade": equal, "rule": "first"}
+            for judge, (results, equal) in found.found.repeated.items()
+        }
+        counts = {"not_judged": found.found.not_judged, "judged_again": again}
+        write_json({"verdict": found.verdict, **counts, **tables})
         return
     show(found.parts())
     if output.out is not None:
