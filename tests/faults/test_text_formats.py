@@ -288,3 +288,35 @@ def test_a_csv_with_semicolons_is_named(tmp_path, table):
     write_csv(tmp_path / f"{table}.csv", as_cells(table), separator=";")
     log = tiny.write_log(tmp_path / "log", **{table: tmp_path / f"{table}.csv"})
     tiny.refused(log, f"{table}: column", "separated by ';'? Write it with commas")
+
+
+@pytest.mark.parametrize(
+    ("ending", "engine", "column"),
+    [(".csv", "arrays", "market"), (".tsv", "arrays", "query"), (".jsonl", "arrays", "user_id"),
+     (".parquet", "arrays", "market"), (".csv", "duckdb", "user_id"), (".parquet", "duckdb", "query"),
+     (".parquet", "duckdb", "market")],
+)  # fmt: skip
+def test_what_databases_write_for_no_value_is_none_in_any_format(tmp_path, ending, engine, column):
+    rows = [row | {"market": "uk", "user_id": f"u{row['user_id']}"} for row in as_cells("searches")]
+    rows = [row | ({column: "\\N"} if number < 2 else {}) for number, row in enumerate(rows)]
+    place = tmp_path / f"cells{ending}"
+    if ending == ".parquet":
+        times = pl.col("timestamp").str.to_datetime(time_zone="UTC")
+        pl.DataFrame(rows).with_columns(times).write_parquet(place)
+    else:
+        write_as(ending, place, rows)
+    log = tiny.write_log(tmp_path, searches=place)
+    tiny.refused(log, f"2 with {column} that cannot be read", f"“\\N” of {place}", "is no value; write the")
+    assert tiny.counted(log, *FEW, "--engine", engine)["searches", "rejected", f"null {column}"] == 2
+    written = pl.read_parquet(log.out / "queries.parquet")
+    assert "\\N" not in {*written["market"], *written["query"]}
+
+
+def test_a_stay_without_a_value_is_none(tmp_path):
+    rows = [row | {"dwell_seconds": "\\N"} for row in as_cells("clicks")]
+    write_csv(tmp_path / "stays.csv", rows)
+    plain, log = (
+        tiny.write_log(tmp_path / "plain"),
+        tiny.write_log(tmp_path / "stays", clicks=tmp_path / "stays.csv"),
+    )
+    assert tiny.counted(log) == tiny.counted(plain)

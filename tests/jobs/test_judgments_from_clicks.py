@@ -168,6 +168,38 @@ def test_every_format_is_read_back_by_the_importer(form, tmp_path):
     assert sorted(read.rows()) == sorted(wanted.rows())
 
 
+@pytest.mark.parametrize("form", [*FORMATS, "table"])
+@pytest.mark.parametrize("model", ["PBM", COEC])
+def test_every_format_is_read_by_judges_and_import(form, model, tmp_path):
+    lists, _ = world(7, queries=8)
+    ends = "0.5,1,1.5,2"
+    cuts = None if form in ("csv", "table") else ends
+    found = judgments_from_clicks(lists, model, pseudo_count=1.0, cuts=cuts)
+    if form == "table":
+        file = tmp_path / "click_judgments.parquet"
+        found.write_parquet(file)
+    else:
+        for name, text in files_for(found, form).items():
+            (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
+        file = tmp_path / next(iter(files_for(found, form)))
+    by_relevance = "..0.5=0,0.5..1=1,1..1.5=2,1.5..2=3,2..=4"
+    own_map = by_relevance if model == COEC and cuts is None else ""
+    imported = import_judgments(
+        [file], out=tmp_path / "read", rating_options=RatingOptions(grade_map=own_map)
+    )
+    assert imported.counts["judgments"] == found.height
+    wanted = found["grade"].to_list()
+    if own_map:
+        wanted = [sum(value >= float(end) for end in ends.split(",")) for value in found["relevance"]]
+        with pytest.raises(ClickassayError, match=r"found the rating .* a fraction"):
+            import_judgments([file], out=tmp_path / "none")
+    read = pl.read_parquet(tmp_path / "read" / "judgments.parquet")
+    assert sorted(read["grade"]) == sorted(wanted)
+    read.write_csv(tmp_path / "again.csv")
+    told = ca.judges([file, tmp_path / "again.csv"], grade_map=(own_map, ""))
+    assert told.agreement.filter(measure="equal")["value"].item() == 1
+
+
 def test_the_command_writes_a_folder(tmp_path):
     log = tiny.write_log(tmp_path)
     tiny.said_by(*log.options("patterns", out=tmp_path / "patterns"))

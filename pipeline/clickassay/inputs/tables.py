@@ -32,7 +32,7 @@ from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.unread import Unread, first_unread
 from clickassay.inputs.sources.values import check_values, times_by_zone
 from clickassay.inputs.sources.walk import Found, find_files
-from clickassay.inputs.types.canonical import ABSENT, EXPECTED, UTC, converted
+from clickassay.inputs.types.canonical import ABSENT, EXPECTED, NO_VALUE, UTC, converted
 from clickassay.inputs.types.columns import CANONICAL, Wanted
 
 
@@ -179,7 +179,13 @@ def _columns(
     _check_columns(what, part, wanted)
     columns = [_column(what, part, want, wide, time_zone) for want in wanted]
     if keep_others:
-        columns += [pl.col(name) for name in part.schema if name not in {want.name for want in wanted}]
+        others = [name for name in part.schema if name not in {want.name for want in wanted}]
+        columns += [
+            pl.when(pl.col(name) != NO_VALUE).then(name).alias(name)
+            if part.schema[name] == pl.String
+            else pl.col(name)
+            for name in others
+        ]
     return columns
 
 

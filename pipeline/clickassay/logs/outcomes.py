@@ -1,6 +1,7 @@
 """Outcomes that are given for searches: read whole, checked, and added up by search."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -110,7 +111,7 @@ def prepare_outcomes(
     if given is None:
         return Outcomes(pl.DataFrame(schema=schema))
     counts: Counter[tuple[str, str]] = Counter({("read", ""): given.rows.height})
-    rows = _usable(given.rows, are_numbers, counts, settings)
+    rows = _usable(given.rows, log, counts, settings)
     names = {name: _checked(name, taken) for name in rows["name"].unique().to_list()}
     if len(names) > MOST_SIGNALS:
         some = ", ".join(visible(name) for name in sorted(names)[:12])
@@ -158,14 +159,27 @@ def counted_outcomes(funnel: pl.DataFrame, outcomes: Outcomes | None) -> pl.Data
     return with_outcomes(funnel, outcomes.counts, outcomes.usable - kept)
 
 
+def _described(search_id: str | None, value: str | None, log: Log[H]) -> str:
+    """Say what a row has, and which search of the log its id, written as a float, may mean."""
+    text = f"search_id {search_id!r:.60} and value {value!r:.60}"
+    whole = re.fullmatch(r"([+-]?\d{1,15})\.0+", search_id or "")
+    frame = getattr(log.searches, "frame", None)
+    if whole is None or not isinstance(frame, pl.LazyFrame):
+        return text
+    known = frame.filter(pl.col("search_id").cast(pl.String) == whole[1]).head(1).collect().height
+    return f"{text}; the log has search_id {whole[1]}: write it so" if known else text
+
+
 def _usable(
-    rows: pl.DataFrame, are_numbers: bool, counts: Counter[tuple[str, str]], settings: Settings
+    rows: pl.DataFrame, log: Log[H], counts: Counter[tuple[str, str]], settings: Settings
 ) -> pl.DataFrame:
     """Return the rows with an id, a name and a usable value, each outcome_id once; count the others."""
+    are_numbers = log.searches.has_numbers("search_id")
     reasons: dict[str, int] = {}
     ids = rows["search_id"].cast(pl.Int64, strict=False) if are_numbers else rows["search_id"].cast(pl.String)
     number = rows["value"].cast(pl.Float64, strict=False)
-    rows = rows.with_columns(ids, number, given=rows["value"].cast(pl.String))
+    as_given = {f"given_{name}": rows[name].cast(pl.String) for name in ("search_id", "value")}
+    rows = rows.with_columns(ids, number, **as_given)
     conditions = {
         "null search_id" if not are_numbers else "no search_id of the log": pl.col("search_id").is_not_null(),
         "null name": pl.col("name").is_not_null(),
@@ -175,14 +189,15 @@ def _usable(
     first: str | None = None
     for reason, is_usable in conditions.items():
         wrong = rows.filter(~is_usable)
-        first = first if first is not None or wrong.is_empty() else str(wrong["given"][0])
+        if first is None and wrong.height:
+            first = _described(*wrong.select(*as_given).row(0), log)
         reasons[reason] = wrong.height
         rows = rows.filter(is_usable)
     counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
     try:
         check_rejected("outcomes", reasons, counts["read", ""], settings.max_rejected)
     except RejectedRowsError as error:
-        raise RejectedRowsError(f"{error} The first value of such a row is {first!r:.60}.") from error
+        raise RejectedRowsError(f"{error} The first such row has {first}.") from error
     named = rows.filter(pl.col("outcome_id").is_not_null())
     once = named.unique("outcome_id", keep="first", maintain_order=True)
     counts["repeated", "outcome_id again"] += named.height - once.height

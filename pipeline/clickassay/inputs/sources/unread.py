@@ -7,13 +7,15 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.text.words import visible
-from clickassay.inputs.types.canonical import UTC, Kind, converted
+from clickassay.inputs.types.canonical import NO_VALUE, UTC, Kind, converted
 from clickassay.inputs.types.columns import Wanted
 
 _WRITE: Mapping[Kind, str] = {
     "time": "write times as 2026-10-03 14:05:00, with a zone or in UTC, or as milliseconds since 1970",
     "texts": 'write a list as a JSON array, e.g. ["a", "b"]',
     "integer": "write whole numbers",
+    "id": rf"{NO_VALUE} is no value; write the id, or leave the row out",
+    "text": rf"{NO_VALUE} is no value; write the text, or leave the row out",
 }
 
 
@@ -48,7 +50,8 @@ def first_unread(
     """
     for want in wanted:
         for files, format_, schema, frame in parts:
-            is_text = schema.get(want.name) == pl.String and format_ != "parquet"
+            is_text = schema.get(want.name) == pl.String
+            is_text = is_text and (format_ != "parquet" or want.kind in ("id", "text"))
             value = (
                 unread_value(frame, want.name, want.kind, time_zone)
                 if is_text and want.kind in _WRITE

@@ -19,6 +19,7 @@ import duckdb
 from clickassay.core.errors import InputError
 from clickassay.core.files.output import is_disk_full
 from clickassay.core.files.scratch import scratch_file
+from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.paths import is_text, is_uri, local_path
 from clickassay.core.text.words import first_line
@@ -102,6 +103,8 @@ def selected(what: str, sql: InputSql, progress: Progress = silent) -> Made:
             # a view and no relation, which ends at a comment after a semicolon
             connection.execute(f"CREATE TEMPORARY VIEW {_SELECTED} AS {text}")
             connection.table(_SELECTED).write_parquet(str(file), compression="uncompressed")
+        if what == "searches" and scan_parquet(file).head(1).collect().is_empty():
+            raise InputError(f"searches: {sql} gave no rows; correct it: no row of its files meets its WHERE")
     return Made(file, {file: Origin((_identity(what, sql, known),))})
 
 

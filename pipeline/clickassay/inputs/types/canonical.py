@@ -21,6 +21,9 @@ EXPECTED = {
 """Description of each kind, for messages."""
 
 
+NO_VALUE = r"\N"
+"""What MySQL, Hive and Redshift write where there is no value; it is none in any format."""
+
 UTC = "UTC"
 """Zone of times without one, unless another is given."""
 _FARTHEST_MS = 10**13
@@ -52,6 +55,8 @@ def converted(
     """
     if isinstance(dtype, pl.Null):
         return column.cast(_OF_NULLS.get(kind, pl.String()))
+    if dtype == pl.String:
+        column = pl.when(column != NO_VALUE).then(column)
     if kind == "any":
         return column
     is_text = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
@@ -116,7 +121,7 @@ def _milliseconds(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.E
         pl.when(is_usable).then((seconds * 1000).floor().cast(pl.Int64, strict=False)).otherwise(-1)
     )
     # an empty cell says nothing; any other text is of no use
-    is_given = column.str.strip_chars() != "" if is_text else column.is_not_null()
+    is_given = column.str.strip_chars().fill_null("") != "" if is_text else column.is_not_null()
     return pl.when(is_given).then(milliseconds)
 
 

@@ -21,7 +21,7 @@ from duckdb import (
 )
 
 from clickassay.inputs.sources.parts import Part
-from clickassay.inputs.types.canonical import from_folder
+from clickassay.inputs.types.canonical import NO_VALUE, from_folder
 from clickassay.inputs.types.columns import CANONICAL, Wanted
 from clickassay.logs.batches.windows import Window, window_spans
 from clickassay.logs.chunks import FileChunk, row_groups, rows_of_file
@@ -172,6 +172,8 @@ def _constant(want: Wanted, partition: dict[str, str | None], time_zone: str) ->
 
 def _column(name: str, dtype: str) -> Expression:
     column = ColumnExpression(name)
+    if dtype == "VARCHAR":
+        return FunctionExpression("nullif", column, ConstantExpression(NO_VALUE))
     if dtype in _TIMES:
         return FunctionExpression("epoch_ms", column)
     if dtype in _NS_TIMES:

@@ -25,6 +25,7 @@ from clickassay.inputs.tables import Input, read_input
 from clickassay.inputs.types.canonical import (
     EXPECTED,
     MOST_SECONDS,
+    NO_VALUE,
     UTC,
     Kind,
     from_folder,
@@ -358,7 +359,10 @@ def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "
     if kind in ("integer", "seconds"):
         return _signed(column, dtype) if kind == "integer" else _milliseconds(column, dtype)
     if dtype == "string" or dtype.startswith(("varchar", "char")):
-        return column.cast("string")
+        from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+        text = column.cast("string")
+        return F.when(text != NO_VALUE, text)
     if not _is_whole(dtype):
         return None
     whole = column if _digits(dtype) else column.cast("bigint")

@@ -8,6 +8,7 @@ import pytest
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
+from clickassay.inputs.importers.judgments.rating import ReadOptions
 from clickassay.inputs.importers.letor import import_letor
 from clickassay.inputs.importers.ubi.importer import import_ubi
 from clickassay.inputs.text.detect import recognise
@@ -205,6 +206,23 @@ def test_what_nobody_judged_is_dropped_and_counted_and_grades_stay(tmp_path, res
     assert rows_of(tmp_path / "out") == [("q", "a", 3), ("q", "b", 2), ("r", "c", 1)]
     counts = found.counts
     assert (counts["ratings_blank"], counts["ratings_not_judged"], counts["judgments"]) == (blank, dropped, 3)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+def test_raters_in_columns_are_read_of_every_form(tmp_path, form):
+    frame = pl.DataFrame({"query": ["q", "q"], "doc": ["a", "b"], "Human": [3, None], "llm": [2, 1]})
+    {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[form](
+        tmp_path / "in"
+    )
+    found = import_judgments(
+        [tmp_path / "in"], out=tmp_path / "out", read_options=ReadOptions(rater_columns=("Human", "llm"))
+    )
+    assert sorted(rows_of(tmp_path / "out")) == [
+        ("q", "a", 2, "llm"),
+        ("q", "a", 3, "human"),
+        ("q", "b", 1, "llm"),
+    ]
+    assert found.counts["ratings_blank"] == 1
 
 
 def test_a_rating_of_nan_in_json_is_blank(tmp_path):

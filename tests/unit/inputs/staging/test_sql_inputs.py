@@ -202,3 +202,9 @@ def test_a_column_that_sql_lacks_is_missing_in_the_sql(here):
 def test_a_file_of_sql_that_is_missing_is_said(here):
     with pytest.raises(InputError, match=r"cannot read the SQL of none\.sql"):
         InputSql.of("none.sql", None)
+
+
+def test_sql_without_a_row_of_searches_is_said(here):
+    with scratch(), pytest.raises(InputError, match=r"searches: the given SQL gave no rows"):
+        selected("searches", InputSql("FROM 'searches.parquet' WHERE query = 'none'"))
+    assert rows_of(InputSql("FROM 'judgments.parquet' WHERE query = 'none'")).is_empty()

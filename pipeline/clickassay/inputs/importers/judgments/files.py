@@ -4,8 +4,11 @@
 docs/reference/formats.md describes each layout.
 """
 
+import re
+import shlex
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from sys import intern
 
@@ -15,8 +18,9 @@ from clickassay.core.text.paths import is_text
 from clickassay.inputs.importers.judgments.documents import rank_eval_ratings, rre_ratings, srw_ratings
 from clickassay.inputs.importers.judgments.rating import FoundRating, Rating, Reader, ReadOptions
 from clickassay.inputs.importers.judgments.tables import table_ratings
-from clickassay.inputs.text import layouts
+from clickassay.inputs.text import layouts, rows
 from clickassay.inputs.text.detect import recognise
+from clickassay.inputs.text.lines import head
 from clickassay.inputs.text.trec import qrels_lines, subtopics
 
 IMPORTED_LAYOUTS = {
@@ -68,6 +72,10 @@ def read_judgment_file(
         # queries and ratings recur in many rows: each text is kept once
         ratings.append(Rating(intern(query), url, intern(value), rater))
         places.setdefault(value, place)
+    if not ratings and not reading.left_out and _READERS[layout] is table_ratings:
+        # COEC of `clicks judgments` has no scale: its column grade is empty, beside what it measured
+        without = replace(reading, layout=layout, left_out=("grade",))
+        return read_judgment_file(file, without, Counter(counts), progress=progress)
     if not ratings:
         raise InputError(f"{file} has no rating; expected judgments in one of {', '.join(LAYOUTS)}")
     return JudgmentFile(file, layout, tuple(ratings), places)
@@ -87,6 +95,13 @@ def _layout_of(file: Path) -> str:
         return IMPORTED_LAYOUTS[recognised.layout.name]
     if recognised.command:
         raise InputError(f"{file} is {recognised.layout.what}, not judgments; try: {recognised.command}")
+    if wide := _rater_columns(file):
+        options = " ".join(f"--rater-column {shlex.quote(name)}" for name in wide)
+        raise InputError(
+            f"{file} has no column of ratings; if {' and '.join(wide)} have the ratings of a judge each: "
+            f"clickassay import judgments {shlex.quote(str(file))} {options} --out FOLDER, which writes "
+            "FOLDER/judgments.parquet"
+        )
     begins = f" (it begins {recognised.head[0]!r})" if recognised.head else ""
     raise InputError(
         f"{file} is {recognised.layout.what}{begins}; expected judgments in one of {', '.join(LAYOUTS)}, "
@@ -94,12 +109,31 @@ def _layout_of(file: Path) -> str:
     )
 
 
+def _rater_columns(file: Path) -> list[str]:
+    """Return the columns of numbers of delimited text that has a query, a document and several of them."""
+    lines = head(file, 1 << 16).decode("utf-8", errors="replace").split("\n")[:2]
+    try:
+        (_, names), (_, cells) = rows.delimited(file, enumerate(lines, 1))
+    except (InputError, ValueError):
+        return []
+    keys = [rows.column_key(name) for name in names]
+    if rows.place(keys, rows.QUERY) is None or rows.place(keys, rows.DOCUMENT) is None:
+        return []
+    others = [
+        name.strip()
+        for name, key, cell in zip(names, keys, cells, strict=False)
+        if key not in {*rows.QUERY, *rows.DOCUMENT, *rows.RANK}
+        and re.fullmatch(r"-?\d+([.,]\d+)?", cell.strip())
+    ]
+    return others if len(others) > 1 else []
+
+
 def _qrels(
     file: Path, reading: ReadOptions, counts: dict[str, int], progress: Progress
 ) -> Iterator[FoundRating]:
-    rows = qrels_lines(file, reading.lines(file, progress), counts)
-    counts["qrels_of_subtopics"] += rows.height if subtopics(rows) else 0
-    for number, topic, document, grade in rows.select("line", "query", "doc", "grade").iter_rows():
+    found = qrels_lines(file, reading.lines(file, progress), counts)
+    counts["qrels_of_subtopics"] += found.height if subtopics(found) else 0
+    for number, topic, document, grade in found.select("line", "query", "doc", "grade").iter_rows():
         yield f"{file}, line {number}", topic, document, grade, None
 
 

@@ -32,8 +32,9 @@ class ReadOptions:
 
     layout: str | None = None  # One of `files.LAYOUTS`; None = recognised by the content.
     encoding: str = "utf-8"  # Of text files.
-    # Columns of a CSV file that hold the ratings of one rater each; by default those named ``*_rating``.
+    # Columns of a table that hold the ratings of one rater each; by default, of CSV, those of ``*_rating``.
     rater_columns: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # Columns of a table that hold nothing.
 
     def lines(self, file: Path, progress: Progress) -> Iterator[tuple[int, str]]:
         """Yield the numbered lines of a text file."""

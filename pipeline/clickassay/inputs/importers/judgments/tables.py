@@ -1,9 +1,10 @@
 """Ratings in tables: CSV of any separator, JSON lines or one JSON array, Parquet."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import InputError
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Progress
@@ -30,6 +31,7 @@ class _Columns:
     document: int
     ratings: tuple[tuple[int, str | None], ...]
     rater: int | None
+    market: int | None
     width: int
 
 
@@ -45,10 +47,10 @@ def table_ratings(
     """
     first = head(file, 64).lstrip()
     if first.startswith(b"PAR1"):
-        yield from _of_rows(file, _parquet_rows(file), counts)
+        yield from _of_rows(file, _parquet_rows(file, reading), reading, counts)
     elif first.startswith((b"{", b"[")):
         objects = rows.json_objects(file, reading.lines(file, progress), counts)
-        yield from _of_rows(file, ((f"row {number}", found) for number, found in objects), counts)
+        yield from _of_rows(file, ((f"row {number}", found) for number, found in objects), reading, counts)
     else:
         yield from _of_text(file, reading, counts, progress)
 
@@ -78,13 +80,15 @@ def _columns(file: Path, number: int, header: list[str], reading: ReadOptions) -
     named = [keys[query], keys[document], *(keys[where] for where, _ in ratings), *_RATER]
     if any(keys.count(name) > 1 for name in named):
         raise malformed(file, number, ",".join(header), expected="each column once")
-    if "market" in keys:
-        raise malformed(file, number, ",".join(header), expected=_NO_MARKET)
-    return _Columns(query, document, ratings, place(keys, _RATER), len(header))
+    return _Columns(query, document, ratings, place(keys, _RATER), place(keys, ("market",)), len(header))
+
+
+def _grade_names(keys: Collection[str], reading: ReadOptions) -> tuple[str, ...]:
+    return tuple(name for name in rows.grade_names(keys) if name not in reading.left_out)
 
 
 def _rating_columns(file: Path, keys: list[str], reading: ReadOptions) -> tuple[tuple[int, str | None], ...]:
-    plain = place(keys, rows.grade_names(keys))
+    plain = place(keys, _grade_names(keys, reading))
     if reading.rater_columns:
         chosen = [column_key(name) for name in reading.rater_columns]
         missing = [name for name in chosen if name not in keys]
@@ -102,6 +106,8 @@ def _ratings(
     file: Path, number: int, row: list[str], columns: _Columns, counts: dict[str, int]
 ) -> Iterator[FoundRating]:
     query, document = row[columns.query], row[columns.document]
+    if columns.market is not None and row[columns.market] not in ("", EVERY):
+        raise malformed(file, number, ",".join(row), expected=_NO_MARKET)
     values = [(row[where], rater) for where, rater in columns.ratings]
     if not document and not any(value for value, _ in values) and query:
         counts[UNRATED] += 1
@@ -119,12 +125,14 @@ def _ratings(
 # ---- Parquet and JSON ------------------------------------------------------------------------------
 
 
-def _parquet_rows(file: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _parquet_rows(file: Path, reading: ReadOptions) -> Iterator[tuple[str, Mapping[str, object]]]:
     try:
         table = scan_parquet(file)
         names = table.collect_schema().names()
         keys = [column_key(name) for name in names]
+        chosen = _rating_columns(file, keys, reading) if reading.rater_columns else ()
         wanted = {*rows.QUERY, *_DOCUMENT, *rows.grade_names(keys), *_RATER, "market"}
+        wanted |= {keys[where] for where, _ in chosen}
         taken = [name for name, key in zip(names, keys, strict=True) if key in wanted]
         frame = table.select(taken).collect()
     except READ_ERRORS as error:
@@ -134,21 +142,28 @@ def _parquet_rows(file: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
 
 
 def _of_rows(
-    file: Path, found: Iterator[tuple[str, Mapping[str, object]]], counts: dict[str, int]
+    file: Path,
+    found: Iterator[tuple[str, Mapping[str, object]]],
+    reading: ReadOptions,
+    counts: dict[str, int],
 ) -> Iterator[FoundRating]:
+    chosen = [column_key(name) for name in reading.rater_columns]
     for where, named in found:
         row = {column_key(name): value for name, value in named.items()}
-        keys = list(row)
-        if "market" in row:
+        keys, at = list(row), f"{file}, {where}"
+        if row.get("market") not in (None, EVERY):
             raise InputError(f"{file} has a column market; expected {_NO_MARKET}")
-        at, grade = f"{file}, {where}", _value(row, rows.grade_names(keys))
         query, document = _name(_value(row, rows.QUERY)), _name(_value(row, _DOCUMENT))
         if query is None or document is None:
             raise InputError(f"{at}: found no query or no url, expected both; fix or remove the row")
-        if grade is None or not str(grade).strip():
-            counts[BLANK] += 1
-            continue
-        yield at, query, document, str(grade).strip(), _name(_value(row, _RATER))
+        grades = [(_value(row, _grade_names(keys, reading)), _name(_value(row, _RATER)))]
+        if chosen:
+            grades = [(row.get(name), name.removesuffix(RATER_COLUMN)) for name in chosen]
+        for grade, rater in grades:
+            if grade is None or not str(grade).strip():
+                counts[BLANK] += 1
+                continue
+            yield at, query, document, str(grade).strip(), rater
 
 
 def _value(row: Mapping[str, object], names: tuple[str, ...]) -> object:
