@@ -184,6 +184,10 @@ def test_outcomes_of_a_session_that_is_still_open_are_in_time(tmp_path):
             "stars has kind sum in a row of column kind, and kind rating by setting outcome_kind",
         ),
         ({"search_id": [0], "name": ["x"], "value": [float("nan")]}, "1 with no finite number.*'NaN'"),
+        (
+            {"search_id": ["0.00"], "name": ["x"], "value": [12.5]},
+            r"search_id '0\.00' and value '12\.5'; the log has search_id 0: write it so",
+        ),
         ({"search_id": [0], "name": ["x"], "value": [1e10]}, "beyond a thousand million.*'10000000000.0'"),
         (
             {"search_id": list(range(9)), "name": [f"x{n}" for n in range(9)], "value": [1.0] * 9},

@@ -194,7 +194,7 @@ class Ratings:
     encoding: Annotated[str, typer.Option(help="Encoding of text files, e.g. gb18030.")] = "utf-8"
     rater_column: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A CSV column with one rater's ratings. [default: *_rating]"),
+        typer.Option(metavar="NAME", help="A column with one rater's ratings. [default: CSV's *_rating]"),
     ] = None
 
 
@@ -206,8 +206,8 @@ class Grades:
         list[str] | None,
         typer.Option(
             metavar="MAP",
-            help="Grade of every rating, e.g. 0=0,1=1,10=3,100=4, bad=0,good=2 or ..0.5=0,0.5..=1; once for "
-            "all files, or once for each ('' = its ratings are grades).",
+            help="Grade of every rating, e.g. 0=0,1=1,10=3,100=4, bad=0,good=2,skip=none (not judged) or "
+            "..0.5=0,0.5..=1; once for all files, or once for each ('' = its ratings are grades).",
         ),
     ] = None
     cuts: Annotated[

@@ -302,9 +302,9 @@ def suggestion(keys: Sequence[str], max_grade: int | None = None) -> Suggestion:
     pairs = [*grades.items(), *named]
     text = ",".join(f"{key}={grade}" for key, grade in pairs)
     unknown = "put a grade for each ?, or none where nobody judged"
-    guessed = [f"a guess by {how}: check it"] * bool(how) + [usual] * bool(usual)
-    guessed += [unknown] * any(grade == "?" for _, grade in pairs)
-    return Suggestion(f"--grade-map {shlex.quote(text)}", "; ".join(guessed) or "check it", text)
+    hints = [f"a guess by {how}: check it"] * bool(how) + [usual] * bool(usual)
+    hints += [unknown] * any(grade == "?" for _, grade in pairs)
+    return Suggestion(f"--grade-map {shlex.quote(text)}", "; ".join(hints) or "check it", text)
 
 
 def _graded_numbers(numbers: Mapping[str, float], max_grade: int | None) -> tuple[dict[str, str], str]:
