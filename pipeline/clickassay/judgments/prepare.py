@@ -25,6 +25,13 @@ from clickassay.patterns.lists import LogLists
 
 KEY = ("judge", "market", "query", "url")
 NO_GRADE = "no grade, -1 or a refusal"
+_ANOTHER = {
+    "max": "another grade: max",
+    "mean-rounded": "another grade: mean-rounded",
+    "latest": "another grade: latest",
+}
+"""Why a further grade of a result leaves, by the rule for conflicts."""
+
 _MAX_LABELS = 12
 _MAX_EXAMPLES = 3  # examples in a message
 
@@ -103,7 +110,8 @@ def prepare_judgments(
     again = normal.height - resolved.height
     others = normal.select(*KEY, "grade").n_unique() - resolved.height if again else 0
     counts["repeated", "same judgment again"] = again - others
-    counts["repeated", f"another grade: {settings.conflicts}"] = others
+    if others:
+        counts["repeated", _ANOTHER[settings.conflicts]] = others
     on = ["market", "query"] if by_market else ["query"]
     kept = resolved.join(log_queries.select(on).unique(), on=on, how="semi")
     counts["no query", "its query is not in the log"] = resolved.height - kept.height

@@ -190,7 +190,8 @@ def _usable(
     for reason, is_usable in conditions.items():
         wrong = rows.filter(~is_usable)
         if first is None and wrong.height:
-            first = _described(*wrong.select(*as_given).row(0), log)
+            search_id, value = wrong.select(*as_given).row(0)
+            first = _described(search_id, value, log)
         reasons[reason] = wrong.height
         rows = rows.filter(is_usable)
     counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
