@@ -272,6 +272,35 @@ def test_names_of_files_are_quoted_in_the_file(here, name):
     tiny.said_by("run", *tiny.QUICK)
 
 
+def test_init_maps_columns_that_a_run_could_do_without_and_every_door_names_them(here):
+    log = here / "log"
+    pages = pl.when(pl.col("search_id") > 12).then(2).otherwise(1)
+    tiny.searches().with_columns(page=pages).write_parquet(here / "right.parquet")
+    tiny.searches().with_columns(pages.alias("pageNumber")).write_parquet(log / "searches.parquet")
+    said = (
+        "searches: column pageNumber is ignored; if it is page (page of results, from 1), add --column "
+        "searches.page=pageNumber"
+    )
+    inputs = tuple(
+        word for name in ("clicks", "judgments") for word in (f"--{name}", log / f"{name}.parquet")
+    )
+    given = ("--searches", log / "searches.parquet", *inputs, *tiny.QUICK)
+    quoted = ("--searches-sql", f"FROM '{log / 'searches.parquet'}'", *inputs, *tiny.QUICK)
+    for name, options in {"file": given, "sql": quoted, "duck": (*given, "--engine", "duckdb")}.items():
+        assert said in tiny.inside("run", *options, "--out", name).err, name
+    assert f"Note: {said}" in tiny.said_by("inspect", "log", "--depth", 3)
+    tiny.said_by("init", "log")
+    tiny.said_by("run", *tiny.QUICK, "--out", "mapped")
+    (here / "clickassay.toml").unlink()
+    tiny.said_by("run", "--searches", "right.parquet", *inputs, *tiny.QUICK, "--out", "right")
+    for table in ("configurations", "correlations"):
+        mapped, right, file = (
+            pl.read_parquet(here / run / f"{table}.parquet") for run in ("mapped", "right", "file")
+        )
+        assert mapped.equals(right)
+        assert not file.equals(right)
+
+
 def test_inspect_looks_at_a_folder_of_other_names_as_init_does(here):
     shop(here)
     said = tiny.said_by("inspect", "shop", "--depth", 3, "--max-grade", 2, "--relevant-grade", 2)

@@ -259,9 +259,14 @@ class SeenFile:
     problem: str = ""
 
     @cached_property
+    def table(self) -> tuple[pl.Schema, pl.LazyFrame] | None:
+        """Columns and types of a table of no known layout, and its rows; None for any other file."""
+        return columns_of(self.file) if self.found.layout.name == "unknown" else None
+
+    @property
     def columns(self) -> pl.Schema | None:
         """Columns and types of a table of no known layout; None for any other file."""
-        return columns_of(self.file) if self.found.layout.name == "unknown" else None
+        return None if self.table is None else self.table[0]
 
     def plain(self) -> dict[str, object]:
         """Return what a script reads."""
@@ -287,7 +292,7 @@ class SeenFile:
         elif self.found.layout.name == "unknown":
             if self.found.head:
                 yield from ("  It begins:", *(f"  {line}" for line in self.found.head))
-            yield from _likely(self.file, self.columns)
+            yield from _likely(self.file, self.table)
         if self.imported is not None:
             yield ", ".join(f"{name} {rows:,}" for name, rows in self.imported.counts.items() if rows)
             yield from (f"Note: {note}" for note in self.imported.notes)
@@ -326,20 +331,23 @@ def _tried(file: Path, recognised: Recognised, *, progress: Progress) -> SeenFil
         return SeenFile(file, replace(recognised, command=""), problem=str(error))
 
 
-def _likely(file: Path, columns: pl.Schema | None) -> list[str]:
+def _likely(file: Path, table: tuple[pl.Schema, pl.LazyFrame] | None) -> list[str]:
     """Return what a file of no known layout may be, and what reads it."""
-    if columns is None:
+    if table is None:
         return _needed_columns()
+    columns, held = table
     shown = ", ".join(f"{name} {dtype}" for name, dtype in list(columns.items())[:_MOST_COLUMNS])
     has = [f"  Columns: {shown}"]
-    found = likely_table(columns)
+    found = likely_table(columns, held, file.name.lower())
     if found is not None:
-        command = f"clickassay inspect --{found.name} {shlex.quote(str(file))} {found.options}".rstrip()
+        what = "inspect" if found.name in CANONICAL else f"run {_LOG} --out RUN"
+        command = f"clickassay {what} --{found.name} {shlex.quote(str(file))} {found.options}".rstrip()
         rows = ", with a row for each result shown" if found.is_impressions else ""
         return [*has, f"  It may be a table of {found.name}{rows}. Try:", f"  {command}"]
     return [*has, *_needed_columns()]
 
 
+_LOG = "--searches SEARCHES --clicks CLICKS --judgments JUDGMENTS"
 _MOST_COLUMNS = 40
 """Columns of an unknown table that are shown."""
 
@@ -372,6 +380,7 @@ def _log_parts(inspection: Inspection) -> Iterator[Part]:
     yield from _positions(inspection)
     yield from _judged(inspection)
     yield from _lost(inspection)
+    yield from (f"Note: {note}" for note in inspection.notes)
     for problem in inspection.problems:
         yield f"Problem: {problem}"
     for one in inspection.health:

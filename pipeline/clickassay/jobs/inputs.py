@@ -13,14 +13,21 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.files import format_by_content, format_of
 from clickassay.inputs.normalise import normalise_queries
-from clickassay.inputs.sources.mapping import Names, likely_signals, names_of
+from clickassay.inputs.sources.mapping import Names, advice, names_of, set_aside
 from clickassay.inputs.sources.parts import schema_of
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging.impressions import halves_of, look_like_impressions
 from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.sources import Source, is_plain, staged
 from clickassay.inputs.tables import Input, WholeInput, read_input
-from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, OUTCOMES, SCORES, Wanted
+from clickassay.inputs.types.columns import (
+    CANONICAL,
+    IMPRESSIONS,
+    OUTCOMES,
+    SAYS_CLICKED,
+    SCORES,
+    Wanted,
+)
 from clickassay.judgments.alike import groups_of_queries
 from clickassay.judgments.prepare import check_labels
 from clickassay.logs.log import LocalHalf, Log, joined_log, local_half
@@ -95,9 +102,8 @@ def _read(
     path, held = (made.path, made.held) if isinstance(made, Made) else (made, {})
     others = what == "queries"
     table = read_input(what, path, wanted, keep_others=others, time_zone=zone, names=names, held=held)
-    if wanted in (CANONICAL["clicks"], IMPRESSIONS):
-        for told in likely_signals(what, table.columns, table.parts[0].schema):
-            progress(Event(told, note=True))
+    for told in set_aside(what, wanted, table.parts[0].schema, table.parts[0].frame):
+        progress(Event(told, note=True))
     return replace(table, origins=made.origins) if isinstance(made, Made) else table
 
 
@@ -173,9 +179,11 @@ def _halves(
     if clicks is not None:
         return made["searches"], _half("clicks", clicks, settings, progress)
     if "clicks" not in made:
+        told = sorted(SAYS_CLICKED)
+        hint = advice("searches", told, table.parts[0].schema, table.parts[0].frame)
         raise InputError(
-            f"searches: {table.files[0]} has neither column clicked nor column clicked_at; give --clicks, or "
-            "name the column by --column searches.clicked=…"
+            f"searches: {table.files[0]} has neither column clicked nor column clicked_at; give --clicks"
+            f"{hint or ', or name the column by --column searches.clicked=…'}"
         )
     return made["searches"], made["clicks"]
 

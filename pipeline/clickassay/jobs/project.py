@@ -11,16 +11,17 @@ import polars as pl
 
 from clickassay.core.errors import ClickassayError, InputError
 from clickassay.core.settings import Settings
+from clickassay.core.settings.project import TABLES
 from clickassay.core.text.words import visible
 from clickassay.inputs.files import format_by_content, format_of
-from clickassay.inputs.sources.mapping import likely_table, names_of
-from clickassay.inputs.sources.parts import schema_of
+from clickassay.inputs.sources.mapping import likely_columns, likely_table, names_of
+from clickassay.inputs.sources.parts import scan, schema_of
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging.impressions import look_like_impressions
 from clickassay.inputs.tables import collected
-from clickassay.inputs.text.detect import recognise
+from clickassay.inputs.text.detect import Recognised, recognise
 from clickassay.inputs.types.canonical import has_no_zone
-from clickassay.inputs.types.columns import CANONICAL, are_impressions
+from clickassay.inputs.types.columns import CANONICAL
 from clickassay.jobs.inputs import opened
 
 _DEFAULT_GRADE = 4
@@ -34,7 +35,7 @@ _FEW = 12
 class FoundTable:
     """A table of a folder."""
 
-    name: str  # ``searches``, ``clicks``, ``judgments`` or ``queries``.
+    name: str  # A table of `TABLES`.
     path: str  # A file, a folder, or a glob for files that are alike.
     columns: Mapping[str, str] = field(default_factory=dict)  # The columns that it calls otherwise, by ours.
     schema: pl.Schema = field(default_factory=pl.Schema)  # Columns and types of its first file.
@@ -45,7 +46,7 @@ class FoundTable:
 class FoundProject:
     """The tables of a folder, and what else was met there."""
 
-    tables: tuple[FoundTable, ...]  # One of each name at most, in the order of `CANONICAL`.
+    tables: tuple[FoundTable, ...]  # One of each name at most, in the order of `TABLES`.
     others: tuple[str, ...] = ()  # What further places are, one line each.
 
     @property
@@ -86,7 +87,7 @@ def found_project(folder: Path) -> FoundProject:
             if table.name in tables:
                 others.append(f"{tables[table.name].path}: {table.name} too")
             tables[table.name] = table
-    return FoundProject(tuple(tables[name] for name in CANONICAL if name in tables), tuple(others))
+    return FoundProject(tuple(tables[name] for name in TABLES if name in tables), tuple(others))
 
 
 def project_of(paths: Mapping[str, str], settings: Settings) -> FoundProject:
@@ -146,19 +147,24 @@ def _recognised(path: str) -> FoundTable | None:
     try:
         file = find_files("init", path).files[0]
         schema = schema_of("init", file, format_of(file) or "parquet")
+        rows = scan([file], format_of(file) or "parquet", schema)
+        likely = likely_table(schema, rows, Path(path).name.lower())
+        if likely is None and _is_imported(recognise(file)):
+            return None
     except ClickassayError:
         return None
-    names = set(schema)
-    if are_impressions(names):
-        return FoundTable("searches", path, {}, schema, is_impressions=True)
-    likely = likely_table(schema)
     if likely is not None:
         shows = likely.is_impressions
         return FoundTable(likely.name, path, likely.names, schema, is_impressions=shows)
-    if recognise(file).command:
-        return None  # an importer reads it
-    is_attributes = "query" in names and len(names) > 1 and "quer" in Path(path).name.lower()
-    return FoundTable("queries", path, {}, schema) if is_attributes else None
+    names = likely_columns("queries", [one for one in ("query", "market") if one not in schema], schema)
+    has_query = "query" in {*schema, *names} and len(schema) > 1
+    is_attributes = has_query and "quer" in Path(path).name.lower()
+    return FoundTable("queries", path, names, schema) if is_attributes else None
+
+
+def _is_imported(seen: Recognised) -> bool:
+    """Tell whether an importer reads a file."""
+    return bool(seen.command) and seen.layout.name not in CANONICAL
 
 
 def _other(path: str) -> list[str]:
@@ -166,7 +172,7 @@ def _other(path: str) -> list[str]:
     with suppress(ClickassayError):
         file = Path(path) if Path(path).is_file() else find_files("init", path).files[0]
         seen = recognise(file)
-        if seen.command:
+        if _is_imported(seen):
             return [f"{path}: {seen.layout.what}; first: {seen.command}"]
     is_table = format_of(Path(path)) is not None and not Path(path).is_dir()
     return [f"{path}: no table of a log"] if is_table else []

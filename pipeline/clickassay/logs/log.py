@@ -109,7 +109,10 @@ def joined_log(searches: H, clicks: H) -> Log[H]:
     """
     if not CLICKED & clicks.columns:
         has = sorted(clicks.columns)
-        hint = advice("clicks", sorted(CLICKED, reverse=True), pl.Schema(dict.fromkeys(has, pl.String())))
+        schema, rows = pl.Schema(dict.fromkeys(has, pl.String())), None
+        if isinstance(clicks, Input):
+            schema, rows = clicks.parts[0].schema, clicks.parts[0].frame
+        hint = advice("clicks", sorted(CLICKED, reverse=True), schema, rows)
         raise InputError(
             f"clicks: neither column url nor column position in {clicks.source}; it has: "
             f"{', '.join(has)}{hint}"

@@ -1,6 +1,7 @@
 """Columns that the files of an input call otherwise: renamed, taken out of records, or named in a message."""
 
 import json
+import shlex
 from datetime import UTC, datetime
 
 import polars as pl
@@ -8,9 +9,16 @@ import pytest
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.settings import load_settings
-from clickassay.inputs.sources.mapping import likely_columns, names_of
+from clickassay.inputs.sources.mapping import (
+    LIKELY,
+    likely_columns,
+    names_of,
+    needed_columns,
+    set_aside,
+)
 from clickassay.inputs.tables import collected, read_input
-from clickassay.inputs.types.columns import CANONICAL, JUDGMENTS, SEARCHES
+from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, JUDGMENTS, OUTCOMES, SCORES, SEARCHES
+from clickassay.jobs.project import found_project
 
 TIME = datetime(2026, 1, 5, tzinfo=UTC)
 ROWS = [
@@ -114,11 +122,11 @@ def test_a_missing_column_names_the_likely_one_and_what_to_add(tmp_path):
         read_input("searches", file, SEARCHES)
     options = [
         "--column searches.user_id=user.id", "--column searches.query=q", "--column searches.timestamp=ts",
-        "--column searches.results=items.product.id",
+        "--column searches.results=items.product.id", "--column searches.market=site",
     ]  # fmt: skip
     assert str(error.value).endswith(f"are these meant? Then add {' '.join(options)}")
     given = names_of("searches", [option.split()[1] for option in options])
-    assert {**given, "search_id": "request", "market": "site"} == NAMES
+    assert {**given, "search_id": "request"} == NAMES
 
 
 def test_a_column_is_proposed_once_and_never_in_place_of_ours():
@@ -126,6 +134,92 @@ def test_a_column_is_proposed_once_and_never_in_place_of_ours():
     assert likely_columns("judgments", ["query", "url"], schema) == {"query": "querry", "url": "Product_ID"}
     assert likely_columns("judgments", ["grade"], schema) == {"grade": "label"}
     assert likely_columns("searches", ["results"], pl.Schema({"nothing": pl.String()})) == {}
+
+
+# ---- columns that nobody named --------------------------------------------------------------------
+
+VALUES = {
+    "id": "7", "text": "lamp", "time": "2026-01-05T00:00:00Z", "texts": '["a", "b"]', "integer": "1",
+    "flag": "true", "seconds": "3.5", "any": "2",
+}  # fmt: skip
+"""A text of each kind, as a cell of CSV."""
+
+SHAPES = {
+    "searches": SEARCHES, "shown": IMPRESSIONS, "clicks": CANONICAL["clicks"], "judgments": JUDGMENTS,
+    "queries": CANONICAL["queries"], "scores": SCORES, "outcomes": OUTCOMES,
+}  # fmt: skip
+"""Columns of each input, and of searches with a row for each result shown."""
+
+NEEDS = {
+    "shown": {"clicked_at", "clicked"}, "clicks": {"url", "position"},
+    "scores": {"configuration_id", "search_id", "query", "results"},
+}  # fmt: skip
+"""Columns of which one is there."""
+
+
+def upper(name):
+    return name.upper()
+
+
+def camel(name):
+    first, *rest = name.split("_")
+    return first + "".join(map(str.capitalize, rest))
+
+
+def titled(name):
+    return name.replace("_", " ").title()
+
+
+def spellings():
+    """Yield each column of each input, needed or not, under each name that it may have elsewhere."""
+    for shape, wanted in SHAPES.items():
+        for want in wanted:
+            names = [upper(want.name), camel(want.name), titled(want.name)]
+            likely = () if shape == "queries" and want.optional else LIKELY.get(want.name, ())
+            row_ids = ("id", "event_id") if shape != "searches" else ()  # of a row: said, never written
+            names += [one for one in likely if one not in row_ids]
+            for name in dict.fromkeys(one for one in names if one != want.name):
+                yield pytest.param(shape, want.name, name, id=f"{shape}-{want.name}-{name}")
+
+
+def written(shape, column, name, folder):
+    """Write a table that has the needed columns, one of those of which one is needed, and this one so."""
+    group = NEEDS.get(shape, set())
+    has = {want.name: want.kind for want in SHAPES[shape] if not want.optional or want.name == column}
+    if group - {column} and (shape == "shown" or not group & has.keys()):
+        beside = min(group - {column})
+        has[beside] = next(want.kind for want in SHAPES[shape] if want.name == beside)
+    cells = {name if ours == column else ours: VALUES[kind] for ours, kind in has.items()}
+    more = {"color": "red"} if shape == "queries" else {}
+    file = folder / f"{shape}.csv"
+    pl.DataFrame([cells | more]).write_csv(file)
+    return file
+
+
+@pytest.mark.parametrize(("shape", "column", "name"), list(spellings()))
+def test_every_column_is_proposed_and_named_under_every_likely_name(shape, column, name, tmp_path):
+    file = written(shape, column, name, tmp_path)
+    what = "searches" if shape == "shown" else shape
+    option = f"{what}.{column}={name}"
+    # what `init` writes, and `inspect` says of an unknown file
+    (table,) = found_project(file).tables
+    assert (table.name, dict(table.columns)) == (what, {column: name})
+    assert table.is_impressions == (shape == "shown")
+    # what is kept of a frame or of what lies in a store
+    columns = pl.scan_csv(file).collect_schema().names()
+    assert needed_columns(what, [*columns, "unknown"], {}) == (None if shape == "queries" else columns)
+    # what a run says: the remedy where the column is needed, else a note
+    wanted = SHAPES[shape]
+    try:
+        part = read_input(what, file, wanted, keep_others=shape == "queries").parts[0]
+        (said,) = set_aside(what, wanted, part.schema, part.frame)
+        assert said.startswith(f"{what}: column {name} is ignored; if it is {column} (")
+    except InputError as error:
+        said = str(error)
+    words = shlex.split(said.partition("add ")[2])
+    assert words == ["--column", option]
+    rows = collected(read_input(what, file, wanted, names=names_of(what, [option])))
+    assert rows[column].null_count() == 0
 
 
 # ---- the setting ------------------------------------------------------------------------------

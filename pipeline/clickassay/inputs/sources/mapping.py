@@ -5,7 +5,9 @@ A name with dots goes into records: ``user.id`` is the field `id` of the column 
 before such a path.
 """
 
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -13,9 +15,11 @@ from types import MappingProxyType
 import polars as pl
 
 from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.settings.project import TABLES
 from clickassay.core.text.words import did_you_mean
+from clickassay.inputs.files import READ_ERRORS
+from clickassay.inputs.types.canonical import converted
 from clickassay.inputs.types.columns import (
-    ACTIONS_SHOWN,
     CANONICAL,
     CLICKED,
     IMPRESSIONS,
@@ -35,31 +39,25 @@ OUR_NAMES: Names = MappingProxyType({})
 
 LIKELY: Mapping[str, tuple[str, ...]] = {
     "search_id": ("request_id", "query_id", "impression_id", "serp_id", "event_id", "id"),
-    "user_id": ("uid", "user", "visitor_id", "client_id", "customer_id", "cookie_id", "session_id"),
+    "user_id": (
+        "uid",
+        "user",
+        "visitor_id",
+        "visitor",
+        "client_id",
+        "customer_id",
+        "cookie_id",
+        "session_id",
+    ),
     "query": ("q", "query_text", "search_query", "search_term", "keyword", "keywords", "term", "text"),
     "timestamp": ("ts", "time", "event_time", "created_at", "datetime", "occurred_at", "t"),
     "results": (
-        "result_ids",
-        "product_ids",
-        "item_ids",
-        "doc_ids",
-        "documents",
-        "docs",
-        "items",
-        "hits",
-        "urls",
+        *("result_ids", "product_ids", "item_ids", "doc_ids"),
+        *("documents", "docs", "items", "hits", "urls"),
     ),
     "url": (
-        "product_id",
-        "item_id",
-        "doc_id",
-        "document_id",
-        "docid",
-        "document",
-        "doc",
-        "result",
-        "sku",
-        "asin",
+        *("product_id", "item_id", "doc_id", "document_id", "document", "doc"),
+        *("result", "sku", "asin"),
     ),
     "position": ("rank", "pos", "slot", "place"),
     "grade": ("label", "rating", "relevance", "judgment", "judgement", "score"),
@@ -72,12 +70,33 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
     "dwell_seconds": ("dwell_time", "dwell", "dwell_s", "time_on_page"),
     "added_to_cart": ("add_to_cart", "in_cart", "carted", "atc"),
     "purchased": ("purchase", "is_purchased", "bought", "ordered", "converted", "conversion"),
+    "value": ("amount", "revenue"),
+    "name": ("outcome", "outcome_name", "score_name"),
+    "outcome_id": ("order_id", "transaction_id"),
+    "configuration_id": ("list_id",),
 }
-"""What a column is called elsewhere, the likeliest first; for messages, never for reading."""
+"""What a column is called elsewhere, the likeliest first; for messages and proposals, never for reading."""
 
+_ROW_IDS = frozenset({"id", "eventid"})
+"""Names of ids that in other tables than searches are those of a row."""
+
+_INSTEAD = (CLICKED, frozenset({"configuration_id", "search_id", "query", "results"}))
+"""Columns of which one is enough."""
 
 _NAMING = ("id", "url", "uri", "text", "value", "name")
 """Fields that name what a record is about, the likeliest first."""
+
+SAMPLE = 1_000
+"""Rows that a proposal is tried on."""
+
+
+def _key(name: str) -> str:
+    """Return what is compared of a name: ``pageNumber``, ``PAGE NUMBER`` and ``page_number`` are one."""
+    return "".join(sign for sign in name.casefold() if sign.isalnum())
+
+
+def _keys(name: str) -> list[str]:
+    return [_key(one) for one in (name, *LIKELY.get(name, ()))]
 
 
 def _columns_of(what: str) -> tuple[Wanted, ...]:
@@ -145,7 +164,7 @@ def columns_under(
 def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str] | None:
     """Return the columns of files that an input is read from, in their order; None where all are kept.
 
-    Columns that `likely_signals` names are kept too.
+    Columns that `set_aside` names are kept too.
     """
     there = {*names, *columns} - set(names.values())
     shapes = {"searches": (CANONICAL["searches"], IMPRESSIONS)}.get(what, (_columns_of(what),))
@@ -154,11 +173,11 @@ def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str]
         return None  # the message of what is missing names all that there is
     ours = {want.name for want in _columns_of(what)}
     paths = [names.get(name, name) for name in ours]
-    likely = {one for name in ours & {*OF_SIGNALS, *ACTIONS_SHOWN} for one in LIKELY[name]}
+    likely = {key for name in ours for key in _keys(name)}
     return [
         one
         for one in columns
-        if one in paths or one.lower() in likely or any(path.startswith(f"{one}.") for path in paths)
+        if one in paths or _key(one) in likely or any(path.startswith(f"{one}.") for path in paths)
     ]
 
 
@@ -207,95 +226,204 @@ def _field(column: pl.Expr, dtype: pl.DataType, fields: list[str]) -> tuple[pl.E
     return None
 
 
-def likely_columns(what: str, missing: Sequence[str], schema: pl.Schema) -> dict[str, str]:
-    """Return the columns that missing ones may be, each at most once; of records a field."""
-    ours = {want.name for want in _columns_of(what)}
-    lower = {name.lower(): name for name in reversed(schema.names()) if name not in ours}
-    found: dict[str, str] = {}
-    for name in missing:
-        names = (name, *LIKELY.get(name, ()), *get_close_matches(name, lower, n=1, cutoff=0.75))
-        match = next((lower.pop(one) for one in names if one in lower), None)
-        if match is not None:
-            found[name] = _leaf(match, schema[match])
-    return found
-
-
-def likely_signals(what: str, table: Collection[str], schema: pl.Schema) -> Iterator[str]:
-    """Yield what to say of columns that are not read and may say more than that a result was clicked.
+def likely_columns(
+    what: str, missing: Sequence[str], schema: pl.Schema, rows: pl.LazyFrame | None = None
+) -> dict[str, str]:
+    """Return the columns that missing ones may be, by name, type and values; each at most once.
 
     Parameters
     ----------
-    what, table
-        Name of the input, and which of our columns it has.
-    schema
-        All columns of its files.
+    what, missing
+        Name of the input, and our columns that it lacks: those that come first choose first.
+    schema, rows
+        Columns and types of the files, and rows whose texts are tried; None = by types alone.
+
+    Returns
+    -------
+    Of records the path of a field.
     """
-    lower = {name.lower(): name for name in schema.names()}
-    for want in _columns_of(what):
-        if want.name in (*OF_SIGNALS, *ACTIONS_SHOWN) and want.name not in table:
-            found = next((lower[one] for one in LIKELY[want.name] if one in lower), None)
-            if found is not None:
-                yield (
-                    f"{what}: column {found} is not read; if it is {want.name} ({want.meaning}), add "
-                    f"--column {what}.{want.name}={found}"
-                )
+    wants = {want.name: want for want in reversed(_columns_of(what))}
+    free = {_key(name): name for name in reversed(schema.names()) if name not in wants}
+    found: dict[str, str] = {}
+    for is_ours in (True, False):  # names that differ from ours in case or blanks alone come first
+        for name in [one for one in missing if one not in found]:
+            want = wants.get(name, Wanted(name, "any"))
+            ours, *keys = _keys(name)
+            if want.optional and what == "queries":
+                keys = []  # attributes have names of their own
+            if not is_ours and not want.optional:  # a slip of the pen
+                others = [key for key in free if not any(key in _keys(one) for one in wants)]
+                keys += get_close_matches(ours, others, n=1, cutoff=0.87)
+            for key in [one for one in ([ours] if is_ours else keys) if one in free]:
+                path = _leaf(free[key], schema, want, rows)
+                if path is not None:
+                    found[name] = path
+                    del free[key]
+                    break
+    return {name: found[name] for name in missing if name in found}
 
 
-def _leaf(path: str, dtype: pl.DataType) -> str:
-    """Return the path of what a column of records is likely to be read for; of any other column its own."""
-    inner = _dtype(dtype.inner) if isinstance(dtype, pl.List | pl.Array) else dtype
+def _leaf(path: str, schema: pl.Schema, want: Wanted, rows: pl.LazyFrame | None) -> str | None:
+    """Return a path, or that of a field of its records, which can be what is wanted; None if none can."""
+    at = _at(schema, path)
+    if at is None:
+        return None
+    inner = _dtype(at[1].inner) if isinstance(at[1], pl.List | pl.Array) else at[1]
     if not isinstance(inner, pl.Struct):
-        return path
+        return path if _fits(*at, want, rows) else None
     types = {field.name: _dtype(field.dtype) for field in inner.fields}
-    name = next((name for name in _NAMING if name in types), next(iter(types)))
-    return _leaf(f"{path}.{name}", types[name])
+    by_key = {_key(name): name for name in types}
+    naming = [by_key[key] for key in (*_keys(want.name), *_NAMING) if key in by_key]
+    nested = [name for name, one in types.items() if isinstance(one, pl.Struct | pl.List | pl.Array)]
+    fields = (_leaf(f"{path}.{name}", schema, want, rows) for name in dict.fromkeys([*naming, *nested]))
+    return next(filter(None, fields), None)
 
 
-def advice(what: str, missing: Sequence[str], schema: pl.Schema) -> str:
-    """Return what to add to a command so that missing columns are found; '' where nothing is likely."""
-    table = likely_table(schema) if what == "searches" else None
-    found = table.names if table and table.is_impressions else likely_columns(what, missing, schema)
-    options = " ".join(f"--column {what}.{name}={path}" for name, path in found.items())
-    return f"; are these meant? Then add {options}" if found else ""
+def _fits(column: pl.Expr, dtype: pl.DataType, want: Wanted, rows: pl.LazyFrame | None) -> bool:
+    """Return whether a type can be of the kind of a column, and half of the texts of some rows are of it."""
+    is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+    if want.kind == "any":
+        return is_text or dtype.is_numeric()
+    read = converted(column, dtype, want.kind, from_text=True)
+    if read is None or isinstance(dtype, pl.Null):
+        return False
+    if rows is None or not is_text or want.kind in ("id", "text"):
+        return True
+    with suppress(*READ_ERRORS):
+        written = column.cast(pl.String).str.strip_chars().replace("", None)
+        some = rows.head(SAMPLE).select(written=written, read=read).drop_nulls("written").collect()
+        return 2 * some["read"].null_count() <= some.height
+    return False
+
+
+def set_aside(
+    what: str, wanted: Sequence[Wanted], schema: pl.Schema, rows: pl.LazyFrame | None = None
+) -> Iterator[str]:
+    """Yield what to say of columns that are not read, and may be ours.
+
+    Parameters
+    ----------
+    what, wanted
+        Name of the input, and the columns that it may have.
+    schema, rows
+        All its columns, under our names where these are given, and its rows.
+    """
+    beside = [some for some in _INSTEAD if not some.isdisjoint(schema)]
+    beside += [SAYS_CLICKED] if SAYS_CLICKED.isdisjoint(schema) else []  # clicks are given
+    pointless = frozenset[str]().union(*beside)
+    absent = {
+        want.name: want.meaning
+        for want in wanted
+        if want.optional and want.name not in schema and want.name not in pointless
+    }
+    for name, path in likely_columns(what, list(absent), schema, rows).items():
+        told = f"if it is {name} ({absent[name]}), add {_options(what, {name: path})}"
+        yield f"{what}: column {path} is ignored; {told}"
+
+
+def _options(what: str, names: Names) -> str:
+    """Return the options that name columns, as a shell takes them."""
+    return " ".join(f"--column {shlex.quote(f'{what}.{name}={path}')}" for name, path in names.items())
+
+
+def advice(what: str, missing: Sequence[str], schema: pl.Schema, rows: pl.LazyFrame | None = None) -> str:
+    """Return what to add to a command so that missing columns are found; '' where nothing is likely.
+
+    It names optional columns too, which would be lost else.
+    """
+    table = likely_table(schema, rows) if what == "searches" else None
+    if table is not None and table.is_impressions:
+        found = table.names
+    else:
+        found = likely_columns(what, _needed_first(_SHAPES.get(what, ()), missing, schema), schema, rows)
+        if not found.keys() & {*missing}:
+            return ""
+    if what not in TABLES:  # files of a study, whose columns have their own names
+        renamed = ", ".join(f"{path} to {name}" for name, path in found.items())
+        return f"; are these meant? Then rename {renamed}"
+    return f"; are these meant? Then add {_options(what, found)}"
 
 
 @dataclass(frozen=True)
 class LikelyTable:
     """What a file of no known layout may be."""
 
-    name: str  # A table of `CANONICAL`.
+    name: str  # A table of `TABLES`, but for queries.
     names: Names  # The columns that it calls otherwise.
     is_impressions: bool = False  # Whether it has one row for each result shown.
 
     @property
     def options(self) -> str:
         """The options that say so, but for the file."""
-        return " ".join(f"--column {self.name}.{name}={path}" for name, path in self.names.items())
+        return _options(self.name, self.names)
 
 
-def likely_table(schema: pl.Schema) -> LikelyTable | None:
+_SHAPES: Mapping[str, Sequence[Wanted]] = {
+    **CANONICAL, "shown": IMPRESSIONS, "scores": SCORES, "outcomes": OUTCOMES,
+}  # fmt: skip
+"""Columns of each table, and of searches with a row for each result shown."""
+
+
+def likely_table(schema: pl.Schema, rows: pl.LazyFrame | None = None, file: str = "") -> LikelyTable | None:
     """Return the table that has all it needs among these columns, under names that are likely; None if none.
 
     A table of queries needs one column only, which says too little.
+
+    Parameters
+    ----------
+    schema, rows
+        Columns and types of the files, and rows on which a proposal is tried.
+    file
+        Name of the file: scores of searches have the columns of outcomes.
     """
-    for name, wanted, is_impressions in (
-        ("searches", CANONICAL["searches"], False),
-        ("searches", IMPRESSIONS, True),
-        ("clicks", CANONICAL["clicks"], False),
-        ("judgments", CANONICAL["judgments"], False),
-    ):
-        of_clicks = CLICKED if name == "clicks" else frozenset[str]()
-        asked = [
-            want.name for want in wanted if not want.optional or want.name in {*of_clicks, *SAYS_CLICKED}
-        ]
-        missing = [one for one in asked if one not in schema]
-        found = likely_columns(name, missing, schema)
-        lacks = (required(wanted) - set(schema)) - set(found)
-        is_clicked = not of_clicks or bool(of_clicks & {*schema, *found})
-        if not lacks and is_clicked and not (is_impressions and not _says_clicks(schema, found)):
-            return LikelyTable(name, found, is_impressions)
+    found: dict[str, dict[str, str]] = {}
+    there: dict[str, set[str]] = {}
+    for shape, wanted in _SHAPES.items():
+        absent = _needed_first(wanted, (), schema)
+        names = likely_columns("searches" if shape == "shown" else shape, absent, schema, rows)
+        is_of_rows = shape not in ("searches", "judgments") and _key(names.get("search_id", "")) in _ROW_IDS
+        if required(wanted) <= (has := {*schema, *names}) and not is_of_rows:
+            found[shape], there[shape] = names, has
+    for shape in _likeliest(there, file):
+        is_shown = shape == "shown"
+        if not is_shown or SAYS_CLICKED & there[shape] or _show_lists(found[shape], schema, rows):
+            return LikelyTable("searches" if is_shown else shape, found[shape], is_shown)
     return None
 
 
-def _says_clicks(schema: pl.Schema, found: Names) -> bool:
-    return bool(SAYS_CLICKED & {*schema, *found})
+def _likeliest(there: Mapping[str, Collection[str]], file: str) -> list[str]:
+    """Return the shapes that may be meant, the likeliest first, by the columns that each would have."""
+    as_clicks, as_judgments, as_scores = (
+        set(there.get(one, ())) for one in ("clicks", "judgments", "scores")
+    )
+    is_click = bool(as_clicks & CLICKED)
+    is_judged = "judge" in as_judgments or not (is_click and as_clicks & {"position", *OF_SIGNALS})
+    is_score = bool(as_scores & {"configuration_id", "results"}) or "score" in file
+    meant = {
+        "searches": True, "shown": True, "judgments": is_judged, "clicks": is_click, "scores": is_score,
+        "outcomes": True,
+    }  # fmt: skip
+    return [shape for shape, is_meant in meant.items() if is_meant and shape in there]
+
+
+def _needed_first(wanted: Sequence[Wanted], missing: Sequence[str], schema: pl.Schema) -> list[str]:
+    """Return the columns that are not there: those that are missing, others that are needed, the optional."""
+    absent = sorted((want for want in wanted if want.name not in schema), key=lambda want: want.optional)
+    return list(dict.fromkeys([*missing, *(want.name for want in absent)]))
+
+
+def _show_lists(names: Names, schema: pl.Schema, rows: pl.LazyFrame | None) -> bool:
+    """Return whether most searches of some rows have several results, from the first place without a gap."""
+    search, place = (_at(schema, names.get(one, one)) for one in ("search_id", "position"))
+    if rows is None or search is None or place is None:
+        return False
+    number = converted(*place, "integer", from_text=True)
+    with suppress(*READ_ERRORS):
+        some = rows.head(SAMPLE).select(search=search[0].cast(pl.String), place=number).drop_nulls()
+        places = pl.col("place")
+        of_search = some.group_by("search").agg(
+            first=places.min(), places=places.n_unique(), reach=1 + places.max() - places.min()
+        )
+        whole = pl.col("first").is_in([0, 1]) & (pl.col("places") == pl.col("reach")) & (pl.col("places") > 1)
+        return bool(of_search.select(2 * whole.sum() > pl.len()).collect().item())
+    return False

@@ -18,7 +18,7 @@ from clickassay.health.checks import HealthCheck, fired, health_table
 from clickassay.health.time_checks import time_checks
 from clickassay.inputs.files import FORMATS, format_of, is_parquet
 from clickassay.inputs.sources.mapping import names_of
-from clickassay.inputs.sources.parts import schema_of
+from clickassay.inputs.sources.parts import scan, schema_of
 from clickassay.inputs.sources.walk import files_below
 from clickassay.inputs.staging.frames import Frame
 from clickassay.inputs.staging.sources import Source, staged
@@ -136,6 +136,7 @@ class Inspection:
     judged: tuple[JudgedFacts, ...] = ()
     # Why a run would stop (its messages), or would have nothing to correlate; one line each.
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # Columns that are ignored and may be ours, and the like.
     health: tuple[HealthCheck, ...] = ()  # Checks of the log and its judgments that fire, findings first.
 
 
@@ -159,7 +160,12 @@ def inspect_log(
     InputError
         If no table can be opened; of others that can, why one cannot is a problem.
     """
-    given, tables, broken = _opened(paths, settings, progress)
+    notes: list[str] = []
+
+    def noting(event: Event) -> None:
+        notes.append(event.message) if event.note else progress(event)
+
+    given, tables, broken = _opened(paths, settings, noting)
     command = run_of(paths, settings, has_clicks="clicks" in tables)
     progress(Event("reading the tables"))
     with files_named(*given.values()):
@@ -170,10 +176,10 @@ def inspect_log(
     if searches is None or clicks is None or not count:
         judgments = tables.get("judgments") if count else None
         problems = _judgment_problems(judgments, settings) if judgments is not None else ()
-        return Inspection(facts, command, log, problems=(*broken, *problems))
+        return Inspection(facts, command, log, problems=(*broken, *problems), notes=tuple(notes))
     counted = _counted(checked_log(searches, clicks), tables.get("judgments"), settings, progress)
     problems = (*broken, *counted.problems)
-    return replace(counted, tables=facts, command=command, log=log, problems=problems)
+    return replace(counted, tables=facts, command=command, log=log, problems=problems, notes=tuple(notes))
 
 
 def _opened(
@@ -290,13 +296,16 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(files, key=lambda file: (len(file.parts), file))[:MOST_FILES]
 
 
-def columns_of(file: Path) -> pl.Schema | None:
-    """Return columns and types of a file that is a table; None for any other."""
+def columns_of(file: Path) -> tuple[pl.Schema, pl.LazyFrame] | None:
+    """Return columns and types of a file that is a table, and its rows; None for any other."""
     try:
         format_ = "parquet" if is_parquet(file) else format_of(file)
-        return None if format_ is None else schema_of("inspect", file, format_)
+        if format_ is None:
+            return None
+        schema = schema_of("inspect", file, format_)
     except ClickassayError:
         return None
+    return schema, scan([file], format_, schema)
 
 
 def _table_facts(table: Input, path: str) -> TableFacts:
