@@ -164,3 +164,69 @@ def test_what_nothing_reads_has_no_command_and_ends_with_1(text, tmp_path):
     (tmp_path / "r.csv").write_text(text)
     ended = tiny.inside("inspect", tmp_path / "r.csv", "--quiet")
     assert (ended.code, commands_in(ended.out.replace("judgments FILE", ""))) == (1, []), ended.out
+
+
+# ---- columns that may be meant ------------------------------------------------------------------------
+
+ODD_NAMES = ("{}", "${}", "'{}'", "`{}`; #", '<{}> && "*"', "{}.", "-{}")
+"""Columns as people and tools write them, `{}` for our name with blanks and capitals."""
+
+
+def typed(line):
+    """Return the words of a line as bash takes them."""
+    told = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True, timeout=9
+    )
+    return told.stdout.decode().split("\0")[:-1] if line.strip() else []
+
+
+@pytest.mark.parametrize("form", ODD_NAMES)
+def test_options_that_name_columns_work_as_they_are_printed(form, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options, shown = [], []
+    for what in ("searches", "clicks", "judgments"):
+        frame = getattr(tiny, what)()
+        frame.rename(
+            {name: form.format(name.replace("_", " ").title()) for name in frame.columns}
+        ).write_parquet(f"{what}.parquet")
+        options += [f"--{what}", f"{what}.parquet"]
+        said = tiny.inside("inspect", f"{what}.parquet").out.splitlines()[-1]
+        shown += typed(said)[2:] if what != "judgments" else []  # an importer reads them too
+    for _ in range(3):
+        refused = tiny.refusal("run", *options, *tiny.QUICK, "--out", "run")
+        options += typed(refused.partition("Then add ")[2])
+    assert set(shown) < set(options)
+    assert tiny.inside("run", *options, *tiny.QUICK, "--out", "run").code == 0
+
+
+EVENT = {
+    "event": {"action": "search"}, "session": {"id": "s"}, "user": {"id": "u"}, "@timestamp": 1,
+    "search": {"query": "lamp", "results": {"items": [{"document": {"id": "a"}}], "total_results": 2}},
+}  # fmt: skip
+RESPONSE = {"took": 1, "hits": {"total": {"value": 9}, "hits": [{"_id": "a", "_score": 1.0}]}}
+HITS = "search_id,user_id,query,timestamp,hits\ns,u,lamp,1,25\n"
+PRODUCTS = "id,sku,created_at,name\n7,a,2026-01-01T00:00:00Z,lamp\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "content", "options"),
+    [
+        (
+            "patterns --clicks c --searches",
+            EVENT,
+            ["searches.user_id=user.id", "searches.timestamp=@timestamp"],
+        ),
+        ("patterns --clicks c --searches", RESPONSE, ["searches.results=hits.hits._id"]),
+        ("patterns --clicks c --searches", HITS, None),  # a number of hits is no list
+        ("inspect", PRODUCTS, None),  # an id of a row names no search
+    ],
+)
+def test_a_column_that_cannot_be_meant_is_not_proposed(command, content, options, tmp_path):
+    is_text = isinstance(content, str)
+    file = tmp_path / ("t.csv" if is_text else "t.jsonl")
+    file.write_text(content if is_text else json.dumps(content) + "\n")
+    given = [] if command == "inspect" else ["--out", tmp_path / "out"]
+    ended = tiny.inside(*command.split(), file, *given)
+    _, _, proposed = (ended.out + ended.err).partition("add ")
+    assert [word for word in typed(proposed) if word != "--column"] == (options or [])
+    assert "It may be" not in ended.out

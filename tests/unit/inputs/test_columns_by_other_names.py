@@ -19,6 +19,7 @@ from clickassay.inputs.sources.mapping import (
 from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, JUDGMENTS, OUTCOMES, SCORES, SEARCHES
 from clickassay.jobs.project import found_project
+from clickassay.studies.labelling.inputs import RANKING
 
 TIME = datetime(2026, 1, 5, tzinfo=UTC)
 ROWS = [
@@ -127,6 +128,12 @@ def test_a_missing_column_names_the_likely_one_and_what_to_add(tmp_path):
     assert str(error.value).endswith(f"are these meant? Then add {' '.join(options)}")
     given = names_of("searches", [option.split()[1] for option in options])
     assert {**given, "search_id": "request"} == NAMES
+
+
+def test_columns_of_a_file_that_no_option_renames_are_to_be_renamed_there(tmp_path):
+    (tmp_path / "r.csv").write_text("q,SKU,rank\na,b,1\n")
+    with pytest.raises(InputError, match=r"are these meant\? Then rename q to query, SKU to url$"):
+        read_input("ranking", tmp_path / "r.csv", RANKING)
 
 
 def test_a_column_is_proposed_once_and_never_in_place_of_ours():
