@@ -10,6 +10,11 @@ import duckdb
 import polars as pl
 import pytest
 
+from clickassay.core.files.scratch import scratch
+from clickassay.core.settings import load_settings
+from clickassay.inputs.tables import collected
+from clickassay.jobs.inputs import opened
+from clickassay.jobs.project import found_project
 from support.logs import tiny
 
 QUICK = 'depth = [3]\niterations = 10\nclick_models = "none"\nfolds = 1\nthreads = 1\n'
@@ -299,6 +304,136 @@ def test_init_maps_columns_that_a_run_could_do_without_and_every_door_names_them
         )
         assert mapped.equals(right)
         assert not file.equals(right)
+
+
+LABELS = {0: "Irrelevant", 2: "Substitute", 4: "Exact"}
+EMPTY = {"blank.csv": "\n \n", "empty.jsonl": "", "empty.txt": ""}
+
+
+def newcomer(place):
+    """Write the small log as a stranger's shop has it: rows of results shown, events, labels in words."""
+    place.mkdir()
+    time = pl.col("timestamp").dt.strftime("%Y-%m-%d %H:%M:%S").alias("ts")
+    slot = pl.int_ranges(1, pl.col("results").list.len() + 1).alias("slot")
+    shown = tiny.searches().with_columns(slot).explode("results", "slot")
+    own = {"search_id": "request_id", "user_id": "visitor", "query": "q", "results": "sku", "url": "sku"}
+    shown.select(
+        pl.col("search_id", "user_id", "query", "results").name.map(own.get), time, "slot"
+    ).write_csv(place / "served.csv")
+    clicks = tiny.clicks().with_columns(event=pl.lit("click"))
+    carts = clicks.head(6).with_columns(event=pl.lit("add_to_cart"))
+    events = pl.concat([clicks, carts])
+    events.select(pl.col("search_id", "url").name.map(own.get), time, "event").write_csv(place / "events.csv")
+    judged = tiny.judgments().rename({"query": "q", "url": "sku", "grade": "label"})
+    for name, worse in (("ann", False), ("model", True)):
+        grade = pl.when(worse & (pl.col("label") == 4)).then(2).otherwise("label")
+        rows = judged.with_columns(grade.replace_strict(LABELS).alias("label"), annotator=pl.lit(name))
+        rows.write_ndjson(place / f"{name}.jsonl")
+    for name, text in EMPTY.items():
+        (place / name).write_text(text)
+
+
+def test_from_init_to_a_run_nothing_is_changed(here):
+    newcomer(here / "shop")
+    said = tiny.said_by("init", "shop")
+    assert "  judgments: shop/ann.jsonl, shop/model.jsonl\n" in said
+    text = (here / "clickassay.toml").read_text()
+    written = tomllib.loads(text)
+    assert 'current = "NDCG"  # the metric you use' in text
+    assert 'searches = "shop/served.csv"  # one row for each result shown\n' in text
+    assert written["scale"] == ["irrelevant", "complement", "substitute", "exact"]
+    assert written["columns"]["clicks"]["action"] == "event"
+    assert all(f"# shop/{name}: an empty file" in text for name in EMPTY)
+    tiny.said_by("run", *tiny.QUICK, "--out", "own")
+    (here / "clickassay.toml").unlink()
+    # the same log under our names, the grades as numbers of the usual scale
+    clicks, judged = tiny.clicks().with_columns(action=pl.lit("click")), tiny.judgments()
+    carts = clicks.head(6).with_columns(action=pl.lit("add_to_cart"))
+    ann = judged.with_columns(pl.col("grade").replace({2: 2, 4: 3}), judge=pl.lit("ann"))
+    model = judged.with_columns(pl.col("grade").replace({4: 2}), judge=pl.lit("model"))
+    log = tiny.write_log(here / "plain", clicks=pl.concat([clicks, carts]), judgments=pl.concat([ann, model]))
+    tiny.said_by(*log.options(out="same"), *tiny.QUICK, "--current", "NDCG", "--max-grade", 3)
+    for table in ("correlations", "comparisons", "statistics"):
+        made, same = (pl.read_parquet(here / run / f"{table}.parquet") for run in ("own", "same"))
+        assert made.equals(same), table
+    # one look at the folder is enough too
+    lines = tiny.said_by("inspect", "shop", "--depth", 3)
+    assert lines.endswith(text)
+    command = next(line for line in lines.splitlines() if line.startswith("clickassay run "))
+    tiny.said_by(*shlex.split(command)[1:], *tiny.QUICK)
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        (
+            {"a.csv": "query,url,grade,judge\nq,007,1,x\n", "b.csv": "query,url,grade\nq,007,2\n"},
+            [("x", "1"), ("b", "2")],
+        ),
+        (
+            {"it's.csv": "q,sku,label\nq,007,1\n", "b.tsv": "Query\tURL\tGrade\nq\t007\t2\n"},
+            [("it's", "1"), ("b", "2")],
+        ),
+        (
+            {"a.csv": "q,sku,label\nq,007,1\n", "b.csv": "query,url,grade\nr,007,2\n"},
+            [("all", 1), ("all", 2)],
+        ),
+        (
+            {"a-1.csv": "q,sku,label\nq,007,1\n", "a-2.csv": "q,sku,label\nq,007,2\n"},
+            [("all", "1"), ("all", "2")],
+        ),
+        (
+            {
+                "a.jsonl": '{"doc": {"id": "007"}, "q": "q", "rating": 2}',
+                "b.csv": "query,url,grade\nq,007,2\n",
+            },
+            [("a", "2"), ("b", "2")],
+        ),
+    ],
+)
+def test_every_file_of_judgments_is_taken_and_files_that_grade_the_same_are_judges(here, files, line):
+    (here / "judged").mkdir()
+    for name, text in files.items():
+        (here / "judged" / name).write_text(text)
+    found = found_project(here / "judged")
+    settings = load_settings(column=found.column)
+    with scratch():
+        rows = collected(opened("judgments", found.sources["judgments"], settings))
+    assert sorted(rows.select("judge", pl.col("grade").cast(pl.String)).rows()) == sorted(
+        (judge, str(grade)) for judge, grade in line
+    )
+    assert set(rows["url"]) == {"007"}
+    written = tomllib.loads(tiny.inside("init", "judged", "--show").out)["inputs"]
+    assert set(written) == {"judgments_sql" if len(found.tables[0].parts) else "judgments"}
+
+
+def test_words_of_no_common_scale_are_put_in_order_by_the_user(here):
+    words = tiny.judgments().with_columns(pl.col("grade").replace_strict({0: "meh", 2: "ok", 4: "wow"}))
+    words.write_csv(here / "log" / "judgments.csv")
+    (here / "log" / "judgments.parquet").unlink()
+    tiny.said_by("init", "log")
+    text = (here / "clickassay.toml").read_text()
+    assert '# scale = ["meh", "ok", "wow"]  # put them in order, the worst first' in text
+    assert "give all labels, worst first, by --scale" in tiny.refusal("run", *tiny.QUICK)
+
+
+def test_init_knows_outcomes_and_scores_and_names_a_second_candidate(here):
+    (here / "log" / "orders.csv").write_text("order_id,request_id,revenue\n1,1,9.5\n")
+    (here / "log" / "scores.csv").write_text("search_id,value,metric\n1,0.5,x\n")
+    (here / "log" / "judgments.parquet").unlink()
+    tiny.judgments().with_columns(rating=pl.lit(1), label="grade").drop("grade").write_csv(
+        here / "log" / "j.csv"
+    )
+    text = tiny.said_by("init", "log", "--show")
+    written = tomllib.loads(text)
+    assert written["inputs"]["outcomes"] == "log/orders.csv"
+    assert written["inputs"]["scores"] == "log/scores.csv"
+    assert written["columns"]["outcomes"] == {
+        "search_id": "request_id",
+        "value": "revenue",
+        "outcome_id": "order_id",
+    }
+    assert 'grade = "label"  # or is it "rating"?' in text
 
 
 def test_inspect_looks_at_a_folder_of_other_names_as_init_does(here):

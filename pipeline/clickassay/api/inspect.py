@@ -22,6 +22,7 @@ from clickassay.inputs.importers.base import Imported
 from clickassay.inputs.sources.mapping import likely_table
 from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.text.detect import Recognised, recognise
+from clickassay.inputs.text.layouts import UNKNOWN
 from clickassay.inputs.types.columns import CANONICAL
 from clickassay.jobs.looking.inspect import (
     MOST_FILES,
@@ -34,7 +35,7 @@ from clickassay.jobs.looking.inspect import (
     tables_of,
 )
 from clickassay.jobs.looking.preview import IMPORTERS, JUDGMENTS, foreign_judgments, foreign_log
-from clickassay.jobs.project import FoundProject, found_project, project_of, project_text
+from clickassay.jobs.project import FoundProject, found_project, guesses, project_of, project_text
 
 _BAR = 30
 
@@ -134,7 +135,10 @@ class InspectResult(Result):
             found = _guessed(path)
             if found is None:
                 return cls._of_place(path, quick=quick, progress=progress)
-            named, settings = found.paths, _with_columns(settings, found)
+            told = "" if found.missing or Path(PROJECT).exists() else project_text(found, Path(), settings)
+            settings = _as_found(settings, found)
+            inspection = inspect_log(found.sources, settings, count=not quick, progress=progress)
+            return cls(inspection, project="" if inspection.problems else told)
         inspection = inspect_log(named, settings, count=not quick, progress=progress)
         return cls(inspection, project="" if inspection.problems else _project(named, settings))
 
@@ -205,11 +209,19 @@ class InspectResult(Result):
             yield from _log_parts(self.inspection)
 
 
-def _with_columns(settings: Settings, found: "FoundProject") -> Settings:
-    """Add the guessed names of columns that settings do not name."""
+def _as_found(settings: Settings, found: "FoundProject") -> Settings:
+    """Add what is guessed of columns and of the scale, and what settings do not say."""
+    said = settings.model_dump(include=settings.model_fields_set)
     given = {text.partition("=")[0] for text in settings.column}
     guessed = [text for text in found.column if text.partition("=")[0] not in given]
-    return settings.model_copy(update={"column": (*settings.column, *guessed)})
+    grades = {"scale", "max_grade", "relevant_grade", "success_grade"}
+    own = (
+        {}
+        if grades & said.keys()
+        else {one.name: one.value for one in guesses(found, settings) if one.is_set}
+    )
+    scale = {name: value for name, value in own.items() if name in grades}
+    return Settings(**said | scale | {"column": (*settings.column, *guessed)})
 
 
 def _guessed(path: Path) -> "FoundProject | None":
@@ -217,7 +229,7 @@ def _guessed(path: Path) -> "FoundProject | None":
     if not path.is_dir() or own_folder(path):
         return None
     found = found_project(path)
-    return found if "searches" in found.paths and found.column else None
+    return found if "searches" in found.sources and found.column else None
 
 
 def _project(named: Mapping[str, Source], settings: Settings) -> str:
@@ -240,7 +252,7 @@ def _tables(path: Path) -> dict[str, str]:
     tables = tables_of(path) if path.is_dir() else {}
     if tables:
         return tables
-    recognised = [recognise(file) for file in (files_of(path) if path.is_dir() else [path])]
+    recognised = [one for _, one in _recognised(files_of(path) if path.is_dir() else [path])]
     names = {one.layout.name for one in recognised}
     is_read = len(names) == 1 and not any(one.problem for one in recognised)
     return {name: str(path) for name in names & CANONICAL.keys()} if is_read else {}
@@ -307,9 +319,22 @@ def _alike(seen: Sequence[SeenFile]) -> list[tuple[SeenFile, int]]:
     return [(some[0], len(some) - 1) for some in counted.values()]
 
 
+def _recognised(files: list[Path]) -> list[tuple[Path, Recognised]]:
+    """Recognise files; of several, one that cannot be read, such as an empty one, has a problem."""
+    if len(files) == 1:
+        return [(files[0], recognise(files[0]))]
+    seen = []
+    for file in files:
+        try:
+            seen.append((file, recognise(file)))
+        except InputError as error:
+            seen.append((file, Recognised(UNKNOWN, "", (), str(error))))
+    return seen
+
+
 def _looked_at(files: list[Path], *, quick: bool, progress: Progress) -> list[SeenFile]:
     """Recognise files, and try the import of judgments; events and queries of one log have one command."""
-    recognised = [(file, recognise(file)) for file in files]
+    recognised = _recognised(files)
     of_ubi = [shlex.quote(str(file)) for file, one in recognised if one.layout.name == "ubi"]
     together = f"clickassay import ubi {' '.join(of_ubi)} --out FOLDER"
     seen = []

@@ -2,31 +2,37 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import ClickassayError, InputError
+from clickassay.core.files.scratch import with_scratch
 from clickassay.core.settings import Settings
 from clickassay.core.settings.project import TABLES
 from clickassay.core.text.words import visible
-from clickassay.inputs.files import format_by_content, format_of
-from clickassay.inputs.sources.mapping import likely_columns, likely_table, names_of
-from clickassay.inputs.sources.parts import scan, schema_of
+from clickassay.inputs.files import format_of
+from clickassay.inputs.sources.mapping import likely_columns, likely_table, names_of, rivals
+from clickassay.inputs.sources.parts import first_part
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging.impressions import look_like_impressions
+from clickassay.inputs.staging.sql import InputSql
 from clickassay.inputs.tables import collected
 from clickassay.inputs.text.detect import Recognised, recognise
+from clickassay.inputs.text.grades import usual_scale
+from clickassay.inputs.text.lines import head
 from clickassay.inputs.types.canonical import has_no_zone
-from clickassay.inputs.types.columns import CANONICAL
+from clickassay.inputs.types.columns import CANONICAL, SAYS_CLICKED
 from clickassay.jobs.inputs import opened
 
-_DEFAULT_GRADE = 4
+_CURRENT, _DEFAULT_GRADE = "NDCG", 4
 _LONGEST = 300
 
+_HEAD_BYTES = 1 << 12
 _FEW = 12
 """A folder with more entries is one table: its folders are days or parts."""
 
@@ -40,6 +46,13 @@ class FoundTable:
     columns: Mapping[str, str] = field(default_factory=dict)  # The columns that it calls otherwise, by ours.
     schema: pl.Schema = field(default_factory=pl.Schema)  # Columns and types of its first file.
     is_impressions: bool = False  # Whether it has one row for each result shown.
+    # Of judgments: the several files that they lie in, and whether each of these is a judge.
+    parts: tuple["FoundTable", ...] = ()
+    are_judges: bool = False
+
+    def source(self, folder: Path) -> str | InputSql:
+        """Return the path from a folder, or the SQL that puts the parts together."""
+        return InputSql(_joined(self, folder)) if self.parts else _relative(self.path, folder)
 
 
 @dataclass(frozen=True)
@@ -50,9 +63,9 @@ class FoundProject:
     others: tuple[str, ...] = ()  # What further places are, one line each.
 
     @property
-    def paths(self) -> dict[str, str]:
-        """The path of each table by its name."""
-        return {one.name: one.path for one in self.tables}
+    def sources(self) -> dict[str, str | InputSql]:
+        """Where each table lies, from the working folder, by its name."""
+        return {one.name: one.source(Path()) for one in self.tables}
 
     @property
     def column(self) -> tuple[str, ...]:
@@ -64,11 +77,14 @@ class FoundProject:
         """The tables that a run needs besides."""
         has_clicks = any(one.is_impressions for one in self.tables)
         needed = ("searches", *(() if has_clicks else ("clicks",)), "judgments")
-        return tuple(name for name in needed if name not in self.paths)
+        return tuple(name for name in needed if name not in self.sources)
 
 
+@with_scratch()
 def found_project(folder: Path) -> FoundProject:
     """Return the tables of a log in a folder, recognised by their columns, under likely names too.
+
+    All files of judgments are taken.
 
     Raises
     ------
@@ -77,25 +93,82 @@ def found_project(folder: Path) -> FoundProject:
     """
     tables: dict[str, FoundTable] = {}
     others: list[str] = []
+    judged: list[FoundTable] = []
     for path in _candidates(folder):
         table = _recognised(path)
         if table is None:
             others += _other(path)
+        elif table.name == "judgments" and format_of(Path(path)) is not None:
+            judged.append(table)
         elif table.name in tables and not _fits_better(table, tables[table.name]):
             others.append(f"{path}: {table.name} too")
         else:
             if table.name in tables:
                 others.append(f"{tables[table.name].path}: {table.name} too")
             tables[table.name] = table
+    if judged and "judgments" not in tables:
+        tables["judgments"] = _together(judged)
+    else:
+        others += [f"{one.path}: judgments too" for one in judged]
     return FoundProject(tuple(tables[name] for name in TABLES if name in tables), tuple(others))
+
+
+def _together(judged: Sequence[FoundTable]) -> FoundTable:
+    """Return files of judgments as one table; those that name no judge are judges if they grade the same."""
+    if len(judged) == 1:
+        return judged[0]
+    nameless = [one for one in judged if "judge" not in {*one.schema, *one.columns}]
+    rows = []
+    for one in nameless:
+        with suppress(ClickassayError):
+            named = Settings(column=FoundProject((one,)).column)
+            rows.append(collected(opened("judgments", one.path, named)).select("query", "url").unique())
+    are_judges = 0 < len(nameless) < len(judged) or (len(rows) > 1 and pl.concat(rows).is_duplicated().any())
+    paths = ", ".join(one.path for one in judged)
+    return FoundTable("judgments", paths, parts=tuple(judged), are_judges=are_judges)
+
+
+def _joined(table: FoundTable, folder: Path, by: str = " ") -> str:
+    """Return the SQL of judgments in several files; all is text there, for 007 is no number."""
+    there = {name for one in table.parts for name in (*one.schema, *one.columns)}
+    there |= {"judge"} if table.are_judges else set()
+    selects = []
+    for part in table.parts:
+        absent = {"judge": Path(part.path).name.partition(".")[0], "market": EVERY}
+        columns = []
+        for name in [name for name in ("query", "url", "grade", "judge", "market") if name in there]:
+            source = part.columns.get(name, name if name in part.schema else None)
+            taken = _sql_text(absent[name]) if source is None else f"{_identifier(source, part.schema)}::TEXT"
+            columns.append(f"{taken} AS {name}")
+        reader = _READERS[format_of(Path(part.path)) or ""]
+        selects.append(
+            f"SELECT {', '.join(columns)}{by}FROM {reader.format(_sql_text(_relative(part.path, folder)))}"
+        )
+    return f"{by}UNION ALL{by}".join(selects)
+
+
+_READERS = {
+    **dict.fromkeys(("csv", "tsv"), "read_csv({}, header = true, all_varchar = true)"),
+    "json": "read_json({}, format = 'newline_delimited')",
+    "parquet": "read_parquet({})",
+}
+
+
+def _identifier(path: str, schema: pl.Schema) -> str:
+    """Return a column, or a field of records, as SQL names it."""
+    parts = [path] if path in schema else path.split(".")
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def _sql_text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def project_of(paths: Mapping[str, str], settings: Settings) -> FoundProject:
     """Return tables that were named as a project, with the columns that settings give other names."""
     tables = []
     for name, path in paths.items():
-        file = find_files(name, path).files[0]
-        schema = schema_of(name, file, format_of(file) or format_by_content(name, file))
+        schema = first_part(name, path).schema
         columns = names_of(name, settings.column)
         ours = {*columns, *schema} - set(columns.values())
         shows = name == "searches" and look_like_impressions(ours)
@@ -104,9 +177,13 @@ def project_of(paths: Mapping[str, str], settings: Settings) -> FoundProject:
 
 
 def _fits_better(table: FoundTable, other: FoundTable) -> bool:
-    """Return whether a table has more columns under our names, or the name of the table."""
-    mine, its = (one.name in Path(one.path).name for one in (table, other))
-    return (mine, -len(table.columns)) > (its, -len(other.columns))
+    """Return whether a table has the name of the table, or more of our columns, or more under our names."""
+    mine, its = (
+        (one.name in Path(one.path).name, len(ours & {*one.schema, *one.columns}), -len(one.columns))
+        for one in (table, other)
+        for ours in [{want.name for want in CANONICAL.get(one.name, ())}]
+    )
+    return mine > its
 
 
 def _candidates(folder: Path) -> list[str]:
@@ -145,11 +222,10 @@ def _of_folder(folder: Path) -> list[str]:
 def _recognised(path: str) -> FoundTable | None:
     """Return the table that a place is; None if it is none."""
     try:
-        file = find_files("init", path).files[0]
-        schema = schema_of("init", file, format_of(file) or "parquet")
-        rows = scan([file], format_of(file) or "parquet", schema)
-        likely = likely_table(schema, rows, Path(path).name.lower())
-        if likely is None and _is_imported(recognise(file)):
+        part = first_part("init", path)
+        schema = part.schema
+        likely = likely_table(schema, part.frame, Path(path).name.lower())
+        if likely is None and _is_imported(recognise(part.files[0])):
             return None
     except ClickassayError:
         return None
@@ -171,6 +247,8 @@ def _other(path: str) -> list[str]:
     """Return a line on a place that is no table: what reads it first; none on files of other things."""
     with suppress(ClickassayError):
         file = Path(path) if Path(path).is_file() else find_files("init", path).files[0]
+        if not head(file, _HEAD_BYTES).strip():
+            return [f"{path}: an empty file"]
         seen = recognise(file)
         if _is_imported(seen):
             return [f"{path}: {seen.layout.what}; first: {seen.command}"]
@@ -200,13 +278,27 @@ def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
     for one in found.tables:
         if one.columns:
             lines += ["", f"[columns.{one.name}]  # ours = yours"]
-            lines += [f"{ours} = {_quoted(path)}" for ours, path in one.columns.items()]
-    top = _settings_lines(found, settings)
+        for ours, path in one.columns.items():
+            others = " or ".join(map(_quoted, rivals(ours, one.columns, one.schema)))
+            lines.append(f"{ours} = {_quoted(path)}" + (f"  # or is it {visible(others)}?" if others else ""))
+    top = [one.line for one in guesses(found, settings)]
     return "\n".join([*lines[:2], *top, *lines[2:]]) + "\n"
 
 
 def _input(table: FoundTable, folder: Path) -> str:
-    what = "  # one row for each result shown, clicks too" if table.is_impressions else ""
+    if table.parts:
+        sql = _joined(table, folder, by="\n")
+        is_plain = "'''" not in sql and sql.replace("\n", "").isprintable()
+        text = f"'''\n{sql}'''" if is_plain else _quoted(sql)
+        return f"{table.name}_sql = {text}" + (
+            "  # a file without judges is a judge" if table.are_judges else ""
+        )
+    has_clicks = SAYS_CLICKED & {*table.schema, *table.columns}
+    what = (
+        f"  # one row for each result shown{', clicks too' if has_clicks else ''}"
+        if table.is_impressions
+        else ""
+    )
     return f"{table.name} = {_quoted(_relative(table.path, folder))}{what}"
 
 
@@ -220,39 +312,60 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _settings_lines(found: FoundProject, settings: Settings) -> list[str]:
-    """Return settings that the tables need: the shape, the zone of times, the scale."""
-    lines = []
+@dataclass(frozen=True)
+class Guess:
+    """A setting that tables need, or that only the user knows."""
+
+    name: str
+    value: str | int | tuple[str, ...]
+    why: str = ""
+    is_set: bool = True  # Whether it is used; else the user is to correct it first.
+
+    @property
+    def line(self) -> str:
+        """The line of a project file."""
+        mark, why = "" if self.is_set else "# ", f"  # {self.why}" if self.why else ""
+        return f"{mark}{self.name} = {json.dumps(self.value, ensure_ascii=False)}{why}".replace(
+            "\x7f", "\\u007f"
+        )
+
+
+@with_scratch()
+def guesses(found: FoundProject, settings: Settings) -> list[Guess]:
+    """Return settings that the tables need: the metric in use, the shape, the zone of times, the scale."""
+    some = [Guess("current", _CURRENT, "the metric you use")]
     by_name = {one.name: one for one in found.tables}
     searches = by_name.get("searches")
     if searches is not None and searches.is_impressions:
-        lines.append('shape = "impressions"  # one row for each result shown')
+        some.append(Guess("shape", "impressions", "one row for each result shown"))
     times = {name: one.schema.get(one.columns.get("timestamp", "timestamp")) for name, one in by_name.items()}
     if any(has_no_zone(dtype) for dtype in times.values()):
-        lines.append(f"time_zone = {_quoted(settings.time_zone)}  # of times that have none")
-    return lines + (_scale_lines(by_name["judgments"], found, settings) if "judgments" in by_name else [])
+        some.append(Guess("time_zone", settings.time_zone, "of times that have none"))
+    return some + (_scale(by_name["judgments"], found, settings) if "judgments" in by_name else [])
 
 
-def _scale_lines(judgments: FoundTable, found: FoundProject, settings: Settings) -> list[str]:
+def _scale(judgments: FoundTable, found: FoundProject, settings: Settings) -> list[Guess]:
     try:
         named = settings.model_copy(update={"column": found.column})
-        grades = collected(opened("judgments", judgments.path, named))["grade"].drop_nulls()
+        grades = collected(opened("judgments", judgments.source(Path()), named))["grade"].drop_nulls()
     except ClickassayError:
         return []
     numbers = grades.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     if not len(grades):
         return []
     if numbers.null_count():
-        labels = sorted({str(one).strip().lower() for one in grades.unique()})
+        labels = sorted({" ".join(str(one).split()).lower() for one in grades.unique()})
         if set(labels) <= set(settings.scale):
             return []
-        return [f"scale = [{', '.join(map(_quoted, labels[:20]))}]  # put them in order, the worst first"]
-    highest = int(numbers.max() or 0)  # type: ignore[arg-type] # a number
-    if highest < 1 or highest == _DEFAULT_GRADE:
-        return []
-    lines = [f"max_grade = {highest}  # the highest grade that was found: is the scale longer?"]
-    if highest < settings.relevant_grade:
-        lines.append(f"relevant_grade = {highest}")
-    if highest < settings.success_grade:
-        lines.append(f"success_grade = {highest}")
-    return lines
+        scale = usual_scale(labels)
+        if not scale:
+            why = "put them in order, the worst first, and take the first # away"
+            return [Guess("scale", tuple(labels[:20]), why, is_set=False)]
+        highest, some = len(scale) - 1, [Guess("scale", scale, "the worst first")]
+    else:
+        highest = int(numbers.max() or 0)  # type: ignore[arg-type] # a number
+        if highest < 1 or highest == _DEFAULT_GRADE:
+            return []
+        some = [Guess("max_grade", highest, "the highest grade that was found: is the scale longer?")]
+    lowest = {"relevant_grade": settings.relevant_grade, "success_grade": settings.success_grade}
+    return some + [Guess(name, highest) for name, grade in lowest.items() if highest < grade]

@@ -263,6 +263,12 @@ def likely_columns(
     return {name: found[name] for name in missing if name in found}
 
 
+def rivals(name: str, names: Names, schema: pl.Schema) -> list[str]:
+    """Return further columns that may be the one that was taken for one of ours."""
+    free = set(schema) - {name, *names, *(path.partition(".")[0] for path in names.values())}
+    return sorted(one for one in free - {names[name]} if _key(one) in _keys(name))
+
+
 def _leaf(path: str, schema: pl.Schema, want: Wanted, rows: pl.LazyFrame | None) -> str | None:
     """Return a path, or that of a field of its records, which can be what is wanted; None if none can."""
     at = _at(schema, path)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from glob import escape
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from clickassay.inputs.files import (
 )
 from clickassay.inputs.sources.mapping import OUR_NAMES, Names, columns_under
 from clickassay.inputs.sources.partitions import Partition, partition_of
-from clickassay.inputs.sources.walk import Found
+from clickassay.inputs.sources.walk import Found, find_files
 from clickassay.inputs.text.lines import check_table
 from clickassay.inputs.types.integers import is_wide
 
@@ -161,6 +161,18 @@ def parts_of(
         written = pl.Schema({name: dtype for name, (_, dtype) in ours.items()})
         columns = tuple(column for column, _ in ours.values()) if of_files else ()
         yield Part(tuple(members), format_, written, wide, partition, folders, source, columns, held)
+
+
+def first_part(what: str, place: str | Path) -> Part:
+    """Return the first file of a place as a part.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it cannot be read.
+    """
+    found = find_files(what, place)
+    return next(parts_of(what, replace(found, files=found.files[:1]), None))
 
 
 def _under_our_names(spelled: Partition, names: Names) -> Partition:

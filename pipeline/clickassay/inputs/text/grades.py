@@ -7,7 +7,7 @@ is no grade, and only the user knows which grade it stands for. -1, a null word 
 import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
@@ -364,8 +364,13 @@ def _suggested_cuts(numbers: Sequence[float]) -> tuple[list[float], str]:
     return cuts, f"{found}; a guess, {parts} parts of equal width: check it"
 
 
+def usual_scale(words: Collection[str]) -> tuple[str, ...]:
+    """Return the common scale that words are of, the worst first; empty if they are of none."""
+    return next((scale for scale in _KNOWN_WORDS if words and set(words) <= set(scale)), ())
+
+
 def _graded_words(words: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
-    scale = next((scale for scale in _KNOWN_WORDS if words and set(words) <= set(scale)), ())
+    scale = usual_scale(words)
     if scale:
         return [
             (word, str(grade)) for grade, word in enumerate(scale) if word in words

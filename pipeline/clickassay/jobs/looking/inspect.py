@@ -16,9 +16,9 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings, options_of
 from clickassay.health.checks import HealthCheck, fired, health_table
 from clickassay.health.time_checks import time_checks
-from clickassay.inputs.files import FORMATS, format_of, is_parquet
+from clickassay.inputs.files import FORMATS
 from clickassay.inputs.sources.mapping import names_of
-from clickassay.inputs.sources.parts import scan, schema_of
+from clickassay.inputs.sources.parts import first_part
 from clickassay.inputs.sources.walk import files_below
 from clickassay.inputs.staging.frames import Frame
 from clickassay.inputs.staging.sources import Source, staged
@@ -299,13 +299,10 @@ def files_of(folder: Path) -> list[Path]:
 def columns_of(file: Path) -> tuple[pl.Schema, pl.LazyFrame] | None:
     """Return columns and types of a file that is a table, and its rows; None for any other."""
     try:
-        format_ = "parquet" if is_parquet(file) else format_of(file)
-        if format_ is None:
-            return None
-        schema = schema_of("inspect", file, format_)
+        part = first_part("inspect", file)
     except ClickassayError:
         return None
-    return schema, scan([file], format_, schema)
+    return part.schema, part.frame
 
 
 def _table_facts(table: Input, path: str) -> TableFacts:
