@@ -361,6 +361,8 @@ def test_from_init_to_a_run_nothing_is_changed(here):
     assert lines.endswith(text)
     command = next(line for line in lines.splitlines() if line.startswith("clickassay run "))
     tiny.said_by(*shlex.split(command)[1:], *tiny.QUICK)
+    (here / "shop" / "events.csv").unlink()
+    assert "Missing: clicks." in tiny.inside("init", "shop").out
 
 
 @pytest.mark.parametrize(
@@ -405,6 +407,19 @@ def test_every_file_of_judgments_is_taken_and_files_that_grade_the_same_are_judg
     assert set(rows["url"]) == {"007"}
     written = tomllib.loads(tiny.inside("init", "judged", "--show").out)["inputs"]
     assert set(written) == {"judgments_sql" if len(found.tables[0].parts) else "judgments"}
+
+
+@pytest.mark.parametrize("column", ["variant", "Experiment ID", "ARM", "team", "rankingId"])
+@pytest.mark.parametrize("what", ["searches", "clicks"])
+def test_arms_of_an_experiment_are_named_where_they_are_ignored(here, what, column):
+    getattr(tiny, what)().with_columns(pl.lit("A").alias(column)).write_parquet(
+        here / "log" / f"{what}.parquet"
+    )
+    note = f"{what}: column {column} is ignored: arms of an experiment are analysed together"
+    assert f"Note: {note}" in tiny.said_by("init", "log")
+    assert f"# {note}" in (here / "clickassay.toml").read_text()
+    assert note in tiny.inside("patterns", "--out", "out").err
+    assert f"Note: {note}" in tiny.inside("inspect", "--quick").out
 
 
 def test_words_of_no_common_scale_are_put_in_order_by_the_user(here):

@@ -16,7 +16,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.settings.project import TABLES
 from clickassay.core.text.words import visible
 from clickassay.inputs.files import format_of
-from clickassay.inputs.sources.mapping import likely_columns, likely_table, names_of, rivals
+from clickassay.inputs.sources.mapping import arms_told, likely_columns, likely_table, names_of, rivals
 from clickassay.inputs.sources.parts import first_part
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging.impressions import look_like_impressions
@@ -50,6 +50,11 @@ class FoundTable:
     parts: tuple["FoundTable", ...] = ()
     are_judges: bool = False
 
+    @property
+    def has_clicks(self) -> bool:
+        """Whether its rows are results shown that say whether they were clicked."""
+        return self.is_impressions and not SAYS_CLICKED.isdisjoint({*self.schema, *self.columns})
+
     def source(self, folder: Path) -> str | InputSql:
         """Return the path from a folder, or the SQL that puts the parts together."""
         return InputSql(_joined(self, folder)) if self.parts else _relative(self.path, folder)
@@ -73,9 +78,14 @@ class FoundProject:
         return tuple(f"{one.name}.{ours}={path}" for one in self.tables for ours, path in one.columns.items())
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a run ignores and a user may miss, one line each."""
+        return tuple(told for one in self.tables for told in arms_told(one.name, one.schema))
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """The tables that a run needs besides."""
-        has_clicks = any(one.is_impressions for one in self.tables)
+        has_clicks = any(one.has_clicks for one in self.tables)
         needed = ("searches", *(() if has_clicks else ("clicks",)), "judgments")
         return tuple(name for name in needed if name not in self.sources)
 
@@ -274,7 +284,7 @@ def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
     ]
     lines += [_input(one, folder) for one in found.tables]
     lines += [f'# {name} = "…"  # needed: nothing that looks like it was found' for name in found.missing]
-    lines += [f"# {visible(other, limit=_LONGEST)}" for other in found.others]
+    lines += [f"# {visible(told, limit=_LONGEST)}" for told in (*found.others, *found.notes)]
     for one in found.tables:
         if one.columns:
             lines += ["", f"[columns.{one.name}]  # ours = yours"]
@@ -293,12 +303,8 @@ def _input(table: FoundTable, folder: Path) -> str:
         return f"{table.name}_sql = {text}" + (
             "  # a file without judges is a judge" if table.are_judges else ""
         )
-    has_clicks = SAYS_CLICKED & {*table.schema, *table.columns}
-    what = (
-        f"  # one row for each result shown{', clicks too' if has_clicks else ''}"
-        if table.is_impressions
-        else ""
-    )
+    what = "  # one row for each result shown" if table.is_impressions else ""
+    what += ", clicks too" if table.has_clicks else ""
     return f"{table.name} = {_quoted(_relative(table.path, folder))}{what}"
 
 

@@ -65,6 +65,7 @@ def init(
         _write_new(file, text)
         tables = [f"{one.name}: {one.path}" for one in found.tables]
         say(f"Written: {file}", *(f"  {line}" for line in tables))
+        say(*(f"Note: {note}" for note in found.notes))
     if found.missing:
         say(f"Missing: {listed(found.missing)}. Name what has them in {file}.", stderr=show)
         raise typer.Exit(ExitCode.FINDING)

@@ -80,6 +80,12 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
 _ROW_IDS = frozenset({"id", "eventid"})
 """Names of ids that in other tables than searches are those of a row."""
 
+_ARMS = frozenset({
+    "variant", "variantid", "variantname", "experiment", "experimentid", "experimentname", "arm", "abtest",
+    "treatment", "team", "ranker", "rankingid",
+})  # fmt: skip
+"""Keys of columns that tell apart rankings which were shown at the same time."""
+
 _INSTEAD = (CLICKED, frozenset({"configuration_id", "search_id", "query", "results"}))
 """Columns of which one is enough."""
 
@@ -173,7 +179,7 @@ def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str]
         return None  # the message of what is missing names all that there is
     ours = {want.name for want in _columns_of(what)}
     paths = [names.get(name, name) for name in ours]
-    likely = {key for name in ours for key in _keys(name)}
+    likely = {key for name in ours for key in _keys(name)} | _ARMS
     return [
         one
         for one in columns
@@ -305,7 +311,7 @@ def _fits(column: pl.Expr, dtype: pl.DataType, want: Wanted, rows: pl.LazyFrame 
 def set_aside(
     what: str, wanted: Sequence[Wanted], schema: pl.Schema, rows: pl.LazyFrame | None = None
 ) -> Iterator[str]:
-    """Yield what to say of columns that are not read, and may be ours.
+    """Yield what to say of columns that are not read, and may be ours or tell arms of an experiment apart.
 
     Parameters
     ----------
@@ -325,6 +331,18 @@ def set_aside(
     for name, path in likely_columns(what, list(absent), schema, rows).items():
         told = f"if it is {name} ({absent[name]}), add {_options(what, {name: path})}"
         yield f"{what}: column {path} is ignored; {told}"
+    yield from arms_told(what, schema)
+
+
+def arms_told(what: str, schema: pl.Schema) -> Iterator[str]:
+    """Yield what to say of columns of a log that tell arms of an experiment apart: none is read."""
+    arms = [name for name in schema if _key(name) in _ARMS]
+    if arms and what in ("searches", "clicks"):
+        named = f"column {arms[0]} is" if len(arms) == 1 else f"columns {', '.join(arms)} are"
+        yield (
+            f"{what}: {named} ignored: arms of an experiment are analysed together; to compare them, run "
+            "clickassay on the searches and clicks of each arm"
+        )
 
 
 def _options(what: str, names: Names) -> str:
