@@ -58,8 +58,121 @@ def test_every_text_format_gives_the_bytes_of_parquet(tmp_path, ending):
     assert tiny.analysed(plain)["correlations"].equals(tiny.analysed(log)["correlations"])
 
 
+# ---- how delimited text is written ---------------------------------------------------------------
+
+FORMS = {
+    "semicolons": (".csv", ";", lambda text: text),
+    "bars": (".csv", "|", lambda text: text),
+    "tabs in a file called csv": (".csv", "\t", lambda text: text),
+    "commas in a file called tsv": (".tsv", ",", lambda text: text),
+    "the line of Excel": (".csv", ";", lambda text: "sep=;\n" + text),
+    "the line of Excel for commas, quoted": (".csv", ",", lambda text: '"sep=,"\n' + text),
+    "line ends of Windows and a mark": (".csv", ";", lambda text: "\ufeffsep=;\n" + text),
+    "carriage returns alone": (".csv", ",", lambda text: text.replace("\n", "\r")),
+    "carriage returns, packed": (".csv.gz", ";", lambda text: ("sep=;\n" + text).replace("\n", "\r")),
+    "a comma in the header": (".csv", ";", lambda text: text.replace("\n", ';"a,b,c,d,e,f,g,h"\n', 1)),
+}  # fmt: skip
+
+
+def written_in(form: str, folder) -> dict[str, object]:
+    """Write the three tables of the good log in a form; return their places."""
+    ending, separator, changed = FORMS[form]
+    places = {}
+    for name in ("searches", "clicks", "judgments"):
+        write_csv(folder / f"{name}.csv", as_cells(name), separator=separator)
+        text = changed((folder / f"{name}.csv").read_bytes().decode().replace("\r\n", "\n"))
+        text = text.replace("\n", "\r\n") if "Windows" in form else text
+        (folder / f"{name}.csv").unlink()
+        places[name] = folder / f"{name}{ending}"
+        raw = text.encode()
+        places[name].write_bytes(gzip.compress(raw) if ending.endswith(".gz") else raw)
+    return places
+
+
+def same_tables(one, other, engine) -> None:
+    """Hold that two logs give the same bytes on an engine, and that clicks are used."""
+    counts = [tiny.counted(log, "--engine", engine) for log in (one, other)]
+    assert counts[0] == counts[1]
+    assert counts[0]["clicks", "kept", ""] == tiny.CLICKS
+    assert tiny.patterns(one.out) == tiny.patterns(other.out)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_delimited_text_gives_the_same_bytes_at_every_door(tmp_path, form):
+    commas = {name: tmp_path / f"{name}.csv" for name in ("searches", "clicks", "judgments")}
+    for name, place in commas.items():
+        write_csv(place, as_cells(name))
+    (tmp_path / "other").mkdir()
+    places = written_in(form, tmp_path / "other")
+    for engine in ("arrays", "duckdb") if form == "the line of Excel" else ("arrays",):
+        plain = tiny.write_log(tmp_path / f"plain {engine}", **commas)
+        same_tables(plain, tiny.write_log(tmp_path / engine, **places), engine)
+    said = [tiny.inside("inspect", place) for place in (commas["judgments"], places["judgments"])]
+    assert said[0].code == said[1].code
+    assert "judgments: " in said[1].out
+    made = [tmp_path / "plain judgments", tmp_path / "other judgments"]
+    for place, out in zip((commas["judgments"], places["judgments"]), made, strict=True):
+        tiny.said_by("import", "judgments", place, "--out", out)
+    tables = [(out / "judgments.parquet").read_bytes() for out in made]
+    assert tables[0] == tables[1]
+    tiny.said_by("init", tmp_path / "other", "--out", tmp_path / "project.toml")
+    text = (tmp_path / "project.toml").read_text(encoding="utf-8")
+    assert all(f"{name} = " in text for name in places)
+
+
+def test_files_of_one_input_may_be_written_in_several_forms(tmp_path):
+    (tmp_path / "clicks").mkdir()
+    rows = as_cells("clicks")
+    write_csv(tmp_path / "clicks" / "1.csv", rows[:5])
+    write_csv(tmp_path / "clicks" / "2.csv", rows[5:], separator=";")
+    log = tiny.write_log(tmp_path / "log", clicks=tmp_path / "clicks")
+    assert tiny.counted(log) == tiny.counted(tiny.write_log(tmp_path / "plain"))
+
+
+def test_json_lines_that_end_with_carriage_returns_are_refused_with_the_command_that_mends_them(tmp_path):
+    file = tmp_path / "clicks.jsonl"
+    write_json_lines(file, as_cells("clicks"))
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r"))
+    tiny.refused(tiny.write_log(tmp_path / "log", clicks=file), "tr '\\r' '\\n' <", "lines-clicks.jsonl")
+
+
+# ---- whole numbers as floats, as pandas writes them beside a null ---------------------------------------
+
+
+@pytest.mark.parametrize(("ending", "engine"), [(".csv", "arrays"), (".csv", "duckdb"), (".jsonl", "arrays")])
+def test_ids_that_are_whole_floats_in_text_are_integers(tmp_path, ending, engine):
+    clicks = [row | {"search_id": f"{row['search_id']}.0"} for row in as_cells("clicks")]
+    searches = [row | {"user_id": f"{row['user_id']}.0"} for row in as_cells("searches")]
+    plain, places = {}, {}
+    for name, rows, floats in (
+        ("clicks", as_cells("clicks"), clicks), ("searches", as_cells("searches"), searches)
+    ):  # fmt: skip
+        plain[name], places[name] = tmp_path / f"{name}{ending}", tmp_path / f"floats of {name}{ending}"
+        write_as(
+            ending, plain[name], [row | {key: str(row[key]) for key in row if "_id" in key} for row in rows]
+        )
+        write_as(ending, places[name], floats)
+    good, log = tiny.write_log(tmp_path / "plain", **plain), tiny.write_log(tmp_path / "text", **places)
+    same_tables(good, log, engine)
+
+
+@pytest.mark.parametrize("clicked", [("1.0", "0.0"), ("1.0", ""), ("2.0", "0"), ("1", "0.00")])
+def test_clicks_of_impressions_may_be_whole_floats(tmp_path, clicked):
+    rows = [
+        {"search_id": f"{row['search_id']}.0", "user_id": row["user_id"], "query": row["query"],
+         "timestamp": row["timestamp"], "url": url, "position": f"{place}.0", "clicked": clicked[place > 1]}
+        for row in as_cells("searches")
+        for place, url in enumerate(row["results"], 1)
+    ]  # fmt: skip
+    write_csv(tmp_path / "shown.csv", rows)
+    out = tmp_path / "out"
+    tiny.said_by("patterns", "--searches", tmp_path / "shown.csv", "--depth", "3", "--out", out)
+    assert tiny.funnel(out)["clicks", "kept", ""] == tiny.ROWS
+
+
 TIMES = {
     "milliseconds": str,
+    "milliseconds as floats": lambda ms: f"{ms}.0",
     "ISO with Z": lambda ms: f"2024-05-01T{clock(ms, 12)}Z",
     "ISO with a space": lambda ms: f"2024-05-01 {clock(ms, 12)}",
     "two hours east": lambda ms: f"2024-05-01T{clock(ms, 14)}+02:00",
@@ -281,13 +394,6 @@ def test_a_value_that_cannot_be_read_is_shown_beside_the_form_that_is_expected(
     rows = [row | cells if number > 2 else row for number, row in enumerate(as_cells(table))]
     line = tiny.refused(log_of(tmp_path, table, rows), *words, f"{table}.csv", more=("--engine", engine))
     assert "null" not in line
-
-
-@pytest.mark.parametrize("table", ["searches", "clicks", "judgments"])
-def test_a_csv_with_semicolons_is_named(tmp_path, table):
-    write_csv(tmp_path / f"{table}.csv", as_cells(table), separator=";")
-    log = tiny.write_log(tmp_path / "log", **{table: tmp_path / f"{table}.csv"})
-    tiny.refused(log, f"{table}: column", "separated by ';'? Write it with commas")
 
 
 @pytest.mark.parametrize(

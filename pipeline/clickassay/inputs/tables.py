@@ -194,10 +194,7 @@ def _check_columns(what: str, part: Part, wanted: Sequence[Wanted]) -> None:
     if not missing:
         return
     names = f"column {missing[0]} is" if len(missing) == 1 else f"columns {', '.join(missing)} are"
-    other = next((mark for mark in ";|\t" if len(part.schema) == 1 and mark in next(iter(part.schema))), None)
     hint = advice(what, missing, part.schema, part.frame)
-    if other is not None:
-        hint = f"; separated by {other!r}? Write it with commas, or as .tsv with tabs"
     raise InputError(f"{what}: {names} missing in {part.files[0]}; it has: {', '.join(part.schema)}{hint}")
 
 

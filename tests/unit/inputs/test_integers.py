@@ -150,3 +150,19 @@ def test_wide_results_and_clicked_results_are_the_same_texts(tmp_path):
     assert collected(read_input("clicks", tmp_path / "c.parquet", CLICKS))["url"].to_list() == [
         str(2**64 - 1)
     ]
+
+
+IN_TEXT = {
+    "3.0": "3", "-4.0": "-4", "0.0": "0", "9007199254740991.0": "9007199254740991",
+    **{text: text for text in ("9007199254740992.0", "3.5", "a.0", ".0", "1.0.0", "1e3.0", "3.", "007", "")},
+}  # fmt: skip
+"""Ids as CSV has them, and what they mean: beyond 2^53 a float may have been another number."""
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "together"])
+def test_an_id_in_text_that_is_a_whole_float_below_2_to_the_53rd_is_the_integer(tmp_path, alone):
+    for ids in [[one] for one in IN_TEXT] if alone else [list(IN_TEXT)]:
+        cells = "".join(f"{one},5,1\n" for one in ids)
+        (tmp_path / "clicks.csv").write_text("search_id,timestamp,position\n" + cells, encoding="utf-8")
+        found = collected(read_input("clicks", tmp_path / "clicks.csv", CLICKS))["search_id"].to_list()
+        assert found == [IN_TEXT[one] or None for one in ids]

@@ -1,9 +1,11 @@
 """Text files have one front door: what compresses or marks them is no matter, what cannot be read is said."""
 
 import gzip
+import json
 import os
 import shlex
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.core.errors import InputError
+from clickassay.inputs.importers.judgments.files import read_judgment_file
+from clickassay.inputs.importers.judgments.rating import ReadOptions
 from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.text import lines as door
 from clickassay.inputs.text.detect import recognise
@@ -37,7 +41,7 @@ PACKED = {
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["no mark", "a mark"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize("packed", PACKED)
 def test_compression_and_byte_order_marks_and_line_ends_are_no_matter(tmp_path, packed, end, mark):
     file = tmp_path / "a name that says nothing"
@@ -45,6 +49,34 @@ def test_compression_and_byte_order_marks_and_line_ends_are_no_matter(tmp_path, 
     assert list(lines(file)) == [(1, "1 0 a 1"), (2, "1 0 é 2")]
     assert read_qrels(file).rows() == [("1", "a", 1), ("1", "é", 2)]
     assert recognise(file).layout.name == "qrels"
+
+
+SIGNS = ("\xa0", "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\u3000")
+"""What Python's `splitlines` and `split` take for ends of lines, or for blanks."""
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_only_line_feeds_end_lines_for_what_recognises_files_as_for_what_reads_them(tmp_path, sign):
+    reason = f"shows{sign}a{sign}lamp"
+    rows = [{"query": "lamp", "docid": f"d{number}", "rating": 1, "reason": reason} for number in range(3)]
+    table = [",".join(rows[0]), *(f'lamp,d{number},1,"{reason}"' for number in range(3))]
+    texts = {
+        "a.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
+        "b.json": json.dumps(rows, ensure_ascii=False, indent=1),
+        "c.csv": "\n".join(table),
+    }
+    if ord(sign) < 32:  # JSON escapes these
+        texts = {"c.csv": texts["c.csv"]}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+        assert recognise(tmp_path / name).layout.name == "quepid"
+        assert len(read_judgment_file(tmp_path / name, ReadOptions(), Counter()).ratings) == 3
+
+
+def test_a_no_break_space_is_part_of_a_name_in_trec_files(tmp_path):
+    (tmp_path / "qrels").write_text("1 0 a\xa0b 1\n1 0 c 0\n", encoding="utf-8")
+    assert recognise(tmp_path / "qrels").layout.name == "qrels"
+    assert read_qrels(tmp_path / "qrels").rows() == [("1", "a\xa0b", 1), ("1", "c", 0)]
 
 
 def read_lines(file):

@@ -22,11 +22,14 @@ from clickassay.inputs.sources.mapping import OUR_NAMES, Names, columns_under
 from clickassay.inputs.sources.partitions import Partition, partition_of
 from clickassay.inputs.sources.walk import Found, find_files
 from clickassay.inputs.text.lines import check_table
+from clickassay.inputs.text.rows import PLAIN, Form, form_in
 from clickassay.inputs.types.integers import is_wide
 
 
-def scan(files: Sequence[Path], format_: str, schema: pl.Schema | None = None) -> pl.LazyFrame:
-    """Return the rows of files of one format and schema, unread.
+def scan(
+    files: Sequence[Path], format_: str, schema: pl.Schema | None = None, form: Form = PLAIN
+) -> pl.LazyFrame:
+    """Return the rows of files of one format, form and schema, unread.
 
     Parameters
     ----------
@@ -36,6 +39,8 @@ def scan(files: Sequence[Path], format_: str, schema: pl.Schema | None = None) -
         A value of `files.FORMATS`.
     schema
         Of JSON lines: columns and types. None = of all rows of the first file.
+    form
+        Of delimited text: how it is written.
     """
     if format_ == "parquet":
         return scan_parquet(files)
@@ -43,10 +48,10 @@ def scan(files: Sequence[Path], format_: str, schema: pl.Schema | None = None) -
         # scan_ndjson reads every path as a pattern; the others have an option
         paths = [Path(escape(str(file))) for file in files]
         return pl.scan_ndjson(paths, schema=schema, infer_schema_length=None)
-    separator = "\t" if format_ == "tsv" else ","
     return pl.scan_csv(
-        list(files), separator=separator, infer_schema=False, glob=False, with_column_names=_without_blanks
-    )
+        list(files), separator=form.separator, skip_lines=form.skipped, eol_char=form.line_end,
+        infer_schema=False, glob=False, with_column_names=_without_blanks,
+    )  # fmt: skip
 
 
 def _without_blanks(names: list[str]) -> list[str]:
@@ -68,13 +73,13 @@ def schema_of(what: str, file: Path, format_: str) -> pl.Schema:
             refuse_encrypted(what, file)
         else:
             check_table(what, file, format_)
-        return scan([file], format_).collect_schema()
+        return scan([file], format_, form=form_in(file, format_)).collect_schema()
     except READ_ERRORS as error:
         raise unreadable_file(what, file, error) from error
 
 
-_Like = tuple[str, tuple[tuple[str, pl.DataType], ...], Partition, frozenset[str]]
-"""Format, schema, partition values and their names, which all files of a part share."""
+_Like = tuple[str, Form, tuple[tuple[str, pl.DataType], ...], Partition, frozenset[str]]
+"""Format, form, schema, partition values and their names, which all files of a part share."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ class Part:
     # What selects the columns of `written` from them; empty where their names are ours.
     renamed: tuple[pl.Expr, ...] = ()
     held: Mapping[Path, pl.DataFrame] = field(default_factory=dict)  # Rows of files that are in memory.
+    form: Form = PLAIN  # How they are written, if they are delimited text.
 
     @property
     def schema(self) -> pl.Schema:
@@ -115,7 +121,7 @@ class Part:
     def written_in(self, files: Sequence[Path]) -> pl.LazyFrame:
         """Return the rows of some files as they were written, without the partition."""
         in_memory = [self.held[file].lazy() for file in files if file in self.held]
-        rows = pl.concat(in_memory) if in_memory else scan(files, self.format, self.source)
+        rows = pl.concat(in_memory) if in_memory else scan(files, self.format, self.source, self.form)
         return rows.select(self.renamed) if self.renamed else rows
 
 
@@ -149,8 +155,9 @@ def parts_of(
         schema = tuple(schema_of(what, file, format_).items())
         spelled = _under_our_names(partition_of(file, found.root), names)
         partition = tuple(one for one in spelled if read is None or one[0] in read)
-        groups[format_, schema, partition, frozenset(name for name, _ in spelled)].append(file)
-    for (format_, schema, partition, folders), members in groups.items():
+        form = form_in(file, format_)
+        groups[format_, form, schema, partition, frozenset(name for name, _ in spelled)].append(file)
+    for (format_, form, schema, partition, folders), members in groups.items():
         # Polars reads 128 signed bits of JSON lines as a number, all others as a text
         as_text = {name for name, dtype in schema if is_wide(dtype)} if format_ == "json" else set()
         source = pl.Schema({name: pl.String() if name in as_text else dtype for name, dtype in schema})
@@ -160,7 +167,7 @@ def parts_of(
         ours = columns_under(what, members[0], source, of_files)
         written = pl.Schema({name: dtype for name, (_, dtype) in ours.items()})
         columns = tuple(column for column, _ in ours.values()) if of_files else ()
-        yield Part(tuple(members), format_, written, wide, partition, folders, source, columns, held)
+        yield Part(tuple(members), format_, written, wide, partition, folders, source, columns, held, form)
 
 
 def first_part(what: str, place: str | Path) -> Part:

@@ -24,7 +24,6 @@ _LINES = 50
 _SHOWN_LINES = 3
 _SHOWN_SIGNS = 100
 _PARQUET, _XML = b"PAR1", "<"
-_FORMS = {",": "csv", "\t": "tsv"}
 _UBI_FORMS = ("parquet", "csv", "json", "document")
 _NOT_OF_QUERIES = {
     *("label", "product", "item", "sku", "asin"),
@@ -83,7 +82,7 @@ def _recognised(file: Path, layout: Layout, problem: str, head: tuple[str, ...])
 def _whole_lines(raw: bytes) -> list[str]:
     """Return the lines that are not blank and end inside the head; bytes of any encoding are taken."""
     text = raw.decode("utf-8", errors="replace")
-    lines = text.splitlines()
+    lines = rows.split_lines(text)
     whole = lines[:-1] if len(raw) == _HEAD_BYTES and len(lines) > 1 else lines
     return [line for line in whole if line.strip()]
 
@@ -108,7 +107,7 @@ def _of_columns(file: Path, names: Sequence[str], form: str) -> tuple[Layout, st
     Parameters
     ----------
     form
-        parquet, csv, tsv, json (an object a line), document (one of JSON), or another separator.
+        parquet, csv, tsv (tabs), json (an object a line) or document (one of JSON).
     """
     canonical = _canonical({name.strip() for name in names})
     foreign = _foreign(names, form)
@@ -151,14 +150,12 @@ def _foreign(names: Sequence[str], form: str) -> Layout:
 def _unread_by_runs(file: Path, form: str) -> str:
     """Return why a run would not read a table, with what to do; empty if it would."""
     named = format_of(file) or ("parquet" if form == "parquet" else None)
-    if named == form:
+    if named == form or {named, form} == {"csv", "tsv"}:
         return ""
     if form == "document":
         given = shlex.quote(str(file))
         return f"a run reads an object a line: write it so, jq -c '.[]' {given} > {file.stem}.jsonl"
-    ending = {"parquet": ".parquet", "csv": ".csv", "tsv": ".tsv", "json": ".jsonl"}.get(form)
-    if ending is None:
-        return f"a run reads commas (.csv) or tabs (.tsv), found {form!r}: write it so"
+    ending = {"parquet": ".parquet", "csv": ".csv", "tsv": ".tsv", "json": ".jsonl"}[form]
     return f"a run knows what a table is by the end of its name: rename it to {file.stem}{ending}"
 
 
@@ -171,8 +168,10 @@ def _of_text(file: Path, lines: Sequence[str]) -> tuple[Layout, str]:
         return _of_xml("\n".join(lines[:_LINES])), ""
     if first.startswith(("{", "[")):
         return _of_json(file, "\n".join(lines))
-    separator = rows.separator_of(first)
-    named = _of_columns(file, rows.header_of(first), _FORMS.get(separator, separator))
+    form, _ = rows.form_of(lines)
+    named = _of_columns(
+        file, rows.header_of("\n".join(lines[:2])), "tsv" if form.separator == "\t" else "csv"
+    )
     if named[0] is not UNKNOWN:
         return named
     told = lines[1 if rows.are_names(first.split()) else 0 : _LINES]
@@ -227,11 +226,11 @@ def _mostly(pattern: str, *, comments: str | None = None) -> Callable[[Sequence[
 
     A broken line does not change the layout: the importer names the line.
     """
-    compiled = re.compile(pattern)
+    compiled = re.compile(pattern, re.ASCII)  # a no-break space divides nothing, as in `text.trec`
 
     def fits(lines: Sequence[str]) -> bool:
         told = [line for line in lines if comments is None or not line.lstrip().startswith(comments)]
-        odd = sum(compiled.fullmatch(line.rstrip()) is None for line in told)
+        odd = sum(compiled.fullmatch(line.rstrip(" \t\r")) is None for line in told)
         return odd < len(told) and 10 * odd <= len(told)
 
     return fits

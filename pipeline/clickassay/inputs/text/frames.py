@@ -102,7 +102,7 @@ def of_table(file: Path, what: str, names: tuple[str, ...]) -> pl.DataFrame | No
     if first.lstrip().startswith((b"{", b"[")):
         objects = [found for _, found in rows.json_objects(file, lines(file), Counter())]
         return of_frame(_as_texts({column for found in objects for column in found}, objects), what, names)
-    header = rows.header_of(first.decode("utf-8", errors="replace").lstrip().partition("\n")[0])
+    header = rows.header_of(first.decode("utf-8", errors="replace"))
     keys = {column_key(name) for name in header}
     needed = [{*_names(name, keys), *(rows.RANK if name == "score" else ())} for name in names[:3]]
     if all(keys & known for known in needed):

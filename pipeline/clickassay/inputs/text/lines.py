@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress, silent
@@ -36,8 +36,9 @@ _BLOCK_BYTES = 1 << 24
 class Opened:
     """A text file that is being read."""
 
-    stream: IO[bytes]  # Its bytes, unpacked.
+    stream: IO[bytes]  # Its bytes, unpacked; lines end with a line feed.
     share: Callable[[], float]  # Returns the share of the file that was read, 0..1.
+    line_end: str  # What ends its lines in the file: a line feed, or a carriage return alone.
 
 
 @contextmanager
@@ -52,14 +53,36 @@ def opened(file: Path, expected: str = "a text file") -> Iterator[Opened]:
     refuse_pipe(file)
     try:
         with file.open("rb") as raw:
+            first = _unpacked(raw).read(_FIRST_BYTES)
+        with file.open("rb") as raw:
             size = max(1, os.fstat(raw.fileno()).st_size)
-            yield Opened(_unpacked(raw), lambda: min(1.0, raw.tell() / size))
+            stream = _unpacked(raw)
+            # the last byte may be half of a line's end
+            of_old_macs = b"\r" in first[:-1] and b"\n" not in first and not first.startswith(b"PAR1")
+            given = io.BufferedReader(_WithLineFeeds(stream)) if of_old_macs else stream
+            yield Opened(given, lambda: min(1.0, raw.tell() / size), "\r" if of_old_macs else "\n")
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or first_line(error)
         raise InputError(f"cannot read {file}: {reason}; expected {expected}") from error
 
 
-def _unpacked(raw: io.BufferedReader) -> IO[bytes]:
+class _WithLineFeeds(io.RawIOBase):
+    """A text whose lines end with carriage returns alone, with line feeds."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - Python 3.11 has no name for it
+        view = memoryview(buffer)
+        block = self._stream.read(len(view)).replace(b"\r", b"\n")
+        view[: len(block)] = block
+        return len(block)
+
+
+def _unpacked(raw: io.BufferedReader) -> io.BufferedReader:
     first = raw.peek(4)
     if first.startswith(_GZIP):
         return io.BufferedReader(gzip.GzipFile(fileobj=raw))

@@ -6,13 +6,16 @@ What a column is called differs from tool to tool: blanks, quotes, hyphens and c
 import csv
 import json
 import re
+import shlex
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.files import malformed
+from clickassay.inputs.text.lines import opened
 
 Numbered = Iterable[tuple[int, str]]
 """Lines with their numbers, from 1."""
@@ -26,7 +29,10 @@ SCORE, RANK = ("score", "sim"), ("rank", "position")
 """Names of columns that are recognised, ours first."""
 
 _SEPARATORS = "\t;,|"
-_DELIMITED = "a row of delimited text, quotes closed"
+_SAID = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_HEADER_BYTES = 4096
+_DELIMITED = "a row of CSV, quotes closed"
 
 
 def column_key(name: str) -> str:
@@ -51,37 +57,100 @@ def are_names(fields: Sequence[str]) -> bool:
     return is_named and not any(key.lstrip("+-")[:1].isdigit() for key in keys[3:])
 
 
-def separator_of(first: str) -> str:
-    """Return what divides the names in the first line of delimited text."""
-    return max(_SEPARATORS, key=first.count)
+@dataclass(frozen=True)
+class Form:
+    """How a file of delimited text is written; every other file has the form of plain commas."""
+
+    separator: str = ","  # What divides cells.
+    skipped: int = 0  # Lines above the header: the line ``sep=;``, in which Excel says what divides cells.
+    line_end: str = "\n"
 
 
-def header_of(first: str) -> list[str]:
-    """Return the names in the first line of delimited text, as they are written."""
+PLAIN = Form()
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text: only a line feed ends one, as `lines` reads them."""
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def form_of(lines: Iterable[str], usual: str = ",") -> tuple[Form, str]:
+    """Return the form of delimited text, and its header: the first line that is not blank.
+
+    The separator is the sign that divides the header most often, outside quotes; `usual` if none does.
+    """
+    filled = (line for line in lines if line.strip())
+    first = next(filled, "")
+    if said := _SAID.fullmatch(first.rstrip()):
+        return Form(said[1], skipped=1), next(filled, "")
+    bare = _QUOTED.sub("", first)
+    return Form(max((usual, *_SEPARATORS), key=bare.count)), first
+
+
+def form_in(file: Path, format_: str) -> Form:
+    """Return the form of a file that an engine is to read, of a format as `files.FORMATS` has them.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is JSON whose lines end with carriage returns alone.
+    """
+    if format_ == "parquet":
+        return PLAIN
+    with opened(file) as source:
+        text = source.stream.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
+    if format_ != "json":
+        form, _ = form_of(split_lines(text), "\t" if format_ == "tsv" else ",")
+        return replace(form, line_end=source.line_end)
+    if source.line_end == "\r":
+        given, other = shlex.quote(str(file)), shlex.quote(f"lines-{file.name}")
+        raise InputError(
+            f"lines of {file} end with carriage returns alone, expected line feeds; write it so: "
+            f"tr '\\r' '\\n' < {given} > {other}"
+        )
+    return PLAIN
+
+
+def header_of(text: str) -> list[str]:
+    """Return the names in the header of delimited text, as they are written, from its beginning."""
+    form, header = form_of(split_lines(text))
     try:
-        return next(csv.reader([first], delimiter=separator_of(first)), [])
+        return next(csv.reader([header], delimiter=form.separator), [])
     except csv.Error:  # a field longer than any name
         return []
 
 
-def delimited(file: Path, numbered: Numbered) -> Iterator[tuple[int, list[str]]]:
+def delimited(
+    file: Path, numbered: Numbered, counts: MutableMapping[str, int] | None = None
+) -> Iterator[tuple[int, list[str]]]:
     """Yield (number of its last line, cells) of each row that is not blank, the header first.
+
+    Counts ``blank_lines``, where there are counts.
 
     Raises
     ------
     InputError
         If a quote is not closed.
     """
-    texts = iter(numbered)
-    start, first = next(((number, text) for number, text in texts if text.strip()), (1, ""))
-    rest = (text + "\n" for text in chain([first], (text for _, text in texts)))
-    reader = csv.reader(rest, delimiter=separator_of(first), strict=True)
+    start = 1
+
+    def texts() -> Iterator[str]:
+        nonlocal start
+        for start, text in numbered:  # noqa: B007 - the number of the header is kept
+            yield text + "\n"
+
+    rest = texts()
+    form, header = form_of(rest)
+    first = start
+    reader = csv.reader(chain([header], rest), delimiter=form.separator, strict=True)
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
-                yield reader.line_num + start - 1, row
+                yield reader.line_num + first - 1, row
+            elif counts is not None:
+                counts["blank_lines"] += 1
     except csv.Error as error:
-        raise malformed(file, reader.line_num + start - 1, str(error), expected=_DELIMITED) from error
+        raise malformed(file, reader.line_num + first - 1, str(error), expected=_DELIMITED) from error
 
 
 def json_objects(

@@ -22,7 +22,7 @@ from clickassay.inputs.text.grades import (
     suggestion,
     value_key,
 )
-from clickassay.inputs.text.lines import check_lines
+from clickassay.inputs.text.lines import check_lines, opened
 from clickassay.inputs.text.rows import are_names
 
 Sizes = NDArray[np.int64]
@@ -303,6 +303,9 @@ def _lines(file: Path, what: str) -> pl.DataFrame:
     try:
         # a name such as run[1].txt is no pattern
         rows = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
+        with opened(file) as source:
+            if source.line_end == "\r":
+                rows = rows.select(pl.col("text").str.split("\r").explode()).with_row_index("line", 1)
         frame = rows.with_columns(text=unmarked).collect()
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]

@@ -5,7 +5,14 @@ from typing import Literal
 
 import polars as pl
 
-from clickassay.inputs.types.integers import as_digits, as_id, as_number, is_whole, number_in_text
+from clickassay.inputs.types.integers import (
+    as_digits,
+    as_id,
+    as_number,
+    id_in_text,
+    is_whole,
+    number_in_text,
+)
 
 Kind = Literal["id", "text", "time", "texts", "integer", "flag", "seconds", "any"]
 EXPECTED = {
@@ -61,7 +68,10 @@ def converted(
         return column
     is_text = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
     if kind in ("id", "text"):
-        return _id_or_text(column, dtype, is_text=is_text, text_only=kind == "text")
+        texts = column.cast(pl.String) if is_text else None
+        if texts is None and is_whole(dtype):
+            return as_digits(column, dtype) if kind == "text" else as_id(column, dtype)
+        return id_in_text(texts) if texts is not None and from_text and kind == "id" else texts
     if kind == "time":
         return _time(column, dtype, is_text=is_text and from_text, time_zone=time_zone)
     convert = {"integer": _integer, "flag": _flag, "seconds": _milliseconds, "texts": _texts}[kind]
@@ -101,7 +111,7 @@ def _flag(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | No
     if is_text or isinstance(dtype, pl.String):
         texts = column.str.strip_chars().str.to_lowercase()
         known = pl.when(texts.is_in(_TRUE)).then(True).when(texts.is_in(_FALSE)).then(False)
-        return known.otherwise(texts.str.to_integer(strict=False) > 0)
+        return known.otherwise(number_in_text(texts) > 0)
     number = _signed(column, dtype)
     return None if number is None else number > 0
 
@@ -129,14 +139,6 @@ def _signed(column: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
     return as_number(column, dtype) if is_whole(dtype) else None
 
 
-def _id_or_text(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, text_only: bool) -> pl.Expr | None:
-    if is_text:
-        return column.cast(pl.String)
-    if not is_whole(dtype):
-        return None
-    return as_digits(column, dtype) if text_only else as_id(column, dtype)
-
-
 def has_no_zone(dtype: pl.DataType | None) -> bool:
     """Return whether a type is a timestamp without a zone."""
     return isinstance(dtype, pl.Datetime) and dtype.time_zone is None
@@ -147,8 +149,7 @@ def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, time_zone: str)
         return _in_utc(column, time_zone) if has_no_zone(dtype) else column.dt.epoch("ms")
     if is_text:
         zoned, local = zoned_and_local(column)
-        number = column.str.strip_chars().str.to_integer(strict=False)
-        return pl.coalesce(number, zoned.dt.epoch("ms"), _in_utc(local, time_zone))
+        return pl.coalesce(number_in_text(column), zoned.dt.epoch("ms"), _in_utc(local, time_zone))
     return _signed(column, dtype)
 
 

@@ -44,8 +44,20 @@ def as_id(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 def number_in_text(text: pl.Expr) -> pl.Expr:
     """Return the whole numbers that texts spell out, perhaps as floats (``3.0``); null for other texts."""
-    digits = text.str.strip_chars().str.replace(r"^([+-]?\d+)\.0+$", "$1")
+    digits = text.str.strip_chars().str.replace(r"\.0+$", "")
     return as_number(digits.str.to_integer(dtype=pl.Int128, strict=False), pl.Int128())
+
+
+def id_in_text(text: pl.Expr) -> pl.Expr:
+    """Return ids in text, whole floats as they are printed (``3.0``), below 2^53, as their digits."""
+    number = number_in_text(text)
+    is_exact = number.abs() < _EXACT[pl.Float64()]
+    # where no text ends so, which costs little to see, Polars computes neither branch
+    return (
+        pl.when(text.str.ends_with(".0"))
+        .then(pl.when(is_exact).then(number.cast(pl.String)).otherwise(text))
+        .otherwise(text)
+    )
 
 
 def odd_float(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:

@@ -5,7 +5,6 @@ search response of JSON, Parquet, CSV.
 Nested fields may be objects, JSON text, or columns whose names have dots.
 """
 
-import csv
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,7 @@ from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import LAST_MS
 from clickassay.inputs.sources.walk import files_below
 from clickassay.inputs.text.lines import head, lines
-from clickassay.inputs.text.rows import json_objects
+from clickassay.inputs.text.rows import delimited, json_objects
 
 QUERY = "query"
 EVENT = "event"
@@ -251,22 +250,12 @@ def _action(file: Path, number: int, found: Mapping[str, Any]) -> str | None:
 
 
 def _csv_rows(file: Path, counts: dict[str, int], progress: Progress) -> Iterator[_Row]:
-    rows = csv.reader((text + "\n" for _, text in lines(file, progress=progress)), strict=True)
-    try:
-        header = next(rows, [])
-        for row in rows:
-            if not row:
-                counts["blank_lines"] += 1
-                continue
-            if len(row) != len(header):
-                raise malformed(
-                    file, rows.line_num, ",".join(row), expected="as many fields as the header has"
-                )
-            yield rows.line_num, "", dict(zip(header, row, strict=True))
-    except csv.Error as error:
-        raise InputError(
-            f"{file}, line {rows.line_num}: {error}; expected CSV with commas; or give JSON lines"
-        ) from error
+    found = delimited(file, lines(file, progress=progress), counts)
+    _, header = next(found, (1, []))
+    for number, row in found:
+        if len(row) != len(header):
+            raise malformed(file, number, ",".join(row), expected="as many fields as the header has")
+        yield number, "", dict(zip(header, row, strict=True))
 
 
 def _parquet_rows(file: Path, progress: Progress) -> Iterator[_Row]:
