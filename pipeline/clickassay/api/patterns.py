@@ -21,7 +21,8 @@ from clickassay.core.files.scratch import with_scratch
 from clickassay.core.files.tables import writing_tables
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import LOG_SETTINGS, Settings, load_settings
-from clickassay.core.text.words import listed, plural
+from clickassay.core.text.words import capital, listed, plural
+from clickassay.health.checks import HealthCheck
 from clickassay.inputs.staging.sources import Source
 from clickassay.jobs.patterns import log_to_patterns, make_patterns, opened_table, reachable, stored_patterns
 from clickassay.jobs.run import make_report, open_report
@@ -133,10 +134,17 @@ class PatternsResult(Result):
         Its folder, or the table in memory.
     grown
         What was added to a store; None for a table of its own.
+    findings
+        The checks of its log that fire, where it was made here: `health` has the counts that they look at.
     """
 
-    def __init__(self, place: Place | PatternTable, grown: StoreGrowth | None = None) -> None:
-        self.place, self.grown = place, grown
+    def __init__(
+        self,
+        place: Place | PatternTable,
+        grown: StoreGrowth | None = None,
+        findings: tuple[HealthCheck, ...] = (),
+    ) -> None:
+        self.place, self.grown, self.findings = place, grown, findings
 
     @classmethod
     def of(
@@ -151,24 +159,20 @@ class PatternsResult(Result):
         progress: Progress = silent,
     ) -> "PatternsResult":
         """Make a table, as `pattern_table` says."""
-        log = (searches, clicks)
+        found: list[HealthCheck] = []
+        more: dict[str, Any] = {
+            "judgments": judgments, "outcomes": outcomes, "checked": found.extend, "progress": progress,
+        }  # fmt: skip
+        place: Place | PatternTable
+        grown = None
         if target.store is not None:
             store = reachable(target.store, settings)
-            grown = grow_store(
-                *log, store, settings, judgments=judgments, outcomes=outcomes, progress=progress
-            )
-            return cls(store, grown)
-        if target.out is None:
-            return cls(
-                log_to_patterns(*log, settings, judgments=judgments, outcomes=outcomes, progress=progress)
-            )
-        more: dict[str, Any] = {
-            "judgments": judgments,
-            "outcomes": outcomes,
-            "force": target.force,
-            "progress": progress,
-        }
-        return cls(make_patterns(*log, target.out, settings, **more))
+            place, grown = store, grow_store(searches, clicks, store, settings, **more)
+        elif target.out is None:
+            place = log_to_patterns(searches, clicks, settings, **more)
+        else:
+            place = make_patterns(searches, clicks, target.out, settings, force=target.force, **more)
+        return cls(place, grown, tuple(found))
 
     @cached_property
     def _table(self) -> PatternTable:
@@ -197,13 +201,12 @@ class PatternsResult(Result):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Where it lies, and what was added to a store."""
+        """Where it lies, what was added to a store, and the checks of its log that fire."""
         place = None if isinstance(self.place, PatternTable) else str(self.place)
+        facts = {"folder": place, "health": [one.as_entry() for one in self.findings]}
         if self.grown is None:
-            return {"folder": place}
-        return {
-            "folder": place, "batches_added": self.grown.batches, "files_known": self.grown.known_files,
-        }  # fmt: skip
+            return facts
+        return facts | {"batches_added": self.grown.batches, "files_known": self.grown.known_files}
 
     @for_python
     def report(
@@ -282,7 +285,9 @@ class PatternsResult(Result):
         return place
 
     def parts(self) -> Iterator[Part]:
-        """Yield what the command prints: where it lies, and what comes next."""
+        """Yield what the command prints: what is wrong with its log, where it lies, and what comes next."""
+        for one in self.findings:
+            yield f"{capital(one.status)}: {one.text}"
         if isinstance(self.place, PatternTable):
             lists, sessions = self.configurations.height, int(self.patterns["sessions"].sum())
             yield f"Pattern table in memory: {plural(lists, 'list')}, {plural(sessions, 'session')}"

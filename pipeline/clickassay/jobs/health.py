@@ -1,6 +1,6 @@
 """The health of a log and its judgments: the numbers of its checks, gathered from the tables of a run."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,15 @@ from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import has_groups
 from clickassay.findings.run import largest_samples
-from clickassay.health.checks import HealthCheck, Measured, checks_with, compared, too_few
+from clickassay.health.checks import (
+    HealthCheck,
+    Measured,
+    checks_with,
+    compared,
+    fired,
+    health_table,
+    too_few,
+)
 from clickassay.health.examples import click_examples, merged_example
 from clickassay.health.join_checks import JudgedLog, attributes_check, folded_queries, join_checks
 from clickassay.health.judgment_checks import alike_check, judgment_checks, order_check, order_words
@@ -32,6 +40,8 @@ from clickassay.patterns.funnel import MERGED
 from clickassay.patterns.lists import LogLists
 from clickassay.patterns.table import StagedTable
 
+Checked = Callable[[tuple[HealthCheck, ...]], object]
+"""Is handed the checks of a log that fire, once its pattern table is made."""
 HEALTH_FILE = "health.json"
 """File of a run folder: the rows of its table `health`."""
 _FIRST_GRADE = "MeanGrade@1"
@@ -60,6 +70,13 @@ def log_measures(
     if log is not None and "repeated_results" in fires and table.funnel.filter(reason=MERGED).height:
         examples["repeated_results"] = merged_example(log.searches.frame)
     return tuple(replace(one, example=examples.get(one.name, "")) for one in measured)
+
+
+def log_findings(
+    table: StagedTable, settings: Settings, log: Log[LocalHalf] | None = None
+) -> tuple[HealthCheck, ...]:
+    """Return the checks of a log alone that fire, findings first; see `log_measures`."""
+    return fired(health_table(in_order(log_measures(table, settings, log), settings)))
 
 
 def in_order(measured: Iterable[Measured], settings: Settings) -> tuple[HealthCheck, ...]:

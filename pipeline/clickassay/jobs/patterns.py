@@ -1,6 +1,7 @@
 """From logs to a pattern table on the chosen engine, as a record or as a folder."""
 
 import tempfile
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.text.paths import is_uri, local_path
 from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import files_named, mixed_times, watched, with_unread
+from clickassay.jobs.health import Checked, log_findings
 from clickassay.jobs.inputs import Inputs, open_log
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.outcomes import OutcomesOf, about, prepare_outcomes
@@ -38,14 +40,15 @@ def log_to_patterns(
     *,
     judgments: Source | None = None,
     outcomes: Source | None = None,
+    checked: Checked | None = None,
     progress: Progress = silent,
 ) -> PatternTable:
     """Turn a log into its pattern table in memory; the inputs are those of `open_log`."""
-    return log_table(
-        open_log(searches, clicks, settings, judgments=judgments, outcomes=outcomes, progress=progress),
-        settings,
-        progress=progress,
-    ).collected()
+    inputs = open_log(searches, clicks, settings, judgments=judgments, outcomes=outcomes, progress=progress)
+    table = log_table(inputs, settings, progress=progress)
+    if checked is not None:
+        checked(log_findings(table, settings, inputs.log))
+    return table.collected()
 
 
 def log_table(
@@ -119,11 +122,27 @@ def _info(settings: Settings) -> dict[str, Any]:
 
 
 def _write_in_sql(
-    inputs: Inputs, settings: Settings, kept: pl.DataFrame | None, folder: Path, progress: Progress
+    inputs: Inputs,
+    settings: Settings,
+    kept: pl.DataFrame | None,
+    folder: Path,
+    progress: Progress,
+    *,
+    then_to: str | None = None,
 ) -> None:
     """Write the pattern table of a log on an engine that leaves it in files: Spark or DuckDB."""
     if settings.engine == "spark":
-        _write_on_spark(inputs, settings, kept, folder, progress)
+        from clickassay.logs.spark.job import write_spark_patterns  # noqa: PLC0415 - an extra
+
+        try:
+            with writing_tables():
+                write_spark_patterns(
+                    inputs.searches, inputs.clicks, settings, folder,
+                    judged_queries=kept, outcomes_of=outcomes_of(inputs, settings), info=_info(settings),
+                    then_to=then_to, progress=steady(progress),
+                )  # fmt: skip
+        except RejectedRowsError as error:
+            raise with_unread(error, inputs.halves_here) from error
         return
     from clickassay.logs.duckdb.job import write_duckdb_patterns  # noqa: PLC0415 - not the default
 
@@ -138,30 +157,8 @@ def _write_in_sql(
         )  # fmt: skip
 
 
-def _write_on_spark(
-    inputs: Inputs,
-    settings: Settings,
-    kept: pl.DataFrame | None,
-    folder: Path,
-    progress: Progress,
-    *,
-    then_to: str | None = None,
-) -> None:
-    from clickassay.logs.spark.job import write_spark_patterns  # noqa: PLC0415 - an extra
-
-    try:
-        with writing_tables():
-            write_spark_patterns(
-                inputs.searches, inputs.clicks, settings, folder,
-                judged_queries=kept, outcomes_of=outcomes_of(inputs, settings), info=_info(settings),
-                then_to=then_to, progress=steady(progress),
-            )  # fmt: skip
-    except RejectedRowsError as error:
-        raise with_unread(error, inputs.halves_here) from error
-
-
 @with_scratch("out")
-def make_patterns(
+def make_patterns(  # noqa: PLR0913 - as `make_run`
     searches: Source,
     clicks: Source | None,
     out: Path | str,
@@ -170,31 +167,34 @@ def make_patterns(
     judgments: Source | None = None,
     outcomes: Source | None = None,
     force: bool = False,
+    checked: Checked | None = None,
     progress: Progress = silent,
 ) -> Path | str:
     """Turn logs into a pattern table folder: local, or on a file system of Spark (a path with a scheme)."""
     out = reachable(out, settings)
+    then_to = out if isinstance(out, str) else None
+    place: AbstractContextManager[Path | str]
     if isinstance(out, str):
+        place = tempfile.TemporaryDirectory(prefix="clickassay-")
+    else:
+        check_apart(out, searches, clicks, outcomes)
+        place = published_folder(out, force=force)
+    with place as folder:
         inputs = open_log(
             searches, clicks, settings, judgments=judgments, outcomes=outcomes, progress=progress
         )
         kept = queries_to_keep(inputs.judgments, settings)
-        with tempfile.TemporaryDirectory(prefix="clickassay-") as work:
-            _write_on_spark(inputs, settings, kept, Path(work), progress, then_to=out)
-        return out
-    check_apart(out, searches, clicks, outcomes)
-    with published_folder(out, force=force) as folder:
-        inputs = open_log(
-            searches, clicks, settings, judgments=judgments, outcomes=outcomes, progress=progress
-        )
-        kept = queries_to_keep(inputs.judgments, settings)
-        if settings.engine != "arrays":
-            _write_in_sql(inputs, settings, kept, folder, progress)
-            return out
-        table = _on_arrays(inputs, settings, kept, progress)
-        progress(Event("writing"))
-        with writing_tables():
-            write_patterns(table, folder)
+        work = Path(folder)
+        if then_to is not None or settings.engine != "arrays":
+            _write_in_sql(inputs, settings, kept, work, progress, then_to=then_to)
+            table = None if checked is None else opened_patterns(work)
+        else:
+            table = _on_arrays(inputs, settings, kept, progress)
+            progress(Event("writing"))
+            with writing_tables():
+                write_patterns(table, work)
+        if checked is not None and table is not None:
+            checked(log_findings(table, settings, inputs.log))
     return out
 
 

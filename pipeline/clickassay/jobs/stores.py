@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +14,7 @@ from clickassay.core.provenance import versions
 from clickassay.core.settings import Settings
 from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import copy_notes, files_named
+from clickassay.jobs.health import Checked, log_findings
 from clickassay.jobs.inputs import Inputs, open_log
 from clickassay.jobs.patterns import outcomes_of, reachable
 from clickassay.judgments.prepare import queries_to_keep
@@ -49,6 +50,7 @@ def grow_store(
     *,
     judgments: Source | None = None,
     outcomes: Source | None = None,
+    checked: Checked | None = None,
     progress: Progress = silent,
 ) -> StoreGrowth:
     """Add a log to a pattern store; files that it already has are not read again.
@@ -82,7 +84,7 @@ def grow_store(
     )  # fmt: skip
     kept = queries_to_keep(inputs.judgments, settings)
     if settings.engine == "spark":
-        return _grow_on_spark(inputs, folder, settings, kept, steady(progress))
+        return _grow_on_spark(inputs, folder, settings, kept, steady(progress), checked)
     folder = Path(folder)
     log, settings = inputs.log_here(), with_folds_of(folder, settings)
     store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
@@ -96,6 +98,7 @@ def grow_store(
         own = with_carried(outcomes_of(inputs, settings)(log), store)
         with _batch_processor(log, settings, folder, store.judged_queries(), told, own) as processor:
             added = add_to_store(processor, store, plan, settings, versions(), told, own)
+        _check(store, inputs, settings, checked)
     return StoreGrowth(added, plan.known)
 
 
@@ -118,9 +121,18 @@ def _batch_processor(
         yield ArrayBatchProcessor(settings, kept, progress, outcomes)
 
 
+def _check(store: PatternStore, inputs: Inputs, settings: Settings, checked: Checked | None) -> None:
+    """Hand over the checks of the whole log of a store that fire."""
+    if checked is not None and store.batches():
+        last = store.batches()[-1].table("open")
+        whole = replace(last, funnel=store.funnel(), health=store.health())
+        checked(log_findings(whole.staged(), settings, inputs.log))
+
+
 def _grow_on_spark(
-    inputs: Inputs, place: Path | str, settings: Settings, kept: pl.DataFrame | None, progress: Progress
-) -> StoreGrowth:
+    inputs: Inputs, place: Path | str, settings: Settings, kept: pl.DataFrame | None,
+    progress: Progress, checked: Checked | None,
+) -> StoreGrowth:  # fmt: skip
     from clickassay.logs.spark.folders import local_store  # noqa: PLC0415 - an extra
     from clickassay.logs.spark.job import bytes_here, read_spark_log, spark_batches, spark_engine  # noqa: PLC0415
 
@@ -138,6 +150,7 @@ def _grow_on_spark(
             processor = spark_batches(engine, settings, store.judged_queries(), progress, own)
             made = {**versions(), "spark": str(engine.session.version)}
             added = add_to_store(processor, store, plan, settings, made, progress, own)
+        _check(store, inputs, settings, checked)
     return StoreGrowth(added, plan.known)
 
 

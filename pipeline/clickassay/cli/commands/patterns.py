@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import typer
 
-from clickassay.cli.console import say, show, show_table, write_json, write_out
+from clickassay.cli.console import conclude, say, show, show_table, write_json, write_out
 from clickassay.cli.exit import ExitCode
 from clickassay.cli.inputs import Given, inputs_of
 from clickassay.cli.options import FORCE, JSON, QUIET, with_options
@@ -85,6 +85,8 @@ def patterns(
 ) -> None:
     """First half of `run`: logs to a pattern table, all that a report needs to know of the log.
 
+    Exit code 1 if something is wrong with the log: the output says what to do first.
+
     Examples
     --------
         clickassay patterns --searches logs/searches --clicks logs/clicks --out june-patterns
@@ -106,6 +108,7 @@ def patterns(
     made = _make(inputs, place, settings, quiet=quiet)
     inputs.tell(quiet=quiet)
     write_json(made.facts) if json else show(made.parts())
+    conclude(is_finding=any(one.is_finding for one in made.findings), stderr=json)
 
 
 def _halves_and_judgments(inputs: Given, settings: Settings) -> "tuple[Source, Source | None, Source | None]":

@@ -28,6 +28,7 @@ from clickassay.inputs.sources.fingerprint import FileFingerprint, input_fingerp
 from clickassay.patterns.folders.places import STORE_FILE
 from clickassay.patterns.folders.table_folder import JUDGED_FILE
 from clickassay.patterns.funnel import orphan_click_rows, shown_signals
+from clickassay.patterns.health import merged_counts
 from clickassay.patterns.store.batches import BatchContent, StoredBatch, drop_data, faults_of, write_batch
 from clickassay.patterns.store.files import (
     OWN_DIGEST,
@@ -271,6 +272,12 @@ class PatternStore:
         """Return the kind of each outcome that a run brought, by name."""
         named = (batch.info.get("outcome_kinds", {}) for batch in self.history())
         return {name: kind for kinds in named for name, kind in kinds.items()}
+
+    def health(self) -> pl.DataFrame:
+        """Return the counts of the checks of the whole log, as their contract has them."""
+        batches = self.batches()
+        last = [batch.frame("open/health") for batch in batches[-1:]]
+        return merged_counts(pl.concat([*(batch.frame("closed/health") for batch in batches), *last]))
 
     def files(self, what: str) -> list[FileFingerprint]:
         """Return all files of ``searches`` or ``clicks`` that the store was made of, each once."""
