@@ -196,6 +196,10 @@ class Ratings:
         list[str] | None,
         typer.Option(metavar="NAME", help="A column with one rater's ratings. [default: CSV's *_rating]"),
     ] = None
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=NAME", help="A column under another name: judgments.grade=relevance."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -263,8 +267,10 @@ def import_judgments(
     from clickassay.inputs.importers.judgments.importer import RatingOptions
     from clickassay.inputs.importers.judgments.importer import import_judgments as read
     from clickassay.inputs.importers.judgments.rating import ReadOptions
+    from clickassay.inputs.sources.mapping import names_of
 
-    reading = ReadOptions(ratings.layout, ratings.encoding, tuple(ratings.rater_column or ()))
+    names = names_of("judgments", ratings.column or ())
+    reading = ReadOptions(ratings.layout, ratings.encoding, tuple(ratings.rater_column or ()), names=names)
     rating = RatingOptions(
         tuple(grades.grade_map or ()), grades.cuts, grades.max_grade, grades.raters,
         tuple(grades.judge or ()), grades.query_map, grades.conflicts,

@@ -6,7 +6,7 @@ before such a path.
 """
 
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,7 +16,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.settings.project import TABLES
-from clickassay.core.text.words import did_you_mean
+from clickassay.core.text.words import did_you_mean, listed
 from clickassay.inputs.files import READ_ERRORS
 from clickassay.inputs.types.canonical import converted
 from clickassay.inputs.types.columns import (
@@ -56,11 +56,11 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
         *("documents", "docs", "items", "hits", "urls"),
     ),
     "url": (
-        *("product_id", "item_id", "doc_id", "document_id", "document", "doc"),
-        *("result", "sku", "asin"),
+        *("product_id", "item_id", "doc_id", "document_id", "docid", "docno", "corpus_id"),
+        *("document", "doc", "result", "sku", "asin"),
     ),
     "position": ("rank", "pos", "slot", "place"),
-    "grade": ("label", "rating", "relevance", "judgment", "judgement", "score"),
+    "grade": ("label", "rating", "relevance", "rel", "judgment", "judgement", "score"),
     "judge": ("assessor", "annotator", "rater"),
     "market": ("country", "locale", "site", "region"),
     "page": ("page_number", "page_no"),
@@ -232,6 +232,16 @@ def _field(column: pl.Expr, dtype: pl.DataType, fields: list[str]) -> tuple[pl.E
     return None
 
 
+def rival_grades(names: Iterable[str]) -> list[str]:
+    """Return the columns of which each may be the grade; none where one is called so, or one alone may be.
+
+    A score is a grade only where nothing else is.
+    """
+    by_key = {_key(name): name for name in names}
+    found = [by_key[_key(one)] for one in LIKELY["grade"] if _key(one) in by_key and one != "score"]
+    return found if len(found) > 1 and "grade" not in by_key else []
+
+
 def likely_columns(
     what: str, missing: Sequence[str], schema: pl.Schema, rows: pl.LazyFrame | None = None
 ) -> dict[str, str]:
@@ -253,6 +263,8 @@ def likely_columns(
     found: dict[str, str] = {}
     for is_ours in (True, False):  # names that differ from ours in case or blanks alone come first
         for name in [one for one in missing if one not in found]:
+            if name == "grade" and rival_grades(schema):
+                continue  # the user chooses
             want = wants.get(name, Wanted(name, "any"))
             ours, *keys = _keys(name)
             if want.optional and what == "queries":
@@ -355,17 +367,27 @@ def advice(what: str, missing: Sequence[str], schema: pl.Schema, rows: pl.LazyFr
 
     It names optional columns too, which would be lost else.
     """
+    rivals = rival_grades(schema) if what == "judgments" and "grade" in missing else []
+    choice = f"; {may_be_grades(rivals)}: choose one, e.g. {GRADE_OPTION}{rivals[0]}" if rivals else ""
     table = likely_table(schema, rows) if what == "searches" else None
     if table is not None and table.is_impressions:
         found = table.names
     else:
         found = likely_columns(what, _needed_first(_SHAPES.get(what, ()), missing, schema), schema, rows)
         if not found.keys() & {*missing}:
-            return ""
+            return choice
     if what not in TABLES:  # files of a study, whose columns have their own names
         renamed = ", ".join(f"{path} to {name}" for name, path in found.items())
         return f"; are these meant? Then rename {renamed}"
-    return f"; are these meant? Then add {_options(what, found)}"
+    return f"{choice}; are these meant? Then add {_options(what, found)}"
+
+
+GRADE_OPTION = "--column judgments.grade="
+
+
+def may_be_grades(rivals: Sequence[str]) -> str:
+    """Return what is wrong where several columns may be the grade."""
+    return f"{listed(rivals)} may each be the grade"
 
 
 @dataclass(frozen=True)

@@ -131,15 +131,15 @@ def _canonical(names: set[str]) -> Layout | None:
 def _foreign(names: Sequence[str], form: str) -> Layout:
     keys = [rows.column_key(name) for name in names]
     has = set(keys)
-    by_rater = sum(key.endswith("_rating") for key in keys) > 1 or bool(has & {"rater", "judge"})
+    by_rater = sum(key.endswith("_rating") for key in keys) > 1 or bool(has & {*rows.JUDGE})
     judged = bool(has & {*rows.QUERY}) and bool(has & {*rows.DOCUMENT})
-    graded = bool(has & {*rows.grade_names(keys)})
+    graded = bool(has & {*rows.GRADE}) or {"score", "corpus_id"} <= has
     of_quepid = judged and bool(has & {"docid", "doc_id"})
     found = {
         layouts.UBI: bool(has & {"user_query", "action_name"})
         and form in ("parquet", "csv", "json", "document"),
         layouts.YANDEX_JUDGMENTS: list(names) == ["query", "url", "relevance"] and form == "tsv",
-        layouts.QUEPID_RATERS: of_quepid and by_rater and (graded or "rater" not in has),
+        layouts.QUEPID_RATERS: of_quepid and by_rater and (graded or not has & {*rows.JUDGE[1:]}),
         layouts.QUEPID: of_quepid and graded,
         layouts.BEIR: judged and "corpus_id" in has and graded,
         layouts.JUDGMENT_TABLE: judged and graded and "market" not in has,

@@ -71,7 +71,7 @@ def of_frame(source: Any, what: str, names: tuple[str, ...]) -> pl.DataFrame:  #
 
 def _column(frame: pl.DataFrame, what: str, name: str) -> pl.Expr:
     columns = {column_key(column): column for column in reversed(frame.columns)}
-    found = next((columns[key] for key in _names(name, columns) if key in columns), None)
+    found = next((columns[key] for key in _names(what, name, columns) if key in columns), None)
     if name == "rank" and not (found and any(key in columns for key in rows.SCORE)):
         return pl.lit(None).alias("rank")
     if found is not None:
@@ -79,14 +79,14 @@ def _column(frame: pl.DataFrame, what: str, name: str) -> pl.Expr:
     rank = next((columns[key] for key in rows.RANK if key in columns), None)
     if name == "score" and rank is not None:
         return (-pl.col(rank).cast(pl.Float64, strict=False)).alias("score")
-    expected = " or ".join(_names(name, columns))
+    expected = " or ".join(_names(what, name, columns))
     raise InputError(f"{what}: no column {expected}; it has: {', '.join(frame.columns)}")
 
 
-def _names(name: str, keys: Collection[str]) -> tuple[str, ...]:
+def _names(what: str, name: str, keys: Collection[str]) -> tuple[str, ...]:
     """Return the keys under which a column is recognised, ours first."""
-    usual = {"query": rows.QUERY, "doc": rows.DOCUMENT, "score": rows.SCORE, "rank": rows.RANK}
-    return usual[name] if name in usual else rows.grade_names(keys)
+    usual = {"query": rows.QUERY, "doc": ("doc", *rows.DOCUMENT), "score": rows.SCORE, "rank": rows.RANK}
+    return usual[name] if name in usual else rows.grade_names(what, keys, "rename one to grade")
 
 
 def of_table(file: Path, what: str, names: tuple[str, ...]) -> pl.DataFrame | None:
@@ -104,7 +104,10 @@ def of_table(file: Path, what: str, names: tuple[str, ...]) -> pl.DataFrame | No
         return of_frame(_as_texts({column for found in objects for column in found}, objects), what, names)
     header = rows.header_of(first.decode("utf-8", errors="replace"))
     keys = {column_key(name) for name in header}
-    needed = [{*_names(name, keys), *(rows.RANK if name == "score" else ())} for name in names[:3]]
+    needed = [
+        {*_names(f"{what}: {file}", name, keys), *(rows.RANK if name == "score" else ())}
+        for name in names[:3]
+    ]
     if all(keys & known for known in needed):
         return of_frame(_of_delimited(file), what, names)
     return None

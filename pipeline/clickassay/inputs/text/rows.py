@@ -15,16 +15,17 @@ from typing import Any
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.files import malformed
+from clickassay.inputs.sources.mapping import LIKELY, OUR_NAMES, Names, may_be_grades, rival_grades
 from clickassay.inputs.text.lines import opened
 
 Numbered = Iterable[tuple[int, str]]
 """Lines with their numbers, from 1."""
 
 QUERY_IDS = ("query_id", "qid", "topic")
-QUERY = ("query", "query_text", *QUERY_IDS)
-DOCUMENT = ("doc", "doc_id", "docno", "docid", "document", "document_id", "corpus_id", "url",
-            "product_id", "item_id", "sku", "asin")  # fmt: skip
-GRADE = ("grade", "rating", "relevance", "rel", "label")
+QUERY = ("query", *(name for name in LIKELY["query"] if name != "text"), *QUERY_IDS)
+DOCUMENT = ("url", *LIKELY["url"])
+GRADE = ("grade", *(name for name in LIKELY["grade"] if name != "score"))
+JUDGE = ("judge", *LIKELY["judge"])
 SCORE, RANK = ("score", "sim"), ("rank", "position")
 """Names of columns that are recognised, ours first."""
 
@@ -40,13 +41,37 @@ def column_key(name: str) -> str:
     return re.sub(r"[\s-]+", "_", name.strip().strip("\"'").strip().lower())
 
 
+def keys_of(what: object, names: Sequence[str], ours: Names = OUR_NAMES) -> list[str]:
+    """Return the keys of columns; those that users named have ours, which no other has then.
+
+    Raises
+    ------
+    InputError
+        If one that was named is not there.
+    """
+    chosen, keys = {column_key(path): name for name, path in ours.items()}, [column_key(one) for one in names]
+    missing = next((path for path in ours.values() if column_key(path) not in keys), None)
+    if missing is not None:
+        raise InputError(f"{what}: no column {missing} (--column); it has: {', '.join(names)}")
+    return [chosen.get(key, "" if key in ours else key) for key in keys]
+
+
 def place(keys: Sequence[str], wanted: Sequence[str]) -> int | None:
     """Return the place of the first of `wanted` that is among the keys of columns; None if none is."""
     return next((keys.index(name) for name in wanted if name in keys), None)
 
 
-def grade_names(keys: Collection[str]) -> tuple[str, ...]:
-    """Return the names that a column of grades may have; beside BEIR's ``corpus-id`` also ``score``."""
+def grade_names(what: object, keys: Collection[str], choose: str) -> tuple[str, ...]:
+    """Return the names that a column of grades may have; beside BEIR's ``corpus-id`` also ``score``.
+
+    Raises
+    ------
+    InputError
+        If several of the keys may be the grade; the message begins with `what`, and ends with `choose`, how
+        to name one.
+    """
+    if rivals := rival_grades(keys):
+        raise InputError(f"{what}: {may_be_grades(rivals)}: {choose.format(rivals[0])}")
     return (*GRADE, "score") if "corpus_id" in keys else GRADE
 
 

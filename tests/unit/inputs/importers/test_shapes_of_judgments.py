@@ -11,7 +11,11 @@ from clickassay.inputs.importers.judgments.importer import RatingOptions, import
 from clickassay.inputs.importers.judgments.rating import ReadOptions
 from clickassay.inputs.importers.letor import import_letor
 from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.sources.mapping import LIKELY, rival_grades
+from clickassay.inputs.text import rows
 from clickassay.inputs.text.detect import recognise
+from clickassay.inputs.text.trec import read_qrels
+from support.logs import tiny
 
 
 def search_response(*documents):
@@ -334,3 +338,91 @@ def test_documents_of_ubi_may_stand_in_one(tmp_path, text):
 def test_tables_of_clicks_or_judgments_are_not_taken_for_one_of_queries(tmp_path, text, ending):
     (tmp_path / f"in.{ending}").write_text(text)
     assert recognise(tmp_path / f"in.{ending}").layout.name == "unknown"
+
+
+# ---- which column is the grade -------------------------------------------------------------------
+
+BOTH = [
+    {"query": "lamp", "docid": "a", "relevance": 3, "label": 1},
+    {"query": "lamp", "docid": "b", "relevance": 0, "label": 2},
+]
+
+
+def written(folder, form, rows):
+    """Write rows as CSV, with semicolons, as JSON lines or as Parquet; return the file."""
+    frame, file = pl.DataFrame(rows), folder / f"grades.{form}"
+    if form == "parquet":
+        frame.write_parquet(file)
+    elif form == "jsonl":
+        frame.write_ndjson(file)
+    else:
+        frame.write_csv(file, separator=";" if form == "txt" else ",")
+    return file
+
+
+@pytest.mark.parametrize("form", ["csv", "txt", "jsonl", "parquet"])
+def test_of_two_columns_that_may_be_the_grade_one_is_chosen_by_the_user(tmp_path, form):
+    file = written(tmp_path, form, BOTH)
+    assert recognise(file).layout.name == "quepid"
+    with pytest.raises(InputError, match="label and relevance may each be the grade") as caught:
+        import_judgments([file], out=tmp_path / "none")
+    option = str(caught.value).rsplit(" ", 1)[1]
+    assert option == "judgments.grade=label"
+    for name, grades in (("label", [1, 2]), ("relevance", [3, 0])):
+        import_judgments([file], out=tmp_path / name, read_options=ReadOptions(names={"grade": name}))
+        made = pl.read_parquet(tmp_path / name / "judgments.parquet").sort("url")
+        assert made["grade"].to_list() == grades
+    with pytest.raises(
+        InputError, match=r"no column labl \(--column\); it has: query, docid, relevance, label"
+    ):
+        import_judgments([file], out=tmp_path / "none", read_options=ReadOptions(names={"grade": "labl"}))
+
+
+def test_every_door_names_both_columns(tmp_path):
+    file = written(tmp_path, "csv", BOTH)
+    (tmp_path / "run.txt").write_text("lamp Q0 a 1 2.0 t\n", encoding="utf-8")
+    log = tiny.write_log(tmp_path / "log", judgments=file)
+    both = "label and relevance may each be the grade"
+    lines = [
+        tiny.refusal("import", "judgments", file, "--out", tmp_path / "none"),
+        tiny.refusal(*log.options()),
+        tiny.refusal("evaluate", file, tmp_path / "run.txt"),
+        tiny.refusal("judges", file, written(tmp_path, "jsonl", BOTH)),
+        tiny.inside("inspect", file).out,
+    ]
+    assert [both in line for line in lines] == [True] * len(lines)
+    (tmp_path / "grades.jsonl").unlink()
+    project = tiny.inside("init", tmp_path, "--show").out
+    assert "import judgments" in project
+    assert "grade =" not in project
+    tiny.said_by("import", "judgments", file, "--column", "judgments.grade=label", "--out", tmp_path / "one")
+    with pytest.raises(InputError, match=both):
+        read_qrels(pl.DataFrame(BOTH))
+
+
+@pytest.mark.parametrize(
+    ("beside", "grades"),
+    [
+        ({"grade": 2, "label": 1, "rating": 0}, 2),
+        ({"label": 1, "score": 0.7}, 1),
+        ({"judgement": 4}, 4),
+        ({"rel": 3}, 3),
+    ],
+)
+def test_a_column_called_grade_is_the_grade_and_a_score_beside_one_is_none(tmp_path, beside, grades):
+    file = written(tmp_path, "csv", [{"query": "lamp", "product_id": "a", "assessor": "ann", **beside}])
+    import_judgments([file], out=tmp_path / "made")
+    made = pl.read_parquet(tmp_path / "made" / "judgments.parquet")
+    assert made.rows() == [("lamp", "a", grades, "ann")]
+    assert rival_grades(["query", "url", *beside]) == []
+
+
+def test_importers_recognise_each_name_that_is_proposed():
+    known = {"query": rows.QUERY, "url": rows.DOCUMENT, "grade": rows.GRADE, "judge": rows.JUDGE}
+    aside = {
+        "query": {"text"},
+        "grade": {"score"},
+    }  # texts may be those of documents, scores those of rankings
+    for ours, names in known.items():
+        assert set(LIKELY[ours]) - set(names) == aside.get(ours, set())
+        assert names[0] == ours

@@ -64,7 +64,7 @@ def read_judgment_file(
     InputError
         If the file is missing, in no known layout, broken, or holds no rating.
     """
-    layout = reading.layout or ("quepid" if reading.rater_columns else _layout_of(file))
+    layout = reading.layout or ("quepid" if reading.rater_columns or reading.names else _layout_of(file))
     ratings: list[Rating] = []
     places: dict[str, str] = {}
     for place, query, url, value, rater in _READERS[layout](file, reading, counts, progress):

@@ -288,6 +288,7 @@ def _settings(
         "layouts": [file.layout for file in read],
         "encoding": reading.encoding,
         "rater_columns": list(reading.rater_columns),
+        "columns": dict(reading.names),
         "grade_map": options.grade_map,
         "cuts": options.cuts,
         "conflicts": options.conflicts,

@@ -1,10 +1,11 @@
 """A rating as a file has it, and how files are to be read."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clickassay.core.progress import Progress
+from clickassay.inputs.sources.mapping import Names
 from clickassay.inputs.text.lines import lines
 
 UNRATED = "queries_unrated"
@@ -35,6 +36,8 @@ class ReadOptions:
     # Columns of a table that hold the ratings of one rater each; by default, of CSV, those of ``*_rating``.
     rater_columns: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()  # Columns of a table that hold nothing.
+    # The columns of tables that the user named.
+    names: Names = field(default_factory=dict)
 
     def lines(self, file: Path, progress: Progress) -> Iterator[tuple[int, str]]:
         """Yield the numbered lines of a text file."""

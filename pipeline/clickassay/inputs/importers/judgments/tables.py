@@ -10,6 +10,7 @@ from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Progress
 from clickassay.inputs.files import READ_ERRORS, malformed, unreadable_file
 from clickassay.inputs.importers.judgments.rating import BLANK, UNRATED, FoundRating, ReadOptions
+from clickassay.inputs.sources.mapping import GRADE_OPTION
 from clickassay.inputs.text import rows
 from clickassay.inputs.text.lines import head
 from clickassay.inputs.text.rows import column_key, place
@@ -17,9 +18,8 @@ from clickassay.inputs.text.rows import column_key, place
 RATER_COLUMN = "_rating"
 """The end of the name of a column with the ratings of one rater."""
 
-_DOCUMENT = ("url", *rows.DOCUMENT)
-_RATER = ("judge", "rater")
 _NO_MARKET = "no column market: a run reads such a table as it is (--judgments)"
+_CHOOSE = f"rename one to grade, or import it with {GRADE_OPTION}{{}}"
 _HEADER = "a header with query, docid and rating (or query, url, grade)"
 
 
@@ -72,23 +72,23 @@ def _of_text(
 
 
 def _columns(file: Path, number: int, header: list[str], reading: ReadOptions) -> _Columns:
-    keys = [column_key(name) for name in header]
-    query, document = place(keys, rows.QUERY), place(keys, _DOCUMENT)
+    keys = rows.keys_of(file, header, reading.names)
+    query, document = place(keys, rows.QUERY), place(keys, rows.DOCUMENT)
     ratings = _rating_columns(file, keys, reading)
     if query is None or document is None or not ratings:
         raise malformed(file, number, ",".join(header), expected=_HEADER)
-    named = [keys[query], keys[document], *(keys[where] for where, _ in ratings), *_RATER]
+    named = [keys[query], keys[document], *(keys[where] for where, _ in ratings), *rows.JUDGE]
     if any(keys.count(name) > 1 for name in named):
         raise malformed(file, number, ",".join(header), expected="each column once")
-    return _Columns(query, document, ratings, place(keys, _RATER), place(keys, ("market",)), len(header))
+    return _Columns(query, document, ratings, place(keys, rows.JUDGE), place(keys, ("market",)), len(header))
 
 
-def _grade_names(keys: Collection[str], reading: ReadOptions) -> tuple[str, ...]:
-    return tuple(name for name in rows.grade_names(keys) if name not in reading.left_out)
+def _grade_names(what: object, keys: Collection[str], reading: ReadOptions) -> tuple[str, ...]:
+    names = rows.grade_names(what, [key for key in keys if key not in reading.left_out], _CHOOSE)
+    return tuple(name for name in names if name not in reading.left_out)
 
 
 def _rating_columns(file: Path, keys: list[str], reading: ReadOptions) -> tuple[tuple[int, str | None], ...]:
-    plain = place(keys, _grade_names(keys, reading))
     if reading.rater_columns:
         chosen = [column_key(name) for name in reading.rater_columns]
         missing = [name for name in chosen if name not in keys]
@@ -96,6 +96,7 @@ def _rating_columns(file: Path, keys: list[str], reading: ReadOptions) -> tuple[
             has = ", ".join(keys)
             raise InputError(f"{file} has no column {missing[0]} (--rater-column); its columns are {has}")
         return tuple((keys.index(name), name.removesuffix(RATER_COLUMN)) for name in chosen)
+    plain = place(keys, _grade_names(file, keys, reading))
     if plain is not None:
         return ((plain, None),)
     raters = [(where, name) for where, name in enumerate(keys) if name.endswith(RATER_COLUMN)]
@@ -129,9 +130,10 @@ def _parquet_rows(file: Path, reading: ReadOptions) -> Iterator[tuple[str, Mappi
     try:
         table = scan_parquet(file)
         names = table.collect_schema().names()
-        keys = [column_key(name) for name in names]
+        keys = rows.keys_of(file, names, reading.names)
         chosen = _rating_columns(file, keys, reading) if reading.rater_columns else ()
-        wanted = {*rows.QUERY, *_DOCUMENT, *rows.grade_names(keys), *_RATER, "market"}
+        grades = () if chosen else _grade_names(file, keys, reading)
+        wanted = {*rows.QUERY, *rows.DOCUMENT, *grades, *rows.JUDGE, "market"}
         wanted |= {keys[where] for where, _ in chosen}
         taken = [name for name, key in zip(names, keys, strict=True) if key in wanted]
         frame = table.select(taken).collect()
@@ -148,15 +150,20 @@ def _of_rows(
     counts: dict[str, int],
 ) -> Iterator[FoundRating]:
     chosen = [column_key(name) for name in reading.rater_columns]
+    known: dict[tuple[str, ...], tuple[list[str], tuple[str, ...]]] = {}  # rows have few sets of columns
     for where, named in found:
-        row = {column_key(name): value for name, value in named.items()}
-        keys, at = list(row), f"{file}, {where}"
+        at, names = f"{file}, {where}", tuple(named)
+        if names not in known:
+            keys = rows.keys_of(at, names, reading.names)
+            known[names] = keys, () if chosen else _grade_names(at, keys, reading)
+        keys, of_grade = known[names]
+        row = dict(zip(keys, named.values(), strict=True))
         if row.get("market") not in (None, EVERY):
             raise InputError(f"{file} has a column market; expected {_NO_MARKET}")
-        query, document = _name(_value(row, rows.QUERY)), _name(_value(row, _DOCUMENT))
+        query, document = _name(_value(row, rows.QUERY)), _name(_value(row, rows.DOCUMENT))
         if query is None or document is None:
             raise InputError(f"{at}: found no query or no url, expected both; fix or remove the row")
-        grades = [(_value(row, _grade_names(keys, reading)), _name(_value(row, _RATER)))]
+        grades = [(_value(row, of_grade), _name(_value(row, rows.JUDGE)))]
         if chosen:
             grades = [(row.get(name), name.removesuffix(RATER_COLUMN)) for name in chosen]
         for grade, rater in grades:
