@@ -269,3 +269,8 @@ def test_a_table_of_repeated_judgments_follows_the_rule_too(tmp_path):
 def test_a_run_may_be_a_table(tmp_path):
     (tmp_path / "r.tsv").write_text("qid\tdocno\trank\n1\ta\t2\n1\tb\t1\n")
     assert evaluated_run(tmp_path / "r.tsv") == [("1", "b"), ("1", "a")]
+
+
+def test_names_that_a_frame_has_as_floats_are_whole_numbers():
+    frame = pl.DataFrame({"qid": [1.0, 2.0], "docno": [10.0, 2.5], "label": [1, 0]})
+    assert read_qrels(frame).rows() == [("1", "10", 1), ("2", "2.5", 0)]

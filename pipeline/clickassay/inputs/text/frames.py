@@ -14,6 +14,7 @@ from clickassay.inputs.files import READ_ERRORS, malformed, unreadable_file
 from clickassay.inputs.text import rows
 from clickassay.inputs.text.lines import check_lines, lines
 from clickassay.inputs.text.rows import column_key
+from clickassay.inputs.types.integers import id_in_text
 
 
 def is_list(values: object) -> bool:
@@ -75,7 +76,10 @@ def _column(frame: pl.DataFrame, what: str, name: str) -> pl.Expr:
     if name == "rank" and not (found and any(key in columns for key in rows.SCORE)):
         return pl.lit(None).alias("rank")
     if found is not None:
-        return (pl.col(found).cast(pl.String) if name in ("query", "doc") else pl.col(found)).alias(name)
+        if name not in ("query", "doc"):
+            return pl.col(found).alias(name)
+        names = pl.col(found).cast(pl.String)  # pandas makes floats of integers beside a null
+        return (id_in_text(names) if frame.schema[found].is_float() else names).alias(name)
     rank = next((columns[key] for key in rows.RANK if key in columns), None)
     if name == "score" and rank is not None:
         return (-pl.col(rank).cast(pl.Float64, strict=False)).alias("score")
