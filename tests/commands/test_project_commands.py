@@ -433,22 +433,23 @@ def test_words_of_no_common_scale_are_put_in_order_by_the_user(here):
 
 
 def test_init_knows_outcomes_and_scores_and_names_a_second_candidate(here):
-    (here / "log" / "orders.csv").write_text("order_id,request_id,revenue\n1,1,9.5\n")
+    (here / "log" / "orders.csv").write_text("order_id,request_id,revenue,amount\n1,1,9.5,3\n")
     (here / "log" / "scores.csv").write_text("search_id,value,metric\n1,0.5,x\n")
     (here / "log" / "judgments.parquet").unlink()
     tiny.judgments().with_columns(rating=pl.lit(1), label="grade").drop("grade").write_csv(
         here / "log" / "j.csv"
     )
-    text = tiny.said_by("init", "log", "--show")
+    text = tiny.inside("init", "log", "--show").out
     written = tomllib.loads(text)
     assert written["inputs"]["outcomes"] == "log/orders.csv"
     assert written["inputs"]["scores"] == "log/scores.csv"
     assert written["columns"]["outcomes"] == {
         "search_id": "request_id",
-        "value": "revenue",
+        "value": "amount",
         "outcome_id": "order_id",
     }
-    assert 'grade = "label"  # or is it "rating"?' in text
+    assert 'value = "amount"  # or is it "revenue"?' in text
+    assert "--column judgments.grade=label (label and rating may each be the grade)" in text
 
 
 def test_inspect_looks_at_a_folder_of_other_names_as_init_does(here):

@@ -16,7 +16,16 @@ from clickassay.core.settings import Settings
 from clickassay.core.settings.project import TABLES
 from clickassay.core.text.words import visible
 from clickassay.inputs.files import format_of
-from clickassay.inputs.sources.mapping import arms_told, likely_columns, likely_table, names_of, rivals
+from clickassay.inputs.sources.mapping import (
+    GRADE_OPTION,
+    arms_told,
+    likely_columns,
+    likely_table,
+    may_be_grades,
+    names_of,
+    rival_grades,
+    rivals,
+)
 from clickassay.inputs.sources.parts import first_part
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging.impressions import look_like_impressions
@@ -261,7 +270,9 @@ def _other(path: str) -> list[str]:
             return [f"{path}: an empty file"]
         seen = recognise(file)
         if _is_imported(seen):
-            return [f"{path}: {seen.layout.what}; first: {seen.command}"]
+            grades = rival_grades(first_part("init", path).schema) if format_of(file) else []
+            choice = f" {GRADE_OPTION}{grades[0]} ({may_be_grades(grades)})" if grades else ""
+            return [f"{path}: {seen.layout.what}; first: {seen.command}{choice}"]
     is_table = format_of(Path(path)) is not None and not Path(path).is_dir()
     return [f"{path}: no table of a log"] if is_table else []
 
