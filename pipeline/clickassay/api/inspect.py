@@ -18,6 +18,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import PROJECT, Settings, load_settings
 from clickassay.core.text.words import capital, plural, utc_text
+from clickassay.inputs.files import check_path
 from clickassay.inputs.importers.base import Imported
 from clickassay.inputs.sources.mapping import likely_table
 from clickassay.inputs.staging.sources import Source
@@ -122,6 +123,8 @@ class InspectResult(Result):
         progress: Progress = silent,
     ) -> "InspectResult":
         """Look at what `inspect` says."""
+        if path is not None:
+            check_path(path)
         if path is not None and not sources.keys() - {"judgments"} and not quick and _is_foreign_log(path):
             return cls._of_foreign_log(path, sources, settings, progress)
         if path is not None and sources:

@@ -1,6 +1,8 @@
 """The files behind an input: their format recognised; messages for broken ones."""
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 import polars as pl
@@ -18,17 +20,27 @@ READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _LONGEST_EXCERPT = 80
 
 
-def refuse_pipe(file: Path) -> None:
-    """Refuse a path that is neither a file nor a folder.
+def check_path(file: Path, what: str = "") -> None:
+    """Refuse a path that nothing can have, or that is neither a file nor a folder.
 
     Raises
     ------
     InputError
         For a pipe or a terminal: a file is recognised, read and fingerprinted, each from its beginning.
     """
-    if file.exists() and not file.is_file() and not file.is_dir():
+    of = f"{what}: " if what else ""
+    try:
+        mode = file.stat().st_mode
+    except ValueError as error:
+        why = "a NUL, or half of a character, is in it"
+        raise InputError(f"{of}{str(file)!r} cannot be a path: {why}; remove that") from error
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"{of}{str(file)[:60]}… cannot be a path: it is too long; shorten it") from error
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise InputError(
-            f"{file} is a pipe, which can be read only once; write it to a file first "
+            f"{of}{file} is a pipe, which can be read only once; write it to a file first "
             "(such as: zcat log.gz > log.tsv) and give that"
         )
 
@@ -97,7 +109,9 @@ def unreadable_file(what: str, file: Path, error: BaseException) -> InputError:
     """
     refuse_machine_fault(file, error)
     remedy = "is it complete (and text in UTF-8)? Write it again"
-    return InputError(f"{what}: cannot read {file}: {first_line(error)}; {reading_remedy(error, remedy)}")
+    is_panic = isinstance(error, pl.exceptions.PanicException)
+    reason = "a page of it is damaged" if is_panic else first_line(error)
+    return InputError(f"{what}: cannot read {file}: {reason}; {reading_remedy(error, remedy)}")
 
 
 def reading_remedy(error: BaseException, remedy: str) -> str:

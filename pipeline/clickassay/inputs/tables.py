@@ -203,14 +203,17 @@ def _column(what: str, part: Part, want: Wanted, wide: frozenset[str], time_zone
         absent = pl.lit(want.absent, dtype=ABSENT.get(want.kind, pl.String))
         return absent.alias(want.name)
     dtype = part.schema[want.name]
-    from_text = part.format in ("csv", "tsv", "json") or want.name in dict(part.partition)
+    from_text = part.format != "parquet" or want.name in part.json or want.name in dict(part.partition)
     # cells and names alike may have blanks around them
     column = pl.col(want.name).str.strip_chars() if part.format in ("csv", "tsv") else pl.col(want.name)
     canonical = converted(column, dtype, want.kind, from_text=from_text, time_zone=time_zone)
     if canonical is None:
+        cast = {"id": "VARCHAR", "text": "VARCHAR", "texts": "VARCHAR[]"}.get(want.kind)
+        in_sql = f" (in SQL, CAST({want.name} AS {cast}))" if cast else ""
         raise InputError(
             f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {EXPECTED[want.kind]}; "
-            f"write it so, or name another column {want.name} (the columns are {', '.join(part.schema)})"
+            f"write it so{in_sql}, or name another column {want.name} (the columns are "
+            f"{', '.join(part.schema)})"
         )
     if want.kind == "id" and want.name in wide:
         canonical = canonical.cast(pl.String)
@@ -272,6 +275,8 @@ def files_named(*tables: Input) -> Iterator[None]:
 def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, Any]]:
     """Yield the identity of inputs by name, taken before they are read; a copy among their files is named.
 
+    Errors of reading name the file, as `files_named` does.
+
     Raises
     ------
     InputError
@@ -283,7 +288,7 @@ def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, A
     for table in tables:
         for note in copy_notes(table, files[table.what], "its rows are read twice, so leave it out"):
             progress(Event(note, note=True))
-    with refusing_changes(files):
+    with refusing_changes(files), files_named(*tables):
         yield {
             table.what: input_fingerprint(files[table.what])
             | {"folders": table.found.folders, "left_out": dict(table.found.left_out)}
@@ -309,7 +314,7 @@ class WholeInput:
             If a file of it is truncated, does not match its schema, or was changed meanwhile.
         """
         with watched(table, progress=progress) as identities:
-            rows = collected(table)
+            rows = table.frame.collect()
         return cls(rows, table.columns, identities[table.what])
 
     @property
@@ -323,7 +328,9 @@ def copy_notes(table: Input, files: Sequence[FileFingerprint], end: str) -> Iter
     for copy, first in copies(files):
         if table.origins:  # rows that repeat are counted where they are collected
             return
-        if copy.seen and first.seen and table.opened([copy.seen[0]]).head(1).collect().height:
+        with files_named(table):
+            rows = copy.seen and first.seen and table.opened([copy.seen[0]]).head(1).collect().height
+        if rows:
             yield f"{table.what}: {copy.seen[0]} is a copy of {first.seen[0]}; {end}"
 
 

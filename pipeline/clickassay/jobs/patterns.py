@@ -80,7 +80,7 @@ def _on_arrays(
 
     log = inputs.log_here()
     halves = (log.searches, log.clicks)
-    with watched(*halves, progress=progress) as identities, files_named(*halves):
+    with watched(*halves, progress=progress) as identities:
         mixed = mixed_times(*halves)
         outcomes = outcomes_of(inputs, settings)(log)
         table = build_pattern_table(log, settings, kept, outcomes=outcomes, progress=progress)

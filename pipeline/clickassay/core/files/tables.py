@@ -61,6 +61,10 @@ def write_database(names: Iterable[str], folder: Path, file: Path) -> None:
         connection.commit()
 
 
+# an INTERVAL is read as a record: Polars panics at one otherwise, in a column that nobody reads too
+pl.Config.load('{"environment": {"POLARS_IMPORT_INTERVAL_AS_STRUCT": "1"}}')
+
+
 def scan_parquet(files: Path | Sequence[Path]) -> pl.LazyFrame:
     """Return the rows of Parquet files, unread; names are taken as they are, with any signs."""
     names = [files] if isinstance(files, Path) else list(files)

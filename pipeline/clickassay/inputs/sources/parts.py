@@ -24,6 +24,7 @@ from clickassay.inputs.sources.walk import Found, find_files
 from clickassay.inputs.text.lines import check_table
 from clickassay.inputs.text.rows import PLAIN, Form, form_in
 from clickassay.inputs.types.integers import is_wide
+from clickassay.inputs.types.logical import as_text, logical_columns
 
 
 def scan(
@@ -78,8 +79,10 @@ def schema_of(what: str, file: Path, format_: str) -> pl.Schema:
         raise unreadable_file(what, file, error) from error
 
 
-_Like = tuple[str, Form, tuple[tuple[str, pl.DataType], ...], Partition, frozenset[str]]
-"""Format, form, schema, partition values and their names, which all files of a part share."""
+_Like = tuple[
+    str, Form, tuple[tuple[str, pl.DataType], ...], Partition, frozenset[str], tuple[tuple[str, str], ...]
+]
+"""Format, form, schema, partition values, their names and `Logical`, which all files of a part share."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,11 @@ class Part:
     partition: Partition
     folders: frozenset[str]  # All columns that the folders spell out.
     source: pl.Schema  # Columns and types under the names that the files have.
-    # What selects the columns of `written` from them; empty where their names are ours.
+    # What selects the columns of `written` from them; empty where their names are ours, and none is bytes.
     renamed: tuple[pl.Expr, ...] = ()
     held: Mapping[Path, pl.DataFrame] = field(default_factory=dict)  # Rows of files that are in memory.
     form: Form = PLAIN  # How they are written, if they are delimited text.
+    json: frozenset[str] = frozenset()  # Columns that the files have as JSON: text that spells all values.
 
     @property
     def schema(self) -> pl.Schema:
@@ -155,19 +159,31 @@ def parts_of(
         schema = tuple(schema_of(what, file, format_).items())
         spelled = _under_our_names(partition_of(file, found.root), names)
         partition = tuple(one for one in spelled if read is None or one[0] in read)
+        logical = logical_columns(file, pl.Schema(schema)) if format_ == "parquet" else {}
+        named = frozenset(name for name, _ in spelled)
         form = form_in(file, format_)
-        groups[format_, form, schema, partition, frozenset(name for name, _ in spelled)].append(file)
-    for (format_, form, schema, partition, folders), members in groups.items():
+        groups[format_, form, schema, partition, named, tuple(logical.items())].append(file)
+    for (format_, form, schema, partition, folders, logical_of), members in groups.items():
         # Polars reads 128 signed bits of JSON lines as a number, all others as a text
-        as_text = {name for name, dtype in schema if is_wide(dtype)} if format_ == "json" else set()
-        source = pl.Schema({name: pl.String() if name in as_text else dtype for name, dtype in schema})
+        too_wide = {name for name, dtype in schema if is_wide(dtype)} if format_ == "json" else set()
+        source = pl.Schema({name: pl.String() if name in too_wide else dtype for name, dtype in schema})
         of_files = {name: path for name, path in names.items() if name not in folders}
         as_found = columns_under(what, members[0], pl.Schema(schema), of_files)
         wide = frozenset(name for name, (_, dtype) in as_found.items() if is_wide(dtype))
         ours = columns_under(what, members[0], source, of_files)
+        logical, path_of = dict(logical_of), {name: of_files.get(name, name) for name in ours}
+        as_texts = {
+            name: as_text(column, dtype, logical[path_of[name]])
+            for name, (column, dtype) in ours.items()
+            if path_of[name] in logical
+        }
+        ours |= {name: (column.alias(name), dtype) for name, (column, dtype) in as_texts.items()}
+        json = frozenset(name for name in as_texts if logical[path_of[name]] == "JSON")
         written = pl.Schema({name: dtype for name, (_, dtype) in ours.items()})
-        columns = tuple(column for column, _ in ours.values()) if of_files else ()
-        yield Part(tuple(members), format_, written, wide, partition, folders, source, columns, held, form)
+        columns = tuple(column for column, _ in ours.values()) if of_files or as_texts else ()
+        yield Part(
+            tuple(members), format_, written, wide, partition, folders, source, columns, held, form, json
+        )
 
 
 def first_part(what: str, place: str | Path) -> Part:

@@ -15,7 +15,7 @@ from stat import S_ISDIR, S_ISREG
 from clickassay.core.errors import InputError
 from clickassay.core.text.paths import is_text, is_uri
 from clickassay.core.text.words import plural
-from clickassay.inputs.files import FORMATS, format_of, refuse_pipe
+from clickassay.inputs.files import FORMATS, check_path, format_of
 from clickassay.inputs.sources.lakes import check_no_lake, check_no_lake_above
 
 _COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip", ".br", ".snappy")
@@ -64,6 +64,7 @@ def find_files(what: str, path: str | Path) -> Found:
         If there is none, a folder cannot be listed, a link leads nowhere, or a folder is a table of a lake.
     """
     place = Path(path)
+    check_path(place, what)
     if is_uri(str(path)) and not place.exists():
         raise InputError(f"{what}: {path} lies where only Spark reaches; add --engine spark, or copy it here")
     walk = _Walk(what)
@@ -89,7 +90,6 @@ def _starts(what: str, place: Path, walk: "_Walk") -> tuple[Path, Iterator[Path]
     if place.is_dir():
         check_no_lake_above(what, place)
         return place, iter([place])
-    refuse_pipe(place)
     first = next((number for number, part in enumerate(place.parts) if has_magic(part)), None)
     if first is None:
         raise InputError(f"{what}: {place} does not exist; give a file, a folder or a glob")

@@ -24,7 +24,7 @@ from clickassay.inputs.sources.unread import unread_value
 from clickassay.inputs.staging.lists import NO_COPY, ShownRows, changes, lie_together, ordered
 from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.sql import QUIET
-from clickassay.inputs.tables import Input
+from clickassay.inputs.tables import Input, files_named
 from clickassay.inputs.types.columns import IMPRESSIONS, SAYS_CLICKED
 
 BATCH, _REACH = 1_000_000, 200_000
@@ -64,15 +64,16 @@ def halves_of(table: Input, *, by_file: bool = False, progress: Progress = silen
         If positions begin neither at 0 nor at 1, a click is spelled in a way that is not known, or a search
         lies in several files that are not read together.
     """
-    _check_flags(table)
-    for unread in table.unread(IMPRESSIONS):
-        progress(Event(f"searches: {unread}", note=True))
     folder = scratch_folder(table.files[0] if len(table.files) == 1 else table.found.root)
-    first = _first_position(table)
     groups = [(file,) for file in table.files] if by_file else [table.files]
     known = {file: table.fingerprints_of(file) for file in table.files}
     origins: dict[str, dict[Path, Origin]] = {"searches": {}, "clicks": {}}
-    with refusing_changes({"searches": [one for some in known.values() for one in some]}):
+    watched = refusing_changes({"searches": [one for some in known.values() for one in some]})
+    with watched, files_named(table):
+        _check_flags(table)
+        for unread in table.unread(IMPRESSIONS):
+            progress(Event(f"searches: {unread}", note=True))
+        first = _first_position(table)
         for number, files in enumerate(groups, 1):
             name = f"{number:06d}-{files[0].stem}.parquet"
             counts = _write(table, files, folder, name, first, progress)

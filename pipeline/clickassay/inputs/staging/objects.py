@@ -34,7 +34,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch_folder, scratch_named
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.paths import STORES, address_fault
-from clickassay.core.text.words import first_line, plural, without_secrets
+from clickassay.core.text.words import first_line, plural, visible, without_secrets
 from clickassay.inputs.files import format_of
 from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin
 from clickassay.inputs.sources.lakes import DELTA, MARKS
@@ -172,7 +172,8 @@ class _Place:
     def of(cls, what: str, url: str) -> "_Place":
         fault = address_fault(url)
         if fault is not None:
-            raise InputError(f"{what}: {without_secrets(url)} {fault}; add --engine spark, or copy it here")
+            shown = visible(without_secrets(url))
+            raise InputError(f"{what}: {shown} {fault}; add --engine spark, or copy it here")
         parts = urlsplit(url)
         scheme, key = STORES[parts.scheme.lower()], parts.path.strip("/")
         if scheme == "https" and not key:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from clickassay.core.progress import Progress, silent
 from clickassay.core.text.paths import is_uri
+from clickassay.inputs.files import check_path
 from clickassay.inputs.sources.mapping import Names
 from clickassay.inputs.staging.frames import Frame, framed
 from clickassay.inputs.staging.lakes import is_lake, lake_rows
@@ -40,6 +41,7 @@ def staged(
         return selected(what, source, progress)
     if isinstance(source, Frame):
         return framed(what, source, names, held=held)
+    check_path(Path(source), what)
     if is_uri(str(source)) and not Path(source).exists():
         return fetched(what, str(source), names, progress)
     return lake_rows(what, Path(source), names, progress) or source

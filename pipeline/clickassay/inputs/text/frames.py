@@ -95,8 +95,6 @@ def _names(what: str, name: str, keys: Collection[str]) -> tuple[str, ...]:
 
 def of_table(file: Path, what: str, names: tuple[str, ...]) -> pl.DataFrame | None:
     """Return the rows of a table in a file, whatever its name; None if its first line is no header."""
-    if file.is_dir():
-        raise InputError(f"{what}: {file} is a folder, expected a file; name one in it")
     first = check_lines(what, file)
     if first.startswith(b"PAR1"):
         try:

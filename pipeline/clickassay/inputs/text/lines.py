@@ -18,7 +18,7 @@ from typing import IO, Any
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.words import first_line
-from clickassay.inputs.files import malformed, refuse_pipe
+from clickassay.inputs.files import check_path, malformed
 
 LONGEST_LINE = 1 << 28
 """Most bytes of a line: judgments may be one line of JSON, and a small archive may hold an endless line."""
@@ -50,7 +50,7 @@ def opened(file: Path, expected: str = "a text file") -> Iterator[Opened]:
     InputError
         If it is missing, a pipe or unreadable, or what compresses it is damaged.
     """
-    refuse_pipe(file)
+    check_path(file)
     try:
         with file.open("rb") as raw:
             first = _unpacked(raw).read(_FIRST_BYTES)
@@ -221,6 +221,9 @@ def check_lines(what: str, file: Path) -> bytes:
         message begins with `what`.
     """
     try:
+        check_path(file)
+        if file.is_dir():
+            raise InputError(f"{file} is a folder, expected a file; name one in it")
         first = head(file, _FIRST_BYTES)
         if is_packed(file) or file.stat().st_size > LONGEST_LINE:
             with opened(file) as source:

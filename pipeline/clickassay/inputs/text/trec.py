@@ -295,8 +295,6 @@ def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, names: Seque
 
 
 def _lines(file: Path, what: str) -> pl.DataFrame:
-    if file.is_dir():
-        raise InputError(f"{what}: {file} is a folder, expected a file; name one in it")
     check_lines(what, file)
     # the byte order mark of UTF-8 is no text; in trec_eval it becomes part of the first name
     unmarked = pl.when(line=1).then(pl.col("text").str.strip_prefix("\ufeff")).otherwise("text")

@@ -9,6 +9,7 @@ import polars as pl
 from clickassay.core.errors import EngineError
 from clickassay.core.progress import Event, Progress, steady
 from clickassay.core.settings import Settings
+from clickassay.inputs.tables import unreadable
 from clickassay.logs.arrays.carry_over import clicks_as_read, searches_as_read
 from clickassay.logs.arrays.columns.search_ids import ambiguous_ids, usable_ids
 from clickassay.logs.arrays.engine import ArraySessioniser, LogBatch
@@ -95,13 +96,13 @@ def counted_pattern_table(
     sessioniser.shown.forget_keys()
     give_back()
     table = sessioniser.whole_table()
-    _check_all_read(windows, table.funnel)
+    _check_all_read(log, windows, table.funnel)
     funnel = with_impressions(table.funnel, log.searches.made_of)
     funnel = _with_orphan_clicks(sessioniser, searches, funnel, len(windows))
     return replace(table, funnel=counted_outcomes(funnel, outcomes))
 
 
-def _check_all_read(windows: Sequence[Window], funnel: pl.DataFrame) -> None:
+def _check_all_read(log: Log[LocalHalf], windows: Sequence[Window], funnel: pl.DataFrame) -> None:
     """Compare the rows that were read with the rows of the files: a stopped reader may not say so."""
     of_files = {
         "searches": {chunk for window in windows for chunk in window.searches},
@@ -112,7 +113,8 @@ def _check_all_read(windows: Sequence[Window], funnel: pl.DataFrame) -> None:
         read = int(funnel.filter(pl.col("source").is_in(sources), step="read")["rows"].sum())
         there = sum(chunk.rows for chunk in chunks)
         if read != there:
-            raise EngineError(f"{what}: {read:,} of {there:,} rows were read; nothing was written")
+            message = f"{what}: {read:,} of {there:,} rows were read; nothing was written"
+            raise unreadable([log.halves[what]]) or EngineError(message)
 
 
 def batch_of(window: Window, log: Log[LocalHalf], watermark_ms: int) -> LogBatch:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import InputError
-from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Progress
 from clickassay.inputs.files import READ_ERRORS, malformed, unreadable_file
 from clickassay.inputs.importers.judgments.rating import BLANK, UNRATED, FoundRating, ReadOptions
@@ -14,6 +13,7 @@ from clickassay.inputs.sources.mapping import GRADE_OPTION
 from clickassay.inputs.text import rows
 from clickassay.inputs.text.lines import head
 from clickassay.inputs.text.rows import column_key, place
+from clickassay.inputs.types.logical import scan_texts
 
 RATER_COLUMN = "_rating"
 """The end of the name of a column with the ratings of one rater."""
@@ -128,7 +128,7 @@ def _ratings(
 
 def _parquet_rows(file: Path, reading: ReadOptions) -> Iterator[tuple[str, Mapping[str, object]]]:
     try:
-        table = scan_parquet(file)
+        table = scan_texts(file)
         names = table.collect_schema().names()
         keys = rows.keys_of(file, names, reading.names)
         chosen = _rating_columns(file, keys, reading) if reading.rater_columns else ()
