@@ -131,7 +131,7 @@ def test_a_parquet_file_named_csv_is_refused(tmp_path):
 def test_a_file_of_an_unknown_kind_is_refused(tmp_path):
     file = tmp_path / "log.xlsx"
     file.write_bytes(b"PK\x03\x04 a spreadsheet")
-    tiny.refused(tiny.write_log(tmp_path, searches=file), "format of ", "log.xlsx unknown", ".csv")
+    tiny.refused(tiny.write_log(tmp_path, searches=file), "log.xlsx is a zip archive", "unzip")
 
 
 def test_a_parquet_file_is_known_by_its_first_bytes(tmp_path):

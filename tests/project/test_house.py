@@ -205,6 +205,10 @@ LOWER_CASE_STATEMENT = re.compile(
 
 # (module, string with {} for what is filled in): why it may be there
 ALLOWED_STATEMENTS = {
+    (
+        "inputs/foreign.py",
+        "write a table of it: sqlite3 -header -csv {file} 'SELECT * FROM TABLE' > {stem}.csv",
+    ): "a line for a user to type",
     ("inputs/staging/lakes.py", "SELECT {} FROM given"): "selects needed columns of a table of a lake",
     ("inputs/staging/sql.py", "CREATE TEMPORARY VIEW {} AS {}"): "names the SELECT of a user",
     ("inputs/staging/sql.py", "SELECT json_serialize_sql($1::VARCHAR)"): "finds the files that it names",

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import polars as pl
 from clickassay.core.errors import InputError
 from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.text.words import first_line
+from clickassay.inputs.foreign import FIRST_BYTES, refuse_foreign
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv",
@@ -68,19 +70,20 @@ def format_by_content(what: str, file: Path) -> str:
     """
     try:
         with file.open("rb") as stream:
-            first = stream.read(4)
+            first = stream.read(FIRST_BYTES)
     except OSError as error:
         raise unreadable_file(what, file, error) from error
-    if first == b"PAR1":
+    if first.startswith(b"PAR1"):
         return "parquet"
+    refuse_foreign(file, first, what)
     raise InputError(f"{what}: format of {file} unknown; expected a name that ends in {', '.join(FORMATS)}")
 
 
 _FOOTER_END_BYTES = 9  # its last byte, its length in four, PAR1
 
 
-def refuse_encrypted(what: str, file: Path) -> None:
-    """Refuse a Parquet file that is encrypted, as a whole or by column: a reader would end the process.
+def check_parquet(what: str, file: Path) -> None:
+    """Refuse a file that is no Parquet by its first bytes, or encrypted: a reader would end the process.
 
     A footer in the clear has a signature behind it then, and else ends with the zero that ends a structure of
     Thrift; one signature in 256 ends with a zero too.
@@ -88,9 +91,17 @@ def refuse_encrypted(what: str, file: Path) -> None:
     Raises
     ------
     InputError
-        If it is.
+        If it is, with what it is instead.
     """
     with file.open("rb") as stream:
+        first = stream.read(FIRST_BYTES)
+        if not first.startswith(b"PAR1"):
+            refuse_foreign(file, first, what)
+        if b"\n" in first and re.search(rb"[\x00-\x08\x0e-\x1f]", first) is None:
+            raise InputError(
+                f"{what}: cannot read {file}: it is text, not Parquet; rename it to {file.stem}.csv, .tsv or "
+                ".jsonl, as it is"
+            )
         stream.seek(-min(_FOOTER_END_BYTES, file.stat().st_size), os.SEEK_END)
         end = stream.read()
     if end.endswith(b"PARE") or (end.endswith(b"PAR1") and len(end) == _FOOTER_END_BYTES and end[0] != 0):

@@ -328,9 +328,11 @@ def copy_notes(table: Input, files: Sequence[FileFingerprint], end: str) -> Iter
     for copy, first in copies(files):
         if table.origins:  # rows that repeat are counted where they are collected
             return
+        if copy.seen is None or first.seen is None:
+            continue
         with files_named(table):
-            rows = copy.seen and first.seen and table.opened([copy.seen[0]]).head(1).collect().height
-        if rows:
+            has_rows = table.opened([copy.seen[0]]).head(1).collect().height > 0
+        if has_rows:
             yield f"{table.what}: {copy.seen[0]} is a copy of {first.seen[0]}; {end}"
 
 

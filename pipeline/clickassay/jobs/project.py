@@ -273,6 +273,8 @@ def _other(path: str) -> list[str]:
             grades = rival_grades(first_part("init", path).schema) if format_of(file) else []
             choice = f" {GRADE_OPTION}{grades[0]} ({may_be_grades(grades)})" if grades else ""
             return [f"{path}: {seen.layout.what}; first: {seen.command}{choice}"]
+        if seen.problem:
+            return [f"{path}: {seen.layout.what}; {seen.problem}"]
     is_table = format_of(Path(path)) is not None and not Path(path).is_dir()
     return [f"{path}: no table of a log"] if is_table else []
 

@@ -13,9 +13,9 @@ from clickassay.core.errors import InputError
 from clickassay.core.files.tables import scan_parquet
 from clickassay.inputs.files import (
     READ_ERRORS,
+    check_parquet,
     format_by_content,
     format_of,
-    refuse_encrypted,
     unreadable_file,
 )
 from clickassay.inputs.sources.mapping import OUR_NAMES, Names, columns_under
@@ -71,7 +71,7 @@ def schema_of(what: str, file: Path, format_: str) -> pl.Schema:
         if file.stat().st_size == 0:
             raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
         if format_ == "parquet":
-            refuse_encrypted(what, file)
+            check_parquet(what, file)
         else:
             check_table(what, file, format_)
         return scan([file], format_, form=form_in(file, format_)).collect_schema()

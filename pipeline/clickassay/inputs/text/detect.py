@@ -7,6 +7,7 @@ else is read.
 import json
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 from clickassay.core.errors import InputError
 from clickassay.core.files.tables import scan_parquet
 from clickassay.inputs.files import READ_ERRORS, format_of, unreadable_file
+from clickassay.inputs.foreign import FIRST_BYTES, foreign_kind
 from clickassay.inputs.text import layouts, rows
 from clickassay.inputs.text.layouts import UNKNOWN, Layout
 from clickassay.inputs.text.lines import head
@@ -66,6 +68,9 @@ def recognise(file: Path) -> Recognised:
     raw = head(file, _HEAD_BYTES)
     if not raw.strip():
         raise InputError(f"{file} is empty; expected a log or judgments")
+    foreign = foreign_kind(file, raw[:FIRST_BYTES])
+    if foreign is not None:
+        return Recognised(Layout("no-table", foreign.kind, ""), "", (), foreign.step)
     if raw.startswith(_PARQUET):
         return _recognised(file, *_of_columns(file, _parquet_columns(file), "parquet"), ())
     lines = _whole_lines(raw)
@@ -192,6 +197,10 @@ _DOCUMENTS = (
 """JSON documents by what is found in them."""
 
 
+_BY_QUERY = re.compile(r'\s*\{\s*"[^"]*"\s*:\s*\{\s*"[^"]*"\s*:\s*-?\d+\s*([,}.eE])')
+"""The beginning of a dict ``{query: {doc: number}}``, and what stands behind the first number."""
+
+
 def _of_json(file: Path, text: str) -> tuple[Layout, str]:
     for layout, signs in _DOCUMENTS:
         if all(re.search(sign, text) for sign in signs):
@@ -200,6 +209,9 @@ def _of_json(file: Path, text: str) -> tuple[Layout, str]:
     action = row.get("index") or row.get("create")
     if isinstance(action, dict):
         return (layouts.UBI if "ubi" in str(action.get("_index", "ubi")) else UNKNOWN), ""
+    if rows.is_by_query(row) or (not row and _BY_QUERY.match(text)):
+        whole = _BY_QUERY.match(text)
+        return (layouts.JUDGMENT_TABLE if whole and whole[1] in ",}" else layouts.TREC_RUN), ""
     source = row.get("_source", row)
     return _of_columns(file, list(source), form) if isinstance(source, dict) else (UNKNOWN, "")
 
@@ -263,6 +275,19 @@ def _is_yandex_labels(lines: Sequence[str]) -> bool:
     return fits and any(row[1] not in ("0", "Q0") for row in rows)
 
 
+def _is_run_of_ranks(lines: Sequence[str]) -> bool:
+    """Return whether lines are query, document and rank: 1, 2, 3 … within a query, which grades are not."""
+    rows = [line.split() for line in lines]
+    if any(len(row) != 3 for row in rows):
+        return False
+    places: Counter[str] = Counter()
+    for row in rows:
+        places[row[0]] += 1
+        if row[2] != str(places[row[0]]):
+            return False
+    return max(places.values()) > 2
+
+
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _COMMENT = r"(?:\s*#.*)?"
 _PAIRS = rf"(?:\s+\d+:{_NUMBER})*"
@@ -271,13 +296,14 @@ _LINE_LAYOUTS: tuple[tuple[Layout, Callable[[Sequence[str]], bool]], ...] = (
     (layouts.LIGHTGBM, _mostly(rf"\d+(?:\s+\d+:{_NUMBER})+{_COMMENT}", comments="#")),
     (layouts.YANDEX, _mostly(r"\d+\t\d+\t(?:Q\t[^\t]+\t[^\t]+(?:\t.*)?|C\t[^\t]+\t*)")),
     (layouts.PYCLICK, _mostly(r"[^\s;]+_\d+\t[^\s;]+\s+:.*")),
-    (layouts.TREC_RUN, _mostly(rf"\S+\s+Q0\s+\S+\s+\d+\s+{_NUMBER}\s+\S+")),
+    (layouts.TREC_RUN, _mostly(rf"\S+\s+Q0\s+\S+\s+\d+\s+{_NUMBER}(?:\s+\S+)?")),
+    (layouts.TREC_RUN, _is_run_of_ranks),
     (layouts.YAHOO, _is_yahoo),
     (layouts.BAIDU, _is_baidu),
     (layouts.BAIDU_LABELS, _mostly(r"[^\t]*\t[^\t]*\t[^\t]*\t[^\t]*\t[0-4]\t\d+")),
     (layouts.YANDEX_JUDGMENTS, _is_yandex_labels),
     (layouts.QRELS, _mostly(rf"\S+\s+\S+\s+\S+\s+{_NUMBER}")),
     (layouts.TIANGONG_LABELS, _mostly(r"\d+\s+\d+\s+\d+\s+\S+\s+\d")),
-    (layouts.YAHOO_JUDGMENTS, _mostly(r"\S+\s+\S+\s+[0-4]")),
+    (layouts.QRELS, _mostly(rf"\S+\s+\S+\s+{_NUMBER}")),
 )
 """Layouts of lines without a header, the strictest first."""

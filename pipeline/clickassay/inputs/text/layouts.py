@@ -57,9 +57,6 @@ LIGHTGBM = _imported(
 )
 PYCLICK = _imported("pyclick", "PyClick's sample of Yandex's log", "pyclick {file}")
 YAHOO = _imported("yahoo-l18", "a log in the layout of Yahoo L18", "yahoo-l18 {file}")
-YAHOO_JUDGMENTS = _imported(
-    "yahoo-l18-judgments", "judgments in the layout of Yahoo L18", "yahoo-l18 LOG --judgments {file}"
-)
 BAIDU = _imported("baidu-ultr", "a log in the layout of Baidu-ULTR", "baidu-ultr {file}")
 BAIDU_LABELS = _imported(
     "baidu-ultr-labels", "expert labels of Baidu-ULTR", "baidu-ultr LOG --judgments {file}"

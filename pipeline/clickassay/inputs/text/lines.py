@@ -19,6 +19,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.words import first_line
 from clickassay.inputs.files import check_path, malformed
+from clickassay.inputs.foreign import FIRST_BYTES, refuse_foreign
 
 LONGEST_LINE = 1 << 28
 """Most bytes of a line: judgments may be one line of JSON, and a small archive may hold an endless line."""
@@ -27,7 +28,6 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LINES_PER_REPORT = 100_000
-_FIRST_BYTES = 4096
 _BLOCK_BYTES = 1 << 24
 """Bytes of a file that are looked at together before an engine reads it; far fewer than a line may have."""
 
@@ -36,7 +36,7 @@ _BLOCK_BYTES = 1 << 24
 class Opened:
     """A text file that is being read."""
 
-    stream: IO[bytes]  # Its bytes, unpacked; lines end with a line feed.
+    stream: io.BufferedReader  # Its bytes, unpacked; lines end with a line feed.
     share: Callable[[], float]  # Returns the share of the file that was read, 0..1.
     line_end: str  # What ends its lines in the file: a line feed, or a carriage return alone.
 
@@ -53,7 +53,7 @@ def opened(file: Path, expected: str = "a text file") -> Iterator[Opened]:
     check_path(file)
     try:
         with file.open("rb") as raw:
-            first = _unpacked(raw).read(_FIRST_BYTES)
+            first = _unpacked(raw).read(FIRST_BYTES)
         with file.open("rb") as raw:
             size = max(1, os.fstat(raw.fileno()).st_size)
             stream = _unpacked(raw)
@@ -152,6 +152,7 @@ def lines(
         As `opened`; if a line is not in this encoding, or longer than `LONGEST_LINE` bytes.
     """
     with opened(file) as source:
+        refuse_foreign(file, source.stream.peek(FIRST_BYTES)[:FIRST_BYTES])
         for number, raw in _bounded(file, source.stream):
             if number == 1:
                 refuse_utf16(file, raw)
@@ -185,6 +186,10 @@ def check_table(what: str, file: Path, format_: str) -> None:
         As `check_lines`; or if it is one JSON array.
     """
     first = check_lines(what, file)
+    if first.startswith(b"PAR1"):
+        raise InputError(
+            f"{what}: {file} is Parquet by its first bytes; rename it to {file.name.split('.')[0]}.parquet"
+        )
     if format_ == "json" and first.lstrip().startswith(b"["):
         given, other = shlex.quote(str(file)), shlex.quote(f"{file.name.split('.')[0]}.jsonl")
         raise InputError(
@@ -224,7 +229,8 @@ def check_lines(what: str, file: Path) -> bytes:
         check_path(file)
         if file.is_dir():
             raise InputError(f"{file} is a folder, expected a file; name one in it")
-        first = head(file, _FIRST_BYTES)
+        first = head(file, FIRST_BYTES)
+        refuse_foreign(file, first)
         if is_packed(file) or file.stat().st_size > LONGEST_LINE:
             with opened(file) as source:
                 _refuse_endless_line(file, source.stream)

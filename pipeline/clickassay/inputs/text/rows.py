@@ -21,8 +21,9 @@ from clickassay.inputs.text.lines import opened
 Numbered = Iterable[tuple[int, str]]
 """Lines with their numbers, from 1."""
 
-QUERY_IDS = ("query_id", "qid", "topic")
-QUERY = ("query", *(name for name in LIKELY["query"] if name != "text"), *QUERY_IDS)
+QUERY_IDS = ("query_id", "qid", "q_id", "topic")
+QUERY_TEXTS = ("query", *(name for name in LIKELY["query"] if name != "text"))
+QUERY = (*QUERY_TEXTS, *QUERY_IDS)
 DOCUMENT = ("url", *LIKELY["url"])
 GRADE = ("grade", *(name for name in LIKELY["grade"] if name != "score"))
 JUDGE = ("judge", *LIKELY["judge"])
@@ -62,7 +63,7 @@ def place(keys: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 
 def grade_names(what: object, keys: Collection[str], choose: str) -> tuple[str, ...]:
-    """Return the names that a column of grades may have; beside BEIR's ``corpus-id`` also ``score``.
+    """Return the names of a column of grades; with BEIR's ``corpus-id`` or ranx's ``q_id`` also ``score``.
 
     Raises
     ------
@@ -72,14 +73,27 @@ def grade_names(what: object, keys: Collection[str], choose: str) -> tuple[str, 
     """
     if rivals := rival_grades(keys):
         raise InputError(f"{what}: {may_be_grades(rivals)}: {choose.format(rivals[0])}")
-    return (*GRADE, "score") if "corpus_id" in keys else GRADE
+    return (*GRADE, "score") if {"corpus_id", "q_id"} & {*keys} else GRADE
+
+
+def is_by_query(found: object) -> bool:
+    """Return whether JSON is a dict ``{query: {doc: number}}``, as pytrec_eval and ranx write it."""
+    if not isinstance(found, dict) or not found:
+        return False
+    inner = [one for docs in found.values() for one in (docs.values() if isinstance(docs, dict) else [docs])]
+    return (
+        bool(inner)
+        and all(isinstance(one, int | float) for one in inner)
+        and all(isinstance(docs, dict) for docs in found.values())
+    )
 
 
 def are_names(fields: Sequence[str]) -> bool:
-    """Return whether fields of a line of TREC name its columns: the first a query, the third a document."""
+    """Return whether fields of a line of TREC name its columns: a query, and (perhaps not next) a document."""
     keys = [column_key(field) for field in fields]
-    is_named = len(keys) > 3 and keys[0] in QUERY and keys[2] in DOCUMENT
-    return is_named and not any(key.lstrip("+-")[:1].isdigit() for key in keys[3:])
+    at = 2 if len(keys) > 3 else 1
+    is_named = len(keys) > 2 and keys[0] in QUERY and keys[at] in DOCUMENT
+    return is_named and not any(key.lstrip("+-")[:1].isdigit() for key in keys[at + 1 :])
 
 
 @dataclass(frozen=True)

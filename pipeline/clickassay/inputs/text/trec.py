@@ -35,7 +35,9 @@ _RANKED_RUN = {**_RUN, "rank": pl.Float64}
 LARGEST_GRADE, SMALLEST_GRADE = 30, -99
 
 _FIELD = r"[^\x00\t-\r ]+"  # as isspace of C, so that an id may hold a no-break space; trec_eval stops at NUL
-_QRELS_LINE, _RUN_LINE = "query 0 doc grade", "query Q0 doc rank score tag"
+_QRELS_LINES = ("query 0 doc grade", "query doc grade")
+_RUN_LINES = ("query Q0 doc rank score tag", "query Q0 doc rank score", "query doc rank")
+"""Layouts of lines, the usual one first; the first line of a file says which."""
 
 
 def read_qrels(
@@ -44,14 +46,15 @@ def read_qrels(
     conflicts: str = "error",
     scale: Sequence[str] = (),
     counts: MutableMapping[str, int] | None = None,
+    ids: bool = False,
 ) -> pl.DataFrame:
     """Return judgments: query, doc (text), grade (0..30, or -1 = pooled, but not judged).
 
     Parameters
     ----------
     source
-        A TREC qrels file (``query 0 doc grade``), a table (Parquet, CSV, JSON lines), a frame or a dict.
-        Grades below -1 (spam) are judgments, of grade 0; null words and refusals are -1.
+        A TREC qrels file (``query 0 doc grade``, or ``query doc grade``), a table (Parquet, CSV, JSON lines),
+        a frame or a dict. Grades below -1 (spam) are judgments, of grade 0; null words and refusals are -1.
     conflicts
         What a result judged more than once gets: ``error``, or a grade by a rule of the setting `conflicts`.
     scale
@@ -59,13 +62,15 @@ def read_qrels(
     counts
         ``judged_again`` is set to the judgments that such a rule takes no row of its own for, and
         ``not_judged`` to the ratings that are null or words such as refused.
+    ids
+        Whether queries of a table with their texts and ids are named by the ids.
 
     Raises
     ------
     InputError
         If a line, a column or a grade is not what it must be, or a result of a query is judged twice.
     """
-    frame = _read(source, "qrels", _QRELS_LINE, ("query", "doc", "grade"))
+    frame = _read(source, "qrels", _QRELS_LINES, ("query", "doc", "grade"), ids=ids)
     if scale and frame.schema["grade"] == pl.String:
         labels = {label: str(grade) for grade, label in enumerate(scale)}
         text = pl.col("grade").str.strip_chars().str.to_lowercase()
@@ -113,24 +118,28 @@ def subtopics(rows: pl.DataFrame) -> str | None:
     )
 
 
-def read_run(source: Source, *, ranks: bool = False) -> pl.DataFrame:
+def read_run(source: Source, *, ranks: bool = False, ids: bool = False) -> pl.DataFrame:
     """Return a run as columns query, doc (text), score (finite number), one row per query and doc.
 
     Parameters
     ----------
     source
-        A TREC run file (``query Q0 doc rank score tag``; the score decides, as in trec_eval), a table or a
-        frame with a score or a rank, a dict ``{query: {doc: score}}``, or of lists ``{query: [doc, ...]}``,
-        best first.
+        A TREC run file (``query Q0 doc rank score tag``, where the score decides, as in trec_eval; or
+        ``query doc rank``), a table or a frame with a score or a rank, a dict ``{query: {doc: score}}``, or
+        of lists ``{query: [doc, ...]}``, best first.
     ranks
         Whether to add the column rank (number), null where the source has none beside the score.
+    ids
+        Whether queries of a table with their texts and ids are named by the ids.
 
     Raises
     ------
     InputError
         If a line, a column or a score is not what it must be, or a query has a doc twice.
     """
-    frame = _read(source, "run", _RUN_LINE, tuple(_RANKED_RUN if ranks else _RUN))
+    frame = _read(source, "run", _RUN_LINES, tuple(_RANKED_RUN), ids=ids)
+    if "line" in frame.columns and frame["score"].null_count() == frame.height:
+        frame = _by_rank(frame, source)
     scores = frame.with_columns(score=_number(frame, "score").cast(pl.Float64, strict=False))
     _refuse(scores, frame, pl.col("score").is_null() | ~pl.col("score").is_finite(), "score", source)
     _refuse_repeats(scores, source, "retrieved", "keep one of the rows")
@@ -139,7 +148,11 @@ def read_run(source: Source, *, ranks: bool = False) -> pl.DataFrame:
 
 
 def qrels_lines(
-    file: Path, numbered: Iterable[tuple[int, str]], counts: MutableMapping[str, int]
+    file: Path,
+    numbered: Iterable[tuple[int, str]],
+    counts: MutableMapping[str, int],
+    *,
+    short: bool = False,
 ) -> pl.DataFrame:
     """Return line (from 1), query, doc, grade, text of each line of qrels; the grade as it is written.
 
@@ -151,14 +164,16 @@ def qrels_lines(
         Its lines, numbered.
     counts
         ``blank_lines`` grows by the lines skipped.
+    short
+        Whether lines 'query doc grade' are read too.
 
     Raises
     ------
     InputError
-        If a line does not have four fields, or none has any.
+        If a line does not have four fields, or all three; or none has any.
     """
     lines = pl.DataFrame(list(numbered), {"line": pl.Int64, "text": pl.String}, orient="row")
-    rows = _split(file, lines, "qrels", _QRELS_LINE, ("query", "doc", "grade"))
+    rows = _split(file, lines, "qrels", _QRELS_LINES[: 1 + short], ("query", "doc", "grade"))
     counts["blank_lines"] += int((~lines["text"].str.contains(_FIELD)).sum())
     return rows
 
@@ -238,7 +253,7 @@ def read_numbers(source: Source) -> pl.DataFrame:
         pairs = [(str(query), str(number)) for query, number in source.items()]
         rows = pl.DataFrame(pairs, {"query": pl.String, "number": pl.String}, orient="row")
     else:
-        rows = _fields(Path(source), "expected results", "query number", ("query", "number"))
+        rows = _fields(Path(source), "expected results", ("query number",), ("query", "number"))
     numbers = rows.select("query", pl.col("number").str.strip_chars().cast(pl.Float64, strict=False))
     usable = (pl.col("number").is_finite() & (pl.col("number") >= 0)).fill_null(False)
     _refuse(numbers, rows, ~usable, "number", source)
@@ -253,45 +268,78 @@ def read_pairs(source: Source) -> pl.DataFrame:
     if isinstance(source, Mapping):
         pairs = [(str(query), str(doc)) for query, docs in source.items() for doc in docs]
         return pl.DataFrame(pairs, {"query": pl.String, "doc": pl.String}, orient="row").unique()
-    rows = _fields(Path(source), "known results", "query doc", ("query", "doc"))
+    rows = _fields(Path(source), "known results", ("query doc",), ("query", "doc"))
     return rows.select("query", "doc").unique()
 
 
-def _read(source: Source, what: str, layout: str, names: tuple[str, ...]) -> pl.DataFrame:
+def _read(
+    source: Source, what: str, layouts: Sequence[str], names: tuple[str, ...], *, ids: bool
+) -> pl.DataFrame:
     if isinstance(source, str | Path):
-        table = of_table(Path(source), what, names)
-        return _fields(Path(source), what, layout, names) if table is None else table
+        table = of_table(Path(source), what, names, ids=ids)
+        return _fields(Path(source), what, layouts, names) if table is None else table
     if isinstance(source, Mapping):
         return of_dict(source, what, names)
-    return of_frame(source, what, names)
+    return of_frame(source, what, names, ids=ids)
 
 
-def _fields(file: Path, what: str, layout: str, names: Sequence[str]) -> pl.DataFrame:
-    return _split(file, _lines(file, what), what, layout, names)
+def _fields(file: Path, what: str, layouts: Sequence[str], names: Sequence[str]) -> pl.DataFrame:
+    return _split(file, _lines(file, what), what, layouts, names)
 
 
-def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, names: Sequence[str]) -> pl.DataFrame:
-    """Split rows (line, text) at white space: line, the fields of these names in `layout`, text.
+def _split(
+    file: Path, lines: pl.DataFrame, what: str, layouts: Sequence[str], names: Sequence[str]
+) -> pl.DataFrame:
+    """Split rows (line, text) at white space: line, the fields of these names, text.
 
-    Blank lines are left out, and a first line that names the columns.
+    The first line says which of the `layouts` it is; a name that this one lacks is null. Blank lines are left
+    out, and a first line that names the columns.
     """
+    split = lines.lazy().with_columns(fields=pl.col("text").str.extract_all(_FIELD)).collect()
+    split = split.filter(pl.col("fields").list.len() > 0)
+    if not split.height:
+        raise InputError(f"{what}: {file} has no line; expected lines '{layouts[0]}'")
+    size, second = len(split["fields"][0]), pl.col("fields").list.get(1, null_on_oob=True)
+    layout = next((one for one in layouts if len(one.split()) == size), layouts[0])
     places = layout.split()
-    wanted = [pl.col("fields").list.get(places.index(name), null_on_oob=True).alias(name) for name in names]
-    rows = (
-        lines.lazy()
-        .with_columns(fields=pl.col("text").str.extract_all(_FIELD))
-        .filter(pl.col("fields").list.len() > 0)
-        .select("line", *wanted, found=pl.col("fields").list.len(), text="text")
-        .collect()
-    )
-    odd = rows.filter(pl.col("found") != len(places))
+    odd = pl.col("fields").list.len() != len(places)
+    if layout in layouts[1:] and "Q0" in places:
+        odd |= second != "Q0"
+    if split.filter(odd).height:
+        raise _malformed(file, split.filter(odd), f"'{layout}' with white space between")
+    if are_names(split["fields"][0].to_list()):
+        split = split[1:]
+    if not split.height:
+        raise InputError(f"{what}: {file} has no line but its header; expected lines '{layout}'")
+    if layout in layouts[1:] and "Q0" not in places and split.select(second.is_in(["0", "Q0"]).all()).item():
+        raise _malformed(file, split, f"'{layouts[0]}', for column 2 is the same in all lines")
+    columns = [
+        pl.col("fields").list.get(places.index(name)) if name in places else pl.lit(None, pl.String)
+        for name in names
+    ]
+    return split.select("line", *map(pl.Expr.alias, columns, names), "text")
+
+
+def _by_rank(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
+    """Return lines 'query doc rank' with scores: ranks count from 1, or from 0, in the order of the lines.
+
+    Raises
+    ------
+    InputError
+        If they do not: then the number may be a score.
+    """
+    rank = pl.col("rank").cast(pl.Float64, strict=False)
+    first = frame.select(rank.first()).item()
+    place = pl.int_range(pl.len()).over("query") + (0 if first == 0 else 1)
+    odd = frame.filter((rank != place).fill_null(True))
     if odd.height:
-        raise _malformed(file, odd, f"'{layout}' with white space between")
-    if rows.height and are_names(rows["text"][0].split()):
-        rows = rows[1:]
-    if not rows.height:
-        raise InputError(f"{what}: {file} has no line; expected lines '{layout}'")
-    return rows.drop("found")
+        row, given = odd.row(0, named=True), shlex.quote(str(source))
+        as_scores = f"""awk '{{print $1, "Q0", $2, 0, $3, "run"}}' {given} > scores.run"""
+        raise InputError(
+            f"{source}, line {row['line']}: found {row['text']!r}, expected 'query doc rank' with ranks from "
+            f"1 in the order of the lines; if they are scores, write six fields: {as_scores}"
+        )
+    return frame.with_columns(score=-rank)
 
 
 def _lines(file: Path, what: str) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from clickassay.core.errors import (
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings, load_settings
-from clickassay.inputs.text.frames import is_list
+from clickassay.inputs.text.frames import is_list, query_columns
 from clickassay.inputs.text.trec import (
     Source,
     plain_dict,
@@ -168,7 +168,9 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     progress(Event("reading judgments and runs"))
     sources, counts = _by_name(runs), dict[str, int]()
     judged = partial(read_qrels, conflicts=conflicts, scale=settings.scale)
-    grades, read = _read(qrels, sources, users, partial(judged, counts=counts), tables=judge is not None)
+    grades, read = _read(
+        qrels, sources, users, partial(judged, counts=counts), progress, tables=judge is not None
+    )
     of_judge = dict[str, int]()
     more = None if judge is None else judged(judge, counts=of_judge)
     parts, cautions = {}, list(judgment_cautions(counts, conflicts))
@@ -292,11 +294,16 @@ def _read(
     qrels: Source,
     runs: Mapping[str, Source],
     users: "_UserKnowledge",
-    judged: Callable[[Source], pl.DataFrame],
+    judged: Callable[..., pl.DataFrame],
+    progress: Progress,
     *,
     tables: bool,
 ) -> tuple[_Grades, Mapping[str, _Grades]]:
-    """Return judgments and runs as dicts where all are, which spares making tables, else as tables."""
+    """Return judgments and runs as dicts where all are, which spares making tables, else as tables.
+
+    Tables that have texts and ids of queries are read by the texts, and by the ids where nothing else has a
+    query in common.
+    """
     plain = plain_dict(qrels, int)
     plain_runs = {name: plain_dict(run, float) for name, run in runs.items()}
     if (
@@ -307,8 +314,44 @@ def _read(
         and None not in plain_runs.values()
     ):
         return plain, {name: run for name, run in plain_runs.items() if run is not None}
-    grades = judged(qrels)
-    return grades, {name: read_run(run, ranks=True) for name, run in runs.items()}
+    readings = []
+    for ids in (False, True):
+        grades = judged(qrels, ids=ids)
+        read = {name: _sharing(run, grades) for name, run in runs.items()}
+        if all(kind is not None for _, kind in read.values()):
+            by_ids = {name: runs[name] for name, (_, kind) in read.items() if kind == "ids"}
+            for name, source in {**({"the judgments": qrels} if ids else {}), **by_ids}.items():
+                text, named = query_columns(source)
+                progress(
+                    Event(f"{name}: queries by column {named}, not {text}, as on the other side", note=True)
+                )
+            return grades, {name: run for name, (run, _) in read.items()}
+        readings.append((grades, read))
+        if len(query_columns(qrels)) < 2:
+            break
+    grades, read = readings[0]
+    for name, (run, _) in read.items():
+        called = (_file_name(runs[name]) or name) + _by_columns(runs[name])
+        check_queries(called, set(run["query"]), set(grades["query"]), f"the judgments{_by_columns(qrels)}")
+    return grades, {name: run for name, (run, _) in read.items()}
+
+
+def _sharing(run: Source, grades: pl.DataFrame) -> tuple[pl.DataFrame, str | None]:
+    """Return a run, and how its queries are named there so that it shares one with the judgments.
+
+    By their texts, else by their ids; None where it shares none.
+    """
+    judged = grades["query"].unique().implode()
+    by_text = read_run(run, ranks=True)
+    if by_text["query"].is_in(judged).any():
+        return by_text, "texts"
+    by_id = read_run(run, ranks=True, ids=True) if len(query_columns(run)) > 1 else by_text
+    return (by_id, "ids") if by_id["query"].is_in(judged).any() else (by_text, None)
+
+
+def _by_columns(source: Source) -> str:
+    columns = query_columns(source)
+    return f" (queries by column {' or '.join(columns)})" if columns else ""
 
 
 def _name(run: Source) -> str:

@@ -31,7 +31,6 @@ BEGINNINGS = {
     "letor-without-qid": "2 1:0.5 2:3\n0 1:0 7:1\n",
     "pyclick": "98_1\t1,2,3 : 2 , 3; 98_1\t1,2,3 :;\n9_2\t4,5 :;\n",
     "yahoo-l18": f"q c 1237000000 {URLS} 1 12 3\nq c 1237000001 {URLS} 2 5 1 9 s\n",
-    "yahoo-l18-judgments": "q1 u1 4\nq1 u2 0\n",
     "baidu-ultr": f"12\t3\x014\t-\n{WIDE}\n",
     "baidu-ultr-labels": "12\t3\x014\tt\ta\t2\t7\n",
     "unknown": "dear diary\ntoday nothing happened\n",

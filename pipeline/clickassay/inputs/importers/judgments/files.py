@@ -95,6 +95,8 @@ def _layout_of(file: Path) -> str:
         return IMPORTED_LAYOUTS[recognised.layout.name]
     if recognised.command:
         raise InputError(f"{file} is {recognised.layout.what}, not judgments; try: {recognised.command}")
+    if recognised.problem:
+        raise InputError(f"{file} is {recognised.layout.what}; {recognised.problem}")
     if wide := _rater_columns(file):
         options = " ".join(f"--rater-column {shlex.quote(name)}" for name in wide)
         raise InputError(
@@ -131,7 +133,7 @@ def _rater_columns(file: Path) -> list[str]:
 def _qrels(
     file: Path, reading: ReadOptions, counts: dict[str, int], progress: Progress
 ) -> Iterator[FoundRating]:
-    found = qrels_lines(file, reading.lines(file, progress), counts)
+    found = qrels_lines(file, reading.lines(file, progress), counts, short=True)
     counts["qrels_of_subtopics"] += found.height if subtopics(found) else 0
     for number, topic, document, grade in found.select("line", "query", "doc", "grade").iter_rows():
         yield f"{file}, line {number}", topic, document, grade, None

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import InputError
@@ -50,7 +51,7 @@ def table_ratings(
         yield from _of_rows(file, _parquet_rows(file, reading), reading, counts)
     elif first.startswith((b"{", b"[")):
         objects = rows.json_objects(file, reading.lines(file, progress), counts)
-        yield from _of_rows(file, ((f"row {number}", found) for number, found in objects), reading, counts)
+        yield from _of_rows(file, _by_row(objects), reading, counts)
     else:
         yield from _of_text(file, reading, counts, progress)
 
@@ -141,6 +142,17 @@ def _parquet_rows(file: Path, reading: ReadOptions) -> Iterator[tuple[str, Mappi
         raise unreadable_file("judgments", file, error) from error
     for number, row in enumerate(frame.iter_rows(named=True), 1):
         yield f"row {number}", row
+
+
+def _by_row(objects: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the rows of JSON; of a dict ``{query: {doc: grade}}`` a row for each grade."""
+    for number, found in objects:
+        if not rows.is_by_query(found):
+            yield f"row {number}", found
+            continue
+        graded = ((query, doc, grade) for query, docs in found.items() for doc, grade in docs.items())
+        for query, doc, grade in graded:
+            yield f"query {query}", {"query": query, "doc": doc, "grade": grade}
 
 
 def _of_rows(
