@@ -110,7 +110,7 @@ def check_parquet(what: str, file: Path) -> None:
         )
 
 
-def unreadable_file(what: str, file: Path, error: BaseException) -> InputError:
+def unreadable_file(what: str, file: object, error: BaseException) -> InputError:
     """Return the error that names a file which cannot be read.
 
     Raises

@@ -52,16 +52,14 @@ _INSIDE: tuple[tuple[int, bytes, str, str], ...] = (
 _PICKLE = re.compile(rb"\x80[\x02-\x05][\x95c}\](]")
 _PAGE = re.compile(rb"\s*<(?:!doctype html|html)", re.IGNORECASE)
 _STORE_ERROR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error>.*?<Code>([^<]*)</Code>", re.DOTALL)
-_COLUMNS = {
-    *("search_id", "user_id", "query", "timestamp", "results", "market", "page", "url"),
-    *("position", "action", "dwell_seconds", "grade", "judge", "sessions", "clicks", "value"),
-    *("name", "configuration_id", "outcome_id", "clicked", "clicked_at", "added_to_cart", "purchased", "q"),
-    *("qid", "query_id", "doc", "docno", "docid", "doc_id", "document", "label"),
-    *("rating", "relevance", "rel", "score", "rank"),
+_NUMBERS = {
+    *("search_id", "user_id", "query_id", "qid", "docid", "doc_id", "outcome_id", "timestamp", "position"),
+    *("rank", "page", "dwell_seconds", "grade", "label", "rating", "relevance", "rel", "score", "value"),
+    *("sessions", "clicks", "clicked_at"),
 }
-"""Names of columns that are read, and likely ones: a document may be called 0 too."""
-_BY_COLUMN = re.compile(rb'\s*\{\s*"([^"]+)"\s*:\s*\{\s*"0"\s*:')
-_BY_INDEX = re.compile(rb'\s*\{\s*"0"\s*:\s*\{\s*"([^"]+)"\s*:')
+"""Columns that are read, and likely ones, whose first number is not that of a document called 0."""
+_BY_COLUMN = re.compile(rb'\s*\{\s*"([^"]+)"\s*:\s*\{\s*"0"\s*:\s*([-\dn])?')
+_BY_INDEX = re.compile(rb'\s*\{\s*"0"\s*:\s*\{\s*"([^"]+)"\s*:\s*([-\dn])?')
 _SPLIT = re.compile(rb'\s*(?:\[\s*\[|\{\s*(?:"columns"\s*:\s*\[|"schema"\s*:\s*\{\s*"fields"\s*:))')
 
 
@@ -135,7 +133,9 @@ def _quoted(text: bytes) -> str:
 
 
 def _is_of_pandas(first: bytes) -> bool:
-    """Return whether JSON has a table by columns, or by the index: by names, since docs may be called 0."""
+    """Return whether JSON has a table by columns or by the index, and not a dict of documents called 0."""
     named = _BY_COLUMN.match(first) or _BY_INDEX.match(first)
-    name = "" if named is None else named[1].decode("utf-8", errors="replace")
-    return name.strip().lower() in _COLUMNS or _SPLIT.match(first) is not None
+    if named is None:
+        return _SPLIT.match(first) is not None
+    name = named[1].decode("utf-8", errors="replace").strip().lower()
+    return named[2] is None or name in _NUMBERS

@@ -1,11 +1,14 @@
 """Files of TREC are read by one rule in evaluation, in labelling plans and in importers."""
 
+import json
 from collections import Counter
+from functools import partial
 
+import pandas as pd
 import polars as pl
 import pytest
 
-from clickassay.core.errors import InputError
+from clickassay.core.errors import InputError, NothingInCommonError
 from clickassay.core.settings import Settings
 from clickassay.inputs.importers.judgments.files import read_judgment_file
 from clickassay.inputs.importers.judgments.importer import import_judgments
@@ -152,6 +155,138 @@ def test_a_document_twice_in_a_list_is_refused(tmp_path, read):
     (tmp_path / "a.run").write_text("q Q0 a 1 2 t\nq Q0 a 2 1 t\n")
     with pytest.raises(InputError, match="'a' is retrieved twice for query 'q'"):
         read(tmp_path / "a.run")
+
+
+# ---- fewer fields, and dicts ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("read", [evaluated, imported])
+def test_judgments_of_three_fields_are_query_document_and_grade(tmp_path, read):
+    (tmp_path / "three.qrels").write_text("1\ta\t1\n\n1 b 2\n")
+    assert read(tmp_path / "three.qrels") == [("1", "a", "1"), ("1", "b", "2")]
+
+
+@pytest.mark.parametrize("read", [evaluated, imported])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1 0 a\n2 0 b\n", "line 1: found '1 0 a', expected 'query 0 doc grade'"),
+        ("1 a 1\n1 0 b 1\n", "line 2: found '1 0 b 1', expected 'query doc grade'"),
+        ("1 a\n", "line 1: found '1 a', expected 'query 0 doc grade'"),
+    ],
+    ids=["no grade", "three, then four", "two"],
+)
+def test_judgments_of_fewer_fields_whose_meaning_is_not_clear_are_refused(tmp_path, read, text, words):
+    (tmp_path / "qrels").write_text(text)
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "qrels")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("read", OF_RUNS)
+@pytest.mark.parametrize(
+    "text",
+    ["q\tc\t1\nq\ta\t2\nr\tz\t1\n", "q c 0\nr z 0\nq a 1\n", "q Q0 a 2 1.5\nq Q0 c 1 2.5\nr Q0 z 1 3\n"],
+    ids=["ranks from 1, as MS MARCO", "ranks from 0", "no tag"],
+)
+def test_runs_of_fewer_fields_are_ranked_where_their_meaning_is_clear(tmp_path, read, text):
+    (tmp_path / "a.run").write_text(text)
+    assert read(tmp_path / "a.run") == [("q", "c"), ("q", "a"), ("r", "z")]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("q a 0.9\nq b 0.8\n", ("line 1: found 'q a 0.9'", "with ranks from 1", '$2, 0, $3, "run"}\' ')),
+        ("q a 2\nq b 1\n", ("line 1: found 'q a 2'", "if they are scores, write six fields: awk")),
+        ("q a 1\nq b 1\n", ("line 2: found 'q b 1'",)),
+        ("q a 1 0.9\n", ("line 1: found 'q a 1 0.9', expected 'query Q0 doc rank score tag'",)),
+    ],
+)
+def test_runs_of_fewer_fields_that_may_be_scores_are_refused_with_the_line_that_writes_six(
+    tmp_path, text, words
+):
+    (tmp_path / "a.run").write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_run(tmp_path / "a.run")
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize("spelled", [json.dumps, partial(json.dumps, indent=2)], ids=["a line", "lines"])
+def test_dicts_saved_as_json_are_read_as_from_python(tmp_path, spelled):
+    qrels, run = {"q": {"0": 2, "b": 0}, "r": {"0": 1}}, {"q": {"b": 2.5, "0": 1.0}, "r": {"0": 3.5}}
+    (tmp_path / "qrels.json").write_text(spelled(qrels))
+    (tmp_path / "run.json").write_text(spelled(run))
+    (tmp_path / "ranked.json").write_text(spelled({"q": ["b", "0"], "r": ["0"]}))
+    for file in ("run.json", "ranked.json"):
+        assert evaluate(tmp_path / "qrels.json", tmp_path / file, "RR")["RR"] == 0.75
+    assert recognise(tmp_path / "qrels.json").layout.name == "judgment-table"
+    assert recognise(tmp_path / "run.json").layout.name == "trec-run"
+    out = import_judgments([tmp_path / "qrels.json"], out=tmp_path / "out").folder
+    rows = pl.read_parquet(out / "judgments.parquet").select("query", "url", "grade").rows()
+    assert sorted(rows) == [("q", "0", 2), ("q", "b", 0), ("r", "0", 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        ("q a 2\nq b 0\n", "qrels"),
+        ("q a 1\nq b 2\nq c 3\nr d 1\n", "trec-run"),
+        ("q Q0 a 1 2.5\n", "trec-run"),
+    ],
+)
+def test_lines_of_fewer_fields_are_recognised(tmp_path, text, layout):
+    (tmp_path / "file").write_text(text)
+    assert recognise(tmp_path / "file").layout.name == layout
+
+
+# ---- frames of other tools --------------------------------------------------------------------------
+
+IDS, TEXTS = ["1", "1", "2"], ["lamp", "lamp", "chair"]
+TERRIER_QRELS = pd.DataFrame({"qid": IDS, "docno": ["a", "b", "c"], "label": [1, 0, 1]})
+TERRIER_RUN = pd.DataFrame(
+    {"qid": IDS, "docid": [10, 11, 12], "docno": ["b", "a", "c"], "rank": [0, 1, 0], "score": [9.0, 8, 7],
+     "query": TEXTS}
+)  # fmt: skip
+RANX_QRELS = pd.DataFrame({"q_id": IDS, "doc_id": ["a", "b", "c"], "score": [1, 0, 1]})
+OURS = pd.DataFrame({"query": TEXTS, "doc": ["a", "b", "c"], "grade": [1, 0, 1]})
+
+
+@pytest.mark.parametrize(
+    "qrels",
+    [
+        TERRIER_QRELS, RANX_QRELS, OURS, OURS.assign(qid=IDS), TERRIER_QRELS.set_index(["qid", "docno"]),
+        TERRIER_QRELS.set_index("qid"), TERRIER_QRELS.set_index(["qid", "docno"])["label"],
+        pl.from_pandas(TERRIER_QRELS).lazy(), pl.from_pandas(TERRIER_QRELS).to_arrow(),
+        {"1": {"a": 1, "b": 0}, "2": {"c": 1}}, {"lamp": {"a": 1, "b": 0}, "chair": {"c": 1}},
+    ],
+    ids=[
+        "pyterrier", "ranx", "texts", "both", "index", "half an index", "series", "lazy", "arrow", "ids",
+        "dict",
+    ],
+)  # fmt: skip
+def test_queries_are_named_by_text_or_by_id_as_the_other_side_names_them(tmp_path, qrels):
+    # by hand: query 1 shows b, then a, which is relevant; query 2 shows c, which is
+    TERRIER_RUN.to_csv(tmp_path / "run.csv", index=False)
+    TERRIER_RUN.to_parquet(tmp_path / "run.parquet")
+    for run in (TERRIER_RUN, tmp_path / "run.csv", tmp_path / "run.parquet"):
+        assert evaluate(qrels, run, "RR")["RR"] == 0.75
+
+
+def test_ids_of_judgments_with_texts_are_taken_where_runs_have_ids_alone():
+    run, told = TERRIER_RUN.drop(columns="query"), []
+    found = evaluate(OURS.assign(qid=IDS), {"a": run, "b": run}, "RR", progress=told.append)
+    assert found.means["mean"].to_list() == [0.75, 0.75]
+    notes = [event.message for event in told if event.note]
+    assert notes == ["the judgments: queries by column qid, not query, as on the other side"]
+
+
+def test_where_no_query_is_common_the_columns_that_were_read_are_named():
+    with pytest.raises(NothingInCommonError) as caught:
+        evaluate(TERRIER_QRELS.assign(qid="7"), TERRIER_RUN, "RR")
+    assert "run (queries by column query or qid) and the judgments (queries by column qid)" in str(
+        caught.value
+    )
 
 
 # ---- below 0, and tables ----------------------------------------------------------------------------

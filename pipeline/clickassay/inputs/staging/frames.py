@@ -8,8 +8,10 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.core.files.output import is_disk_full
 from clickassay.core.files.scratch import scratch_file
 from clickassay.core.files.tables import scan_parquet
+from clickassay.inputs.files import READ_ERRORS, unreadable_file
 from clickassay.inputs.sources.fingerprint import ROWS, FileFingerprint, Origin
 from clickassay.inputs.sources.mapping import Names, needed_columns, spelled_out
 from clickassay.inputs.staging.made import Made
@@ -55,7 +57,9 @@ class Frame:
             if any(hasattr(one, "columns") for one in self._table):
                 raise InputError(f"{what}: a list of frames; put them together, as pl.concat([a, b])")
         try:
-            return pl.DataFrame(self._table).lazy()
+            # of a relation of DuckDB by its own way: a stream of Arrow with an INTERVAL ends the process
+            of_duckdb = type(self._table).__name__ == "DuckDBPyRelation"
+            return (self._table.pl() if of_duckdb else pl.DataFrame(self._table)).lazy()
         except Exception as error:
             kind = type(self._table).__name__
             raise InputError(
@@ -81,6 +85,15 @@ def framed(what: str, frame: Frame, names: Names, *, held: bool = False) -> Made
     InputError
         If it is no table.
     """
+    try:
+        return _framed(what, frame, names, held=held)
+    except READ_ERRORS as error:
+        if is_disk_full(error):
+            raise
+        raise unreadable_file(what, frame, error) from error
+
+
+def _framed(what: str, frame: Frame, names: Names, *, held: bool) -> Made:
     rows = frame.lazy(what)
     schema = rows.collect_schema()
     needed = needed_columns(what, schema.names(), names)

@@ -89,7 +89,7 @@ def is_by_query(found: object) -> bool:
 
 
 def are_names(fields: Sequence[str]) -> bool:
-    """Return whether fields of a line of TREC name its columns: a query, and (perhaps not next) a document."""
+    """Return whether fields of a line of TREC name its columns: the first a query, a later one a document."""
     keys = [column_key(field) for field in fields]
     at = 2 if len(keys) > 3 else 1
     is_named = len(keys) > 2 and keys[0] in QUERY and keys[at] in DOCUMENT
