@@ -53,6 +53,7 @@ NARROWER = {
     "max_grade": {"import judgments", "judges"},
     "question": {"power"},
     "conflicts": {"import judgments"},
+    "column": {"import judgments"},
 }
 """Options with the name and meaning of a setting that choose from a run, or have another default."""
 

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from clickassay.inputs.simulate.corpus import DEPTH, Corpus, RankedLists
 from clickassay.inputs.simulate.judging import SimulatedJudgments
 from clickassay.inputs.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, SearchRows
-from clickassay.inputs.types.columns import CLICKS, JUDGMENTS, SEARCHES, TIME, arrow_schema
+from clickassay.inputs.types.columns import CLICKS, JUDGMENTS, SEARCHES, arrow_schema
+
+TIME = pa.timestamp("ms", tz="UTC")
 
 JUDGMENT_ROW_GROUP = 1 << 20
 """Judgments of a row group, which is as much of their texts as is held at a time."""

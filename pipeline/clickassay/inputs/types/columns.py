@@ -7,12 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from clickassay.core.contracts.columns import EVERY
 from clickassay.inputs.types.canonical import Kind
-
-TIME = pa.timestamp("ms", tz="UTC")
 
 
 @dataclass(frozen=True)
@@ -118,18 +114,6 @@ def are_impressions(names: Collection[str]) -> bool:
     return required(IMPRESSIONS) <= set(names) and "results" not in names and bool(SAYS_CLICKED & set(names))
 
 
-_TYPES: dict[Kind, Any] = {
-    "id": pa.int64(),
-    "text": pa.string(),
-    "time": TIME,
-    "texts": pa.list_(pa.string()),
-    "integer": pa.int64(),
-    "flag": pa.bool_(),
-    "seconds": pa.float64(),
-    "any": pa.int64(),
-}
-
-
 def arrow_schema(columns: Sequence[Wanted], *optional: str, **types: Any) -> Any:  # noqa: ANN401 - pyarrow
     """Return the schema of a table with its required columns and these `optional` ones.
 
@@ -140,7 +124,12 @@ def arrow_schema(columns: Sequence[Wanted], *optional: str, **types: Any) -> Any
     types
         Arrow types by column, where they are not the usual ones of their kind.
     """
+    import pyarrow as pa  # noqa: PLC0415 - names of columns need none of it
+
+    usual: dict[Kind, Any] = {
+        "id": pa.int64(), "text": pa.string(), "time": pa.timestamp("ms", tz="UTC"),
+        "texts": pa.list_(pa.string()), "integer": pa.int64(), "flag": pa.bool_(), "seconds": pa.float64(),
+        "any": pa.int64(),
+    }  # fmt: skip
     names = required(columns) | set(optional)
-    return pa.schema(
-        {one.name: types.get(one.name, _TYPES[one.kind]) for one in columns if one.name in names}
-    )
+    return pa.schema({one.name: types.get(one.name, usual[one.kind]) for one in columns if one.name in names})
