@@ -56,7 +56,7 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
         *("documents", "docs", "items", "hits", "urls"),
     ),
     "url": (
-        *("product_id", "item_id", "doc_id", "document_id", "docid", "docno", "corpus_id"),
+        *("product_id", "item_id", "doc_id", "document_id", "docno", "docid", "corpus_id"),
         *("document", "doc", "result", "sku", "asin"),
     ),
     "position": ("rank", "pos", "slot", "place"),
