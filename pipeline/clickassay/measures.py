@@ -36,10 +36,7 @@ class Name:
     def __call__(self, **parameters: object) -> "Name":
         """Return the measure with these parameters.
 
-        Raises
-        ------
-        SettingsError
-            If the measure has no such parameter, or a value is not allowed.
+        Raises SettingsError if the measure has no such parameter, or a value is not allowed.
         """
         spelled = ",".join(f"{name}={_spelled(value)}" for name, value in parameters.items())
         return _named(f"{self.text}({spelled})")
@@ -74,10 +71,7 @@ def names() -> tuple[str, ...]:
 def parse(text: str) -> tuple[Measure, ...]:
     """Read names with blanks or commas between them, each once.
 
-    Raises
-    ------
-    SettingsError
-        If one is unknown or spelled wrongly.
+    Raises SettingsError if one is unknown or spelled wrongly.
     """
     return parse_measures(text)
 

@@ -209,10 +209,7 @@ class _Root(TyperGroup):
     def make_context(self, *of: Any, **more: Any) -> Any:  # noqa: ANN401 - as above
         """Read the arguments before the command.
 
-        Raises
-        ------
-        SettingsError
-            If Typer knows no completion for the shell.
+        Raises SettingsError if Typer knows no completion for the shell.
         """
         with _errors_told():
             try:

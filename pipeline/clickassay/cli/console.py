@@ -118,10 +118,7 @@ def conclude(*, is_finding: bool, stderr: bool) -> None:
     stderr
         Write it there, since a program reads the output.
 
-    Raises
-    ------
-    typer.Exit
-        With code 1 for a finding.
+    Raises typer.Exit: with code 1 for a finding.
     """
     say(f"verdict: {'finding' if is_finding else 'fine'}", stderr=stderr)
     if is_finding:

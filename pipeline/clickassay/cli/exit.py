@@ -118,10 +118,7 @@ def _message(error: BaseException) -> str | None:
 def interruptible() -> Iterator[None]:
     """Turn Ctrl-C into one of our errors, once the block has cleaned up.
 
-    Raises
-    ------
-    Interrupted
-        When the user presses Ctrl-C.
+    Raises Interrupted when the user presses Ctrl-C.
     """
     try:
         yield

@@ -14,10 +14,7 @@ def fault_file(error: BaseException) -> Path:
 
     The messages of errors stay out of it: a library may tell values of a log in them.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written.
+    Raises OSError if it cannot be written.
     """
     lines = [*of_a_report(), f"command: {command_line()}", "", *_places(error)]
     with tempfile.NamedTemporaryFile(

@@ -70,10 +70,7 @@ class Given:
     def needed(self, name: str) -> "Source":
         """Return an input.
 
-        Raises
-        ------
-        SettingsError
-            If nothing names it.
+        Raises SettingsError if nothing names it.
         """
         if name not in self.sources:
             raise SettingsError(
@@ -90,10 +87,7 @@ class Given:
     def patterns(self, given: Path | None) -> Path:
         """Return a pattern table or store: as an option says, else the store of the project file.
 
-        Raises
-        ------
-        SettingsError
-            If nothing says it.
+        Raises SettingsError if nothing says it.
         """
         if given is not None:
             return given
@@ -106,10 +100,7 @@ class Given:
     def out(self, given: Path | None) -> Path:
         """Return where the run is written: as an option says, else the project file.
 
-        Raises
-        ------
-        SettingsError
-            If nothing says it.
+        Raises SettingsError if nothing says it.
         """
         place = given or (None if self.project is None else self.project.out_today())
         if place is None:
@@ -143,10 +134,7 @@ class ProjectRuns:
         shown
             What stands for a run on the command line, for messages.
 
-        Raises
-        ------
-        SettingsError
-            If there are fewer.
+        Raises SettingsError if there are fewer.
         """
         runs = self.found
         if len(runs) < number:

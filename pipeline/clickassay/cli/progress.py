@@ -16,10 +16,7 @@ from clickassay.core.progress import silent
 def shown_progress(*, quiet: bool) -> Iterator[Callback]:
     """Yield a callback that draws a bar while the block runs.
 
-    Raises
-    ------
-    Interrupted
-        When the user presses Ctrl-C; by then the block has cleaned up.
+    Raises Interrupted when the user presses Ctrl-C; by then the block has cleaned up.
     """
     console = Console(stderr=True)
     with interruptible():

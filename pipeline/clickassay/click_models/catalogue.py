@@ -80,10 +80,7 @@ PSEUDO_COUNT = 1.0
 def click_models(names: Sequence[str] = ()) -> tuple[ClickModelKind, ...]:
     """Return models by name, each once, whatever the case; all of them when none is named.
 
-    Raises
-    ------
-    SettingsError
-        If a name is empty, or there is no such model.
+    Raises SettingsError if a name is empty, or there is no such model.
     """
     known = {kind.name: kind for kind in CLICK_MODELS}
     asked = {name.strip().upper(): name for name in names}

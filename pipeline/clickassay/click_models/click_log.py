@@ -116,11 +116,8 @@ def click_log(configurations: pl.DataFrame, patterns: pl.DataFrame, *, depth: in
     depth
         K; lists may be shorter. Lists that become the same by the cut stay apart: no model looks below it.
 
-    Raises
-    ------
-    ClickModelError
-        If there is no session, a list is empty or has a hole, or a mask has a click where its list has no
-        result.
+    Raises ClickModelError if there is no session, a list is empty or has a hole, or a mask has a click where
+    its list has no result.
     """
     _check_lists(configurations)
     configurations = configurations.with_row_index("row")
@@ -160,10 +157,7 @@ def _coded(configurations: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, Ints
 def check_clicked(log: ClickLog) -> None:
     """Refuse a log without clicks: every model would fit it, with values that the pseudo-counts set.
 
-    Raises
-    ------
-    ClickModelError
-        If nothing was clicked.
+    Raises ClickModelError if nothing was clicked.
     """
     if not log.masks.any():
         raise ClickModelError(

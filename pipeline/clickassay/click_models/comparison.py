@@ -38,10 +38,7 @@ def split_sessions(log: ClickLog, *, share: float, seed: int) -> TrainTestSplit:
     seed
         The same seed draws the same sessions.
 
-    Raises
-    ------
-    ClickModelError
-        If no session is drawn, or all are, or none of those to fit on has a click.
+    Raises ClickModelError if no session is drawn, or all are, or none of those to fit on has a click.
     """
     drawn = np.random.default_rng(seed).binomial(log.sessions, share)
     train, test = (replace(log, sessions=counts).some(counts > 0) for counts in (log.sessions - drawn, drawn))
@@ -52,10 +49,7 @@ def split_sessions(log: ClickLog, *, share: float, seed: int) -> TrainTestSplit:
 def split_by_users(log: ClickLog, of_others: ClickLog) -> TrainTestSplit:
     """Fit on one log, evaluate on the log of other users.
 
-    Raises
-    ------
-    ClickModelError
-        If one has no session, or the one to fit on no click.
+    Raises ClickModelError if one has no session, or the one to fit on no click.
     """
     split = TrainTestSplit(log, of_others, by_users=True)
     return _check_split(split, "make the pattern table with fewer --folds")

@@ -18,10 +18,7 @@ _LISTS = 1 << 13
 def expected_mean_rr(model: ClickModel, lists: Ints) -> Floats:
     """Return (L,) the expected MeanRR of (L, K) lists; 0..1, 0 where nothing is clicked.
 
-    Raises
-    ------
-    TypeError
-        If the model is of neither kind that is known here.
+    Raises TypeError if the model is of neither kind that is known here.
     """
     distinct, which = np.unique(lists, axis=0, return_inverse=True)
     parts = [distinct[first : first + _LISTS] for first in range(0, len(distinct), _LISTS)]

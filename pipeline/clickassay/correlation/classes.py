@@ -48,11 +48,8 @@ def query_splits(
     ``navigational``. Then the names of the columns that are no split because they
     have more than 50 distinct values or values without a text form.
 
-    Raises
-    ------
-    InputError
-        If `attributes` has no column `query`, a column has the name of a split of ours, or a query of
-        the sample has two different values.
+    Raises InputError if `attributes` has no column `query`, a column has the name of a split of ours, or a
+    query of the sample has two different values.
     """
     splits = [unsplit(sample), _length(sample), _frequency(sample)]
     given, left_out = _attribute_splits(sample, attributes) if attributes is not None else ([], ())
@@ -120,10 +117,7 @@ def _named(attributes: pl.DataFrame) -> pl.DataFrame:
 def groups_of(queries: pl.DataFrame, attributes: pl.DataFrame | None) -> pl.DataFrame:
     """Return the queries (market, query) that have a group, with its name in the column `query_group`.
 
-    Raises
-    ------
-    InputError
-        If a query has two groups, or groups have no text form.
+    Raises InputError if a query has two groups, or groups have no text form.
     """
     columns = {"market": pl.String, "query": pl.String, "query_group": pl.String}
     if attributes is None or not has_groups(attributes):
@@ -181,10 +175,7 @@ def class_columns(attributes: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFr
     by
         Columns that are taken; none = all whose values are classes.
 
-    Raises
-    ------
-    InputError
-        If the table lacks a column, or a query has two classes.
+    Raises InputError if the table lacks a column, or a query has two classes.
     """
     _check(attributes, list(attributes.columns))
     names = [name for name in attributes.columns if name not in _NO_SPLITS]

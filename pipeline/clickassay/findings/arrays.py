@@ -42,10 +42,7 @@ def configurations_of(run: Run, key: SampleKey) -> pl.DataFrame:
 def graded_sample(run: Run, key: SampleKey) -> GradedSample:
     """Return the judged configurations of a sample as arrays, in the order of `configurations_of`.
 
-    Raises
-    ------
-    ReportError
-        If values are missing; the message names the file.
+    Raises ReportError if values are missing; the message names the file.
     """
     rows, patterns = configurations_of(run, key), run.tables["patterns"]
     _check_whole(run, rows, patterns, depth=key.depth)

@@ -135,10 +135,7 @@ class Run:
     def key(self, wanted: SampleChoice = ANY_SAMPLE) -> SampleKey:
         """Choose a sample that has judged configurations: of several, the largest.
 
-        Raises
-        ------
-        ReportError
-            If there is none such.
+        Raises ReportError if there is none such.
         """
         kept = self.tables["statistics"].filter(pl.col("n_sessions") > 0)
         samples = wanted.rows(kept)
@@ -243,10 +240,7 @@ class Run:
     def click_named(self, text: str) -> str:
         """Return a click metric as tables name it: also one named by an action or an outcome of the run.
 
-        Raises
-        ------
-        SettingsError
-            If it cannot be a click metric, or is both.
+        Raises SettingsError if it cannot be a click metric, or is both.
         """
         name = click_metric_named(text)
         known = name in (*self.signals, *self.outcomes)
@@ -280,10 +274,7 @@ class Run:
     def file(self, table: str) -> Path:
         """Return the file of a table of a run that lies in a folder.
 
-        Raises
-        ------
-        ReportError
-            If it is missing.
+        Raises ReportError if it is missing.
         """
         file = self.folder / f"{table}.parquet"
         if not file.is_file():
@@ -302,10 +293,7 @@ class Run:
     def collect(self, rows: pl.LazyFrame) -> pl.DataFrame:
         """Read rows of a query on `scan`.
 
-        Raises
-        ------
-        ReportError
-            If a file is broken.
+        Raises ReportError if a file is broken.
         """
         try:
             return rows.collect()
@@ -325,12 +313,7 @@ def run_of(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
     info
         The content of ``settings.json``.
 
-    Raises
-    ------
-    ReportError
-        If a table is missing.
-    ContractError
-        If a table does not have the form of its contract.
+    Raises ReportError if a table is missing; ContractError if a table does not have the form of its contract.
     """
     expected = [table.name for table in ANALYSED_TABLES]
     missing = [name for name in expected if name not in tables]
@@ -347,11 +330,8 @@ def open_run(folder: Path) -> Run:
 
     A table is read when it is first asked for; a broken one raises ReportError then, with the file's name.
 
-    Raises
-    ------
-    ReportError
-        If the folder is no run, was made by a version that names things otherwise, or its settings.json is
-        broken; the message names the file.
+    Raises ReportError if the folder is no run, was made by a version that names things otherwise, or its
+    settings.json is broken; the message names the file.
     """
     info = _info(folder)
     try:

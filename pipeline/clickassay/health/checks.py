@@ -143,10 +143,7 @@ BY_NAME: Mapping[str, Check] = {check.name: check for check in CHECKS}
 def checks_with(limits: Iterable[str]) -> dict[str, Check]:
     """Return the checks by name with thresholds as ``NAME=NUMBER`` in place of their own; ``NAME=off`` none.
 
-    Raises
-    ------
-    SettingsError
-        If a name is unknown, or a threshold no number.
+    Raises SettingsError if a name is unknown, or a threshold no number.
     """
     checks = dict(BY_NAME)
     for limit in limits:
@@ -256,10 +253,7 @@ def _compared(one: Measured, check: Check) -> HealthCheck:
 def refuse_stops(checks: Iterable[HealthCheck]) -> None:
     """Stop where a check says so.
 
-    Raises
-    ------
-    InputError
-        With the sentences of the checks that stop.
+    Raises InputError: with the sentences of the checks that stop.
     """
     stops = [one.text for one in checks if one.status == STOP]
     if stops:

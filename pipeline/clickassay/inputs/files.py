@@ -25,10 +25,8 @@ _LONGEST_EXCERPT = 80
 def check_path(file: Path, what: str = "") -> None:
     """Refuse a path that nothing can have, or that is neither a file nor a folder.
 
-    Raises
-    ------
-    InputError
-        For a pipe or a terminal: a file is recognised, read and fingerprinted, each from its beginning.
+    Raises InputError for a pipe or a terminal: a file is recognised, read and fingerprinted, each from its
+    beginning.
     """
     of = f"{what}: " if what else ""
     try:
@@ -63,10 +61,7 @@ def is_parquet(file: Path) -> bool:
 def format_by_content(what: str, file: Path) -> str:
     """Return the format of a file whose name has no known ending.
 
-    Raises
-    ------
-    InputError
-        If it does not begin as Parquet does, or cannot be read.
+    Raises InputError if it does not begin as Parquet does, or cannot be read.
     """
     try:
         with file.open("rb") as stream:
@@ -88,10 +83,7 @@ def check_parquet(what: str, file: Path) -> None:
     A footer in the clear has a signature behind it then, and else ends with the zero that ends a structure of
     Thrift; one signature in 256 ends with a zero too.
 
-    Raises
-    ------
-    InputError
-        If it is, with what it is instead.
+    Raises InputError if it is, with what it is instead.
     """
     with file.open("rb") as stream:
         first = stream.read(FIRST_BYTES)
@@ -113,10 +105,7 @@ def check_parquet(what: str, file: Path) -> None:
 def unreadable_file(what: str, file: object, error: BaseException) -> InputError:
     """Return the error that names a file which cannot be read.
 
-    Raises
-    ------
-    MachineError
-        If that is no fault of the file.
+    Raises MachineError if that is no fault of the file.
     """
     refuse_machine_fault(file, error)
     remedy = "is it complete (and text in UTF-8)? Write it again"

@@ -101,10 +101,7 @@ def foreign_kind(file: Path, first: bytes) -> Foreign | None:
 def refuse_foreign(file: Path, first: bytes, what: str = "") -> None:
     """Refuse a file that is no table as text, by its first bytes; the message begins with `what`.
 
-    Raises
-    ------
-    InputError
-        With what it is, and the step to take.
+    Raises InputError: with what it is, and the step to take.
     """
     found = foreign_kind(file, first)
     if found is not None:

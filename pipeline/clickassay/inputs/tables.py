@@ -115,10 +115,7 @@ def read_input(
     held
         Rows of files that are in memory.
 
-    Raises
-    ------
-    InputError
-        If nothing is there, a file cannot be opened, or a column is missing or mistyped.
+    Raises InputError if nothing is there, a file cannot be opened, or a column is missing or mistyped.
     """
     walked = find_files(what, path)
     if not Path(path).is_file():
@@ -277,10 +274,7 @@ def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, A
 
     Errors of reading name the file, as `files_named` does.
 
-    Raises
-    ------
-    InputError
-        At the end, if a file was changed meanwhile.
+    Raises InputError: at the end, if a file was changed meanwhile.
     """
     files = {
         table.what: [one for file in table.files for one in table.fingerprints_of(file)] for table in tables
@@ -308,10 +302,7 @@ class WholeInput:
     def of(cls, table: Input, progress: Progress = silent) -> "WholeInput":
         """Read an input.
 
-        Raises
-        ------
-        InputError
-            If a file of it is truncated, does not match its schema, or was changed meanwhile.
+        Raises InputError if a file of it is truncated, does not match its schema, or was changed meanwhile.
         """
         with watched(table, progress=progress) as identities:
             rows = table.frame.collect()
@@ -351,10 +342,7 @@ def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRo
 def collected(table: Input) -> pl.DataFrame:
     """Read a small input whole.
 
-    Raises
-    ------
-    InputError
-        If a file of it is truncated or does not match its schema.
+    Raises InputError if a file of it is truncated or does not match its schema.
     """
     with files_named(table):
         return table.frame.collect()

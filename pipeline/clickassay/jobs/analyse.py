@@ -101,10 +101,7 @@ def analyse_tables(
 ) -> tuple[Frames, Judgments]:
     """Compute the tables of `analyse` from inputs that are open; return the usable judgments too.
 
-    Raises
-    ------
-    InputError
-        If a check of the log's health says that it is no use to go on.
+    Raises InputError if a check of the log's health says that it is no use to go on.
     """
     measures, queries, settings = _checked(table, inputs, settings)
     progress(Event("joining judgments"))
@@ -411,10 +408,7 @@ def with_log_settings(table: StagedTable, settings: Settings) -> Settings:
     URLs are normalised as there, so that judgments match its texts; outcomes are of their kinds there; and
     click metrics that are named by an action or an outcome are written in full.
 
-    Raises
-    ------
-    SettingsError
-        If a click metric is unknown, or an outcome, or its kind is another one.
+    Raises SettingsError if a click metric is unknown, or an outcome, or its kind is another one.
     """
     used = table.info.get("settings", {})
     signals, outcomes = (

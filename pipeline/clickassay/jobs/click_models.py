@@ -96,12 +96,8 @@ def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicke
     depth
         Number of positions to use, at most those that are kept; None = all that are kept.
 
-    Raises
-    ------
-    ClickModelError
-        If there is no such market or depth.
-    PatternError, ReportError
-        If the folder is none of these, or broken, or a file.
+    Raises ClickModelError if there is no such market or depth; PatternError, ReportError if the folder is
+    none of these, or broken, or a file.
     """
     kind = place_of(place)
     if kind is Place.FILE:
@@ -201,10 +197,7 @@ def examination_picture(evaluated: Sequence[EvaluatedModel]) -> str | None:
 def run_models(settings: Settings) -> tuple[ClickModelKind, ...]:
     """Return the click models that a run fits.
 
-    Raises
-    ------
-    SettingsError
-        If the setting names an unknown click model.
+    Raises SettingsError if the setting names an unknown click model.
     """
     return click_models(settings.click_models) if settings.click_models else ()
 

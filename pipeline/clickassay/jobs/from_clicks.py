@@ -56,10 +56,7 @@ def judgments_from_clicks(
     -------
     Rows of CLICK_JUDGMENTS. The interval leaves out one fold of users at a time (jackknife, Student's t).
 
-    Raises
-    ------
-    ClickModelError, SettingsError
-        If nothing is clicked, or the name or the cuts are none.
+    Raises ClickModelError, SettingsError if nothing is clicked, or the name or the cuts are none.
     """
     estimate, log = relevance_by(model, pseudo_count), clicks.log()
     check_clicked(log)
@@ -124,10 +121,7 @@ def files_for(rows: pl.DataFrame, form: str) -> Mapping[str, str]:
     form
         A name in `FORMATS`.
 
-    Raises
-    ------
-    ClickModelError
-        If there are no rows, no grades, or several markets.
+    Raises ClickModelError if there are no rows, no grades, or several markets.
     """
     if rows.is_empty():
         raise ClickModelError("no result was shown in so many sessions; lower --least-sessions")

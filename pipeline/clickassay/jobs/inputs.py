@@ -64,10 +64,7 @@ class Inputs:
     def graded(self) -> WholeInput:
         """Return the judgments.
 
-        Raises
-        ------
-        SettingsError
-            If there are none.
+        Raises SettingsError if there are none.
         """
         if self.judgments is None:
             raise SettingsError("a run needs judgments: give --judgments")
@@ -86,10 +83,7 @@ def opened(what: str, source: Source, settings: Settings, progress: Progress = s
 
     What is no file here is written into the scratch folder of the job first.
 
-    Raises
-    ------
-    InputError
-        If a file is missing, cannot be read or lacks a column.
+    Raises InputError if a file is missing, cannot be read or lacks a column.
     """
     return _read(what, source, CANONICAL[what], settings, progress)
 
@@ -135,11 +129,8 @@ def open_log(
     by_file
         Whether a store is to know the files one by one.
 
-    Raises
-    ------
-    InputError
-        If a file is missing, cannot be read or lacks a column, clicks name neither URL nor position, or there
-        are none.
+    Raises InputError if a file is missing, cannot be read or lacks a column, clicks name neither URL nor
+    position, or there are none.
     """
     shown, clicked = _halves(searches, clicks, settings, by_file=by_file, progress=progress)
     inputs = Inputs(shown, clicked)
@@ -266,10 +257,7 @@ def with_judgments(
 ) -> Inputs:
     """Add judgments, attributes of queries and scores of lists to inputs, which are read whole.
 
-    Raises
-    ------
-    InputError
-        If they cannot be read, or judgments have more markets or judges than may be.
+    Raises InputError if they cannot be read, or judgments have more markets or judges than may be.
     """
     graded = WholeInput.of(opened("judgments", judgments, settings, progress), progress)
     check_labels("judgments", graded.rows, settings)
@@ -289,10 +277,7 @@ def grouped_queries(
 
     Without a table, it has the judged queries; judged queries that the table does not have stand at its end.
 
-    Raises
-    ------
-    InputError
-        If an input cannot be read, or the table has a column `group` already.
+    Raises InputError if an input cannot be read, or the table has a column `group` already.
     """
     inputs = with_judgments(Inputs(), judgments, queries, settings, progress)
     rows = inputs.graded().rows.select("query", "url").drop_nulls()
@@ -310,10 +295,7 @@ def grouped_queries(
 def read_attributes(queries: Source, settings: Settings, progress: Progress = silent) -> pl.DataFrame:
     """Return a table of queries, their names normalised.
 
-    Raises
-    ------
-    InputError
-        If it cannot be read.
+    Raises InputError if it cannot be read.
     """
     return _attributes(queries, settings, progress).rows
 

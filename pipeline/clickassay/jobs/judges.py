@@ -63,12 +63,8 @@ def compare_files(
 ) -> JudgesCompared:
     """Compare the judges of files.
 
-    Raises
-    ------
-    InputError, SettingsError
-        If a file cannot be read, or there is one judge.
-    NothingInCommonError
-        If no two judges judged a result in common, or rankings have no judged query.
+    Raises InputError, SettingsError if a file cannot be read, or there is one judge; NothingInCommonError if
+    no two judges judged a result in common, or rankings have no judged query.
     """
     named = run_names(asked.rankings, "ranking")
     classes = None

@@ -103,10 +103,7 @@ def stored_patterns(place: Path) -> PatternTable:
 def opened_table(place: Path) -> StagedTable:
     """Open a pattern table from its folder, from a store, or from the output of the SQL of `clickassay sql`.
 
-    Raises
-    ------
-    PatternError, StoreError
-        If the folder is none of these, or broken.
+    Raises PatternError, StoreError if the folder is none of these, or broken.
     """
     if place_of(place) is Place.STORE:
         return PatternStore(place).table().staged()
@@ -201,10 +198,7 @@ def make_patterns(  # noqa: PLR0913 - as `make_run`
 def reachable(place: str | Path, settings: Settings) -> str | Path:
     """Return a place that the engine can write: an address as text for Spark, else a path of this machine.
 
-    Raises
-    ------
-    SettingsError
-        If it is an address and the engine is not Spark.
+    Raises SettingsError if it is an address and the engine is not Spark.
     """
     if isinstance(place, str) and settings.engine == "spark" and is_uri(place):
         return place

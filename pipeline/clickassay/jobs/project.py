@@ -105,10 +105,7 @@ def found_project(folder: Path) -> FoundProject:
 
     All files of judgments are taken.
 
-    Raises
-    ------
-    InputError
-        If the folder cannot be listed.
+    Raises InputError if the folder cannot be listed.
     """
     tables: dict[str, FoundTable] = {}
     others: list[str] = []

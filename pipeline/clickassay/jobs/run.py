@@ -96,12 +96,8 @@ def open_report(
 ) -> tuple[StagedTable, Inputs]:
     """Open a pattern table, in its folder or in memory, and the judgments of a report.
 
-    Raises
-    ------
-    SettingsError
-        If there are no judgments, or a metric, click model or check is unknown.
-    PatternError, StoreError, InputError
-        If the table or an input cannot be read.
+    Raises SettingsError if there are no judgments, or a metric, click model or check is unknown;
+    PatternError, StoreError, InputError if the table or an input cannot be read.
     """
     _check_names(settings, scored=scores is not None)
     if judgments is None:
@@ -184,12 +180,8 @@ def open_inputs(
 ) -> Inputs:
     """Open all inputs of a run; misspelt names in settings are refused before anything slow is done.
 
-    Raises
-    ------
-    SettingsError
-        If there are no judgments, or a metric, click model or check is unknown.
-    InputError
-        If an input cannot be read.
+    Raises SettingsError if there are no judgments, or a metric, click model or check is unknown; InputError
+    if an input cannot be read.
     """
     _check_names(settings, scored=scores is not None)
     if judgments is None:

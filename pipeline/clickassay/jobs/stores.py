@@ -66,14 +66,9 @@ def grow_store(
     judgments
         A file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
 
-    Raises
-    ------
-    StoreError
-        If the store is in use, broken, or was made with other settings.
-    InputError
-        If a file has changed since it was read, or comes too late.
-    OutputError
-        If the store would lie in a folder of the log.
+    Raises StoreError if the store is in use, broken, or was made with other settings; InputError if a file
+    has changed since it was read, or comes too late; OutputError if the store would lie in a folder of the
+    log.
     """
     folder = reachable(folder, settings)
     if isinstance(folder, Path):

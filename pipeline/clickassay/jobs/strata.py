@@ -69,10 +69,8 @@ def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Setti
     judged
         Queries with judgments, as `log_lists` takes them.
 
-    Raises
-    ------
-    SettingsError
-        If they do, and one side has no sessions, or only the lists of judged queries were kept.
+    Raises SettingsError if they do, and one side has no sessions, or only the lists of judged queries were
+    kept.
     """
     evaluation, fitting = _halves(table, judged, settings)
     if not wants_ips(settings):

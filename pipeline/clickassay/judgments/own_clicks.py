@@ -33,10 +33,7 @@ def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, n
     normalise_urls
         As the log has it.
 
-    Raises
-    ------
-    JudgmentError
-        If more than `LEAST_SHARE` of the results that can be compared have both counts.
+    Raises JudgmentError if more than `LEAST_SHARE` of the results that can be compared have both counts.
     """
     told = _told(rows, normalise_urls=normalise_urls)
     if told.height < LEAST_RESULTS:

@@ -87,12 +87,8 @@ def prepare_judgments(
     by_market
         Whether `rows.market` means something.
 
-    Raises
-    ------
-    JudgmentError
-        If a grade is off the scale, or grades of one (judge, query, url) differ and no rule is chosen.
-    InputError
-        If too many rows hold nulls.
+    Raises JudgmentError if a grade is off the scale, or grades of one (judge, query, url) differ and no rule
+    is chosen; InputError if too many rows hold nulls.
     """
     counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height})
     graded = _parse_grades(rows.with_row_index("row"), settings)
@@ -122,10 +118,7 @@ def prepare_judgments(
 def check_labels(what: str, rows: pl.DataFrame | pl.LazyFrame, settings: Settings) -> None:
     """Refuse rows with more markets or judges than may be: the column is probably something else.
 
-    Raises
-    ------
-    InputError
-        With the column, the number of its values, and some of them.
+    Raises InputError: with the column, the number of its values, and some of them.
     """
     names = [name for name in ("market", "judge") if name in rows.lazy().collect_schema()]
     for name in names:
@@ -142,10 +135,7 @@ def check_labels(what: str, rows: pl.DataFrame | pl.LazyFrame, settings: Setting
 def check_markets(markets: pl.Series) -> None:
     """Refuse a log with a market that is called as all markets together are.
 
-    Raises
-    ------
-    InputError
-        If there is another market too.
+    Raises InputError if there is another market too.
     """
     if EVERY in markets and markets.n_unique() > 1:
         raise InputError(
@@ -312,10 +302,7 @@ def _funnel(counts: Counter[tuple[str, str]]) -> pl.DataFrame:
 def queries_to_keep(judgments: WholeInput | None, settings: Settings) -> pl.DataFrame | None:
     """Return the queries with judgments (market, null = every market; query) if only they are to be kept.
 
-    Raises
-    ------
-    SettingsError
-        If only they are to be kept and there are no judgments.
+    Raises SettingsError if only they are to be kept and there are no judgments.
     """
     if not settings.only_judged:
         return None

@@ -38,10 +38,8 @@ def relevance_by(model: str, pseudo_count: float, *, option: str = "--click-mode
     option
         What names the model, for messages.
 
-    Raises
-    ------
-    ClickModelError, SettingsError
-        If there is no model of the name, or it has no relevance of a result.
+    Raises ClickModelError, SettingsError if there is no model of the name, or it has no relevance of a
+    result.
     """
     if model.upper() == COEC:
         return clicks_over_expected
@@ -89,10 +87,7 @@ def grades_of(relevance: Floats, cuts: Floats | None) -> pl.Series:
 def check_click_judge(model: str) -> Estimate:
     """Return what estimates relevance for the judge that a click model makes.
 
-    Raises
-    ------
-    SettingsError
-        If there is no such model, or its values are no grades.
+    Raises SettingsError if there is no such model, or its values are no grades.
     """
     if model.strip().upper() == COEC:
         raise SettingsError(
@@ -114,10 +109,8 @@ def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -
     settings
         The model (`click_judge`), the depth that it looks at, and the highest grade.
 
-    Raises
-    ------
-    JudgmentError, SettingsError, ClickModelError
-        If a judge has the name of the new judge, the model gives no grades, or nothing was clicked.
+    Raises JudgmentError, SettingsError, ClickModelError if a judge has the name of the new judge, the model
+    gives no grades, or nothing was clicked.
     """
     model = settings.click_judge or ""
     estimate, name, on = check_click_judge(model), click_judge_name(model), graded.query_key

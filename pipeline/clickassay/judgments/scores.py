@@ -42,10 +42,7 @@ class Scores:
     def of_lists(self, lists: pl.DataFrame) -> Floats:
         """Return the (n, S) scores of lists (configuration_id, market, query, results); NaN without one.
 
-        Raises
-        ------
-        NothingInCommonError
-            If no list has a score.
+        Raises NothingInCommonError if no list has a score.
         """
         keys = self._keys(lists)
         wide = self.rows.pivot("name", index="key", values="value")
@@ -91,10 +88,7 @@ def prepare_scores(
     unknown
         Further rows, of searches that the log does not have.
 
-    Raises
-    ------
-    InputError, SettingsError
-        If a name or too many values are no score, or nothing names the lists.
+    Raises InputError, SettingsError if a name or too many values are no score, or nothing names the lists.
     """
     counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height + unknown})
     counts["no list", "the log does not have its search"] = unknown
@@ -125,10 +119,7 @@ def of_searches(rows: pl.DataFrame, searches: pl.LazyFrame | None) -> tuple[pl.D
     -------
     The rows, whether they have the market of a search, and how many others name a search that the log lacks.
 
-    Raises
-    ------
-    InputError
-        If there is no log.
+    Raises InputError if there is no log.
     """
     if "search_id" not in _filled(rows):
         return rows, False, 0

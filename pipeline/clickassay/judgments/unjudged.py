@@ -91,10 +91,7 @@ def hot_deck_from_clicks(
 
     Results that those users were never shown get the grade of any judged result.
 
-    Raises
-    ------
-    JudgmentError
-        If a judge has fewer than `MIN_DONORS` judged results that were shown.
+    Raises JudgmentError if a judge has fewer than `MIN_DONORS` judged results that were shown.
     """
     known = _features(fitting, judgments, deepest)
     donors = judgments.grades.join(known, on=["market", "query", "url"])

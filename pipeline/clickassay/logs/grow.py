@@ -73,10 +73,8 @@ def store_settings(settings: Settings, log: Log[H]) -> dict[str, Any]:
 def plan_growth(store: PatternStore, log: Log[H], settings: Settings) -> Plan[H]:
     """Plan the batches of those files of a log that a store does not hold yet.
 
-    Raises
-    ------
-    InputError
-        If a file has changed, comes too late, or is needed to finish an interrupted run and missing.
+    Raises InputError if a file has changed, comes too late, or is needed to finish an interrupted run and
+    missing.
     """
     history = store.history()
     last = history[-1] if history else None
@@ -189,10 +187,7 @@ def _refuse_late(store: PatternStore, what: str, new: Sequence[FileChunk], water
 def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | None:
     """Return outcomes, also of earlier runs where their sessions are still open in the store.
 
-    Raises
-    ------
-    InputError
-        If an outcome has another kind than in an earlier run.
+    Raises InputError if an outcome has another kind than in an earlier run.
     """
     before, now = store.outcome_kinds(), {} if outcomes is None else outcomes.kinds
     name = next((name for name, kind in now.items() if before.get(name, kind) != kind), None)
@@ -309,10 +304,7 @@ def add_to_store(
 ) -> int:  # fmt: skip
     """Process the batches of a plan, and publish each when it is done; return how many.
 
-    Raises
-    ------
-    InputError
-        If too many rows of the whole store are unusable, or new search ids are used already.
+    Raises InputError if too many rows of the whole store are unusable, or new search ids are used already.
     """
     if not plan.windows:
         if store.batches():

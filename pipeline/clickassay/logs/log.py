@@ -102,10 +102,7 @@ def carries_actions(file: Path | None) -> bool:
 def joined_log(searches: H, clicks: H) -> Log[H]:
     """Put both halves of a log together.
 
-    Raises
-    ------
-    InputError
-        If clicks name neither URL nor position.
+    Raises InputError if clicks name neither URL nor position.
     """
     if not CLICKED & clicks.columns:
         has = sorted(clicks.columns)

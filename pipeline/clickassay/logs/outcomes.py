@@ -94,11 +94,8 @@ def prepare_outcomes(
 
     Values become whole thousandths: floor(1000 v + 0.5). `taken` are names that mean something else.
 
-    Raises
-    ------
-    InputError
-        If a name cannot be the name of an outcome, there are too many, one has two kinds, or too many rows
-        are unusable.
+    Raises InputError if a name cannot be the name of an outcome, there are too many, one has two kinds, or
+    too many rows are unusable.
     """
     if not counts_outcomes(given, settings):
         return None

@@ -125,10 +125,7 @@ def _in_both(batch: StoredBatch, ids: Ids) -> Ids:
 def refuse_used(store: PatternStore, run: int, ids: NewIds) -> None:
     """Refuse search ids that an earlier run used: clicks counted then could belong to either search.
 
-    Raises
-    ------
-    InputError
-        If ids of the run that begins with batch `run` were used before.
+    Raises InputError if ids of the run that begins with batch `run` were used before.
     """
     history = store.history()
     asked = [batch for batch in history if _may_share(store, batch, run, ids)]

@@ -32,10 +32,7 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
     EDITORIAL, AP and RR with one more grade relevant, BASELINES, and those that the settings `metric` and
     `current` name.
 
-    Raises
-    ------
-    SettingsError
-        If a name is no metric, or the metric does not fit the scale or a depth of the run.
+    Raises SettingsError if a name is no metric, or the metric does not fit the scale or a depth of the run.
     """
     lower = settings.relevant_grade - 1
     variants = [Measure(metric, (("rel", lower),)) for metric in EDITORIAL if metric.name in ("AP", "RR")]
@@ -56,10 +53,7 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
 def named_measure(name: str) -> Measure:
     """Return the measure of a name, in any letter case and with any of its aliases.
 
-    Raises
-    ------
-    SettingsError
-        If it names no metric.
+    Raises SettingsError if it names no metric.
     """
     return parse(without_aliases(name.strip(), METRICS), METRICS)
 
@@ -92,12 +86,8 @@ def editorial_values(
     -------
     The names of the E measures, and their (N, E) values.
 
-    Raises
-    ------
-    JudgmentError
-        If a grade is off the scale, or the pool does not fit the grades and the scale.
-    SettingsError
-        If a measure is to be cut deeper than k, or its relevant grade is above the scale.
+    Raises JudgmentError if a grade is off the scale, or the pool does not fit the grades and the scale;
+    SettingsError if a measure is to be cut deeper than k, or its relevant grade is above the scale.
     """
     measures = report_measures(settings) if measures is None else measures
     _check(grades, pool, settings)

@@ -177,10 +177,7 @@ def is_click_metric(name: str) -> bool:
 def click_metric_named(text: str) -> str:
     """Return a click metric by its name, in capitals or not; an outcome, or what may be one, by its own.
 
-    Raises
-    ------
-    SettingsError
-        If it is none.
+    Raises SettingsError if it is none.
     """
     signal, name = signal_of(text), _plain(text.partition("(")[0].strip())
     if signal is not None:
@@ -204,10 +201,7 @@ def named_click(text: str, signals: Collection[str], outcomes: Collection[str]) 
 
     The name of an action stands for its UCTR: the share of sessions that have it.
 
-    Raises
-    ------
-    SettingsError
-        If it is none, or both an action and an outcome.
+    Raises SettingsError if it is none, or both an action and an outcome.
     """
     name, is_outcome = click_metric_named(text), _OF_OUTCOME.fullmatch(text.strip()) is not None
     if is_click_metric(name):
@@ -241,10 +235,7 @@ def counted_clicks(settings: Settings) -> tuple[str, ...]:
     IPS is not among them: by its nature it favours metrics that look at no order, so it would oppose most
     decisions without saying anything about users.
 
-    Raises
-    ------
-    SettingsError
-        If one is no click metric, IPS is the first, or less of one is better.
+    Raises SettingsError if one is no click metric, IPS is the first, or less of one is better.
     """
     named = tuple(dict.fromkeys(click_metric_named(name) for name in settings.click_metric))
     if named[0] == IPS:
@@ -320,10 +311,7 @@ def signal_values(
     -------
     The values of the metrics, signal by signal.
 
-    Raises
-    ------
-    PatternError
-        If more sessions of a configuration have a signal than there are.
+    Raises PatternError if more sessions of a configuration have a signal than there are.
     """
     every = np.bincount(configuration, sessions, size).astype(np.int64)
     kept = [CLICK_METRICS.index(name) for name in SIGNAL_METRICS]
@@ -421,10 +409,8 @@ def click_values(
     depth
         k; no mask may have a click below it.
 
-    Raises
-    ------
-    PatternError
-        If a mask, a number of sessions or an index is out of range, or a configuration has no row.
+    Raises PatternError if a mask, a number of sessions or an index is out of range, or a configuration has no
+    row.
     """
     configuration, masks, sessions = (
         np.asarray(column, dtype=np.int64) for column in (configuration, masks, sessions)
@@ -530,10 +516,7 @@ def click_entropy(query: Integers, url: Integers, clicks: Integers, *, queries: 
     -------
     (Q,) entropies in bits, >= 0; 0 for a query without clicks or with clicks on one URL only.
 
-    Raises
-    ------
-    PatternError
-        If a number of clicks is negative or an index is out of range.
+    Raises PatternError if a number of clicks is negative or an index is out of range.
     """
     query, url, clicks = (np.asarray(column, dtype=np.int64) for column in (query, url, clicks))
     if len(clicks) and (clicks.min() < 0 or query.min() < 0 or query.max() >= queries):

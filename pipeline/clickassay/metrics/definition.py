@@ -34,10 +34,7 @@ def numbers(text: str) -> tuple[float, ...]:
 
     A map as in ir_measures, ``{1:1,2:3}``, is read too: a grade that it leaves out is its own gain.
 
-    Raises
-    ------
-    ValueError
-        If one of them is no number.
+    Raises ValueError if one of them is no number.
     """
     if text.startswith("{") and text.endswith("}"):
         return _gain_map(dict(piece.split(":") for piece in text[1:-1].split(",")))
@@ -116,10 +113,8 @@ class Measure:
     def compute(self, arrays: Mapping[str, Any], settings: Settings) -> NDArray[np.float64]:
         """Compute one value per row from `arrays`, with parameters from the name or the `settings`.
 
-        Raises
-        ------
-        MetricError
-            If a value lies outside the declared range: then it is wrong, as of a list with a result twice.
+        Raises MetricError if a value lies outside the declared range: then it is wrong, as of a list with a
+        result twice.
         """
         given = given_arguments(self, settings)
         values = self.metric.function(*(arrays[name] for name in self.metric.needs), **given)

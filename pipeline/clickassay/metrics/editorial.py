@@ -112,10 +112,8 @@ def rbp(
 def satisfaction(grades: Grades, max_rel: int, gains: Values | None = None) -> Floats:
     """R(g): the chance that a result of grade g satisfies; `gains`, or (2^g - 1) / 2^max_rel, exactly.
 
-    Raises
-    ------
-    JudgmentError
-        If there are no `gains` and a grade is above `max_rel`, which would give a chance above 1.
+    Raises JudgmentError if there are no `gains` and a grade is above `max_rel`, which would give a chance
+    above 1.
     """
     if gains is not None:
         return np.array(gains)[grades]

@@ -144,12 +144,8 @@ def measure_values(measure: Measure, lists: Lists, settings: Settings) -> Floats
     settings
         relevant_grade, max_grade and persistence, where the measure's name does not give them.
 
-    Raises
-    ------
-    SettingsError
-        If the measure needs an input that was not given, or its gains do not cover the grades.
-    JudgmentError
-        If a grade is above the scale of the measure.
+    Raises SettingsError if the measure needs an input that was not given, or its gains do not cover the
+    grades; JudgmentError if a grade is above the scale of the measure.
     """
     rules = dict(measure.rules)
     _check(measure, lists, settings)

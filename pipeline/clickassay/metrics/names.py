@@ -39,11 +39,8 @@ def parse(
     rules
         Parameters that every metric has besides its own.
 
-    Raises
-    ------
-    SettingsError
-        If the name is not of this grammar, names a metric, parameter or value that is not known, or two
-        parameters that exclude each other.
+    Raises SettingsError if the name is not of this grammar, names a metric, parameter or value that is not
+    known, or two parameters that exclude each other.
     """
     spelled = text.strip()
     match = NAME.fullmatch(spelled)
@@ -168,10 +165,7 @@ _DOTTED = re.compile(r"([A-Za-z](?:\w*[A-Za-z])?)\.(\d[\d.]*(?:,\d[\d.]*)*)")
 def parse_measures(text: str) -> tuple[Measure, ...]:
     """Read names of measures with blanks or commas between them, each once.
 
-    Raises
-    ------
-    SettingsError
-        If one is unknown or spelled wrongly, or there is none.
+    Raises SettingsError if one is unknown or spelled wrongly, or there is none.
     """
     spelled = _DOTTED.sub(_with_each_cut, text.strip()) if "." in text else text.strip()
     names = [name for name in _SEPARATOR.split(spelled) if name]
@@ -188,10 +182,7 @@ def _with_each_cut(dotted: re.Match[str]) -> str:
 def parse_measure(text: str) -> Measure:
     """Read the name of one measure, e.g. ``nDCG@10``, ``AP(rel=2)`` or trec_eval's ``ndcg_cut_10``.
 
-    Raises
-    ------
-    SettingsError
-        If it is unknown or spelled wrongly.
+    Raises SettingsError if it is unknown or spelled wrongly.
     """
     return parse(without_aliases(text.strip(), MEASURES), MEASURES, deepest=DEEPEST, rules=RULES)
 
@@ -278,10 +269,7 @@ def without_aliases(text: str, metrics: tuple[Metric, ...]) -> str:
     metrics
         The declared metrics; their names stay.
 
-    Raises
-    ------
-    SettingsError
-        If it is a name for which trec_eval has another measure.
+    Raises SettingsError if it is a name for which trec_eval has another measure.
     """
     if text in _OTHERS_OF_TREC:
         raise SettingsError(

@@ -57,10 +57,7 @@ def count_batch(funnel: LogFunnel, health: LogCounts, rows: Mapping[str, Sequenc
     rows
         The rows of each count but ``sessions``, in the forms of `COUNT_FORMS`; and of `SIGNAL_FORMS`, if any.
 
-    Raises
-    ------
-    EngineError
-        If the counts do not add up to the rows that were read.
+    Raises EngineError if the counts do not add up to the rows that were read.
     """
     searches, clicks = rows["rows_read"][0]
     usable, carried, kept, left_out, shortened, merged, carried_clicks = rows["searches"][0]

@@ -217,10 +217,7 @@ def with_impressions(funnel: pl.DataFrame, made_of: Mapping[tuple[str, str], int
 def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
     """Refuse a log that holds nothing, or is probably misread.
 
-    Raises
-    ------
-    InputError
-        If no search is read or none is usable, or too many searches or clicks are rejected.
+    Raises InputError if no search is read or none is usable, or too many searches or clicks are rejected.
     """
     for source in ("impressions", "searches", "clicks", "actions"):
         rows = funnel.filter(pl.col("source") == source, pl.col("depth") == 0)
@@ -328,10 +325,7 @@ _HINTS = {
 def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: float) -> None:
     """Stop when more than the share `limit` of the rows read is unusable.
 
-    Raises
-    ------
-    RejectedRowsError
-        Naming the reasons with their counts, most frequent first.
+    Raises RejectedRowsError: naming the reasons with their counts, most frequent first.
     """
     rejected = sum(reasons.values())
     if rejected <= limit * read:

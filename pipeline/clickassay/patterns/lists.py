@@ -43,10 +43,7 @@ class LogLists:
     def results(self) -> NumberedResults:
         """Their results by number.
 
-        Raises
-        ------
-        PatternError
-            If a list shows a result twice: in tables of older versions it may.
+        Raises PatternError if a list shows a result twice: in tables of older versions it may.
         """
         numbered = number_results(self.configurations["results"], self.query)
         if len(lists := repeating(numbered.numbers)):
@@ -91,10 +88,7 @@ def log_lists(
     users
         Which patterns count, by fold; None = all do.
 
-    Raises
-    ------
-    PatternError
-        If configurations, queries and patterns do not belong together, or change meanwhile.
+    Raises PatternError if configurations, queries and patterns do not belong together, or change meanwhile.
     """
     queries = pl.concat(staged.queries).select("market", "query")
     query, length, ids = _numbered(staged, queries)

@@ -189,10 +189,7 @@ def check_judged(table: AnyTable[Any], judged: pl.DataFrame) -> None:
     judged
         market (null = every market), query: queries with judgments now.
 
-    Raises
-    ------
-    PatternError
-        If one of them is not among those kept.
+    Raises PatternError if one of them is not among those kept.
     """
     kept = table.judged_queries
     if kept is None:
@@ -212,10 +209,7 @@ def check_judged(table: AnyTable[Any], judged: pl.DataFrame) -> None:
 def check_depths(table: AnyTable[Any], depths: tuple[int, ...]) -> None:
     """Refuse depths that the stored table does not reach.
 
-    Raises
-    ------
-    PatternError
-        If a depth is deeper than the stored one.
+    Raises PatternError if a depth is deeper than the stored one.
     """
     if max(depths) > table.stored_depth:
         raise PatternError(

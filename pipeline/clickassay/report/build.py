@@ -178,10 +178,7 @@ def write_report(run: Run, findings: Findings, folder: Path) -> Report:
     -------
     What was written; its sentences are without control characters.
 
-    Raises
-    ------
-    ReportError
-        If the folder is missing or cannot be written.
+    Raises ReportError if the folder is missing or cannot be written.
     """
     if not folder.is_dir():
         raise ReportError(f"no folder {folder} to write the report to: name a folder that exists")

@@ -42,10 +42,7 @@ def questions() -> tuple[Question, ...]:
 def question(name: str) -> Question:
     """Return the ready question `name`.
 
-    Raises
-    ------
-    QueryError
-        If there is none of this name; the message lists the closest name and all names.
+    Raises QueryError if there is none of this name; the message lists the closest name and all names.
     """
     files = _files()
     if name not in files:
@@ -63,10 +60,7 @@ def _files() -> dict[str, str]:
 def sql_of(text: str) -> str:
     """Return the SQL of a ready question that is given by its name alone, or SQL as it is.
 
-    Raises
-    ------
-    QueryError
-        If the text is one word, but no name of a question: SQL has several.
+    Raises QueryError if the text is one word, but no name of a question: SQL has several.
     """
     return question(text.strip()).sql if re.fullmatch(r"\w+", text.strip()) else text
 
@@ -92,11 +86,8 @@ def ask(run: Path, sql: str) -> pl.DataFrame:
     -------
     The rows, in the order of `sql`.
 
-    Raises
-    ------
-    QueryError
-        If `run` holds no readable database, or one with other tables than this version's, or `sql` is not
-        one valid statement that returns rows.
+    Raises QueryError if `run` holds no readable database, or one with other tables than this version's, or
+    `sql` is not one valid statement that returns rows.
     """
     file = _database(run)
     with _explained(), closing(_open(file, _COMMAND)) as connection:
@@ -139,10 +130,7 @@ class PageQuestions:
     def ask(self, run: Path, sql: str) -> pl.DataFrame:
         """Answer as `ask` does, with at most `MOST_ROWS` rows.
 
-        Raises
-        ------
-        QueryError
-            As `ask` does, or if the page has gone.
+        Raises QueryError as `ask` does, or if the page has gone.
         """
         file = _database(run)
         limits = _COMMAND | {"memory_limit": "25%"}

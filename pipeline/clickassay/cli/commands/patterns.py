@@ -58,10 +58,7 @@ class TablePlace:
     def or_of(self, project: ProjectFile | None) -> Self:
         """Return the place; the store of a project where neither is given.
 
-        Raises
-        ------
-        SettingsError
-            If there is none.
+        Raises SettingsError if there is none.
         """
         if self.out is not None or self.store is not None:
             return self

@@ -45,10 +45,8 @@ class Table:
         The frame with the contract's columns first (cast, in order), further metric columns after
         them where the contract admits them, sorted by the key.
 
-        Raises
-        ------
-        ContractError
-            If a column is missing, unknown or of a type that cannot be cast, or a key occurs twice.
+        Raises ContractError if a column is missing, unknown or of a type that cannot be cast, or a key occurs
+        twice.
         """
         self._check_names(frame.columns)
         known: dict[str, DataType] = {column.name: column.dtype for column in self.columns}
@@ -70,10 +68,7 @@ class Table:
 
         An empty one comes first.
 
-        Raises
-        ------
-        ContractError
-            If a column is missing or unknown, or the rows do not ascend strictly by the key.
+        Raises ContractError if a column is missing or unknown, or the rows do not ascend strictly by the key.
         """
         yield self.empty()
         before = self.empty().select(self.key)

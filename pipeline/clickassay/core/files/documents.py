@@ -28,12 +28,7 @@ class DocumentError(ValueError):
 def read_toml(file: Path) -> dict[str, Any]:
     """Read a file of TOML; a mark at its beginning, as editors leave it, is skipped.
 
-    Raises
-    ------
-    DocumentError
-        If it is no TOML, or longer than a person writes.
-    OSError
-        If it cannot be read.
+    Raises DocumentError if it is no TOML, or longer than a person writes; OSError if it cannot be read.
     """
     value: dict[str, Any] = _parsed(file, MOST_TOML_BYTES, "utf-8-sig", "TOML", _loads_toml)
     return value
@@ -49,12 +44,7 @@ def _loads_toml(text: str) -> Any:  # noqa: ANN401 - what it holds
 def read_json(file: Path) -> dict[str, Any]:
     """Read a file that holds an object of JSON.
 
-    Raises
-    ------
-    DocumentError
-        If it is no JSON, no object, or too long.
-    OSError
-        If it cannot be read.
+    Raises DocumentError if it is no JSON, no object, or too long; OSError if it cannot be read.
     """
     value = _parsed(file, MOST_JSON_BYTES, "utf-8", "JSON", json.loads)
     if not isinstance(value, dict):
@@ -65,10 +55,7 @@ def read_json(file: Path) -> dict[str, Any]:
 def check_form(value: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
     """Return what was read, if it has what the model says in exact types; it may have more.
 
-    Raises
-    ------
-    DocumentError
-        If it has not; the message names the first place.
+    Raises DocumentError if it has not; the message names the first place.
     """
     try:
         model.model_validate(value, strict=True)

@@ -23,10 +23,7 @@ _VARIABLES = re.compile(r"POLARS_(?!VERBOSE)\w+|Worker threads cannot be set")
 def refuse_machine_fault(path: object, error: BaseException) -> None:
     """Say what the system refused, where that is why a path cannot be read; nothing about it is broken.
 
-    Raises
-    ------
-    MachineError
-        If the error, or one that it comes from, is of the system.
+    Raises MachineError if the error, or one that it comes from, is of the system.
     """
     if _VARIABLES.search(str(error)):
         raise MachineError(

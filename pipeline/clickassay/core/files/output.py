@@ -32,10 +32,8 @@ def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
     force
         Replace a folder of ours that is there already.
 
-    Raises
-    ------
-    OutputError
-        If something is there already (or is not ours), or the disk is full or may not be written.
+    Raises OutputError if something is there already (or is not ours), or the disk is full or may not be
+    written.
     """
     with _new_or_replaced(place, lambda: check_free(place, force=force)) as work:
         yield work
@@ -45,10 +43,8 @@ def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
 def new_folder(place: Path) -> Iterator[Path]:
     """Yield a temporary folder as `published_folder` does, for files that are only written to a new place.
 
-    Raises
-    ------
-    OutputError
-        If something is there already, be it an empty folder; or the disk is full or may not be written.
+    Raises OutputError if something is there already, be it an empty folder; or the disk is full or may not be
+    written.
     """
     with _new_or_replaced(place, lambda: _check_new(place)) as work:
         yield work
@@ -179,10 +175,7 @@ def check_apart(place: Path, *inputs: object) -> None:
 
     Inputs that are no path are passed over.
 
-    Raises
-    ------
-    OutputError
-        If it lies there.
+    Raises OutputError if it lies there.
     """
     for path in inputs:
         if (
@@ -198,10 +191,7 @@ def check_apart(place: Path, *inputs: object) -> None:
 def check_free(place: Path, *, force: bool = False) -> None:
     """Refuse to write over a file or folder; with `force`, over anything but a folder of ours.
 
-    Raises
-    ------
-    OutputError
-        If `place` is taken.
+    Raises OutputError if `place` is taken.
     """
     _check_place(place)
     if "?" in str(place):  # DuckDB would put its write-ahead log in another folder
@@ -226,10 +216,7 @@ def check_free(place: Path, *, force: bool = False) -> None:
 def place_to_write(place: str | Path) -> Path:
     """Return a place to write as a path of this machine, which may be given as ``file:///…``.
 
-    Raises
-    ------
-    OutputError
-        If it is another address, or no name that a file can have.
+    Raises OutputError if it is another address, or no name that a file can have.
     """
     here = Path(local_path(place))
     _check_place(here)
@@ -317,10 +304,8 @@ def published_file(place: Path, *, force: bool = False, ours: str | None = None)
     ours
         Text at the beginning of a file by which it is known as one of ours; None: no file is ever replaced.
 
-    Raises
-    ------
-    OutputError
-        If something is there already (or is not ours), or the disk is full or may not be written.
+    Raises OutputError if something is there already (or is not ours), or the disk is full or may not be
+    written.
     """
     check_free_file(place, force=force, ours=ours)
     with (

@@ -122,10 +122,7 @@ def with_scratch(near: str | None = None) -> Callable[[Callable[P, R]], Callable
 def scratch_folder(source: object) -> Path:
     """Return a new folder in the scratch folder of the job that is being done.
 
-    Raises
-    ------
-    RuntimeError
-        Outside a job.
+    Raises RuntimeError: outside a job.
     """
     current = _CURRENT.get()
     if current is None:

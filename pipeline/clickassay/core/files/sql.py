@@ -18,12 +18,8 @@ def sql_text(name: str) -> str:
     name
         Folder and file without its ending, e.g. ``questions/log/coverage`` or ``steps/5_visits/visits``.
 
-    Raises
-    ------
-    QueryError
-        If there is no such file; the message names the closest one and all others.
-    EngineError
-        If the folder ``sql`` itself is missing.
+    Raises QueryError if there is no such file; the message names the closest one and all others; EngineError
+    if the folder ``sql`` itself is missing.
     """
     folder, _, stem = name.rpartition("/")
     known = sql_names(folder)
@@ -36,12 +32,7 @@ def sql_text(name: str) -> str:
 def sql_names(folder: str) -> tuple[str, ...]:
     """Return the names of the SQL files of ``sql/<folder>``: sorted, without folder and ending.
 
-    Raises
-    ------
-    QueryError
-        If ``sql`` has no such folder.
-    EngineError
-        If the folder ``sql`` itself is missing.
+    Raises QueryError if ``sql`` has no such folder; EngineError if the folder ``sql`` itself is missing.
     """
     folders = sql_folders()
     if folder not in folders:

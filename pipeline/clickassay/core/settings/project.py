@@ -76,10 +76,7 @@ def _matching(place: Path) -> list[Path]:
 def project_at_hand(file: Path | None) -> ProjectFile | None:
     """Return the project file that was named, else the one of the working folder; None if there is none.
 
-    Raises
-    ------
-    SettingsError
-        If it cannot be read, or is not of its form.
+    Raises SettingsError if it cannot be read, or is not of its form.
     """
     if file is not None:
         return read_project(file)
@@ -89,10 +86,8 @@ def project_at_hand(file: Path | None) -> ProjectFile | None:
 def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     """Read a file of settings.
 
-    Raises
-    ------
-    SettingsError
-        If it cannot be read, or is not of its form; values of settings are checked elsewhere.
+    Raises SettingsError if it cannot be read, or is not of its form; values of settings are checked
+    elsewhere.
     """
     try:
         values = read_toml(file)

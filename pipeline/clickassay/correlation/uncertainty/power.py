@@ -97,10 +97,7 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str) -> Pilot:
     click, metric_a, metric_b
         The click metric and the two editorial metrics.
 
-    Raises
-    ------
-    SettingsError
-        If a metric is not of the sample, or the difference has no standard error.
+    Raises SettingsError if a metric is not of the sample, or the difference has no standard error.
     """
     small = _narrowed(sample, click, metric_a, metric_b)
     values = correlation_matrix(small.click_values, small.editorial_values, small.sessions).values

@@ -46,10 +46,7 @@ def import_baidu_ultr(
     judgments
         Expert labels, ``Qid Query Title Abstract Label Bucket``: joined to documents by query and texts.
 
-    Raises
-    ------
-    InputError
-        If a line is not in the layout (the message names file and line), or there is no search.
+    Raises InputError if a line is not in the layout (the message names file and line), or there is no search.
     """
     with base.importing(out, {"file": file, "judgments": judgments}, _COUNTS, progress) as folder:
         texts = _read_labels(judgments, folder) if judgments else _Texts()

@@ -39,10 +39,7 @@ def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> bas
     file
         Pages, separated by semicolons or line ends.
 
-    Raises
-    ------
-    InputError
-        If a page is not in the layout (the message names file and line), or there is none.
+    Raises InputError if a page is not in the layout (the message names file and line), or there is none.
     """
     with base.importing(out, {"file": file}, _COUNTS, progress) as folder:
         with folder.log() as log:

@@ -105,11 +105,8 @@ def sessions_of(
 
     Counts ``ampersands_escaped``, ``sessions`` and ``interactions``.
 
-    Raises
-    ------
-    InputError
-        For text that is not well-formed XML, or as `lines` does; if a session comes twice, or there is no
-        interaction.
+    Raises InputError for text that is not well-formed XML, or as `lines` does; if a session comes twice, or
+    there is no interaction.
     """
     seen: set[int] = set()
     for element in _elements(target, folder, encoding, hint):

@@ -52,13 +52,8 @@ def import_tiangong_st(
     encoding
         Of both files: one of `ENCODINGS`.
 
-    Raises
-    ------
-    InputError
-        If the XML is not well-formed, declares a DOCTYPE, is in another encoding, or lacks what a search
-        needs; or if a line of the labels is not in the layout.
-    SettingsError
-        If `encoding` is unknown.
+    Raises InputError if the XML is not well-formed, declares a DOCTYPE, is in another encoding, or lacks what
+    a search needs; or if a line of the labels is not in the layout; SettingsError if `encoding` is unknown.
     """
     if encoding not in ENCODINGS:
         raise SettingsError(f"encoding is {encoding!r}; expected one of {', '.join(ENCODINGS)}")

@@ -51,11 +51,8 @@ def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress
     qrels
         The qrels of the same year: ``topic 0 document label``.
 
-    Raises
-    ------
-    InputError
-        If the XML is not well-formed, declares a DOCTYPE, is of another kind or year, or lacks
-        what a search needs; or if a line of the qrels is not in the layout.
+    Raises InputError if the XML is not well-formed, declares a DOCTYPE, is of another kind or year, or lacks
+    what a search needs; or if a line of the qrels is not in the layout.
     """
     with base.importing(out, {"xml": xml, "qrels": qrels}, _COUNTS, progress) as folder:
         target = SessionTree(xml, GRADES)

@@ -58,10 +58,8 @@ def import_yahoo_l18(
     judgments
         ``relevance_judgments-v1.txt``: ``query url grade``, grades 0 to 4.
 
-    Raises
-    ------
-    InputError
-        If a line is not in the layout (the message names file and line), or the log has no page.
+    Raises InputError if a line is not in the layout (the message names file and line), or the log has no
+    page.
     """
     with base.importing(out, {"log": log, "judgments": judgments}, _COUNTS, progress) as folder:
         if judgments:

@@ -61,13 +61,9 @@ def import_yandex(
     time_unit_ms
         Milliseconds in one unit of TimePassed.
 
-    Raises
-    ------
-    InputError
-        If a line is not in the layout (the message names file and line), a session comes back
-        after another began, or a time leaves the years 2000 to 2100.
-    SettingsError
-        If `time_unit_ms` is not a positive number.
+    Raises InputError if a line is not in the layout (the message names file and line), a session comes back
+    after another began, or a time leaves the years 2000 to 2100; SettingsError if `time_unit_ms` is not a
+    positive number.
     """
     if not (math.isfinite(time_unit_ms) and time_unit_ms > 0):
         raise SettingsError(f"time_unit_ms is {time_unit_ms}; expected milliseconds per unit, above 0")

@@ -143,12 +143,8 @@ def simulate(
     -------
     `out`.
 
-    Raises
-    ------
-    SimulationError
-        If the world is unknown or a number is out of its range.
-    OutputError
-        If `out` exists, or cannot be written.
+    Raises SimulationError if the world is unknown or a number is out of its range; OutputError if `out`
+    exists, or cannot be written.
     """
     if n_queries is None:
         n_queries = min(max(FEWEST_DEFAULT_QUERIES, n_searches // SEARCHES_PER_QUERY), MOST_DEFAULT_QUERIES)

@@ -253,10 +253,7 @@ WORLDS: Mapping[str, World] = MappingProxyType(
 def with_gains(world: World, chances: tuple[float, ...]) -> World:
     """Return the world `cascade` with other probabilities R(0..4) that a result satisfies.
 
-    Raises
-    ------
-    SimulationError
-        If it is another world, or not five chances that do not fall with the grade.
+    Raises SimulationError if it is another world, or not five chances that do not fall with the grade.
     """
     if world.name != "cascade":
         raise SimulationError(f"gains are for the world cascade, not for {world.name}")

@@ -93,10 +93,7 @@ def _older_kind(path: str) -> str:
 def file_fingerprint(file: Path) -> FileFingerprint:
     """Read a whole file for its fingerprint: a second or less for a GB.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read.
+    Raises OSError if it cannot be read.
     """
     state = _state(file)
     path, digest = str(file.resolve()), content_digest(file)
@@ -112,10 +109,8 @@ def _state(file: Path) -> State:
 def refuse_changed(what: str, files: Sequence[FileFingerprint]) -> None:
     """Refuse files whose content is another than when their fingerprints were taken.
 
-    Raises
-    ------
-    InputError
-        If one was changed, replaced or removed since then: what was read of it may be of either.
+    Raises InputError if one was changed, replaced or removed since then: what was read of it may be of
+    either.
     """
     for fingerprint in files:
         if fingerprint.seen is not None and _is_changed(*fingerprint.seen, fingerprint.digest):
@@ -136,10 +131,7 @@ def unchanged(files: Mapping[str, Path | None]) -> Iterator[dict[str, dict[str, 
 
     Files that are None were not given.
 
-    Raises
-    ------
-    InputError
-        At the end, if a file was changed meanwhile.
+    Raises InputError: at the end, if a file was changed meanwhile.
     """
     given = {what: file for what, file in files.items() if file is not None}
     seen = {what: file_fingerprint(file) for what, file in given.items() if file.is_file()}
@@ -154,10 +146,7 @@ def unchanged(files: Mapping[str, Path | None]) -> Iterator[dict[str, dict[str, 
 def refusing_changes(files: Mapping[str, Sequence[FileFingerprint]]) -> Iterator[None]:
     """Refuse files, by what they are, that are changed meanwhile: a change may be why another error came.
 
-    Raises
-    ------
-    InputError
-        As `refuse_changed`, at the end.
+    Raises InputError as `refuse_changed`, at the end.
     """
     try:
         yield

@@ -41,10 +41,7 @@ def kind_of(folder: Path) -> str | None:
 def check_no_lake(what: str, folder: Path, names: Iterable[str]) -> None:
     """Refuse a folder that is a table of a lake, by the names of what lies in it.
 
-    Raises
-    ------
-    InputError
-        If it is one.
+    Raises InputError if it is one.
     """
     there = set(names)
     for kind, (mark, files) in MARKS.items():

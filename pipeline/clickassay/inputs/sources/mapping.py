@@ -114,10 +114,7 @@ def _columns_of(what: str) -> tuple[Wanted, ...]:
 def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
     """Return the names of a table among texts such as ``searches.search_id=request_id``.
 
-    Raises
-    ------
-    SettingsError
-        If one is of a column that the table cannot have, or a column is named twice.
+    Raises SettingsError if one is of a column that the table cannot have, or a column is named twice.
     """
     known = list(dict.fromkeys(want.name for want in _columns_of(what)))
     found: dict[str, str] = {}
@@ -149,10 +146,7 @@ def columns_under(
     names
         The columns that have another name there.
 
-    Raises
-    ------
-    InputError
-        If the files lack one.
+    Raises InputError if the files lack one.
     """
     used = {*names, *names.values()}
     found = {name: (pl.col(name), dtype) for name, dtype in schema.items() if name not in used}

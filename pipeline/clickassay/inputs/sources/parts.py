@@ -62,10 +62,7 @@ def _without_blanks(names: list[str]) -> list[str]:
 def schema_of(what: str, file: Path, format_: str) -> pl.Schema:
     """Return columns and types of a file, by all rows of JSON lines: what the last row has counts too.
 
-    Raises
-    ------
-    InputError
-        If it is empty or cannot be read.
+    Raises InputError if it is empty or cannot be read.
     """
     try:
         if file.stat().st_size == 0:
@@ -148,10 +145,7 @@ def parts_of(
     held
         Rows of files that are in memory.
 
-    Raises
-    ------
-    InputError
-        If a file is empty, cannot be read or is of no known format.
+    Raises InputError if a file is empty, cannot be read or is of no known format.
     """
     groups: defaultdict[_Like, list[Path]] = defaultdict(list)
     for file in found.files:
@@ -189,10 +183,7 @@ def parts_of(
 def first_part(what: str, place: str | Path) -> Part:
     """Return the first file of a place as a part.
 
-    Raises
-    ------
-    InputError
-        If there is none, or it cannot be read.
+    Raises InputError if there is none, or it cannot be read.
     """
     found = find_files(what, place)
     return next(parts_of(what, replace(found, files=found.files[:1]), None))

@@ -44,10 +44,7 @@ def check_values(
 ) -> None:
     """Refuse floats that are no whole numbers where these are meant, and folders that a column contradicts.
 
-    Raises
-    ------
-    InputError
-        If a file has such a value.
+    Raises InputError if a file has such a value.
     """
     known = {want.name: want for want in wanted}
     floats = [

@@ -58,10 +58,8 @@ def find_files(what: str, path: str | Path) -> Found:
         A file, which may have any name; a folder; or a glob, which also matches folders. Below a folder or
         the first wildcard, names that start with . or _ are hidden.
 
-    Raises
-    ------
-    InputError
-        If there is none, a folder cannot be listed, a link leads nowhere, or a folder is a table of a lake.
+    Raises InputError if there is none, a folder cannot be listed, a link leads nowhere, or a folder is a
+    table of a lake.
     """
     place = Path(path)
     check_path(place, what)

@@ -40,10 +40,7 @@ class Frame:
     def lazy(self, what: str) -> pl.LazyFrame:
         """Return its rows.
 
-        Raises
-        ------
-        InputError
-            If it is no table.
+        Raises InputError if it is no table.
         """
         if isinstance(self._table, pl.LazyFrame):
             return self._table
@@ -80,10 +77,7 @@ def framed(what: str, frame: Frame, names: Names, *, held: bool = False) -> Made
         Whether the rows may stay in memory: then the file has the columns alone. A lazy frame is written in
         pieces, since its rows may not fit.
 
-    Raises
-    ------
-    InputError
-        If it is no table.
+    Raises InputError if it is no table.
     """
     try:
         return _framed(what, frame, names, held=held)

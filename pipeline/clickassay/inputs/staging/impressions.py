@@ -58,11 +58,8 @@ def halves_of(table: Input, *, by_file: bool = False, progress: Progress = silen
     -------
     Files of ``searches``, whose origins count the rows; and of ``clicks``, unless no column tells them.
 
-    Raises
-    ------
-    InputError
-        If positions begin neither at 0 nor at 1, a click is spelled in a way that is not known, or a search
-        lies in several files that are not read together.
+    Raises InputError if positions begin neither at 0 nor at 1, a click is spelled in a way that is not known,
+    or a search lies in several files that are not read together.
     """
     folder = scratch_folder(table.files[0] if len(table.files) == 1 else table.found.root)
     groups = [(file,) for file in table.files] if by_file else [table.files]
@@ -121,10 +118,7 @@ def _write(
 def _check_flags(table: Input) -> None:
     """Refuse a text that tells a click or an action and cannot be read: it would be none without a word.
 
-    Raises
-    ------
-    InputError
-        If there is one.
+    Raises InputError if there is one.
     """
     told = [
         (want.name, want.kind) for want in IMPRESSIONS if want.kind == "flag" or want.name in SAYS_CLICKED

@@ -39,10 +39,7 @@ def files_of(what: str, address: str, sizes: Mapping[str, int]) -> Iterator[tupl
     sizes
         By key, the size of the object.
 
-    Raises
-    ------
-    InputError
-        If the name of a folder is too long, and has the value of a column.
+    Raises InputError if the name of a folder is too long, and has the value of a column.
     """
     root, wild = parts_of(address)
     folders = {key[:at] for key in sizes for at, sign in enumerate(key) if sign == "/"}

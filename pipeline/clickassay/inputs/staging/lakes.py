@@ -37,10 +37,7 @@ def lake_rows(what: str, place: Path, names: Names, progress: Progress = silent)
     names
         The columns that it calls otherwise.
 
-    Raises
-    ------
-    InputError
-        If the table cannot be read, or a package is missing.
+    Raises InputError if the table cannot be read, or a package is missing.
     """
     kind = _kind_of(place)
     if kind == DELTA:

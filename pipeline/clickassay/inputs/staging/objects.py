@@ -98,10 +98,7 @@ def fetched(what: str, url: str, names: Names, progress: Progress = silent) -> M
     names
         The columns that it calls otherwise: of large Parquet objects only needed columns are copied.
 
-    Raises
-    ------
-    InputError
-        If nothing is there, it may not be read, or an object is changed meanwhile.
+    Raises InputError if nothing is there, it may not be read, or an object is changed meanwhile.
     """
     with _Place.of(what, url).opened() as place:
         made = _started(lambda: _fetched(place, names, progress))

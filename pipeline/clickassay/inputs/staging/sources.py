@@ -30,10 +30,7 @@ def staged(
     held
         Whether the rows of a frame may stay in memory.
 
-    Raises
-    ------
-    InputError
-        If it cannot be read where it lies.
+    Raises InputError if it cannot be read where it lies.
     """
     if isinstance(source, Made):
         return source

@@ -53,10 +53,7 @@ class InputSql:
 
         The path of the file, and paths in the SQL, count from `folder`; None = the working folder.
 
-        Raises
-        ------
-        InputError
-            If the file cannot be read.
+        Raises InputError if the file cannot be read.
         """
         if not given.strip().lower().endswith(".sql"):
             return cls(given, None, database, folder)
@@ -83,10 +80,8 @@ def selected(what: str, sql: InputSql, progress: Progress = silent) -> Made:
     what
         Name of the input, for messages.
 
-    Raises
-    ------
-    InputError
-        If the text is not one SELECT, cannot be run, or gives no column; or the database is in use.
+    Raises InputError if the text is not one SELECT, cannot be run, or gives no column; or the database is in
+    use.
     """
     progress(Event(f"running the SQL of {what}"))
     file = scratch_file(sql, f"{what}.parquet")

@@ -60,10 +60,7 @@ class Recognised:
 def recognise(file: Path) -> Recognised:
     """Guess what a file is from its beginning.
 
-    Raises
-    ------
-    InputError
-        If it is missing, no file, empty or unreadable.
+    Raises InputError if it is missing, no file, empty or unreadable.
     """
     raw = head(file, _HEAD_BYTES)
     if not raw.strip():

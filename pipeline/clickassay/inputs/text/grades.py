@@ -99,11 +99,8 @@ class GradeMap:
 def parse_grade_map(text: str) -> GradeMap:
     """Read ``0=0,1=1,10=3,100=4``, or with ranges of numbers ``..0.5=0,0.5..1=1,1..=2``; none = not judged.
 
-    Raises
-    ------
-    SettingsError
-        If a part is not VALUE=GRADE, a grade is neither a whole number 0..30 nor none, a value is named
-        twice, or ranges overlap.
+    Raises SettingsError if a part is not VALUE=GRADE, a grade is neither a whole number 0..30 nor none, a
+    value is named twice, or ranges overlap.
     """
     values: dict[str, int] = {}
     ranges: list[tuple[float, float, int]] = []
@@ -143,10 +140,7 @@ def _parts(text: str) -> list[tuple[str, int]]:
 def parse_cuts(text: str) -> GradeMap:
     """Read ``0.25,0.5,0.75``: a number has as its grade how many of them it reaches.
 
-    Raises
-    ------
-    SettingsError
-        If they are not rising numbers, at most 30.
+    Raises SettingsError if they are not rising numbers, at most 30.
     """
     numbers = [_number(part) for part in text.split(",")]
     cuts = [number for number in numbers if number is not None]
@@ -174,12 +168,9 @@ def grades_of_files(
     max_grade
         Highest grade of the scale; None = not given.
 
-    Raises
-    ------
-    InputError
-        If a rating is not in the map of its file; or, without a map, if ratings are no whole numbers
-        0..`max_grade`, or of no plausible scale: higher than 5 with gaps, or higher than 30. Files without a
-        map may have one such scale together.
+    Raises InputError if a rating is not in the map of its file; or, without a map, if ratings are no whole
+    numbers 0..`max_grade`, or of no plausible scale: higher than 5 with gaps, or higher than 30. Files
+    without a map may have one such scale together.
     """
     maps = [one or GradeMap({}) for one in grade_maps]
     plain = [

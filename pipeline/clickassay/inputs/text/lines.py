@@ -45,10 +45,7 @@ class Opened:
 def opened(file: Path, expected: str = "a text file") -> Iterator[Opened]:
     """Open a text file, plain or compressed with gzip or zstd, whatever its name.
 
-    Raises
-    ------
-    InputError
-        If it is missing, a pipe or unreadable, or what compresses it is damaged.
+    Raises InputError if it is missing, a pipe or unreadable, or what compresses it is damaged.
     """
     check_path(file)
     try:
@@ -102,10 +99,7 @@ def is_packed(file: Path) -> bool:
 def head(file: Path, size: int, expected: str = "a log or judgments") -> bytes:
     """Return the first `size` bytes of a text file, unpacked, without a byte order mark.
 
-    Raises
-    ------
-    InputError
-        As `opened`; or if it is in UTF-16.
+    Raises InputError as `opened`; or if it is in UTF-16.
     """
     with opened(file, expected) as source:
         raw = source.stream.read(size)
@@ -116,10 +110,7 @@ def head(file: Path, size: int, expected: str = "a log or judgments") -> bytes:
 def refuse_utf16(file: Path, raw: bytes) -> None:
     """Refuse text whose first bytes are those of UTF-16, with the command that writes it in UTF-8.
 
-    Raises
-    ------
-    InputError
-        If it begins with the mark of UTF-16, or every other byte of its beginning is 0.
+    Raises InputError if it begins with the mark of UTF-16, or every other byte of its beginning is 0.
     """
     if raw.startswith(_UTF16_MARKS):
         name, sign = "utf-16", "byte order mark"
@@ -146,10 +137,7 @@ def lines(
     hint
         Appended to the error message for a line that is not in this encoding.
 
-    Raises
-    ------
-    InputError
-        As `opened`; if a line is not in this encoding, or longer than `LONGEST_LINE` bytes.
+    Raises InputError as `opened`; if a line is not in this encoding, or longer than `LONGEST_LINE` bytes.
     """
     with opened(file) as source:
         refuse_foreign(file, source.stream.peek(FIRST_BYTES)[:FIRST_BYTES])
@@ -180,10 +168,7 @@ def _endless(file: Path, number: int, raw: bytes) -> InputError:
 def check_table(what: str, file: Path, format_: str) -> None:
     """Look at a table in CSV or JSON lines before an engine infers its columns.
 
-    Raises
-    ------
-    InputError
-        As `check_lines`; or if it is one JSON array.
+    Raises InputError as `check_lines`; or if it is one JSON array.
     """
     first = check_lines(what, file)
     if first.startswith(b"PAR1"):
@@ -219,11 +204,8 @@ def _refuse_endless_line(file: Path, stream: IO[bytes]) -> None:
 def check_lines(what: str, file: Path) -> bytes:
     """Look at a text file before an engine reads it; return its first bytes.
 
-    Raises
-    ------
-    InputError
-        If it is a pipe, in UTF-16, or has a line beyond `LONGEST_LINE`, which would end the process; the
-        message begins with `what`.
+    Raises InputError if it is a pipe, in UTF-16, or has a line beyond `LONGEST_LINE`, which would end the
+    process; the message begins with `what`.
     """
     try:
         check_path(file)

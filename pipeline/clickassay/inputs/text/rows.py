@@ -45,10 +45,7 @@ def column_key(name: str) -> str:
 def keys_of(what: object, names: Sequence[str], ours: Names = OUR_NAMES) -> list[str]:
     """Return the keys of columns; those that users named have ours, which no other has then.
 
-    Raises
-    ------
-    InputError
-        If one that was named is not there.
+    Raises InputError if one that was named is not there.
     """
     chosen, keys = {column_key(path): name for name, path in ours.items()}, [column_key(one) for one in names]
     missing = next((path for path in ours.values() if column_key(path) not in keys), None)
@@ -65,11 +62,8 @@ def place(keys: Sequence[str], wanted: Sequence[str]) -> int | None:
 def grade_names(what: object, keys: Collection[str], choose: str) -> tuple[str, ...]:
     """Return the names of a column of grades; with BEIR's ``corpus-id`` or ranx's ``q_id`` also ``score``.
 
-    Raises
-    ------
-    InputError
-        If several of the keys may be the grade; the message begins with `what`, and ends with `choose`, how
-        to name one.
+    Raises InputError if several of the keys may be the grade; the message begins with `what`, and ends with
+    `choose`, how to name one.
     """
     if rivals := rival_grades(keys):
         raise InputError(f"{what}: {may_be_grades(rivals)}: {choose.format(rivals[0])}")
@@ -129,10 +123,7 @@ def form_of(lines: Iterable[str], usual: str = ",") -> tuple[Form, str]:
 def form_in(file: Path, format_: str) -> Form:
     """Return the form of a file that an engine is to read, of a format as `files.FORMATS` has them.
 
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is JSON whose lines end with carriage returns alone.
+    Raises InputError if it cannot be read, or is JSON whose lines end with carriage returns alone.
     """
     if format_ == "parquet":
         return PLAIN
@@ -166,10 +157,7 @@ def delimited(
 
     Counts ``blank_lines``, where there are counts.
 
-    Raises
-    ------
-    InputError
-        If a quote is not closed.
+    Raises InputError if a quote is not closed.
     """
     start = 1
 
@@ -200,10 +188,7 @@ def json_objects(
     A document is an array of objects, a search response, whose hits are taken, or an object over several
     lines. Counts ``blank_lines``.
 
-    Raises
-    ------
-    InputError
-        For a line that is no object, or a document that is not JSON.
+    Raises InputError for a line that is no object, or a document that is not JSON.
     """
     lines, is_first = iter(numbered), True
     for number, text in lines:
@@ -222,10 +207,7 @@ def json_objects(
 def json_document(file: Path, text: str) -> Any:  # noqa: ANN401 - JSON is anything
     """Return the JSON of a whole file.
 
-    Raises
-    ------
-    InputError
-        If it is none.
+    Raises InputError if it is none.
     """
     try:
         return json.loads(text)

@@ -65,10 +65,8 @@ def read_qrels(
     ids
         Whether queries of a table with their texts and ids are named by the ids.
 
-    Raises
-    ------
-    InputError
-        If a line, a column or a grade is not what it must be, or a result of a query is judged twice.
+    Raises InputError if a line, a column or a grade is not what it must be, or a result of a query is judged
+    twice.
     """
     frame = _read(source, "qrels", _QRELS_LINES, ("query", "doc", "grade"), ids=ids)
     if scale and frame.schema["grade"] == pl.String:
@@ -132,10 +130,7 @@ def read_run(source: Source, *, ranks: bool = False, ids: bool = False) -> pl.Da
     ids
         Whether queries of a table with their texts and ids are named by the ids.
 
-    Raises
-    ------
-    InputError
-        If a line, a column or a score is not what it must be, or a query has a doc twice.
+    Raises InputError if a line, a column or a score is not what it must be, or a query has a doc twice.
     """
     frame = _read(source, "run", _RUN_LINES, tuple(_RANKED_RUN), ids=ids)
     if "line" in frame.columns and frame["score"].null_count() == frame.height:
@@ -167,10 +162,7 @@ def qrels_lines(
     short
         Whether lines 'query doc grade' are read too.
 
-    Raises
-    ------
-    InputError
-        If a line does not have four fields, or all three; or none has any.
+    Raises InputError if a line does not have four fields, or all three; or none has any.
     """
     lines = pl.DataFrame(list(numbered), {"line": pl.Int64, "text": pl.String}, orient="row")
     rows = _split(file, lines, "qrels", _QRELS_LINES[: 1 + short], ("query", "doc", "grade"))
@@ -244,10 +236,7 @@ def plain_dict(source: Source, kind: type[int] | type[float]) -> Mapping[str, Ma
 def read_numbers(source: Source) -> pl.DataFrame:
     """Return rows (query, number) of a file of two columns with white space between, or of a dict.
 
-    Raises
-    ------
-    InputError
-        If a number is not finite or below 0, or a query comes twice.
+    Raises InputError if a number is not finite or below 0, or a query comes twice.
     """
     if isinstance(source, Mapping):
         pairs = [(str(query), str(number)) for query, number in source.items()]
@@ -323,10 +312,7 @@ def _split(
 def _by_rank(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
     """Return lines 'query doc rank' with scores: ranks count from 1, or from 0, in the order of the lines.
 
-    Raises
-    ------
-    InputError
-        If they do not: then the number may be a score.
+    Raises InputError if they do not: then the number may be a score.
     """
     rank = pl.col("rank").cast(pl.Float64, strict=False)
     first = frame.select(rank.first()).item()

@@ -30,12 +30,8 @@ def plan_table(
 ) -> RunPlan:
     """Plan what `make_patterns` would do with the same arguments; nothing is written.
 
-    Raises
-    ------
-    OutputError
-        If the output folder exists already, or would lie in a folder of the log.
-    InputError
-        If an input is missing, or lacks a column.
+    Raises OutputError if the output folder exists already, or would lie in a folder of the log; InputError if
+    an input is missing, or lacks a column.
     """
     check_apart(out, searches, clicks)
     check_free(out, force=force)
@@ -58,12 +54,8 @@ def plan_store(
 ) -> RunPlan:
     """Plan what `grow_store` would do with the same arguments; nothing is written, and no store is made.
 
-    Raises
-    ------
-    StoreError
-        If the store is broken, or was made with other settings.
-    InputError
-        If a file has changed since it was read, or comes too late.
+    Raises StoreError if the store is broken, or was made with other settings; InputError if a file has
+    changed since it was read, or comes too late.
     """
     check_apart(folder, searches, clicks)
     inputs = open_log(searches, clicks, settings, judgments=judgments, by_file=True)

@@ -155,10 +155,7 @@ def inspect_log(
     count
         Whether to form sessions and count their judged lists; else only types, rows, users and times.
 
-    Raises
-    ------
-    InputError
-        If no table can be opened; of others that can, why one cannot is a problem.
+    Raises InputError if no table can be opened; of others that can, why one cannot is a problem.
     """
     notes: list[str] = []
 
@@ -224,10 +221,7 @@ def _judgment_problems(judgments: Input, settings: Settings) -> tuple[str, ...]:
 def tables_of(folder: Path) -> dict[str, str]:
     """Return the canonical tables of a folder by their names: files ``searches.*``, or folders ``searches``.
 
-    Raises
-    ------
-    InputError
-        If a table is there twice.
+    Raises InputError if a table is there twice.
     """
     tables: dict[str, str] = {}
     for name in CANONICAL:
@@ -285,10 +279,7 @@ def own_folder(folder: Path) -> tuple[str, str] | None:
 def files_of(folder: Path) -> list[Path]:
     """Return the first files of a folder, those in subfolders last; hidden files are skipped.
 
-    Raises
-    ------
-    InputError
-        If the folder has no file.
+    Raises InputError if the folder has no file.
     """
     files = files_below("inspect", folder)
     if not files:

@@ -46,10 +46,7 @@ JUDGMENTS: dict[str, Callable[..., Imported]] = {
 def foreign_judgments(file: Path, layout: str, progress: Progress) -> Imported:
     """Return the counts and notes of importing a file of a layout in `JUDGMENTS`; nothing is kept.
 
-    Raises
-    ------
-    InputError
-        If the importer refuses the file as it is.
+    Raises InputError if the importer refuses the file as it is.
     """
     with TemporaryDirectory(prefix="clickassay-inspect-") as place:
         return JUDGMENTS[layout](file, out=Path(place) / "judgments", progress=progress)
@@ -67,10 +64,7 @@ def foreign_log(
     judgments
         Path of canonical judgments by the name of their table; may be empty.
 
-    Raises
-    ------
-    InputError
-        If the file is not in the layout, or the judgments cannot be read.
+    Raises InputError if the file is not in the layout, or the judgments cannot be read.
     """
     with TemporaryDirectory(prefix="clickassay-inspect-") as place:
         out = Path(place) / "log"

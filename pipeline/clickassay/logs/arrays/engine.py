@@ -129,12 +129,7 @@ class ArraySessioniser:
         report
             Called with numbers of searches and clicks read since.
 
-        Raises
-        ------
-        InputError
-            If a file cannot be read to its end.
-        EngineError
-            If a check of the step fails.
+        Raises InputError if a file cannot be read to its end; EngineError if a check of the step fails.
         """
         with _translated_errors():
             searches = self._read_searches(batch.searches, report)

@@ -39,12 +39,8 @@ def build_pattern_table(
 ) -> StagedTable:
     """Turn a log into its pattern table, as `counted_pattern_table` does, if enough of it is usable.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read, too many rows are unusable, or no usable search is left.
-    EngineError
-        If a check of the step fails.
+    Raises InputError if a file cannot be read, too many rows are unusable, or no usable search is left;
+    EngineError if a check of the step fails.
     """
     table = counted_pattern_table(log, settings, judged_queries, outcomes=outcomes, progress=progress)
     check_log(table.funnel, settings.max_rejected)

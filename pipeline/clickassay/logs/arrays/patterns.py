@@ -273,10 +273,7 @@ class Configurations:
     def of(cls, lists: Rows, shown: Shown) -> "Configurations":
         """Address the configurations of lists, each once.
 
-        Raises
-        ------
-        EngineError
-            If the ids of two configurations begin with the same 16 digits.
+        Raises EngineError if the ids of two configurations begin with the same 16 digits.
         """
         digests = np.empty((len(lists), 16), np.uint8)
         for at in range(0, len(lists), _PIECE):

@@ -100,10 +100,7 @@ class Queries:
     def check(self, numbers: Small, texts: pl.DataFrame) -> None:
         """Compare queries with the queries that have their numbers.
 
-        Raises
-        ------
-        EngineError
-            If two different queries share a fingerprint.
+        Raises EngineError if two different queries share a fingerprint.
         """
         if (self._again.values[numbers] != _keys(texts, _AGAIN)).any():
             raise EngineError("two queries share a fingerprint; nothing was written")

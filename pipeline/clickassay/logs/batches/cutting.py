@@ -25,10 +25,7 @@ def plan_windows(log: Log[H], settings: Settings) -> tuple[Window, ...]:
 def rows_of_batch(settings: Settings, searches: int) -> int | None:
     """Return how many of a log's searches a batch is to hold; None when days or files decide.
 
-    Raises
-    ------
-    SettingsError
-        If the memory limit is too small for the array engine.
+    Raises SettingsError if the memory limit is too small for the array engine.
     """
     within = _rows_within_limit(settings, searches)
     if settings.batch == "auto":

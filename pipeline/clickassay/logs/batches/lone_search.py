@@ -19,10 +19,7 @@ def refuse_lone_last(log: Log[H], chunks: tuple[FileChunk, ...], end_ms: int) ->
     end_ms
         The first time that is too late to be usable.
 
-    Raises
-    ------
-    InputError
-        If that is so; the message names the file and the search.
+    Raises InputError if that is so; the message names the file and the search.
     """
     timed = sorted(
         (chunk for chunk in chunks if chunk.last_ms is not None), key=lambda chunk: -(chunk.last_ms or 0)

@@ -65,10 +65,7 @@ def source(what: str, given: str, engine: Dialect, taken: Collection[str]) -> So
     taken
         Names of the script's own views.
 
-    Raises
-    ------
-    SettingsError
-        If it is neither, or the script has a view of the same name.
+    Raises SettingsError if it is neither, or the script has a view of the same name.
     """
     _check_printable(what, given)
     if given.lower().removesuffix(".gz").removesuffix(".zst").endswith(_OTHER_FORMATS):
@@ -91,10 +88,7 @@ def source(what: str, given: str, engine: Dialect, taken: Collection[str]) -> So
 def folder(what: str, given: str, engine: Dialect) -> str:
     """Return a folder's path without slashes at its end, if it can be written into a script.
 
-    Raises
-    ------
-    SettingsError
-        If it cannot.
+    Raises SettingsError if it cannot.
     """
     _check_printable(what, given)
     patterns = sorted(set(given) & set(engine.no_folder))

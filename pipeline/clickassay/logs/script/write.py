@@ -151,12 +151,8 @@ def write_script(name: str, log: ScriptLog, settings: Settings) -> str:
     settings
         Depth, idle limit and scope, folds, normalisation; the clock, by default of the script's run.
 
-    Raises
-    ------
-    SettingsError
-        If a name cannot be written into a script, or nor can a setting of the log that is given.
-    EngineError
-        If SQLGlot, which translates the steps to Spark, is not installed.
+    Raises SettingsError if a name cannot be written into a script, or nor can a setting of the log that is
+    given; EngineError if SQLGlot, which translates the steps to Spark, is not installed.
     """
     _refuse_unwritten(settings)
     engine = dialect(name)

@@ -225,10 +225,7 @@ def read_spark_log(
 ) -> Log[SparkHalf]:
     """Give Spark both halves of a log; halves that do not lie here are opened.
 
-    Raises
-    ------
-    InputError
-        If a file or table is missing, cannot be read or lacks a column.
+    Raises InputError if a file or table is missing, cannot be read or lacks a column.
     """
     zone = settings.time_zone
     read = partial(read_for_spark, engine.session, staging=engine.place, time_zone=zone)

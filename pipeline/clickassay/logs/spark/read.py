@@ -128,10 +128,8 @@ def read_for_spark(
     names
         The columns that it calls otherwise.
 
-    Raises
-    ------
-    InputError
-        If nothing is there, a column is missing or mistyped, or only Spark reaches times that are not UTC.
+    Raises InputError if nothing is there, a column is missing or mistyped, or only Spark reaches times that
+    are not UTC.
     """
     if isinstance(source, LocalHalf):
         return _read_local(session, source, source.source, wanted, staging)

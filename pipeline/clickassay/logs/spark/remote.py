@@ -48,10 +48,7 @@ class RemoteFiles:
     def fingerprints(self) -> dict[str, FileFingerprint]:
         """Name each file by its path, size and time of change.
 
-        Raises
-        ------
-        InputError
-            If it is a table that does not name its files: a store must know what it has read.
+        Raises InputError if it is a table that does not name its files: a store must know what it has read.
         """
         return {path: file for path, file in self._every_file.items() if self._is_meant(path)}
 

@@ -87,10 +87,7 @@ class SparkPlace:
 def spark_session(place: SparkPlace) -> Iterator["SparkSession"]:
     """Yield a session with the settings that the steps rely on; one that was started here is stopped.
 
-    Raises
-    ------
-    EngineError
-        If Spark or Java is missing or too old, or no master answers.
+    Raises EngineError if Spark or Java is missing or too old, or no master answers.
     """
     _check_installed()
     if place.remote is None and (active := _active()) is not None:
@@ -292,10 +289,7 @@ def is_remote(session: "SparkSession") -> bool:
 def check_workers(session: "SparkSession", seconds: float = _WORKER_SECONDS) -> None:
     """Refuse a cluster none of whose workers takes a job: Spark itself would wait for ever, in silence.
 
-    Raises
-    ------
-    EngineError
-        If a job of one row is not done after so many seconds.
+    Raises EngineError if a job of one row is not done after so many seconds.
     """
     job = threading.Thread(target=_count_one, args=(session,), daemon=True)
     job.start()

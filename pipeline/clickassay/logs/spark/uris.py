@@ -27,10 +27,8 @@ _MOST_FOLDERS = 100
 def parquet_at(session: "SparkSession", what: str, uri: str, wanted: Sequence[Wanted]) -> "DataFrame":
     """Return the rows of Parquet files behind a URI, unread.
 
-    Raises
-    ------
-    InputError
-        If a folder is a table of a lake, or the name of a folder contradicts a column that is wanted.
+    Raises InputError if a folder is a table of a lake, or the name of a folder contradicts a column that is
+    wanted.
     """
     root = _root(uri)
     try:

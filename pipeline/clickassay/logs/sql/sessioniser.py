@@ -209,12 +209,8 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
 ) -> StagedTable:
     """Turn a whole log into its pattern table, as one batch: the engine bounds its memory by itself.
 
-    Raises
-    ------
-    InputError
-        If too many rows are unusable, or no usable search is left.
-    EngineError
-        If the engine gives up, or a check of the step fails.
+    Raises InputError if too many rows are unusable, or no usable search is left; EngineError if the engine
+    gives up, or a check of the step fails.
     """
     sessioniser = SqlSessioniser(
         engine,

@@ -354,10 +354,7 @@ def run_steps(
     properties
         Properties of the run.
 
-    Raises
-    ------
-    EngineError
-        If a check finds rows.
+    Raises EngineError if a check finds rows.
     """
     is_empty = cache(engine.is_empty)  # a look at the data is a job of its own on some engines
     for step in steps:
@@ -374,10 +371,7 @@ def run_steps(
 def check(engine: StepEngine, file: str, **values: Value) -> None:
     """Run a check.
 
-    Raises
-    ------
-    EngineError
-        If it finds rows.
+    Raises EngineError if it finds rows.
     """
     if engine.rows(file, **values):
         raise EngineError(f"check {file} found rows where there must be none; nothing was written")

@@ -45,10 +45,7 @@ def filled_step(step: str, values: Mapping[str, Value]) -> str:
     values
         For the ``$`` parameters; others are ignored.
 
-    Raises
-    ------
-    EngineError
-        If the step names a value that is not given.
+    Raises EngineError if the step names a value that is not given.
     """
 
     def filled(match: re.Match[str]) -> str:
@@ -80,10 +77,7 @@ def translate_step(step: str, dialect: str, values: Mapping[str, Value]) -> str:
     values
         For the ``$`` parameters; others are ignored.
 
-    Raises
-    ------
-    EngineError
-        If SQLGlot is not installed, or the step names a value that is not given.
+    Raises EngineError if SQLGlot is not installed, or the step names a value that is not given.
     """
     named = set(_PARAMETER.findall(sql_text(step)))
     return _translate(step, dialect, tuple(sorted(item for item in values.items() if item[0] in named)))

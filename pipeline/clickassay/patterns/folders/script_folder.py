@@ -50,11 +50,8 @@ _UNKNOWN = "unknown"
 def read_script_folder(folder: Path) -> PatternTable:
     """Read the folder of a script as a pattern table; its funnel is made of the counts.
 
-    Raises
-    ------
-    PatternError
-        If an older clickassay wrote the script, it has not ended, one of its checks found something, or a
-        table is missing, broken, of another form, or does not fit the others.
+    Raises PatternError if an older clickassay wrote the script, it has not ended, one of its checks found
+    something, or a table is missing, broken, of another form, or does not fit the others.
     """
     _refuse_old_layout(folder)
     try:
@@ -109,10 +106,7 @@ def _broken(folder: Path, reason: str) -> PatternError:
 def _frame(folder: Path, name: str) -> pl.DataFrame:
     """Read a table: a file, or the data files of a folder.
 
-    Raises
-    ------
-    PatternError
-        If the script has not written it yet.
+    Raises PatternError if the script has not written it yet.
     """
     place = folder / f"{name}.parquet"
     files = sorted(file for file in place.iterdir() if _is_data(file)) if place.is_dir() else [place]

@@ -62,10 +62,7 @@ def write_folder_tables(table: PatternTable | StagedTable, folder: Path) -> None
 def read_patterns(folder: Path) -> PatternTable:
     """Read a stored pattern table, or what the SQL of `clickassay sql` has left.
 
-    Raises
-    ------
-    PatternError
-        If the folder is not one, or a file of it is missing, broken or of another form.
+    Raises PatternError if the folder is not one, or a file of it is missing, broken or of another form.
     """
     return opened_patterns(folder).collected()
 
@@ -73,10 +70,7 @@ def read_patterns(folder: Path) -> PatternTable:
 def opened_patterns(folder: Path) -> StagedTable:
     """Open a stored pattern table, as `read_patterns` reads it; its large files are read later.
 
-    Raises
-    ------
-    PatternError
-        As there.
+    Raises PatternError as there.
     """
     place = place_of(folder)
     if place is Place.SCRIPT_FOLDER:

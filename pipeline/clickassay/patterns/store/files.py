@@ -27,10 +27,7 @@ ID_ROW_GROUP = 1 << 15
 def read_frame(file: Path, condition: pl.Expr | None = None) -> pl.DataFrame:
     """Read a file of a store, or its rows that fulfil a condition.
 
-    Raises
-    ------
-    StoreError
-        If it is missing or broken.
+    Raises StoreError if it is missing or broken.
     """
     return _collected(file, lambda rows: rows if condition is None else rows.filter(condition))
 
@@ -72,10 +69,7 @@ def with_own_digest(info: Mapping[str, Any]) -> dict[str, Any]:
 def read_record(file: Path) -> dict[str, Any]:
     """Read the batch.json of a batch.
 
-    Raises
-    ------
-    StoreError
-        If it is missing or broken.
+    Raises StoreError if it is missing or broken.
     """
     try:
         value = check_form(read_json(file), BatchRecord)
@@ -89,10 +83,8 @@ def read_record(file: Path) -> dict[str, Any]:
 def broken(file: Path, error: Exception) -> StoreError:
     """Return the error that names a missing or broken file and how to repair the store.
 
-    Raises
-    ------
-    MachineError
-        If the file could not be read for a reason of the system: then nothing is to be repaired.
+    Raises MachineError if the file could not be read for a reason of the system: then nothing is to be
+    repaired.
     """
     refuse_machine_fault(file, error)
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__

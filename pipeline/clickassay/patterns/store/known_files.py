@@ -27,10 +27,8 @@ class KnownFiles:
     def like(self, file: FileFingerprint) -> FileFingerprint | None:
         """Return the known file of the same content; None if the file is new.
 
-        Raises
-        ------
-        InputError
-            If all that is known of a file with the same size and ends is just these, and it is gone.
+        Raises InputError if all that is known of a file with the same size and ends is just these, and it is
+        gone.
         """
         before = self.at(file.path)
         if before is not None and file.has_content_of(before):

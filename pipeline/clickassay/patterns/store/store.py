@@ -176,10 +176,7 @@ class PatternStore:
     def locked(self) -> Iterator[None]:
         """Keep other processes from changing the store, and remove what a killed one left.
 
-        Raises
-        ------
-        StoreError
-            If another process has it, or the disk is full while it is kept.
+        Raises StoreError if another process has it, or the disk is full while it is kept.
         """
         with locked_folder(self.folder):
             self._sweep()
@@ -291,10 +288,7 @@ class PatternStore:
     def forget_from(self, number: int) -> int:
         """Undo batches from `number` on: their files are new again. Returns how many.
 
-        Raises
-        ------
-        StoreError
-            If there is no batch of that number.
+        Raises StoreError if there is no batch of that number.
         """
         self._refuse_after_last(number)
         undone = [batch for batch in self._folders() if int(batch.name) >= number]
@@ -308,10 +302,8 @@ class PatternStore:
     def forget_before(self, number: int) -> int:
         """Drop the sessions of batches before `number` for good; their files stay known. Returns how many.
 
-        Raises
-        ------
-        StoreError
-            If there is no batch of that number: the last one stays, it holds the visits still open.
+        Raises StoreError if there is no batch of that number: the last one stays, it holds the visits still
+        open.
         """
         self._refuse_after_last(number)
         dropped = [batch for batch in self.batches() if batch.number < number]

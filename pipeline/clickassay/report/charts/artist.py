@@ -33,10 +33,7 @@ class Artist:
     def draw(self, kind: str, spec: Mapping[str, Any], version: str, **options: object) -> bytes:
         """Return a picture.
 
-        Raises
-        ------
-        ReportError
-            If it cannot be drawn here.
+        Raises ReportError if it cannot be drawn here.
         """
         if not self.failure:
             try:

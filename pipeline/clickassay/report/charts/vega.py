@@ -131,10 +131,7 @@ def image(spec: Spec, title: Sequence[str], subtitle: Sequence[str]) -> bytes:
     title, subtitle
         Their lines, which take room above the picture.
 
-    Raises
-    ------
-    ReportError
-        If it cannot be drawn here.
+    Raises ReportError if it cannot be drawn here.
     """
     head = {
         "text": list(title), "subtitle": list(subtitle), "anchor": "start", "frame": "bounds",

@@ -27,10 +27,7 @@ from clickassay.report.writers.tables import html_table
 def script() -> str:
     """Return the script of the page: DataTables, from the package itables, and our own lines.
 
-    Raises
-    ------
-    RuntimeError
-        If the bundle of itables does not have the expected form.
+    Raises RuntimeError if the bundle of itables does not have the expected form.
     """
     package = find_spec("itables")  # not imported: it would import pandas where that is installed
     (home,) = (package and package.submodule_search_locations) or ("",)

@@ -65,13 +65,9 @@ def audit_run(
     wanted
         Which market, depth and judge; what it leaves open is chosen as in `Run.key`.
 
-    Raises
-    ------
-    ReportError
-        If there is no such run, it is broken, its grades were drawn from clicks, or `judgments` are others
-        than those that it was made with.
-    InputError, JudgmentError
-        If `judgments` cannot be read.
+    Raises ReportError if there is no such run, it is broken, its grades were drawn from clicks, or
+    `judgments` are others than those that it was made with; InputError, JudgmentError if `judgments` cannot
+    be read.
     """
     progress(Event("reading the run"))
     run = run_at(place)

@@ -41,10 +41,7 @@ def one_list(shown: Sequence[int | None], others: Sequence[int], max_grade: int)
     max_grade
         Top grade of the scale.
 
-    Raises
-    ------
-    JudgmentError
-        If a grade is off the scale.
+    Raises JudgmentError if a grade is off the scale.
     """
     judged = [grade for grade in (*shown, *others) if grade is not None]
     off = [grade for grade in judged if not 0 <= grade <= max_grade]
@@ -58,10 +55,7 @@ def one_list(shown: Sequence[int | None], others: Sequence[int], max_grade: int)
 def read_grades(option: str, text: str) -> list[int | None]:
     """Read grades with commas or blanks between them; - is a result without a grade.
 
-    Raises
-    ------
-    SettingsError
-        If one of them is neither a grade nor -.
+    Raises SettingsError if one of them is neither a grade nor -.
     """
     words = text.replace(",", " ").split()
     if wrong := [word for word in words if word != NONE and not word.isdecimal()]:

@@ -147,12 +147,9 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
 ) -> Evaluation:
     """Evaluate runs against judgments; `api.studies.evaluate` says what the parameters are.
 
-    Raises
-    ------
-    InputError, SettingsError, JudgmentError
-        If an input, a name or a grade is not what it must be.
-    NothingInCommonError
-        If a run and the judgments share no query; with `strict`, also if they share no document of a query.
+    Raises InputError, SettingsError, JudgmentError if an input, a name or a grade is not what it must be;
+    NothingInCommonError if a run and the judgments share no query; with `strict`, also if they share no
+    document of a query.
 
     Warns
     -----

@@ -109,12 +109,8 @@ def evaluate_files(
 ) -> EvaluatedFiles:
     """Evaluate run files against a file of judgments; `besides` is what other files of the options say.
 
-    Raises
-    ------
-    InputError, SettingsError, JudgmentError
-        If a file, a name or a grade is not what it must be.
-    NothingInCommonError
-        If a run and the judgments share no query, or no document of a query.
+    Raises InputError, SettingsError, JudgmentError if a file, a name or a grade is not what it must be;
+    NothingInCommonError if a run and the judgments share no query, or no document of a query.
     """
     given = {name: value for name, value in vars(options).items() if name not in _READ_BEFORE}
     measures = parse_measures(options.measures)
@@ -147,10 +143,7 @@ def run_names(runs: Sequence[Path], what: str = "run") -> dict[str, Path]:
 
     A name is the file name without its ending, or the path where two would be the same.
 
-    Raises
-    ------
-    SettingsError
-        If one is given twice.
+    Raises SettingsError if one is given twice.
     """
     stems = [run.stem for run in runs]
     named = {str(run) if stems.count(run.stem) > 1 else run.stem: run for run in runs}
@@ -249,10 +242,7 @@ def shown_tables(result: EvaluatedFiles, *, per_query: bool) -> tuple[ReportTabl
 def check_place(out: Path, qrels: Path, runs: Sequence[Path], *, force: bool) -> None:
     """Check that a folder can be written, before anything is computed.
 
-    Raises
-    ------
-    OutputError
-        If the folder exists already, or lies inside an input.
+    Raises OutputError if the folder exists already, or lies inside an input.
     """
     check_free(out, force=force)
     check_apart(out, qrels, *runs)
@@ -268,10 +258,7 @@ def write_evaluation(
 ) -> None:
     """Write a report, its tables and Parquet into a folder, whole or not at all.
 
-    Raises
-    ------
-    OutputError
-        If the folder exists already, or cannot be written.
+    Raises OutputError if the folder exists already, or cannot be written.
     """
     from clickassay.report.study import write_study  # noqa: PLC0415 - as above
     from clickassay.studies.evaluation.report.page import (  # noqa: PLC0415 - templates take a while to import

@@ -23,10 +23,7 @@ _RULES = {"max": "the highest of its grades", "mean-rounded": "their rounded mea
 def check_queries(run: str, there: set[str], judged: set[str], judgments: str) -> None:
     """Refuse a run that has no query of the judgments, which messages call so.
 
-    Raises
-    ------
-    NothingInCommonError
-        With one name of each side.
+    Raises NothingInCommonError: with one name of each side.
     """
     if there & judged:
         return

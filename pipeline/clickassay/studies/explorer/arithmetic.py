@@ -99,10 +99,7 @@ _Steps = tuple[str, _Columns, Totals, str]
 def editorial_arithmetic(name: str, graded: GradedConfiguration, settings: Settings) -> Arithmetic:
     """Return the computation of the editorial metric `name`.
 
-    Raises
-    ------
-    SettingsError
-        If there is no such metric.
+    Raises SettingsError if there is no such metric.
     """
     measure = parse(name, METRICS)
     metric = measure.metric
@@ -300,10 +297,7 @@ def click_arithmetic(name: str, masks: Integers, sessions: Integers, good: int) 
     good
         Mask of the positions whose grade is at least the success grade; only SS uses it.
 
-    Raises
-    ------
-    SettingsError
-        If there is no such metric, or it has no steps.
+    Raises SettingsError if there is no such metric, or it has no steps.
     """
     metric = _click_metric(name)
     arrays = {"masks": masks, "good": np.full(len(masks), good, dtype=np.int64)}

@@ -58,10 +58,7 @@ class Configuration:
 def explored_run(folder: Path, min_users: int = MIN_USERS) -> ExploredRun:
     """Open a run folder and check it.
 
-    Raises
-    ------
-    ReportError
-        If it is no run folder, or a file of it is broken.
+    Raises ReportError if it is no run folder, or a file of it is broken.
     """
     run = open_run(folder)
     keys = run.samples
@@ -196,10 +193,7 @@ def clicked_results(run: ExploredRun, key: SampleKey) -> pl.DataFrame:
 def configuration(run: ExploredRun, key: SampleKey, identity: str, shown: pl.DataFrame) -> Configuration:
     """Read one configuration.
 
-    Raises
-    ------
-    ReportError
-        If `key` has no configuration of this id.
+    Raises ReportError if `key` has no configuration of this id.
     """
     rows = run.finished.collect(_rows(run, key).filter(configuration_id=identity))
     if rows.height != 1:

@@ -62,10 +62,7 @@ def serve(
     tell
         Called with the address, which holds the token, once the port is taken.
 
-    Raises
-    ------
-    SettingsError
-        If the extra ``[explore]`` is not installed, or the port is taken or forbidden.
+    Raises SettingsError if the extra ``[explore]`` is not installed, or the port is taken or forbidden.
     """
     token = secrets.token_urlsafe(24)
     with _listen(port) as listening, suppress(KeyboardInterrupt):
@@ -85,10 +82,7 @@ def serve(
 def check_installed() -> None:
     """Check that the extra is installed.
 
-    Raises
-    ------
-    SettingsError
-        If it is not; the message has the command that installs it.
+    Raises SettingsError if it is not; the message has the command that installs it.
     """
     try:
         import altair  # noqa: F401, PLC0415

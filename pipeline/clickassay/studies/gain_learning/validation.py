@@ -88,10 +88,7 @@ def study(
     fixed
         The map that the learned one is compared with, and that the search starts from.
 
-    Raises
-    ------
-    LearningError
-        If there are fewer than two queries per fold, or grades or clicks do not vary.
+    Raises LearningError if there are fewer than two queries per fold, or grades or clicks do not vary.
     """
     objective, folds = options.objective, options.cv_folds
     rows, agreement = OBJECTIVES[objective](observed)

@@ -40,10 +40,7 @@ def bias(names: tuple[str, str], pair: pl.DataFrame, classes: pl.DataFrame | Non
     -------
     Rows of BIAS, for each kind that has two groups or more.
 
-    Raises
-    ------
-    InputError
-        If a kind of classes is called as the groups by grade or by place are.
+    Raises InputError if a kind of classes is called as the groups by grade or by place are.
     """
     quarter = (pl.col("place") * QUARTERS).floor().clip(0, QUARTERS - 1) + 1
     mean = (pl.col("grade_a") + pl.col("grade_b")) // 2

@@ -73,10 +73,7 @@ def judgments_of(
     Names of the judges; rows judge, topic, doc, grade as in the files, and query, url, the normalised forms
     of topic and doc; and how many ratings are no judgments.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or there is one judge.
+    Raises InputError if a file cannot be read, or there is one judge.
     """
     folder = scratch_folder(listed([str(file) for file in files])) / "judgments"
     reading = replace(options, repeats=True)
@@ -118,10 +115,7 @@ def compare_judges(
     classes
         Columns query, and a text for each kind of classes that bias is measured by; a query once.
 
-    Raises
-    ------
-    NothingInCommonError
-        If no two judges judged a result in common.
+    Raises NothingInCommonError if no two judges judged a result in common.
     """
     key = ["judge", "query", "url"]
     once = rows.unique(key, keep="first", maintain_order=True)

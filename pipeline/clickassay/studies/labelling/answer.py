@@ -47,13 +47,9 @@ def estimate_plan(plan: LabelPlan, judgments: Path, settings: Settings) -> PlanE
     Draws count up to the first whose query is not labelled in full: labels missing after it are not missing
     at random.
 
-    Raises
-    ------
-    ActiveError
-        If fewer than two draws are labelled, all labelled draws have the same value, or the sheet has another
-        document at the number of a label.
-    NothingInCommonError
-        If no label is of a document of the plan.
+    Raises ActiveError if fewer than two draws are labelled, all labelled draws have the same value, or the
+    sheet has another document at the number of a label; NothingInCommonError if no label is of a document of
+    the plan.
     """
     sheet = plan.to_label
     grades, labels = read_judgments(judgments, plan.documents, settings, sheet=sheet)

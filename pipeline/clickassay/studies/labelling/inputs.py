@@ -66,12 +66,8 @@ class LabellingInputs:
 def read_pool(sources: Sources, settings: Settings, *, depth: int | None) -> LabellingInputs:
     """Read rankings with the grade probabilities, costs and frequencies of their documents and queries.
 
-    Raises
-    ------
-    ActiveError
-        If the files do not fit each other.
-    InputError, JudgmentError
-        If a file cannot be read, or a grade is off the scale.
+    Raises ActiveError if the files do not fit each other; InputError, JudgmentError if a file cannot be read,
+    or a grade is off the scale.
     """
     read = [_ranking(path, number, depth) for number, path in enumerate(sources.rankings, start=1)]
     listed = [ranking for ranking, _ in read]
@@ -147,10 +143,7 @@ def _check_share_queries(listed: Sequence[pl.DataFrame]) -> None:
 def _check_common(what: str, others_have: str, given: pl.DataFrame, documents: pl.DataFrame) -> None:
     """Refuse a table (query, and url where it has documents) that shares no row with another one.
 
-    Raises
-    ------
-    NothingInCommonError
-        With one name of each side.
+    Raises NothingInCommonError: with one name of each side.
     """
     on = [name for name in KEY if name in given.columns]
     if given.is_empty() or given.join(documents, on=on, how="semi").height:
@@ -236,10 +229,7 @@ def read_judgments(
     Rows with a column `number` get the texts that the `sheet` has at it: in a CSV file, texts that a
     spreadsheet would take for formulas have been changed.
 
-    Raises
-    ------
-    ActiveError
-        If the sheet has another document at the number of a row: the row is of another sheet.
+    Raises ActiveError if the sheet has another document at the number of a row: the row is of another sheet.
     """
     names = names_of("judgments", settings.column)
     table = read_input("judgments", path, JUDGMENTS, keep_others=True, names=names)

@@ -38,12 +38,8 @@ def propose_judgments(
     budget
         Number of labels.
 
-    Raises
-    ------
-    ActiveError
-        If the run proposes nothing for the goal, or the budget does not pay for the first query.
-    ReportError
-        If there is no such run, or it is broken.
+    Raises ActiveError if the run proposes nothing for the goal, or the budget does not pay for the first
+    query; ReportError if there is no such run, or it is broken.
     """
     check_budget(budget)
     finished = open_run(run)

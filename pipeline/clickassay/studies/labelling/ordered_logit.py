@@ -38,11 +38,8 @@ def fit_ordered_logit(scores: Floats, grades: Integers, *, grades_of_scale: int)
     scores, grades
         (N,) of judged documents; grades 0..grades_of_scale - 1, all of which need not occur.
 
-    Raises
-    ------
-    ActiveError
-        If fewer than `MIN_JUDGED` documents are judged, a score is no number, or all scores or all grades are
-        the same.
+    Raises ActiveError if fewer than `MIN_JUDGED` documents are judged, a score is no number, or all scores or
+    all grades are the same.
     """
     _check(scores, grades)
     centre, spread = float(scores.mean()), float(scores.std())

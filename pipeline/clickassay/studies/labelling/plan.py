@@ -105,10 +105,7 @@ def make_plan(
 ) -> LabelPlan:
     """Read the inputs of a plan, and draw queries to label.
 
-    Raises
-    ------
-    ActiveError
-        If the inputs do not fit each other, or the budget buys no query.
+    Raises ActiveError if the inputs do not fit each other, or the budget buys no query.
     """
     if options.variant == CORRECTED and sources.relevance is None:
         raise ActiveError("variant corrected: labels correct what a model says; give its grades, --relevance")
@@ -174,10 +171,7 @@ def _with_draws(plan: LabelPlan, costs: Floats, q: Floats) -> LabelPlan:
 def extend_plan(plan: LabelPlan, budget: float) -> LabelPlan:
     """Continue a plan with a larger budget: its draws stay the first ones, and none is paid twice.
 
-    Raises
-    ------
-    ActiveError
-        If the budget is not above the plan's.
+    Raises ActiveError if the budget is not above the plan's.
     """
     if budget <= plan.options.budget:
         raise ActiveError(

@@ -163,10 +163,7 @@ def write_sheet(to_label: pl.DataFrame, folder: Path) -> None:
 def read_plan(folder: Path) -> LabelPlan:
     """Read a plan back.
 
-    Raises
-    ------
-    ActiveError
-        If there is none, a file of it is broken, or it has the layout of an earlier version.
+    Raises ActiveError if there is none, a file of it is broken, or it has the layout of an earlier version.
     """
     try:
         info = read_json(folder / SETTINGS_FILE)

@@ -71,12 +71,8 @@ class RunComparison:
 def compare_runs(a: Run | Path, b: Run | Path, options: DiffOptions | None = None) -> RunComparison:
     """Compare two runs, or their folders.
 
-    Raises
-    ------
-    ReportError
-        If one is no run, or a file of it is missing or broken.
-    SettingsError
-        If an option names something that neither run has.
+    Raises ReportError if one is no run, or a file of it is missing or broken; SettingsError if an option
+    names something that neither run has.
     """
     options, runs = options or DiffOptions(), (read_for_comparison(a), read_for_comparison(b))
     named = [sorted({run.click_named(name) for run in runs}, key=len) for name in options.click_metrics]

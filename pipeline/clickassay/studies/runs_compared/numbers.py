@@ -118,10 +118,7 @@ class DiffOptions:
     def check(self, runs: Sequence[Run]) -> None:
         """Check that the runs have what the options select.
 
-        Raises
-        ------
-        SettingsError
-            If neither run has a value of an option, or a row with all of them.
+        Raises SettingsError if neither run has a value of an option, or a row with all of them.
         """
         names = ["split", *SAMPLE_COLUMNS, "click_metric", "editorial_metric"]
         tables = ("correlations", "within")  # of all markets together there is `within` alone

@@ -41,10 +41,7 @@ class RecordedPair:
 def read_for_comparison(place: Run | Path) -> Run:
     """Return a run, or read its folder, and check the tables that are compared.
 
-    Raises
-    ------
-    ReportError
-        If there is no run, or a file of it is missing or broken; the message names the file.
+    Raises ReportError if there is no run, or a file of it is missing or broken; the message names the file.
     """
     run = run_at(place)
     for contract in _TABLES:

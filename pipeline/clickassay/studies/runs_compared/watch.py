@@ -66,10 +66,7 @@ def check_watch(
     name
         What the watch is called in messages.
 
-    Raises
-    ------
-    SettingsError
-        If one has none: the watch would always pass.
+    Raises SettingsError if one has none: the watch would always pass.
     """
     known = numbers.filter(watch.watched, pl.col("a").is_not_null())
     what = "number" if watch.means else "correlation"

@@ -59,10 +59,7 @@ def read_judgment_file(
 
     Counts ``blank_lines``, ``queries_unrated``, ``queries_named_by_id`` and ``ratings_blank``.
 
-    Raises
-    ------
-    InputError
-        If the file is missing, in no known layout, broken, or holds no rating.
+    Raises InputError if the file is missing, in no known layout, broken, or holds no rating.
     """
     layout = reading.layout or ("quepid" if reading.rater_columns or reading.names else _layout_of(file))
     ratings: list[Rating] = []

@@ -93,12 +93,8 @@ def import_judgments(
     read_options, rating_options
         How to read the files, and what their ratings stand for.
 
-    Raises
-    ------
-    InputError
-        If a file is missing or broken, or its ratings are no grades and there is no grade map.
-    SettingsError
-        If options contradict each other.
+    Raises InputError if a file is missing or broken, or its ratings are no grades and there is no grade map;
+    SettingsError if options contradict each other.
     """
     reading, options = read_options or ReadOptions(), rating_options or RatingOptions()
     _check(reading, options)

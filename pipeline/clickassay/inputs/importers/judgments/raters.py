@@ -56,10 +56,7 @@ def combine_raters(rows: Sequence[GradedRating], rule: str, counts: dict[str, in
     With ``each``, each rater becomes a judge, and a row without a rater gets a judge named after its file:
     a run does not accept judgments without a judge next to others with one.
 
-    Raises
-    ------
-    InputError
-        If the rule is ``final`` and there are no final ratings.
+    Raises InputError if the rule is ``final`` and there are no final ratings.
     """
     named = {row.rater for row in rows} - {None}
     ratings = _ratings_by_result(rows)
@@ -124,10 +121,7 @@ def _apply_rule(
 def file_judges(files: int, judges: Sequence[str]) -> list[str | None]:
     """Return the judge of each file: one name for all files, or one for each.
 
-    Raises
-    ------
-    InputError
-        If there are neither one name nor as many as files.
+    Raises InputError if there are neither one name nor as many as files.
     """
     if len(judges) <= 1:
         return [judges[0] if judges else None] * files

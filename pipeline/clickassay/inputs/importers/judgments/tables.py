@@ -41,10 +41,8 @@ def table_ratings(
 ) -> Iterator[FoundRating]:
     """Yield the ratings of a table of any form.
 
-    Raises
-    ------
-    InputError
-        If it has no column of queries, of documents or of ratings, or a row lacks one of the first two.
+    Raises InputError if it has no column of queries, of documents or of ratings, or a row lacks one of the
+    first two.
     """
     first = head(file, 64).lstrip()
     if first.startswith(b"PAR1"):

@@ -161,10 +161,8 @@ def documents(file: Path, counts: dict[str, int], progress: Progress) -> Iterato
 
     Counts ``blank_lines``, and documents of other indices (``documents_of_others``), which are skipped.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a document is neither query nor event; file and line are named.
+    Raises InputError if the file cannot be read, or a document is neither query nor event; file and line are
+    named.
     """
     first = head(file, 64).lstrip()
     if first.startswith(b"PAR1"):
@@ -187,10 +185,7 @@ _Row = tuple[int, str, Mapping[str, Any]]
 def files_of(paths: list[Path]) -> list[Path]:
     """Return the files of paths: of a folder, the files in it that may be exports.
 
-    Raises
-    ------
-    InputError
-        If a folder has none.
+    Raises InputError if a folder has none.
     """
     files: list[Path] = []
     for path in paths:

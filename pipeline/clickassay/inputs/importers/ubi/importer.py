@@ -77,13 +77,8 @@ def import_ubi(
     click_actions
         Values of action_name that are clicks on a result.
 
-    Raises
-    ------
-    InputError
-        If a document is not in the layout (the message names file and line), or no event is a click, or no
-        search is left.
-    SettingsError
-        If a click action is the impression, or none is given.
+    Raises InputError if a document is not in the layout (the message names file and line), or no event is a
+    click, or no search is left; SettingsError if a click action is the impression, or none is given.
     """
     _check_actions(click_actions)
     files = files_of(list(paths))

@@ -47,10 +47,7 @@ def ambiguous_ids(
     end_ms
         The first time that is too late for a search.
 
-    Raises
-    ------
-    EngineError
-        If two search ids share a fingerprint.
+    Raises EngineError if two search ids share a fingerprint.
     """
     repeated = repeated_ids(searches)
     if carried is not None and carried.height:

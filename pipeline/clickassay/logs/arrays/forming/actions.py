@@ -52,10 +52,7 @@ class Actions:
     def codes(self, keys: NDArray[np.uint64], texts: pl.Series) -> Codes:
         """Return the number of each text, which has a key; 0 = none, whose key is 0.
 
-        Raises
-        ------
-        InputError
-            If there are too many different texts: the column is none of actions.
+        Raises InputError if there are too many different texts: the column is none of actions.
         """
         codes = np.zeros(len(keys), np.uint16)
         left = np.flatnonzero(keys != 0)

@@ -165,10 +165,7 @@ def measure_bounds(measure: Measure, lists: Lists, settings: Settings) -> Bounds
     The bounds are exact: for every measure, the grades that are tried have some among them that give the
     least value, and some that give the largest (docs/reference/evaluate.md, Bounds).
 
-    Raises
-    ------
-    SettingsError, JudgmentError
-        As `measure_values`.
+    Raises SettingsError, JudgmentError as `measure_values`.
     """
     asked = _Asked(measure, settings, find_holes(lists, measure.depth), _top(measure, lists, settings))
     values = measure_values(measure, lists, settings)

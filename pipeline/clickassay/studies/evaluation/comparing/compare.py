@@ -33,10 +33,7 @@ def mean_with_interval(values: Floats, low: Floats, high: Floats) -> tuple[Float
 def pairs_of_runs(runs: Iterable[str], baseline: str | None) -> list[tuple[str, str]]:
     """Return every two runs; with a baseline, the baseline and each other one.
 
-    Raises
-    ------
-    SettingsError
-        If no run has the name.
+    Raises SettingsError if no run has the name.
     """
     names = list(runs)
     if baseline is None:

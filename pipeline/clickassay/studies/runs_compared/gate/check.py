@@ -43,13 +43,8 @@ from clickassay.studies.runs_compared.words import change_words, clearest
 def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
     """Compare one sample of a run with the same sample of another run.
 
-    Raises
-    ------
-    SettingsError
-        If the other run is the same, or has nothing of what is compared: the rule would hold whatever
-        happens.
-    ReportError
-        If it is no run.
+    Raises SettingsError if the other run is the same, or has nothing of what is compared: the rule would hold
+    whatever happens; ReportError if it is no run.
     """
     if run.folder != Path() and rule.run.resolve() == run.folder.resolve():
         raise SettingsError(f"{rule.run} is the run itself; name another run")
@@ -138,12 +133,8 @@ def check_run(
     choice
         The sample of rules that do not name one; open parts are as in the report's headline.
 
-    Raises
-    ------
-    ReportError
-        If a folder is no run, or a table of it is missing or broken.
-    SettingsError
-        If a rule names what the run does not have.
+    Raises ReportError if a folder is no run, or a table of it is missing or broken; SettingsError if a rule
+    names what the run does not have.
     """
     run = run_at(place)
     return tuple(_outcome(run, rule, choice) for rule in rules)

@@ -88,10 +88,7 @@ Rule = Limit | RunState | NotWorse
 def parse_rules(texts: Sequence[str]) -> tuple[Rule, ...]:
     """Read rules, each once.
 
-    Raises
-    ------
-    SettingsError
-        If one is no rule; the message says what was found in which, and what was expected.
+    Raises SettingsError if one is no rule; the message says what was found in which, and what was expected.
     """
     return tuple(parse_rule(text) for text in dict.fromkeys(texts))
 

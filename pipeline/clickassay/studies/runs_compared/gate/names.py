@@ -21,10 +21,7 @@ def click_metric(name: str) -> str | None:
 def required_click_metric(name: str) -> str:
     """Return the click metric of this name.
 
-    Raises
-    ------
-    SettingsError
-        If there is none.
+    Raises SettingsError if there is none.
     """
     metric = click_metric(name)
     if metric is None:
@@ -46,10 +43,7 @@ def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run:
     run
         What messages call it.
 
-    Raises
-    ------
-    SettingsError
-        If there is no such metric, or the run does not have it.
+    Raises SettingsError if there is no such metric, or the run does not have it.
     """
     if name.strip() in columns:  # also a score that users brought
         return name.strip()

@@ -209,12 +209,8 @@ SIZES = frozenset(one.name for one in _ALL if not one.arguments)
 def read_quantity(name: str, run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
     """Return a number of one sample of a run.
 
-    Raises
-    ------
-    SettingsError
-        If the run does not have it: a metric that it lacks, or one that does not exist.
-    ReportError
-        If a table of the run is missing or broken.
+    Raises SettingsError if the run does not have it: a metric that it lacks, or one that does not exist;
+    ReportError if a table of the run is missing or broken.
     """
     rows = key.rows(run.tables[STATISTICS.name])
     if name not in SIZES and rows.height and not rows["n_sessions"][0]:

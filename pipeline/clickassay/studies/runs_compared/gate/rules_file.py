@@ -11,10 +11,7 @@ EXAMPLE = 'rules = ["coverage >= 0.8", "correlation(ERR, MeanRR) >= 0.3"]'
 def read_rules_file(file: Path) -> tuple[str, ...]:
     """Return the texts of a file's rules.
 
-    Raises
-    ------
-    SettingsError
-        If the file cannot be read, or is not of the form of `EXAMPLE`.
+    Raises SettingsError if the file cannot be read, or is not of the form of `EXAMPLE`.
     """
     try:
         document = read_toml(file)

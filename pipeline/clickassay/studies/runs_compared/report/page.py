@@ -117,10 +117,7 @@ def comparison_markdown(report: ComparisonReport) -> str:
 def check_comparison_place(out: Path, found_in: Sequence[Path], *, force: bool) -> None:
     """Check that a page or folder can be written, before anything is computed.
 
-    Raises
-    ------
-    OutputError
-        If something is there already, or it lies inside a run.
+    Raises OutputError if something is there already, or it lies inside a run.
     """
     check_apart(out, *found_in)
     if is_page(out):
@@ -138,10 +135,7 @@ def write_comparison(report: ComparisonReport, out: Path, *, force: bool) -> Pat
     -------
     The page.
 
-    Raises
-    ------
-    OutputError
-        If something is there already, or it cannot be written.
+    Raises OutputError if something is there already, or it cannot be written.
     """
     if is_page(out):
         with published_file(out, force=force, ours=OURS) as file:
