@@ -36,7 +36,7 @@ _BLOCK_BYTES = 1 << 24
 class Opened:
     """A text file that is being read."""
 
-    stream: io.BufferedReader  # Its bytes, unpacked; lines end with a line feed.
+    stream: "io.BufferedReader[Any]"  # Its bytes, unpacked; lines end with a line feed.
     share: Callable[[], float]  # Returns the share of the file that was read, 0..1.
     line_end: str  # What ends its lines in the file: a line feed, or a carriage return alone.
 
