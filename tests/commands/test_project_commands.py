@@ -422,6 +422,27 @@ def test_arms_of_an_experiment_are_named_where_they_are_ignored(here, what, colu
     assert f"Note: {note}" in tiny.inside("inspect", "--quick").out
 
 
+@pytest.mark.parametrize(
+    ("grades", "lines"),
+    [
+        ({0: "0", 2: "1.0", 4: "2"}, ["max_grade = 2"]),
+        ({0: "-1", 2: "1", 4: "3"}, ["max_grade = 3"]),
+        ({0: "refused", 2: "nan", 4: "2"}, ["max_grade = 2"]),
+        ({0: "Refused", 2: " Partially  Relevant", 4: "relevant"}, ["scale = "]),
+        ({0: "inf", 2: "1", 4: "2"}, ["# scale = "]),
+        ({0: "refused", 2: "null", 4: ""}, []),
+    ],
+)
+def test_the_scale_is_that_of_grades_and_not_of_what_nobody_judged(here, grades, lines):
+    (here / "log" / "judgments.parquet").unlink()
+    words = pl.col("grade").replace_strict(grades, return_dtype=pl.String)
+    tiny.judgments().with_columns(words).write_csv(here / "log" / "j.csv")
+    text = tiny.said_by("init", "log", "--show")
+    found = [line for line in text.splitlines() if "max_grade =" in line or "scale =" in line]
+    assert [line[: len(start)] for line, start in zip(found, lines, strict=True)] == lines
+    assert not any(word in "".join(found).lower() for word in ("refused", "null", "nan"))
+
+
 def test_words_of_no_common_scale_are_put_in_order_by_the_user(here):
     words = tiny.judgments().with_columns(pl.col("grade").replace_strict({0: "meh", 2: "ok", 4: "wow"}))
     words.write_csv(here / "log" / "judgments.csv")

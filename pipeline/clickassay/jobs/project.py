@@ -32,7 +32,7 @@ from clickassay.inputs.staging.impressions import look_like_impressions
 from clickassay.inputs.staging.sql import InputSql
 from clickassay.inputs.tables import collected
 from clickassay.inputs.text.detect import Recognised, recognise
-from clickassay.inputs.text.grades import usual_scale
+from clickassay.inputs.text.grades import is_not_judged, usual_scale, value_key
 from clickassay.inputs.text.lines import head
 from clickassay.inputs.types.canonical import has_no_zone
 from clickassay.inputs.types.columns import CANONICAL, SAYS_CLICKED
@@ -42,6 +42,7 @@ _CURRENT, _DEFAULT_GRADE = "NDCG", 4
 _LONGEST = 300
 
 _HEAD_BYTES = 1 << 12
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _FEW = 12
 """A folder with more entries is one table: its folders are days or parts."""
 
@@ -366,11 +367,9 @@ def _scale(judgments: FoundTable, found: FoundProject, settings: Settings) -> li
         grades = collected(opened("judgments", judgments.source(Path()), named))["grade"].drop_nulls()
     except ClickassayError:
         return []
-    numbers = grades.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-    if not len(grades):
-        return []
-    if numbers.null_count():
-        labels = sorted({" ".join(str(one).split()).lower() for one in grades.unique()})
+    found_keys = {value_key(str(one)) for one in grades.unique()}
+    labels = sorted(key for key in found_keys if key in settings.scale or not is_not_judged(key))
+    if any(_NUMBER.fullmatch(label) is None for label in labels):
         if set(labels) <= set(settings.scale):
             return []
         scale = usual_scale(labels)
@@ -379,7 +378,7 @@ def _scale(judgments: FoundTable, found: FoundProject, settings: Settings) -> li
             return [Guess("scale", tuple(labels[:20]), why, is_set=False)]
         highest, some = len(scale) - 1, [Guess("scale", scale, "the worst first")]
     else:
-        highest = int(numbers.max() or 0)  # type: ignore[arg-type] # a number
+        highest = int(max(map(float, labels), default=0))
         if highest < 1 or highest == _DEFAULT_GRADE:
             return []
         some = [Guess("max_grade", highest, "the highest grade that was found: is the scale longer?")]
