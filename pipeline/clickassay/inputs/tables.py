@@ -305,7 +305,7 @@ class WholeInput:
         Raises InputError if a file of it is truncated, does not match its schema, or was changed meanwhile.
         """
         with watched(table, progress=progress) as identities:
-            rows = table.frame.collect()
+            rows = collected(table)
         return cls(rows, table.columns, identities[table.what])
 
     @property
