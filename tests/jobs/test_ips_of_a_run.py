@@ -138,6 +138,12 @@ def overall_as_known(world, rows):
     return {name: overall(run, name) for name in run.tables if "click_metric" in run.tables[name].columns}
 
 
+def test_the_same_log_gives_the_same_bytes():
+    world = position_world(12_000, seed=4, theta=THETA, per_query=3)
+    first, second = run_of(world), run_of(world)
+    assert [name for name, table in first.tables.items() if not table.equals(second.tables[name])] == []
+
+
 def test_known_examination_gives_the_rows_of_any_other_click_metric():
     # at θ = 1 of all positions IPS is the number of clicks
     world = position_world(20_000, seed=5, theta=THETA, per_query=3)

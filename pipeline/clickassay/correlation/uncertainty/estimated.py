@@ -136,10 +136,11 @@ def _further(rows: pl.DataFrame, moved: pl.DataFrame, column: str, key: Sequence
     both = moved.select(*key, pl.col("click_metric").str.extract_groups(r"^(?<at>.*) (?<side>[01])$"), column)
     sides = both.unnest("click_metric").sort("side", maintain_order=True)
     square = ((pl.col(column).last() - pl.col(column).first()) / 2) ** 2
-    squares = sides.group_by(*key, "at").agg(square.alias("square"))
+    # in their order: a sum in another has other last digits
+    squares = sides.group_by(*key, "at", maintain_order=True).agg(square.alias("square"))
     square = pl.col("square")
     known = pl.when(square.null_count() == 0).then(square.sum().sqrt()).alias("further")
-    summed = squares.group_by(key).agg(known)
+    summed = squares.group_by(key, maintain_order=True).agg(known)
     joined = rows.select(key).join(summed, on=key, how="left", maintain_order="left", nulls_equal=True)
     return _column(joined, "further")
 
