@@ -46,6 +46,7 @@ FAMILIES = {
     "nothing": lambda _: {},
     "signals": lambda _: {"signal": "purchase", "click_metric": ["MeanRR", "UCTR(signal='purchase')"]},
     "outcomes": lambda _: revenue(),
+    "ratings": lambda _: {**revenue(), "outcome_kind": "revenue=rating"},
     "derived outcomes": lambda _: {"outcome": ["abandoned", "reformulated"]},
     "scores by search": lambda searches: {"scores": searches.select("search_id", **OWN)},
     "scores by list": lambda searches: {"scores": searches.select("market", "query", "results", **OWN)},

@@ -2,6 +2,7 @@
 
 import json
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -47,6 +48,19 @@ def test_ids_of_every_width_are_read_as_on_the_default_engine(spark, tmp_path):
         found = [row["search_id"] for row in half.frame.select("search_id").collect()]
         assert sorted(found) == sorted(ids[what])
         assert sorted(collected(read_input(what, place, wanted))["search_id"]) == sorted(found)
+
+
+def test_uuids_json_and_an_interval_that_nobody_reads_are_read_as_on_the_default_engine(spark, tmp_path):
+    file, rows = tmp_path / "searches.parquet", tiny.searches()
+    with duckdb.connect() as connection:
+        connection.register("rows", rows)
+        replaced = "REPLACE (md5(search_id::VARCHAR)::UUID AS search_id, to_json(results) AS results)"
+        connection.sql(f"SELECT * {replaced}, INTERVAL 3 DAY AS stay FROM rows").write_parquet(str(file))
+    half = read_for_spark(spark, "searches", file, SEARCHES, lambda name: f"file://{tmp_path}/{name}")
+    expected = collected(read_input("searches", file, SEARCHES)).sort("search_id")
+    found = [row.asDict() for row in half.frame.orderBy("search_id").collect()]
+    assert [row["results"] for row in found] == expected["results"].to_list()
+    assert [row["search_id"] for row in found] == expected["search_id"].to_list()
 
 
 def test_whole_floats_and_decimals_behind_a_uri_are_ids(spark, tmp_path):

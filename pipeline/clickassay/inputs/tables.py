@@ -34,6 +34,7 @@ from clickassay.inputs.sources.values import check_values, times_by_zone
 from clickassay.inputs.sources.walk import Found, find_files
 from clickassay.inputs.types.canonical import ABSENT, EXPECTED, NO_VALUE, UTC, converted
 from clickassay.inputs.types.columns import CANONICAL, Wanted
+from clickassay.inputs.types.logical import INTERVAL
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,12 @@ def _columns(
     columns = [_column(what, part, want, wide, time_zone) for want in wanted]
     if keep_others:
         others = [name for name in part.schema if name not in {want.name for want in wanted}]
+        span = next((name for name in others if part.schema[name] == INTERVAL), None)
+        if span is not None:
+            raise InputError(
+                f"{what}: column {span} of {part.files[0]} is an INTERVAL; leave it out, or write it as text "
+                f"(in SQL, CAST({span} AS VARCHAR))"
+            )
         columns += [
             pl.when(pl.col(name) != NO_VALUE).then(name).alias(name)
             if part.schema[name] == pl.String

@@ -6,6 +6,8 @@ import pytest
 
 import clickassay as ca
 from clickassay.core.errors import InputError
+from clickassay.inputs.tables import read_input
+from clickassay.inputs.types.columns import QUERIES
 from support.logs import tiny
 
 IDS = "md5(search_id::VARCHAR)::UUID"
@@ -108,6 +110,14 @@ def test_an_interval_that_is_needed_is_refused(tmp_path):
     log = tiny.write_log(tmp_path)
     written(log.searches, tiny.searches(), query="INTERVAL 3 DAY")
     tiny.refused(log, "column query of", "expected text", "CAST(query AS VARCHAR)")
+
+
+def test_an_interval_among_attributes_of_queries_is_refused_with_the_cast(tmp_path):
+    with duckdb.connect() as connection:
+        rows = connection.sql("SELECT 'maps' AS query, INTERVAL 3 DAY AS age")
+        rows.write_parquet(str(tmp_path / "queries.parquet"))
+    with pytest.raises(InputError, match=r"queries: column age of .* is an INTERVAL; .*CAST\(age"):
+        read_input("queries", tmp_path / "queries.parquet", QUERIES, keep_others=True)
 
 
 def test_a_relation_of_duckdb_with_an_interval_is_a_frame_like_others():

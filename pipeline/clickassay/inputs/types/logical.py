@@ -7,6 +7,9 @@ import polars as pl
 
 from clickassay.core.files.tables import scan_parquet
 
+INTERVAL = pl.Struct({"months": pl.Int32, "days": pl.Int32, "nanoseconds": pl.Duration("ns")})
+"""The type of an INTERVAL as Polars reads it: columns of it can be there, but their values not be read."""
+
 Logical = dict[str, str]
 """``UUID`` or ``JSON`` by the path of a column; of a field of records with dots, as `--column` takes it."""
 

@@ -33,6 +33,7 @@ from clickassay.inputs.types.canonical import (
 )
 from clickassay.inputs.types.columns import Wanted
 from clickassay.inputs.types.integers import exact_below
+from clickassay.inputs.types.logical import INTERVAL
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import text_error, translate_error
@@ -251,7 +252,7 @@ def _read_part(
     staging: Callable[[str], str],
     rows: tuple[int, int] | None,
 ) -> "DataFrame":
-    is_foreign = any(_is_foreign(part.schema.get(want.name)) for want in wanted)
+    is_foreign = any(map(_is_foreign, part.schema.values()))  # Spark looks at columns that nobody reads too
     if part.format != "parquet" or part.renamed or is_foreign or _has_local_times(local, part):
         return _written_first(session, local, part, staging, rows)
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
@@ -269,10 +270,10 @@ def _read_part(
     return canonical.withColumns({name: canonical[name].cast("string") for name in as_text})
 
 
-def _is_foreign(dtype: pl.DataType | None) -> bool:
+def _is_foreign(dtype: pl.DataType) -> bool:
     """Return whether Parquet has a type in a form that Spark does not read."""
     inner = dtype.inner if isinstance(dtype, (pl.List, pl.Array)) else dtype
-    return inner in (pl.Int128, pl.UInt128, pl.Float16)
+    return inner in (pl.Int128, pl.UInt128, pl.Float16, INTERVAL)
 
 
 def _has_local_times(local: Input, part: Part) -> bool:
