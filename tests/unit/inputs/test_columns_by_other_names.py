@@ -249,11 +249,21 @@ def test_names_are_given_as_options_or_as_sections_of_a_settings_file(tmp_path):
     assert names_of("clicks", ["clicks.url=a=b"]) == {"url": "a=b"}
 
 
+def test_kinds_of_outcomes_are_a_section_too(tmp_path):
+    file = tmp_path / "settings.toml"
+    file.write_text('[outcomes]\nstars = "rating"\nrevenue = "sum"\n', encoding="utf-8")
+    settings = load_settings(file)
+    assert settings.outcome_kind == ("stars=rating", "revenue=sum")
+    assert settings.ratings == {"stars"}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("[columns]\nsearch_id = 'x'", "columns has a section for each table, as [columns.searches] with"),
         ("columns = 3", "columns has a section for each table"),
+        ("outcomes = 'rating'", 'outcomes is a section of kinds, as [outcomes] with stars = "rating"'),
+        ("[outcomes]\nstars = 'mean'", "stars=mean"),
         ("[columns.orders]\nid = 'x'", "found 'orders.id=x', must be TABLE.COLUMN=NAME"),
         (
             "[colums.searches]\nid = 'x'",
