@@ -123,3 +123,10 @@ def test_a_path_that_cannot_be_is_refused_behind_every_door(tmp_path, door, path
     with pytest.raises(ca.InputError) as caught:
         doors.get(door, lambda: ca.run(*(inputs[name] for name in ("searches", "clicks", "judgments"))))()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["a\0b", "half \ud800", "n" * 5000])
+@pytest.mark.parametrize("opened", [ca.open_run, ca.open_patterns, ca.power, ca.learn])
+def test_a_folder_that_cannot_be_is_refused_too(opened, path):
+    with pytest.raises(ca.InputError, match="cannot be a path: "):
+        opened(path)

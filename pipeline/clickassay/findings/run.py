@@ -25,7 +25,7 @@ from clickassay.core.records import ANY_SAMPLE, CLICK_JUDGE, SAMPLE_COLUMNS, Sam
 from clickassay.core.settings import Settings
 from clickassay.core.text.privacy import QueryLabels, number_rare_classes
 from clickassay.core.text.words import first_line, listed, visible
-from clickassay.inputs.files import READ_ERRORS
+from clickassay.inputs.files import READ_ERRORS, check_path
 from clickassay.metrics.catalogue import BASELINES, named_measure
 from clickassay.metrics.clicks import (
     CLICK_METRICS,
@@ -333,6 +333,7 @@ def open_run(folder: Path) -> Run:
     Raises ReportError if the folder is no run, was made by a version that names things otherwise, or its
     settings.json is broken; the message names the file.
     """
+    check_path(folder)
     info = _info(folder)
     try:
         settings = settings_of(info)

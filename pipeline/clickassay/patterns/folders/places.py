@@ -4,6 +4,7 @@ from enum import Enum
 from pathlib import Path
 
 from clickassay.core.files.output import SETTINGS_FILE
+from clickassay.inputs.files import check_path
 
 STORE_FILE = "store.json"
 """The file by which a folder is known as a store of patterns."""
@@ -33,7 +34,10 @@ def place_of(path: Path) -> Place:
 
     A run is recognised even if its database or its statistics were removed, and a pattern table if one of its
     two large tables was: the error names the missing file when it is read. A script may not have ended yet.
+
+    Raises InputError if it cannot be a path.
     """
+    check_path(path)
     if not path.is_dir():
         return Place.FILE if path.exists() else Place.NOTHING
     if (path / STORE_FILE).is_file():
