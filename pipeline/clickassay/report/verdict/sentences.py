@@ -380,7 +380,9 @@ def _dependence_sentences(dependence: Dependence) -> Iterator[str]:
         yield f"{capital(few_spoken(dependence.shared))} {verb} among the best {_EVERY[dependence.by]}."
     unknown = [one.value for one in dependence.choices if not one.best]
     if unknown:
-        yield f"Nothing can be shown to predict clicks {_EACH[dependence.by].format(listed(unknown))}."
+        names = listed(unknown)
+        of = names if dependence.by == "click metric" else f"clicks {_EACH[dependence.by].format(names)}"
+        yield f"No metric can be shown to predict {of}."
 
 
 def _counted(claim: DependsClaim) -> str:

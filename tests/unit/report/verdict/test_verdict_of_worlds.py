@@ -219,7 +219,7 @@ def test_a_click_metric_that_nothing_predicts_is_named_and_decides_nothing():
     )
     kind, title, (_, _, third) = said(run)
     assert (kind, title) == ("metric_best", "ERR best predicts clicks")  # UCTR was not asked for
-    assert "Nothing can be shown to predict clicks by UCTR." in third
+    assert "No metric can be shown to predict UCTR." in third
     assert "depends significantly" not in third
 
 
