@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import clickassay as ca
 from clickassay.cli.app import app
+from clickassay.report.sections.overview import facts
 from support.logs.signal_world import START_MS, alarms_of_signals, signal_world
 
 QUICK = {
@@ -326,6 +327,10 @@ def test_sessions_without_a_rating_are_excluded_and_counted(two_runs):
     assert counted == {"rated": stars.height, "not rated": kept - stars.height}
     assert every.found_run.settings.outcome_kind == ("stars=rating",)
     assert "stars" not in every.draws.columns
+    share = f"({100 * stars.height / kept:.1f} %)."
+    assert dict(facts(every.found_run))["Users measured by"] == (
+        f"stars. Mean of a rating over the sessions that have one {share}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -194,9 +194,15 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
     if run.headline is None:
         return (("Data", data_line(run)), health)
     meanings = {term.name: term.meaning for term in terms()}
+    meanings |= dict.fromkeys(run.outcomes, "Mean of an outcome over all sessions; 0 without it.")
+    if run.click in run.settings.ratings:
+        key = {"market": run.headline.market, "depth": run.headline.depth}
+        rows = run.tables["funnel"].filter(source="ratings", reason=run.click, **key)
+        share = rows.filter(step="rated")["rows"].sum() / max(rows["rows"].sum(), 1)
+        meanings[run.click] = f"Mean of a rating over the sessions that have one ({percent(share)})."
     clicks = " ".join(filter(None, (f"{run.click}.", meanings.get(run.click))))
     return (
-        ("Clicks measured by", clicks),
+        ("Users measured by" if run.click in run.outcomes else "Clicks measured by", clicks),
         ("Data", data_line(run)),
         health,
     )
