@@ -228,7 +228,7 @@ def test_messy_logs_hold_every_trouble_and_many_correlations():
     nulls = {
         "searches": ("search_id", "user_id", "query", "timestamp", "results", "market", "page"),
         "clicks": ("search_id", "timestamp", "url", "position"),
-        "judgments": ("query", "url", "grade", "judge", "market"),
+        "judgments": ("query", "url", "judge", "market"),
     }
     expected = {(source, f"null {name}") for source, names in nulls.items() for name in names}
     expected |= {("searches", reason) for reason in ("empty results", "null in results", "delivered again")}
@@ -236,6 +236,7 @@ def test_messy_logs_hold_every_trouble_and_many_correlations():
         ("clicks", reason) for reason in ("position below 1", "ambiguous search_id", "no usable search")
     }
     expected |= {("clicks", "beyond the idle limit"), ("judgments", "its query is not in the log")}
+    expected |= {("judgments", "no grade, -1 or a refusal")}
     assert expected <= set(steps)
     assert sum(number > 100 for number in correlations) >= 30
 

@@ -202,7 +202,8 @@ def test_lists_that_the_log_leaves_out_have_no_score_to_give(key):
     plain = ca.run(tiny.searches(), tiny.clicks(), tiny.judgments(), scores=rows.head(24), **settings)
     assert found.configurations.equals(plain.configurations)
     counts = dict(found.funnel.filter(source="scores", step="no list").select("reason", "rows").rows())
-    assert counts == {"empty results": 1, "null in results": 1}
+    # a session has the list of its first search: the third of these searches is of one that was there
+    assert counts == {"empty results": 1, "null in results": 1, "the log does not show its list": 1}
 
 
 def test_a_pattern_table_has_no_searches(table):

@@ -308,8 +308,9 @@ def _graded_numbers(numbers: Mapping[str, float], max_grade: int | None) -> tupl
         return {key: str(_GAINS.index(int(numbers[key]))) for key in ordered}, "gains 2^grade - 1"
     top = (HIGHEST_GRADE if are_plausible else _PLAUSIBLE) if max_grade is None else max_grade
     are_shares = not are_whole and values[0] >= 0 and values[-1] <= 1
-    kept, below = sum(0 <= value <= top for value in values), sum(value < 0 for value in values)
-    if not are_shares and 2 * kept >= len(values) - below * are_whole:
+    kept = sum(0 <= value <= top for value in values)
+    below = sum(value < 0 and value == int(value) for value in values)  # codes, as -1 of what nobody judged
+    if not are_shares and 2 * kept >= len(values) - below:
         return _with_kept(ordered, numbers, top, max_grade)
     if len(ordered) <= _TOP_OF_SUGGESTED + 1:
         return {key: str(grade) for grade, key in enumerate(ordered)}, "their order"
