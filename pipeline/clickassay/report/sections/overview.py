@@ -198,8 +198,10 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
     if run.click in run.settings.ratings:
         key = {"market": run.headline.market, "depth": run.headline.depth}
         rows = run.tables["funnel"].filter(source="ratings", reason=run.click, **key)
-        share = rows.filter(step="rated")["rows"].sum() / max(rows["rows"].sum(), 1)
-        meanings[run.click] = f"Mean of a rating over the sessions that have one ({percent(share)})."
+        share = pl.col("rows").filter(step="rated").sum() / pl.col("rows").sum()
+        meanings[run.click] = (
+            f"Mean of a rating over the sessions that have one ({percent(rows.select(share).item())})."
+        )
     clicks = " ".join(filter(None, (f"{run.click}.", meanings.get(run.click))))
     return (
         ("Users measured by" if run.click in run.outcomes else "Clicks measured by", clicks),
