@@ -42,7 +42,7 @@ class PositionBias:
     @property
     def errors(self) -> Floats:
         """(K,) standard errors of log theta."""
-        return np.asarray(np.sqrt(np.diag(self.covariance)))
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0)))  # a 0 may be rounded below 0
 
     def missing(self, depth: int) -> str | None:
         """Return why positions down to a depth cannot be told from results; None if they can."""

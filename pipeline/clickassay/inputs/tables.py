@@ -72,7 +72,8 @@ class Input:
     def unread(self, wanted: Sequence[Wanted]) -> Iterator[Unread]:
         """Yield the first value of each column of text files that cannot be read."""
         parts = [(part.files, part.format, part.schema, part.frame) for part in self.parts]
-        return first_unread(wanted, parts, self.time_zone)
+        with files_named(self):
+            yield from first_unread(wanted, parts, self.time_zone)
 
     @property
     def held(self) -> Mapping[Path, pl.DataFrame]:
