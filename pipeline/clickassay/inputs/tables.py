@@ -72,8 +72,7 @@ class Input:
     def unread(self, wanted: Sequence[Wanted]) -> Iterator[Unread]:
         """Yield the first value of each column of text files that cannot be read."""
         parts = [(part.files, part.format, part.schema, part.frame) for part in self.parts]
-        with files_named(self):
-            yield from first_unread(wanted, parts, self.time_zone)
+        return first_unread(wanted, parts, self.time_zone)
 
     @property
     def held(self) -> Mapping[Path, pl.DataFrame]:
@@ -271,6 +270,10 @@ def files_named(*tables: Input) -> Iterator[None]:
     except (InputError, *READ_ERRORS) as error:
         met = error.__cause__ if isinstance(error, InputError) else error
         named = unreadable(tables) if isinstance(met, READ_ERRORS) and not is_disk_full(met) else None
+        if named is None and isinstance(error, pl.exceptions.PolarsError) and len(tables) == 1:
+            # a damage that only some ways of reading meet
+            place = tables[0].found.root if len(tables[0].files) > 1 else tables[0].files[0]
+            named = unreadable_file(tables[0].what, place, error)
         if named is None:
             raise
         raise named from error
