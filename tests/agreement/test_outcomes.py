@@ -177,11 +177,11 @@ def test_outcomes_of_a_session_that_is_still_open_are_in_time(tmp_path):
         ),
         (
             {"search_id": [0, 1], "name": ["x", "X"], "value": [1.0, 2.0], "kind": ["rating", "sum"]},
-            "x has kind sum in a row of column kind, and kind rating by another row",
+            "x has two kinds: sum in a row of column kind, rating in another row; give it one",
         ),
         (
             {"search_id": [0], "name": ["stars"], "value": [1.0], "kind": ["sum"]},
-            "stars has kind sum in a row of column kind, and kind rating by setting outcome_kind",
+            "stars has two kinds: sum in a row of column kind, rating by the setting outcome_kind",
         ),
         ({"search_id": [0], "name": ["x"], "value": [float("nan")]}, "1 with no finite number.*'NaN'"),
         (

@@ -92,7 +92,11 @@ def test_places_of_a_project_file_are_held_to_the_same(tmp_path, monkeypatch):
     assert tiny.tree(tmp_path / "work") == ["clickassay.toml"]
     gone = tiny.write_log(tmp_path / "log", searches="missing.parquet")
     project(tmp_path / "work", gone, out="s3://bucket/{date}", store="s3://bucket/store")
-    for command, says in (("run", "is a URL"), ("patterns", "only Spark can write"), ("report", "s3:")):
+    for command, says in (
+        ("run", "out of clickassay.toml: s3://"),
+        ("patterns", "only Spark can write"),
+        ("report", "s3:"),
+    ):
         line = tiny.refusal(command)
         assert says in line
         assert "missing.parquet" not in line

@@ -133,7 +133,7 @@ def test_clicks_of_no_search_are_counted_and_never_stop(tmp_path):
 
 
 def test_a_log_without_any_click_is_a_log(tmp_path):
-    counts = tiny.counted(tiny.write_log(tmp_path, clicks=tiny.clicks().clear()))
+    counts = tiny.counted(tiny.write_log(tmp_path, clicks=tiny.clicks().clear()), code=1)
     assert counts["sessions", "formed", ""] == tiny.ROWS
 
 
@@ -194,7 +194,7 @@ def test_the_same_instants_give_the_same_patterns_in_every_zone_and_unit(tmp_pat
 
 def test_clicks_beyond_the_idle_limit_are_counted_apart(tmp_path):
     late = pl.col("timestamp") + timedelta(hours=2)
-    counts = tiny.counted(tiny.write_log(tmp_path, clicks=tiny.clicks().with_columns(late)))
+    counts = tiny.counted(tiny.write_log(tmp_path, clicks=tiny.clicks().with_columns(late)), code=1)
     assert counts["clicks", "out of time", "beyond the idle limit"] == tiny.CLICKS
 
 

@@ -127,16 +127,16 @@ def prepare_outcomes(
 def _kinds(rows: pl.DataFrame, settings: Settings) -> dict[str, str]:
     """Return the kind of each outcome of (outcome, kind): as its rows say, else the setting, else a sum."""
     asked = kinds_named(settings.outcome_kind)
-    found = {name: (kind, "setting outcome_kind") for name, kind in asked.items()}
+    found = {name: (kind, "by the setting outcome_kind") for name, kind in asked.items()}
     for name, text in rows.select("outcome", "kind").drop_nulls().unique(maintain_order=True).iter_rows():
         kind = " ".join(text.split()).lower()
         if kind not in (SUM, RATING):
             raise InputError(f"outcomes: {visible(name)} has kind {visible(text)!r}; expected sum or rating")
-        other, where = found.setdefault(name, (kind, "another row"))
+        other, where = found.setdefault(name, (kind, "in another row"))
         if other != kind:
             raise InputError(
-                f"outcomes: {visible(name)} has kind {kind} in a row of column kind, and kind {other} by "
-                f"{where}; an outcome has one kind: say the same everywhere"
+                f"outcomes: {visible(name)} has two kinds: {kind} in a row of column kind, {other} {where}; "
+                "give it one"
             )
     return {name: found.get(name, (SUM, ""))[0] for name in rows["outcome"].unique().sort()}
 

@@ -223,10 +223,10 @@ def files_of(folder: Path, *endings: str) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in wanted}
 
 
-def counted(log: Log, *more: str) -> dict[tuple[str, str, str], int]:
-    """Make the pattern table of a log, which may have a finding; return its funnel."""
+def counted(log: Log, *more: str, code: int = 0) -> dict[tuple[str, str, str], int]:
+    """Make the pattern table of a log; hold that it ends with a code, 1 for a finding; return its funnel."""
     outcome = inside(*log.options("patterns"), *more)
-    assert outcome.code <= 1, outcome
+    assert outcome.code == code, outcome
     return funnel(log.out)
 
 

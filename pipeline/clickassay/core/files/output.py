@@ -213,20 +213,20 @@ def check_free(place: Path, *, force: bool = False) -> None:
         )
 
 
-def place_to_write(place: str | Path) -> Path:
+def place_to_write(place: str | Path, of: str = "") -> Path:
     """Return a place to write as a path of this machine, which may be given as ``file:///…``.
 
-    Raises OutputError if it is another address, or no name that a file can have.
+    Raises OutputError if it is another address, or no file can have that name. The message begins with `of`.
     """
-    here = Path(local_path(place))
-    _check_place(here)
-    return here
+    here = local_path(place)
+    _check_place(here, of)
+    return Path(here)
 
 
-def _check_place(place: Path) -> None:
+def _check_place(place: str | Path, of: str = "") -> None:
     if is_uri(str(place)):
         advice = "files are written on this machine alone; give a path of this machine"
-        raise OutputError(f"{place} is a URL, and {advice}")
+        raise OutputError(f"{of}{place} is a URL, and {advice}")
     if "\0" in str(place):
         raise OutputError(f"{visible(str(place))}: no file has a NUL in its name; choose another --out")
     if not is_text(place):

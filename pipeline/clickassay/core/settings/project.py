@@ -51,7 +51,8 @@ class ProjectFile:
     def out_today(self) -> Path | None:
         """Return where today's run is written; None if the file does not say."""
         today = datetime.now(UTC).date().isoformat()
-        return place_to_write(self.place(self.out.replace(_DATE, today))) if self.out else None
+        place = self.place(self.out.replace(_DATE, today))
+        return place_to_write(place, f"out of {self.file}: ") if self.out else None
 
     def runs(self) -> list[Path]:
         """Return what lies where runs are written, the last at the end: by the day in its name."""

@@ -361,8 +361,8 @@ def advice(what: str, missing: Sequence[str], schema: pl.Schema, rows: pl.LazyFr
 
     It names optional columns too, which would be lost else.
     """
-    rivals = rival_grades(schema) if what == "judgments" and "grade" in missing else []
-    choice = f"; {may_be_grades(rivals)}: choose one, e.g. {GRADE_OPTION}{rivals[0]}" if rivals else ""
+    grades = rival_grades(schema) if what == "judgments" and "grade" in missing else []
+    choice = f"; {may_be_grades(grades)}: choose one, e.g. {GRADE_OPTION}{grades[0]}" if grades else ""
     table = likely_table(schema, rows) if what == "searches" else None
     if table is not None and table.is_impressions:
         found = table.names

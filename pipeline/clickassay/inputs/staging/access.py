@@ -4,6 +4,8 @@ import os
 import re
 from urllib.parse import urlsplit
 
+from clickassay.inputs.staging.gate import PORTS
+
 _CREDENTIALS = {
     "s3": ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
            "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
@@ -18,9 +20,6 @@ _CREDENTIALS = {
 def is_signed(kind: str) -> bool:
     """Tell whether the environment has credentials."""
     return any(os.environ.get(name) for name in _CREDENTIALS.get(kind, ()))
-
-
-_PORTS = {"http": 80, "https": 443}
 
 
 def endpoint() -> str:
@@ -45,7 +44,7 @@ def is_of_store(kind: str, base: str, host: str, port: int) -> bool:
     begin = _NAMING.get(kind)
     named = [base] if begin is None else [text for name, text in os.environ.items() if name.startswith(begin)]
     places = [urlsplit(text) for text in named if "://" in text]
-    if any((one.hostname, one.port or _PORTS.get(one.scheme)) == (host, port) for one in places):
+    if any((one.hostname, one.port or PORTS.get(one.scheme)) == (host, port) for one in places):
         return True
     is_named = kind == "s3" and bool(endpoint()) and not host.startswith("sts.")
     return begin is not None and (

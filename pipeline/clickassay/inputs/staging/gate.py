@@ -18,7 +18,7 @@ from types import TracebackType
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-_PORTS = {"http": 80, "https": 443}
+PORTS = {"http": 80, "https": 443}
 _PIECE = 1 << 18
 _LONGEST_HEAD = 1 << 16
 _SECONDS = 10
@@ -66,7 +66,7 @@ class Gate:
         method, target, version = head.decode("latin-1").split(" ", 2)
         is_tunnel = method == "CONNECT"
         where = urlsplit(f"//{target}" if is_tunnel else target)
-        host, port = where.hostname or "", where.port or _PORTS["http"]
+        host, port = where.hostname or "", where.port or PORTS["http"]
         if not self._is_open(host, port):
             self.refused = f"{host}:{port}"
             client.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -148,7 +148,7 @@ def _connected(host: str, port: int) -> socket.socket:
 
 def _connected_to_proxy(proxy: SplitResult) -> socket.socket:
     host = proxy.hostname or ""
-    found = _connected(host, proxy.port or _PORTS.get(proxy.scheme, _PORTS["http"]))
+    found = _connected(host, proxy.port or PORTS.get(proxy.scheme, PORTS["http"]))
     if proxy.scheme == "https":
         return ssl.create_default_context().wrap_socket(found, server_hostname=host)
     return found

@@ -267,18 +267,22 @@ def _failed(what: str, sql: InputSql, error: duckdb.Error, named: Sequence[_Name
     text = first_line(error)
     for one in named:
         text = text.replace(one.path, one.written)
-    if isinstance(error, duckdb.PermissionException) or re.search("disabled by conf|No files found", text):
-        for one in named:
-            met = re.search(rf'"{re.escape(one.written)}(/.*)?"', text)
-            if met and not one.files and not is_uri(one.path):
-                files = f"'{one.written.rstrip('/')}{met[1] or '/*.parquet'}'"
-                why = (
-                    f"the folder {one.written}; name its files, as {files}"
-                    if Path(one.path).is_dir()
-                    else f"{one.written}, but there is no such file; correct the path, which counts from "
-                    f"{(sql.folder or Path()).absolute()}"
-                )
-                return InputError(f"{what}: {sql} names {why}")
+    is_refused = isinstance(error, duckdb.PermissionException)
+    is_refused |= re.search("disabled by conf|No files found", text) is not None
+    for one in named:
+        written = re.escape(one.written)
+        met = re.search(rf'"{written}(/.*)?"' if is_refused else rf"name {written}() does not exist", text)
+        # a name with a slash that is no table is a path
+        if met and (is_refused or "/" in one.written) and not one.files and not is_uri(one.path):
+            files = f"'{one.written.rstrip('/')}{met[1] or '/*.parquet'}'"
+            why = (
+                f"the folder {one.written}; name its files, as {files}"
+                if Path(one.path).is_dir()
+                else f"{one.written}, but there is no such file; correct the path, which counts from "
+                f"{(sql.folder or Path()).absolute()}"
+            )
+            return InputError(f"{what}: {sql} names {why}")
+    if is_refused:
         remedy = "SQL reads files that it names as plain text, and no address of a network"
     elif isinstance(error, duckdb.OutOfMemoryException) or is_disk_full(error):
         remedy = "free space on the disk, or select fewer columns or rows"

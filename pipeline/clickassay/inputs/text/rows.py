@@ -72,14 +72,10 @@ def grade_names(what: object, keys: Collection[str], choose: str) -> tuple[str, 
 
 def is_by_query(found: object) -> bool:
     """Return whether JSON is a dict ``{query: {doc: number}}``, as pytrec_eval and ranx write it."""
-    if not isinstance(found, dict) or not found:
+    if not isinstance(found, dict) or not all(isinstance(docs, dict) for docs in found.values()):
         return False
-    inner = [one for docs in found.values() for one in (docs.values() if isinstance(docs, dict) else [docs])]
-    return (
-        bool(inner)
-        and all(isinstance(one, int | float) for one in inner)
-        and all(isinstance(docs, dict) for docs in found.values())
-    )
+    numbers = [number for docs in found.values() for number in docs.values()]
+    return bool(numbers) and all(isinstance(number, int | float) for number in numbers)
 
 
 def are_names(fields: Sequence[str]) -> bool:

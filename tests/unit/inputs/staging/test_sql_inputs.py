@@ -103,6 +103,12 @@ def test_a_folder_that_sql_names_is_refused_with_the_files_to_name(here):
         with pytest.raises(InputError, match=r"the folder log\.parquet; name its files, as 'log\.parquet/\*"):
             rows_of(InputSql(text))
     assert rows_of(InputSql("FROM 'log.parquet/*.parquet'")).equals(tiny.judgments())
+    with pytest.raises(InputError, match=r"names the folder \./log\.parquet/\.; name its files"):
+        rows_of(InputSql("FROM './log.parquet/.'"))
+    with pytest.raises(InputError, match="names gone/days, but there is no such file"):
+        rows_of(InputSql("FROM 'gone/days'"))
+    with pytest.raises(InputError, match="name gone does not exist!; check the name, or give"):
+        rows_of(InputSql("FROM gone"))
 
 
 def test_links_that_sql_names_are_followed_and_their_content_is_known(here, tmp_path_factory):
