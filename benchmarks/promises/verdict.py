@@ -30,7 +30,6 @@ from benchmarks.promises.calibration.worlds import Nature, Pool, draw, exchanged
 from clickassay.core.contracts.run import ANALYSED_TABLES
 from clickassay.core.records import Floats, Sample
 from clickassay.core.seeds import child
-from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.tables import within
 from clickassay.correlation.uncertainty.multiplicity import ALPHA

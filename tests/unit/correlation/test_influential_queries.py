@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from clickassay.core.contracts.correlation import INFLUENCE
-from clickassay.correlation.classes import unsplit
 from clickassay.correlation.influence import MAX_QUERIES, influence, within_influence
 from clickassay.correlation.within import all_markets, query_groups
 from support.one_correlation import weighted_correlation

@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import chi2, norm, t
 
 from clickassay.core.errors import SettingsError
-from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import comparisons, within_comparisons
 from clickassay.correlation.uncertainty.power import (
     Pilot,

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Sample, SampleKey
-from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import within_comparisons
 from clickassay.correlation.tables import within
 from clickassay.correlation.weighted import precision_weights
