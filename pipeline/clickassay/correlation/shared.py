@@ -158,7 +158,7 @@ def folds_of(block: Sequence[Lists]) -> Integers:
 class Block:
     """What is taken out of the lists of one market, or of several small ones together."""
 
-    free: int  # d, lists beyond the first of each group.
+    free: int = 0  # d, lists beyond the first of each group; 0 where nothing is taken out.
     rank: int = 0  # r, independent shares that are taken out.
     # periods, folds: how many are told apart; 0 where nothing is taken out.
     periods: int = 0
@@ -208,7 +208,7 @@ def _as_they_are(lists: Lists) -> Residuals:
     values = _values(lists)
     own = lists.weights / lists.whole[lists.group]
     nothing = np.zeros((len(values), USER_FOLDS))
-    return Residuals(lists, Block(lists.free), lists.centred(values), own, nothing, nothing)
+    return Residuals(lists, Block(), lists.centred(values), own, nothing, nothing)
 
 
 def _taken_out(block: Sequence[Lists], free: int) -> list[Residuals]:
@@ -233,7 +233,8 @@ def _taken_out(block: Sequence[Lists], free: int) -> list[Residuals]:
     inverse = (vectors[:, kept] / spreads[kept]) @ vectors[:, kept].T
     effects = inverse @ products
     rank = int(kept.sum())
-    taken = Block(free, rank, periods.number if rank else 0, len(folds) if rank else 0)
+    counted = (number if rank and number > 1 else 0 for number in (periods.number, len(folds)))
+    taken = Block(free, rank, *counted)
     by_fold = np.zeros((joined, effects.shape[1]))
     by_fold[folds[1:]] = effects[of_periods:]
     of_users = np.ascontiguousarray(by_fold[np.arange(USER_FOLDS) % joined].T)
