@@ -283,7 +283,7 @@ def moments(places: Sequence[Lists]) -> tuple[float, Floats]:
 
 
 def _spread_of(shares: Floats, lists: Lists) -> Floats:
-    """Return Σ w z zᵀ of (K, n) shares p less what drawing sessions adds, w (1 - w/W) (diag p - p pᵀ)/(n - 1).
+    """Return Σ w z zᵀ of (K, n) shares p less what drawing sessions adds: w (1 - w/W)(diag p - p pᵀ)/(n - 1).
 
     Of lists with two sessions or more, in groups that have two such lists.
     """
