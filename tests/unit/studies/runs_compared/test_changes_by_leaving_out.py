@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
+from clickassay.correlation.within import all_markets, query_groups
 from clickassay.studies.runs_compared.noise import (
     closed_form_changes,
     from_intervals,
@@ -15,7 +16,7 @@ from clickassay.studies.runs_compared.noise import (
     mean_intervals,
     weighted_changes,
 )
-from clickassay.studies.runs_compared.noise import within_changes as changes_within
+from clickassay.studies.runs_compared.noise import within_changes as changes_of_groups
 from support.runs.given_sample import sample_of
 
 # ---- noise ------------------------------------------------------------------------------------
@@ -57,9 +58,14 @@ def closed_form(sample, kept, click, editorial):
     return total[0, 1] / math.sqrt(total[0, 0] * total[1, 1])
 
 
-def within_changes(a, b, folds=()):
+def within_changes(a, b):
     """As the others take it: one market."""
-    return changes_within([a], [b], [([one], [other]) for one, other in folds])
+    return changes_within([a], [b])
+
+
+def changes_within(*runs):
+    """Changes of all markets of each run together."""
+    return changes_of_groups(*(all_markets(query_groups(markets)) for markets in runs), users=False)
 
 
 def within(sample, kept, click, editorial):
@@ -103,8 +109,8 @@ def looped(a, b, statistic, click, editorial):
     mean = math.fsum(values) / len(values)
     squares = [(value - mean) ** 2 for value in values]
     total, q = math.fsum(squares), len(queries)
-    degrees = 2 / (math.fsum(square * square for square in squares) / total**2 - 1 / q)
-    return change_without("none"), math.sqrt((q - 1) / q * total), min(4 * degrees, q - 1)
+    degrees = 2 / max(math.fsum(square * square for square in squares) / total**2 - 1 / q, 2 / (q - 1))
+    return change_without("none"), math.sqrt((q - 1) / q * total), degrees, q
 
 
 @pytest.mark.parametrize(
@@ -120,12 +126,13 @@ def test_a_change_is_tested_as_by_a_loop_over_the_queries_of_both_runs(test, sta
     a, b = random_sample(1, names(*of_a)), random_sample(2, names(*of_b))
     found = test(a, b)
     for place, (click, editorial) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
-        change, error, degrees = looped(a, b, statistic, click, editorial)
+        change, error, degrees, q = looped(a, b, statistic, click, editorial)
         reach = stats.t.ppf(0.975, degrees) * error
         assert found.b[place] - found.a[place] == pytest.approx(change, rel=1e-9)
         assert found.low[place] == pytest.approx(change - reach, rel=1e-7)
         assert found.high[place] == pytest.approx(change + reach, rel=1e-7)
-        assert found.p[place] == pytest.approx(2 * stats.t.sf(abs(change) / error, degrees), rel=1e-6)
+        p = 2 * stats.t.sf(abs(change) / error, min(2 * degrees, q - 1))
+        assert found.p[place] == pytest.approx(p, rel=1e-6)
 
 
 def error_of(sample, click, editorial):
@@ -168,7 +175,7 @@ def test_all_markets_together_are_the_sum_over_their_queries_and_a_group_of_quer
 def sessions_of(seed, names, *, folds=3):
     """Sessions (query, configuration, fold, click value); a fold's users click more or less everywhere."""
     rng = np.random.default_rng(seed)
-    rows, habit = [], rng.normal(0, 0.5, folds)
+    rows, habit = [], rng.normal(0, 1.5, folds)
     for query in names:
         for number in range(int(rng.integers(1, 4))):
             graded = rng.normal(size=2)
@@ -200,7 +207,7 @@ def mean_of(sample, kept, click, editorial):
     return DescrStatsW(values[kept], weights=sample.sessions[kept]).mean
 
 
-def variance_with_users(a, b, statistic, place, folds, *, times=4):
+def variance_with_users(a, b, statistic, place, folds):
     """Variance of a change and its degrees: queries, folds of users and both left out, in plain loops.
 
     Without `a`, that of the number of `b` alone.
@@ -216,8 +223,6 @@ def variance_with_users(a, b, statistic, place, folds, *, times=4):
         return values[-1] - (values[0] if a else 0)
 
     whole, queries = change(), sorted({row[0] for row in (*a, *b)})
-    if statistic is within:
-        queries = sorted(in_two_lists(sample_from(a)) | in_two_lists(sample_from(b)))
     by_query = np.array([change(lambda row, q=query: row[0] == q) for query in queries])
     by_fold = np.array([change(lambda row, f=fold: row[2] == f) for fold in range(folds)])
     cells = np.array(
@@ -233,11 +238,11 @@ def variance_with_users(a, b, statistic, place, folds, *, times=4):
         return (n - 1) / n * squares.sum(), degrees
 
     (of_queries, degrees), (of_users, few) = spread(by_query), spread(by_fold)
-    degrees = min(times * degrees, len(queries) - 1)
     by_chance = folds / (folds - 1) * ((cells - cells.mean(axis=1, keepdims=True)) ** 2).sum()
-    added = max(of_users - by_chance, 0)
+    added = of_users - by_chance if of_users > 1.5 * by_chance else 0
     total = of_queries + added
-    return whole, total, min(total**2 / (of_queries**2 / degrees + added**2 / few), len(queries) - 1), added
+    own = total**2 / (of_queries**2 / degrees + added**2 / few) if added else degrees
+    return whole, total, own, min(2 * own, len(queries) - 1), added
 
 
 @pytest.mark.parametrize(
@@ -245,7 +250,6 @@ def variance_with_users(a, b, statistic, place, folds, *, times=4):
     [
         (weighted_changes, weighted, [(0, 0), (0, 1)]),
         (closed_form_changes, closed_form, [(0, 0), (0, 1)]),
-        (within_changes, within, [(0, 0), (0, 1)]),
         (mean_changes, mean_of, [(0, None), (0, 0), (0, 1)]),
     ],
 )
@@ -256,13 +260,13 @@ def test_users_widen_an_interval_as_in_a_loop_over_queries_folds_and_both(test, 
     found = test(a, b, [tuple(sample_from(own) for own in part) for part in parts])
     all_added = []
     for number, place in enumerate(places):
-        change, variance, degrees, added = variance_with_users(*rows, statistic, place, 3)
+        change, variance, degrees, of_test, added = variance_with_users(*rows, statistic, place, 3)
         reach = stats.t.ppf(0.975, degrees) * math.sqrt(variance)
         assert found.b[number] - found.a[number] == pytest.approx(change, rel=1e-9)
         assert found.low[number] == pytest.approx(change - reach, rel=1e-6)
         assert found.high[number] == pytest.approx(change + reach, rel=1e-6)
         assert found.p[number] == pytest.approx(
-            2 * stats.t.sf(abs(change) / math.sqrt(variance), degrees), rel=1e-6
+            2 * stats.t.sf(abs(change) / math.sqrt(variance), of_test), rel=1e-6
         )
         all_added.append(added)
     if test is mean_changes:
@@ -274,7 +278,7 @@ def test_a_mean_of_one_run_has_the_interval_of_a_loop_over_queries_folds_and_bot
     parts = [[row for row in rows if row[2] != fold] for fold in range(3)]
     found = mean_intervals(sample_from(rows), [sample_from(part) for part in parts])
     for number, place in enumerate([(0, None), (0, 0), (0, 1)]):
-        mean, variance, degrees, added = variance_with_users((), rows, mean_of, place, 3, times=1)
+        mean, variance, degrees, _, added = variance_with_users((), rows, mean_of, place, 3)
         reach = stats.t.ppf(0.975, degrees) * math.sqrt(variance)
         assert found.b[number] == pytest.approx(mean, rel=1e-9)
         assert found.low[number] == pytest.approx(mean - reach, rel=1e-6)
