@@ -247,9 +247,8 @@ def scale_sentences(run: Run, ranking: Ranking) -> Iterator[str]:
     if not ranking.competitors:
         return
     top = ranking.competitors[ranking.highest]
-    nothing = number(top.null, 2) if top.null else "0"
     ceiling = highest_possible(run, ranking)
-    text = f"If clicks ignored the grades, the value would be {nothing}"
+    text = "If clicks ignored the grades, the value would be 0"
     if ceiling is None:
         yield f"{text}; the log has too few sessions to say how much could be reached."
         return

@@ -85,8 +85,8 @@ def test_all_markets_together_decide_about_rankings():
     found = advise_run(run, found_in(run))
     assert (found.kind, found.subject) == ("use", "ERR")
     assert found.scope == (
-        "All markets together, depth 5, judge j. Taken out: what all queries share in 8 periods and 16 groups "
-        "of users."
+        "All markets together, depth 5, judge j. Taken out: what all queries share in 8 periods and 16 "
+        "groups of users."
     )
 
 
@@ -249,7 +249,8 @@ def test_where_no_metric_is_better_by_the_margin_a_baseline_does_as_well():
         "more than 0.021"
     )
     assert found.reason == (
-        "Differences in correlation below 0.05 count as none: about 1.8 of 100 pairs of lists in another order."
+        "Differences in correlation below 0.05 count as none: about 1.8 of 100 pairs of lists in another "
+        "order."
     )
 
 
