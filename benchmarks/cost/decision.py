@@ -18,7 +18,6 @@ import polars as pl
 
 from benchmarks.lib.measuring import ROOT
 from clickassay.core.records import Sample
-from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import within_comparisons
 from clickassay.correlation.influence import within_influence
 from clickassay.correlation.tables import within
@@ -48,7 +47,7 @@ def repeated(sample: Sample, configurations: int) -> Sample:
 
 def tables_of(samples: Sequence[Sample]) -> None:
     """Compute the three tables of samples of one depth and judge, each alone and all together."""
-    alone = [query_groups(sample, [unsplit(sample)]) for sample in samples]
+    alone = query_groups(samples)
     for place in (*alone, *([all_markets(alone)] if len(alone) > 1 else ())):
         for make in (within, within_comparisons, within_influence):
             make(place)

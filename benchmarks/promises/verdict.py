@@ -30,7 +30,6 @@ from benchmarks.promises.calibration.worlds import Nature, Pool, draw, exchanged
 from clickassay.core.contracts.run import ANALYSED_TABLES
 from clickassay.core.records import Floats, Sample
 from clickassay.core.seeds import child
-from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.tables import within
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
@@ -99,7 +98,7 @@ class Kind:
     def place(self, sample: Sample) -> QueryGroups:
         """Return the groups of a sample: of one market, or of several together."""
         if self.special != "markets":
-            return query_groups(sample, [unsplit(sample)])
+            return query_groups([sample])[0]
         return all_markets([_market(sample, number) for number in range(MARKETS)])
 
 
@@ -154,7 +153,7 @@ def _market(sample: Sample, number: int) -> QueryGroups:
         click_entropy=np.zeros(len(queries)),
         **{name: getattr(sample, name)[chosen] for name in PER_LIST},
     )
-    return query_groups(part, [unsplit(part)])
+    return query_groups([part])[0]
 
 
 KINDS = (

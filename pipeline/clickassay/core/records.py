@@ -130,6 +130,60 @@ class EstimatedClicks:
     reason: str | None  # Why it has no value; None if it has.
 
 
+NO_DAY = -1 - 2**31
+"""Stands for the day of sessions whose times are not known."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """When configurations were shown."""
+
+    # rows, days, sessions: (M,) index of the configuration, days since 1970-01-01 (UTC) or `NO_DAY`, and
+    # sessions that began then; sorted by the first two.
+    rows: Integers
+    days: Integers
+    sessions: Integers
+
+    def of_rows(self, rows: Integers) -> "Shown":
+        """Return the sessions of some configurations, ascending, numbered anew."""
+        place, kept = _among(rows, self.rows)
+        return Shown(place, self.days[kept], self.sessions[kept])
+
+
+def _among(rows: Integers, every: Integers) -> tuple[Integers, Integers]:
+    """Return the places of `every` among ascending rows, of those that are, and which these are."""
+    if not len(rows):
+        return rows, rows
+    place = np.searchsorted(rows, every)
+    kept = np.flatnonzero(rows.take(place, mode="clip") == every)
+    return place[kept].astype(np.int64), kept
+
+
+@dataclass(frozen=True)
+class ByFold:
+    """Click metrics of configurations by fold of users: a cell for each that has a session."""
+
+    # rows, folds, sessions: (M,) index of the configuration, number of the fold below `USER_FOLDS`, sessions;
+    # sorted by the first two.
+    rows: Integers
+    folds: Integers
+    sessions: Integers
+    values: Floats  # (M, C) means over these sessions.
+
+    def of_rows(self, rows: Integers) -> "ByFold":
+        """Return the cells of some configurations, ascending, numbered anew."""
+        place, kept = _among(rows, self.rows)
+        return replace(self.chosen(kept), rows=place)
+
+    def chosen(self, cells: Any) -> "ByFold":  # noqa: ANN401 - an index or a mask
+        """Return some of the cells."""
+        return ByFold(self.rows[cells], self.folds[cells], self.sessions[cells], self.values[cells])
+
+
+USER_FOLDS = 16
+"""Folds of users that are told apart: those of a table with more are joined by number."""
+
+
 @dataclass(frozen=True)
 class Rated:
     """A rating of N configurations: a click metric over the sessions that rated alone."""
@@ -138,6 +192,7 @@ class Rated:
     # values, variances: (N,) means over these, NaN without any; and unbiased variances, NaN below two.
     values: Floats
     variances: Floats
+    by_fold: ByFold | None = None  # The same by fold of users; None where it is not counted.
 
 
 @dataclass(frozen=True)
@@ -168,6 +223,8 @@ class Sample:
     estimated: Mapping[str, EstimatedClicks] = field(default_factory=dict)
     # By name: ratings; they are not among `click_names`, since each has sessions of its own.
     ratings: Mapping[str, Rated] = field(default_factory=dict)
+    shown: Shown | None = None  # When; None where times are not known.
+    by_fold: ByFold | None = None  # The click metrics by fold of users; None where it is not counted.
 
     def by_unit(self, contributions: Floats, queries: Integers | None = None) -> Floats:
         """Return the sums of (q, K) contributions of queries over their units; None = of all queries."""
@@ -211,6 +268,8 @@ class Sample:
             units=None if self.units is None else tuple(self.units[query] for query in present),
             estimated={},
             ratings={},
+            shown=self.shown and self.shown.of_rows(rows),
+            by_fold=own.by_fold and own.by_fold.of_rows(rows),
         )
 
     def rated_rows(self, name: str) -> Integers:
@@ -242,6 +301,7 @@ class Sample:
             click_variances=self.click_variances[:, of_clicks],
             editorial_names=tuple(editorial),
             editorial_values=self.editorial_values[:, of_editorial],
+            by_fold=self.by_fold and replace(self.by_fold, values=self.by_fold.values[:, of_clicks]),
         )
 
 

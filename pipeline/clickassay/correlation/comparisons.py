@@ -16,7 +16,6 @@ from clickassay.correlation.uncertainty.jackknife import (
     Deviations,
     Spread,
     cautions,
-    difference_bounds,
     difference_interval,
     left_out,
     no_rounding,
@@ -114,7 +113,7 @@ def _rows(
     """Return (C, P) differences as rows: click metrics, then pairs in the order of the editorial metrics."""
     a, b = _pairs(sample)
     columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy_tail)
-    together = difference_bounds(difference, spread, together_confidence(columns["p_value"]))
+    together = difference_interval(difference, spread, together_confidence(columns["p_value"]))
     columns |= dict(zip(("simultaneous_low", "simultaneous_high"), together, strict=True))
     columns |= {"error": spread.error, "degrees": spread.degrees}
     names = np.array(sample.editorial_names, dtype=object)
@@ -227,7 +226,11 @@ def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_ed
 
 def within_spread(place: QueryGroups, difference: Floats, pairs: Pairs) -> Spread:
     """Return the spread of differences of two correlations within queries; see `difference_spread`."""
-    return _spread(place.groups.by_unit(place.classes[EVERY, EVERY]), difference, pairs, place.correlations)
+    sums = place.groups.by_unit(place.classes[EVERY, EVERY])
+    slopes = place.split(sums.sum(axis=0)).slopes
+    moved = place.moved.get((EVERY, EVERY))
+    users = None if moved is None else moved.excess(slopes[:, pairs[0]] - slopes[:, pairs[1]])
+    return _spread(sums, difference, pairs, place.correlations).widened(place.taken_out.factor, users)
 
 
 def _spread(

@@ -1,7 +1,7 @@
 """Correlations and means with their intervals; correlations without the sampling noise of clicks."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -52,7 +52,15 @@ class Estimates:
     simultaneous_high: Floats
 
 
-def estimates(values: Floats, contributions: Floats, statistic: Statistic, *, null: Floats) -> Estimates:
+def estimates(
+    values: Floats,
+    contributions: Floats,
+    statistic: Statistic,
+    *,
+    null: Floats,
+    factor: float = 1.0,
+    users: Spread | None = None,
+) -> Estimates:
     """Compute the intervals of correlations by leaving out one query at a time.
 
     Parameters
@@ -65,6 +73,8 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic, *, nu
         Gives correlations and reliabilities from their sums.
     null
         (C, E) correlations that are tested against, taken as known; NaN = no test.
+    factor, users
+        What squared errors are multiplied by, and the further spread of the correlations between users.
     """
     root = np.sqrt(statistic(contributions.sum(axis=0))[1])[:, None]
     fisher, above, below, ratio = (Deviations() for _ in range(4))
@@ -81,10 +91,21 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic, *, nu
             below.add(run)
             ratio.add(correlations / roots - corrected)
             products.add(rise * run)
-    spread = fisher.spread()
+    if users is not None:
+        users = users.of_shape(values.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_fisher = users and replace(users, error=users.error / (1 - values**2))
+        of_ratio = users and replace(users, error=users.error / root)
+    spread = fisher.spread().widened(factor, of_fisher)
     # a correlation that is 1 whatever query is left out has no spread, and an artanh without bound
     low, high = (np.where(perfect, values, end) for end in fisher_interval(values, spread))
-    ends = _corrected_interval(values, root, (above, below), products.total, ratio.spread())
+    q = max(above.queries, 1)
+    covariance = factor * (q - 1) / q * (products.total - above.powers[0].total * below.powers[0].total / q)
+    of_both = ratio.spread().widened(factor, of_ratio)
+    # the ratio has no error where a query cannot be left out without losing it
+    degrees = np.where(np.isnan(of_both.error), np.nan, of_both.degrees)
+    spreads = above.spread().widened(factor, users), below.spread().widened(factor)
+    ends = ratio_interval(values, root, spreads, covariance, degrees)
     bottom, top = (np.where(np.isnan(low), np.nan, end) for end in ends)
     p = _p_values(z, spread, perfect, null)
     together = fisher_interval(values, spread, together_confidence(p))
@@ -104,17 +125,6 @@ def _fisher(correlations: Floats) -> Floats:
     """Return artanh r; NaN where r is -1 or 1 but for rounding, so that no interval depends on rounding."""
     transformed: Floats = np.arctanh(np.where(np.abs(correlations) < 1 - PERFECT, correlations, np.nan))
     return transformed
-
-
-def _corrected_interval(
-    values: Floats, root: Floats, parts: tuple[Deviations, Deviations], products: Floats, ratio: Spread
-) -> tuple[Floats, Floats]:
-    above, below = parts
-    q = max(above.queries, 1)
-    covariance = (q - 1) / q * (products - above.powers[0].total * below.powers[0].total / q)
-    # the ratio has no error where a query cannot be left out without losing it
-    degrees = np.where(np.isnan(ratio.error), np.nan, ratio.degrees)
-    return ratio_interval(values, root, (above.spread(), below.spread()), covariance, degrees)
 
 
 # ---- means -----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from clickassay.correlation.rankers import (
     ranker_differences,
     within_queries,
 )
-from clickassay.correlation.uncertainty.jackknife import cautions
+from clickassay.correlation.uncertainty.jackknife import Spread, cautions
 from clickassay.correlation.uncertainty.multiplicity import holm
 from clickassay.correlation.uncertainty.noise import (
     weighted_noise,
@@ -246,22 +246,37 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
     contributions = place.groups.by_unit(chosen)
     parts = place.split(contributions.sum(axis=0))
     nulls = np.where(_uses_grades(place), parts.nulls, 0.0)
-    known = _estimates_within(place, contributions, nulls)
+    moved = place.moved.get(name)
+    users = None if moved is None else moved.excess(parts.slopes)
+    known = _estimates_within(place, contributions, nulls, users)
+    ceiling = np.sqrt(parts.reliabilities)
+    highest = np.max(np.abs(parts.correlations), axis=1, where=~np.isnan(parts.correlations), initial=0.0)
+    ways, side_by_side = place.moments
+    taken = place.taken_out
     columns = {
         "correlation": parts.correlations,
         **_intervals(known),
         "null_correlation": np.where(np.isnan(parts.correlations), np.nan, nulls),
-        "ceiling": np.broadcast_to(np.sqrt(parts.reliabilities)[:, None], nulls.shape),
+        "ceiling": np.broadcast_to(np.where(ceiling < highest, np.nan, ceiling)[:, None], nulls.shape),
         "sign_agreement": 0.5 + np.arcsin(parts.correlations) / math.pi,
+        "moments": np.full(nulls.shape, ways),
+        "side_by_side": np.broadcast_to(side_by_side, nulls.shape),
     }
     counts = {
+        "periods": taken.periods,
+        "user_folds": taken.folds,
+        "taken_out": taken.rank,
         "n_configurations": place.groups.n_lists[chosen].sum(),
         "n_queries": len(contributions),
         "n_sessions": place.groups.n_sessions[chosen].sum(),
     }
+    caution = cautions(parts.correlations, known.low, len(contributions))
     texts = {
         "reason": _reasons_within(parts, len(contributions)),
-        "caution": cautions(parts.correlations, known.low, len(contributions)),
+        "caution": [
+            own or (None if np.isnan(value) else place.caution)
+            for own, value in zip(caution, parts.correlations.ravel(), strict=True)
+        ],
     }
     return _pairs(place, columns).with_columns(
         **{column: pl.lit(label) for column, label in zip(("split", "class"), name, strict=True)},
@@ -270,7 +285,9 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
     )
 
 
-def _estimates_within(place: QueryGroups, contributions: Floats, nulls: Floats) -> Estimates:
+def _estimates_within(
+    place: QueryGroups, contributions: Floats, nulls: Floats, users: Spread | None
+) -> Estimates:
     def statistic(sums: Floats) -> tuple[Floats, Floats]:
         parts = place.split(sums)
         return parts.correlations, parts.reliabilities
@@ -278,7 +295,8 @@ def _estimates_within(place: QueryGroups, contributions: Floats, nulls: Floats) 
     if not len(contributions):
         return Estimates(*np.full((8, *nulls.shape), np.nan))
     values = statistic(contributions.sum(axis=0))[0]
-    return estimates(values, contributions, statistic, null=nulls)
+    factor = place.taken_out.factor
+    return estimates(values, contributions, statistic, null=nulls, factor=factor, users=users)
 
 
 def _reasons_within(parts: WithinSums, n_queries: int) -> list[str | None]:

@@ -1,24 +1,38 @@
 """Correlation within queries (method 8.1): whether a metric prefers the list that users prefer.
 
-A group is a query of a market with two judged lists or more. Only differences within groups count, and lists
-of all markets together are the sum over all groups. Intervals leave out a query, or a group of
-queries with one intent, with all its markets.
+A group is a query of a market with two judged lists or more. Only differences within groups count, without
+what the periods and users explain that lists were shown in and to (`shared`). Lists of all markets together
+are the sum over all groups. Intervals leave out a query, or a group of queries with one intent, with all its
+markets.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Floats, Integers, Sample, SampleKey, Split
+from clickassay.correlation.shared import (
+    LISTS_FOR_FOLDS,
+    Block,
+    Residuals,
+    folds_of,
+    lists_of,
+    moments,
+    residuals_of,
+)
 from clickassay.correlation.uncertainty.noise import list_variances, pooled_variance, reliability
-from clickassay.correlation.weighted import QUERIES_AT_ONCE, precision_weights, ratio, without_rounding
+from clickassay.correlation.uncertainty.users import FEWEST_FOLDS, Moved, moved_by_folds
+from clickassay.correlation.weighted import QUERIES_AT_ONCE, ratio
 
 NO_GROUP = "no query has two judged lists"
 CLICKS_SAME = "the click metric is the same in all lists of each query"
 EDITORIAL_SAME = "the editorial metric is the same in all lists of each query"
+NO_TIMES = "times are not known: a change over time may be in this number"
+NO_USERS = "users are not known: one busy user may be in this number"
 
 Masks = NDArray[np.bool_]
 
@@ -29,11 +43,16 @@ class GroupSums:
 
     units: tuple[str, ...]  # (G,) the unit of each group: the text of its query, or the name of its intent.
     queries: tuple[tuple[str, str], ...]  # (G,) the market and the text of the query of each.
-    places: Integers  # (G,) the place of its unit among all, sorted.
     # n_lists, n_sessions: (G,) lists of each group, and their sessions.
     n_lists: Integers
     n_sessions: Integers
     values: Floats  # (G, K) sums over the lists of each group: see `WithinSums`.
+
+    @cached_property
+    def places(self) -> Integers:
+        """(G,) the place of the unit of each among all, sorted."""
+        order = {unit: at for at, unit in enumerate(sorted(set(self.units)))}
+        return np.array([order[unit] for unit in self.units], np.int64)
 
     def by_unit(self, chosen: Masks) -> Floats:
         """Return the (Q, K) sums of each unit over the chosen groups, sorted by its name."""
@@ -48,34 +67,25 @@ class GroupSums:
 
 def joined(parts: Sequence[GroupSums]) -> GroupSums:
     """Return the groups of several markets together."""
-    units = tuple(unit for part in parts for unit in part.units)
     counts = ("n_lists", "n_sessions", "values")
-    queries = tuple(query for part in parts for query in part.queries)
     return GroupSums(
-        units,
-        queries,
-        _places(units),
+        tuple(unit for part in parts for unit in part.units),
+        tuple(query for part in parts for query in part.queries),
         *(np.concatenate([getattr(one, of) for one in parts]) for of in counts),
     )
 
 
-def _places(units: tuple[str, ...]) -> Integers:
-    """Return the place of each unit among all, sorted by name."""
-    order = {unit: at for at, unit in enumerate(sorted(set(units)))}
-    return np.array([order[unit] for unit in units], np.int64)
-
-
 @dataclass(frozen=True)
 class WithinSums:
-    """Sums over groups; w: weight of a list, W: sum of weights of its group, means weighted by w."""
+    """Sums over groups; w: weight of a list."""
 
-    # squares_y, squares_x, products: (..., C) sums of w (c - mean)², (..., E) of w (e - mean)², and (..., C,
-    # E) of w (c - mean)(e - mean).
+    # squares_y, squares_x, products: (..., C) sums of w c², (..., E) of w e², and (..., C, E) of w c e; c and
+    # e are residuals.
     squares_y: Floats
     squares_x: Floats
     products: Floats
-    # noise, single: (..., C) sums of w (1 - w/W) s²/n over lists with two sessions or more; (..., 1) sums of
-    # w (1 - w/W) over lists with one, whose s² is not known.
+    # noise, single: (..., C) sums of w (1 - h) s²/n over lists with two sessions or more, h the leverage; and
+    # (..., 1) sums of w (1 - h) over lists with one, whose s² is not known.
     noise: Floats
     # few, n_few: (..., C) sums of s² of lists with few sessions, and (..., 1) their number: their mean stands
     # for it.
@@ -91,6 +101,19 @@ class WithinSums:
     def correlations(self) -> Floats:
         """(..., C, E) correlations within queries; NaN where a metric does not vary within any group."""
         return ratio(self.products, self.squares_y, self.squares_x)
+
+    @property
+    def slopes(self) -> Floats:
+        """(C, E, 1 + 2 E) derivatives of the correlations by the sums of `uncertainty.users.Moved`."""
+        r = self.correlations
+        number = r.shape[1]
+        slopes = np.zeros((*r.shape, 1 + 2 * number))
+        at = np.arange(number)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slopes[..., 0] = -r / 2 / self.squares_y[:, None]
+            slopes[:, at, 1 + at] = 1 / np.sqrt(self.squares_y[:, None] * self.squares_x)
+            slopes[:, at, 1 + number + at] = -r / 2 / self.squares_x
+        return slopes
 
     @property
     def reliabilities(self) -> Floats:
@@ -114,61 +137,22 @@ def split_within(sums: Floats, n_clicks: int, n_editorial: int) -> WithinSums:
     return WithinSums(*parts)
 
 
-def group_sums(sample: Sample) -> tuple[GroupSums, Integers]:
-    """Return the sums of the groups of a sample, and the (G,) index of the query of each."""
-    counts = np.bincount(sample.query_index, minlength=len(sample.queries))
-    queries = np.flatnonzero(counts >= 2)
-    rows = np.flatnonzero(counts[sample.query_index] >= 2)
-    sizes = counts[queries]
-    sessions, starts = sample.sessions[rows], np.cumsum(sizes) - sizes
-    n_sessions = np.add.reduceat(sessions, starts) if len(rows) else sizes
-    values = _sums(sample, rows, starts) if len(rows) else np.zeros((0, _width(sample)))
-    names = sample.queries if sample.units is None else sample.units
-    units = tuple(names[query] for query in queries)
-    texts = tuple((sample.key.market, sample.queries[query]) for query in queries)
-    return GroupSums(units, texts, _places(units), sizes, n_sessions, values), queries
-
-
-def _width(sample: Sample) -> int:
-    """Return K, the number of sums of a group."""
-    n_clicks, n_editorial = len(sample.click_names), len(sample.editorial_names)
-    return 3 * n_clicks + 2 * n_editorial + n_clicks * n_editorial + 3
-
-
-def group_deviations(sample: Sample) -> tuple[Integers, Floats, Floats, Floats]:
-    """Return sessions (n,), deviations (C, n) and (E, n) from the means of groups, and variances (C, n).
-
-    Of the n lists that are in a group.
-    """
-    counts = np.bincount(sample.query_index, minlength=len(sample.queries))
-    rows = np.flatnonzero(counts[sample.query_index] >= 2)
-    sizes = counts[counts >= 2]
-    starts, weights = np.cumsum(sizes) - sizes, precision_weights(sample.sessions[rows])
-    y, x = (_centred(one[rows].T, weights, starts) for one in (sample.click_values, sample.editorial_values))
-    return sample.sessions[rows], y, x, np.ascontiguousarray(sample.click_variances[rows].T)
-
-
-def _sums(sample: Sample, rows: Integers, starts: Integers) -> Floats:
-    """Return the (G, K) sums of the groups that begin at these `rows`."""
-    sessions = sample.sessions[rows]
-    weights = precision_weights(sessions)
-    whole = np.repeat(np.add.reduceat(weights, starts), np.diff([*starts, len(rows)]))
-    left = weights * (1 - weights / whole)  # what centring leaves of the noise of a list
-    y, x, null = (
-        _centred(values[rows].T, weights, starts)
-        for values in (sample.click_values, sample.editorial_values, sample.null_success[:, None])
-    )
-    own, single, few = list_variances(sample.click_variances[rows], sessions)
-    success = sample.null_success[rows]
-    chance = left * success * (1 - success) / sessions
-    columns = (y, x, null, own, np.stack([weights, left / sessions, left * single, few, chance]))
-    sums = np.empty((len(starts), _width(sample)))
-    ends = np.append(starts, len(rows))
-    for first in range(0, len(starts), QUERIES_AT_ONCE):  # products of all rows would not fit the caches
+def group_sums(part: Residuals) -> Floats:
+    """Return the (G, K) sums of the groups of a sample: see `WithinSums`."""
+    lists = part.lists
+    n_clicks, n_editorial = len(lists.clicks), len(lists.metrics)
+    left = lists.weights * (1 - part.leverage)  # what is left of the noise of a list
+    y, x, null = np.split(part.values, [n_clicks, n_clicks + n_editorial])
+    own, single, few = list_variances(lists.variances.T, lists.sessions)
+    chance = left * lists.null[0] * (1 - lists.null[0]) / lists.sessions
+    of_lists = np.stack([lists.weights, left / lists.sessions, left * single, few, chance])
+    sums = np.empty((len(lists.starts), 3 * n_clicks + 2 * n_editorial + n_clicks * n_editorial + 3))
+    ends = np.append(lists.starts, len(lists.rows))
+    for first in range(0, len(sums), QUERIES_AT_ONCE):  # products of all rows would not fit the caches
         block = slice(first, first + QUERIES_AT_ONCE)
-        part = slice(starts[first], ends[min(first + QUERIES_AT_ONCE, len(starts))])
-        terms = _terms(*(column[:, part] for column in columns))
-        added = [np.add.reduceat(term, starts[block] - starts[first], axis=1) for term in terms]
+        place = slice(ends[first], ends[min(first + QUERIES_AT_ONCE, len(sums))])
+        terms = _terms(*(column[:, place] for column in (y, x, null, own, of_lists)))
+        added = [np.add.reduceat(term, lists.starts[block] - ends[first], axis=1) for term in terms]
         sums[block] = np.concatenate(added).T
     return sums
 
@@ -183,15 +167,6 @@ def _terms(y: Floats, x: Floats, null: Floats, own: Floats, of_lists: Floats) ->
     ]  # fmt: skip
 
 
-def _centred(values: Floats, weights: Floats, starts: Integers) -> Floats:
-    """Return the (M, n) deviations from the weighted mean of their group; exactly 0 where all are equal."""
-    columns = np.ascontiguousarray(values)
-    sizes = np.diff([*starts, columns.shape[1]])
-    means = np.add.reduceat(columns * weights, starts, axis=1) / np.add.reduceat(weights, starts)
-    scale = np.abs(columns).max(axis=1, keepdims=True)
-    return without_rounding(columns - np.repeat(means, sizes, axis=1), scale)
-
-
 @dataclass(frozen=True)
 class QueryGroups:
     """The groups of a market, or of all markets together, at one depth and judge."""
@@ -202,6 +177,7 @@ class QueryGroups:
     editorial_names: tuple[str, ...]
     groups: GroupSums  # The sums of its groups.
     classes: Mapping[tuple[str, str], Masks]  # By split and class: which groups belong to it.
+    parts: tuple[Residuals, ...]  # The residuals of each market, in the order of the groups.
 
     def correlations(self, sums: Floats) -> Floats:
         """Return the (..., C, E) correlations of (..., K) sums."""
@@ -211,16 +187,70 @@ class QueryGroups:
         """Return (..., K) sums by what they are."""
         return split_within(sums, len(self.click_names), len(self.editorial_names))
 
+    @property
+    def taken_out(self) -> Block:
+        """What is taken out of all blocks together: lists, rank, and the most periods and folds."""
+        blocks = {id(part.block): part.block for part in self.parts}.values()
+        free, rank = (sum(getattr(one, of) for one in blocks) for of in ("free", "rank"))
+        periods, folds = (max(getattr(one, of) for one in blocks) for of in ("periods", "folds"))
+        return Block(free, rank, periods, folds)
 
-def query_groups(sample: Sample, splits: Sequence[Split]) -> QueryGroups:
-    """Return the groups of a sample and the classes of its queries."""
-    groups, queries = group_sums(sample)
+    @cached_property
+    def moments(self) -> tuple[float, Floats]:
+        """In how many ways its lists changed, and (E,) how far metrics differ within periods: `moments`."""
+        return moments([part.lists for part in self.parts])
+
+    @cached_property
+    def caution(self) -> str | None:
+        """What is not taken out, since it is not known."""
+        if any(part.lists.shown is None for part in self.parts):
+            return NO_TIMES
+        return NO_USERS if len(folds_of([part.lists for part in self.parts])) < FEWEST_FOLDS else None
+
+    @cached_property
+    def moved(self) -> Mapping[tuple[str, str], Moved]:
+        """By class with lists enough: what each fold of users moves its sums by."""
+        n_free = self.groups.n_lists - 1
+        chosen = {name: own for name, own in self.classes.items() if n_free[own].sum() >= LISTS_FOR_FOLDS}
+        return moved_by_folds(self.parts, self.groups.places, chosen) if chosen else {}
+
+
+def query_groups(
+    samples: Sequence[Sample], splits: Sequence[Sequence[Split]] | None = None
+) -> list[QueryGroups]:
+    """Return the groups of each sample, and the classes of its queries.
+
+    Parameters
+    ----------
+    samples
+        The markets of one depth and judge: what periods and users explain is taken out of small ones
+        together.
+    splits
+        For each, ways to split its queries; None = all queries are one class.
+    """
+    parts = residuals_of([lists_of(sample) for sample in samples])
+    each: Sequence[Sequence[Split]] = [()] * len(samples) if splits is None else splits
+    return [_groups(*of_market) for of_market in zip(samples, each, parts, strict=True)]
+
+
+def _groups(sample: Sample, splits: Sequence[Split], part: Residuals) -> QueryGroups:
+    lists = part.lists
+    queries = sample.query_index[lists.rows[lists.starts]]
+    names = sample.queries if sample.units is None else sample.units
+    groups = GroupSums(
+        tuple(names[query] for query in queries),
+        tuple((sample.key.market, sample.queries[query]) for query in queries),
+        np.diff(lists.starts, append=len(lists.rows)),
+        np.add.reduceat(lists.sessions, lists.starts),
+        group_sums(part),
+    )
     classes = {
         (split.name, label): split.labels[queries] == place
         for split in splits
         for place, label in enumerate(split.classes)
     }
-    return QueryGroups(sample.key, sample.click_names, sample.editorial_names, groups, classes)
+    classes = classes or {(EVERY, EVERY): np.ones(len(queries), np.bool_)}
+    return QueryGroups(sample.key, sample.click_names, sample.editorial_names, groups, classes, (part,))
 
 
 def all_markets(places: Sequence[QueryGroups]) -> QueryGroups:
@@ -233,5 +263,10 @@ def all_markets(places: Sequence[QueryGroups]) -> QueryGroups:
         for name in names
     }
     first = places[0]
-    key = replace(first.key, market=EVERY)
-    return replace(first, key=key, groups=joined([place.groups for place in places]), classes=classes)
+    return replace(
+        first,
+        key=replace(first.key, market=EVERY),
+        groups=joined([place.groups for place in places]),
+        classes=classes,
+        parts=tuple(part for place in places for part in place.parts),
+    )

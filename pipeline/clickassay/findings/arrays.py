@@ -13,13 +13,10 @@ from clickassay.correlation.classes import with_units
 from clickassay.findings.run import Run, broken
 from clickassay.metrics.clicks import (
     IPS,
-    PatternRows,
-    click_values,
     good_masks,
     is_click_metric,
+    measured_clicks,
     null_success,
-    outcome_values,
-    signal_values,
 )
 
 
@@ -110,15 +107,12 @@ def _sample(
 ) -> Sample:
     good = good_masks(grades, run.settings)
     numbered = rows.select("configuration_id").with_row_index("n")
-    own = patterns.join(numbered, on="configuration_id").sort("n", "click_mask")
-    n, mask, sessions = (own[name].to_numpy().astype(np.int64) for name in ("n", "click_mask", "sessions"))
+    own = patterns.join(numbered, on="configuration_id").sort("n", "fold", "click_mask")
     found = more["signals"].join(numbered, on="configuration_id")
-    signals = {name: PatternRows.of(found.filter(signal=name)) for name in run.signals}
+    signals = {name: found.filter(signal=name) for name in run.signals}
     outcomes = more["outcomes"].join(numbered, on="configuration_id")
     outcomes = outcomes.cast({"outcome": pl.Enum(run.outcomes)})
-    clicks = click_values(n, mask, sessions, good, depth=key.depth)
-    clicks = clicks.beside(signal_values(signals, n, sessions, size=rows.height, depth=key.depth))
-    clicks = clicks.beside(outcome_values(outcomes, clicks.sessions, run.settings.ratings))
+    clicks = measured_clicks(own, signals, outcomes, good, run.settings.ratings, depth=key.depth)
     names = editorial_names(rows.columns, run.outcomes)
     queries = rows["query"].unique().sort()
     sample = Sample(
@@ -129,12 +123,13 @@ def _sample(
         click_names=clicks.names,
         click_values=clicks.means,
         click_variances=clicks.variances,
-        null_success=null_success(good, mask, sessions),
+        null_success=null_success(good, *(own[name].to_numpy() for name in ("click_mask", "sessions"))),
         editorial_names=names,
         editorial_values=_values(rows, names),
         configuration_ids=rows["configuration_id"],
         click_entropy=np.full(len(queries), np.nan),  # not in the run's tables
         ratings=clicks.ratings,
+        by_fold=clicks.by_fold,
     )
     return with_units(sample, run.tables["queries"])
 

@@ -13,7 +13,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import listed
-from clickassay.correlation.uncertainty.jackknife import Spread, difference_bounds
+from clickassay.correlation.uncertainty.jackknife import Spread, difference_interval
 from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm, together_confidence
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.run import Run, in_order
@@ -262,7 +262,7 @@ class Ranking:
         columns = [[_number(getattr(one, name)) for one in leads.values()] for name in _OF_FAMILY]
         values, p_values, errors, degrees = (np.array(column, np.float64) for column in columns)
         spread = Spread(errors, degrees, 0)
-        bounds = difference_bounds(values, spread, together_confidence(p_values))
+        bounds = difference_interval(values, spread, together_confidence(p_values))
         adjusted, low, high = ([_known(value) for value in of] for of in (holm(p_values), *bounds))
         return {
             name: replace(lead, p_adjusted=p, together=(below, above))

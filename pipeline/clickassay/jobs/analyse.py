@@ -278,21 +278,21 @@ def _correlate(
             **{form.name: form.empty() for form in forms},
         }
     ]
-    groups: list[QueryGroups] = []
-    of_signals: list[QueryGroups] = []
-    of_ratings: dict[str, list[QueryGroups]] = {}
+    groups: list[_Split] = []
+    of_signals: list[_Split] = []
+    of_ratings: dict[str, list[_Split]] = {}
     for number, every in enumerate(samples):
         sample = headline_clicks(every, settings)
         what = f"correlating market {sample.key.market}, depth {sample.key.depth}"
         progress(Event(what, number / len(samples)))
         splits, _ = query_splits(every.narrowed(CLICK_METRICS, every.editorial_names), attributes)
-        groups.append(query_groups(sample, splits))
+        groups.append((sample, splits))
         parts.append(_in_full(sample, splits, settings, rng))
         parts += [_rest_on_estimates(every, name, settings, rng) for name in every.estimated]
         others = [name for name in every.click_names if name not in sample.click_names]
         if others:
             rest = every.narrowed(others, every.editorial_names)
-            of_signals.append(query_groups(rest, [unsplit(rest)]))
+            of_signals.append((rest, ()))
             parts.append(_overall(rest, settings, rng))
         for rated in every.each_rating():
             (name,), own = rated.click_names, [unsplit(rated)]
@@ -302,7 +302,7 @@ def _correlate(
                 parts.append({table: rows for table, rows in found.items() if table != "draws"})
             else:
                 parts.append(_overall(rated, settings, rng))
-            of_ratings.setdefault(name, []).append(query_groups(rated, own))
+            of_ratings.setdefault(name, []).append((rated, own))
     names = parts[0]
     tables = {name: pl.concat([part[name] for part in parts if name in part]) for name in names}
     within, *of_others = [_within(own) for own in (groups, of_signals, *of_ratings.values())]
@@ -350,7 +350,7 @@ def _estimated_within(samples: Sequence[Sample], name: str) -> list[pl.DataFrame
     table, maker = _OVERALL_WITHIN[name]
 
     def make(some: Sequence[Sample]) -> pl.DataFrame:
-        groups = [query_groups(sample, [unsplit(sample)]) for sample in some]
+        groups = query_groups(some)
         return maker(groups[0] if len(groups) == 1 else all_markets(groups))
 
     together: dict[tuple[int, str], list[Sample]] = {}
@@ -382,14 +382,19 @@ def _with_days(statistics: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
     return statistics.with_columns(first_day=first, last_day=last)
 
 
-def _within(groups: Sequence[QueryGroups]) -> Frames:
+_Split = tuple[Sample, Sequence[Split]]
+"""A sample, and the splits of its queries."""
+
+
+def _within(samples: Sequence[_Split]) -> Frames:
     """Return the tables of correlations within queries: by market, and of several together."""
-    by_judge: dict[tuple[int, str], list[QueryGroups]] = {}
-    for of_market in groups:
-        by_judge.setdefault((of_market.key.depth, of_market.key.judge), []).append(of_market)
-    places = [
-        place for own in by_judge.values() for place in (*own, *((all_markets(own),) if len(own) > 1 else ()))
-    ]
+    by_judge: dict[tuple[int, str], list[_Split]] = {}
+    for one in samples:
+        by_judge.setdefault((one[0].key.depth, one[0].key.judge), []).append(one)
+    places: list[QueryGroups] = []
+    for own in by_judge.values():
+        groups = query_groups(*zip(*own, strict=True))
+        places += [*groups, *([all_markets(groups)] if len(groups) > 1 else ())]
     makers = {WITHIN: within, WITHIN_COMPARISONS: within_comparisons, WITHIN_INFLUENCE: within_influence}
     tables = {form: map(maker, places) for form, maker in makers.items()}
     return {form.name: form.canonical(pl.concat([form.empty(), *rows])) for form, rows in tables.items()}

@@ -27,14 +27,11 @@ from clickassay.metrics.clicks import (
     CLICK_METRICS,
     IPS,
     ClickValues,
-    PatternRows,
     click_entropy,
-    click_values,
     counted_clicks,
     good_masks,
+    measured_clicks,
     null_success,
-    outcome_values,
-    signal_values,
     wants_ips,
 )
 
@@ -98,12 +95,10 @@ def compute_metrics(
     estimated
         Click metrics that rest on estimates, by market and name.
     """
-    n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
     good = good_masks(judged.grades, settings)
-    clicks = click_values(n, mask, sessions, good, depth=depth)
-    signals = {name: PatternRows.of(rows) for name, rows in judged.signals.items()}
-    clicks = clicks.beside(signal_values(signals, n, sessions, size=judged.rows.height, depth=depth))
-    clicks = clicks.beside(outcome_values(judged.outcomes, clicks.sessions, settings.ratings))
+    clicks = measured_clicks(
+        judged.patterns, judged.signals, judged.outcomes, good, settings.ratings, depth=depth
+    )
     pool = judged.pool if settings.pool == "judged" else None
     names, editorial = editorial_values(judged.grades, pool, settings, click_models=fitting.models)
     if judged.scores is not None:
@@ -167,10 +162,14 @@ def _sample(
         configuration_ids=rows["configuration_id"],
         click_entropy=_entropy(judged, rows, index, len(queries)),
         ratings={
-            name: Rated(one.sessions[chosen], one.values[chosen], one.variances[chosen])
+            name: Rated(
+                one.sessions[chosen], one.values[chosen], one.variances[chosen],
+                one.by_fold and one.by_fold.of_rows(chosen),
+            )
             for name, one in clicks.ratings.items()
         },
-    )
+        by_fold=clicks.by_fold and clicks.by_fold.of_rows(chosen),
+    )  # fmt: skip
 
 
 def _null_success(judged: JudgedConfigurations, good: NDArray[np.int64], chosen: NDArray[np.int64]) -> Floats:

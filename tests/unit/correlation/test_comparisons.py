@@ -36,8 +36,8 @@ def test_differences_errors_and_p_values_are_those_of_a_loop_over_queries(sample
         difference = difference_of(sample, slice(None), click, a, b)
         left_out = [difference_of(sample, sample.query_index != query, click, a, b) for query in range(60)]
         error, degrees = jackknife(left_out)
-        degrees = min(59, 4 * degrees)
         reach = stats.t.ppf(0.975, degrees) * error
+        degrees = min(59, 2 * degrees)
         assert row["difference"] == pytest.approx(difference, rel=1e-9)
         assert row["ci_low"] == pytest.approx(difference - reach, rel=1e-8)
         assert row["ci_high"] == pytest.approx(difference + reach, rel=1e-8)
@@ -114,8 +114,8 @@ def test_differences_of_closed_forms_are_those_of_a_loop_that_leaves_out_a_query
             rest = {other: own for other, own in rows.items() if other != query}
             left_out.append(closed_form(rest, click, 2 + a) - closed_form(rest, click, 2 + b))
         error, degrees = jackknife(left_out)
-        degrees = min(len(rows) - 1, 4 * degrees)
         reach = stats.t.ppf(0.975, degrees) * error
+        degrees = min(len(rows) - 1, 2 * degrees)
         assert found["difference"] == pytest.approx(difference, rel=1e-9)
         assert found["ci_low"] == pytest.approx(difference - reach, rel=1e-8)
         assert found["ci_high"] == pytest.approx(difference + reach, rel=1e-8)
@@ -236,8 +236,8 @@ def test_the_queries_needed_are_those_worked_by_hand():
     assert needed(0.05, 0.1, tests=10) == 5326
     # twice the power's z: chance 0.9 is 1.28155: 100 ((1.95996 + 1.28155) / 0.5)^2 = 4202.97
     assert needed(0.05, 0.1, power=0.9) == 4203
-    # 4 degrees count as 16: t(16) = 2.11991: 100 ((2.11991 + 0.84162) / 0.5)^2 = 3508.26
-    assert needed(0.05, 0.1, degrees=4) == 3509
+    # 4 degrees count as 8: t(8) = 2.30600: 100 ((2.30600 + 0.84162) / 0.5)^2 = 3963.01
+    assert needed(0.05, 0.1, degrees=4) == 3964
 
 
 def test_a_large_difference_needs_two_queries_and_none_no_number():
@@ -261,6 +261,6 @@ def test_a_difference_without_an_error_has_no_column_but_itself_and_a_caution():
     spread = Spread(np.array([[0.05, np.nan, np.nan]]), np.array([[20.0, np.nan, np.nan]]), 100)
     columns, doubts = columns_and_cautions(difference, spread)
     assert doubts == [None, None, "no interval: too few queries vary"]
-    assert columns["p_value"][0, 0] == pytest.approx(2 * stats.t.sf(4, 80), rel=1e-9)
+    assert columns["p_value"][0, 0] == pytest.approx(2 * stats.t.sf(4, 40), rel=1e-9)
     for name in ("ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed"):
         assert np.isnan(columns[name]).tolist() == [[False, True, True]], name

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from clickassay.core.contracts.correlation import INFLUENCE
-from clickassay.correlation.classes import unsplit
 from clickassay.correlation.influence import MAX_QUERIES, influence, within_influence
 from clickassay.correlation.within import all_markets, query_groups
 from support.one_correlation import weighted_correlation
@@ -128,7 +127,7 @@ def test_queries_that_move_a_correlation_within_queries_are_left_out_with_all_th
     here, there = (make_sample(seed, queries=30, configurations=90) for seed in (8, 9))
     there = replace(there, key=replace(there.key, market="there"))
     samples = (here, there)
-    places = [query_groups(sample, [unsplit(sample)]) for sample in samples]
+    places = [query_groups([sample])[0] for sample in samples]
     together = all_markets(places)
     names = {query for _, query in together.groups.queries}
     whole = correlation_within(samples, ())

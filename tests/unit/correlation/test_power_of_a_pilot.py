@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import chi2, norm, t
 
 from clickassay.core.errors import SettingsError
-from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import comparisons, within_comparisons
 from clickassay.correlation.uncertainty.power import (
     Pilot,
@@ -19,9 +18,16 @@ from clickassay.correlation.uncertainty.power import (
     within_pilot,
     within_session_noise,
 )
-from clickassay.correlation.within import query_groups
+from clickassay.correlation.within import all_markets, query_groups
 
 SIZE = {"queries": 400, "configurations": 1000, "sessions": 30_000}
+
+
+def of_lists(samples):
+    """Return what sessions add to the squared error within queries."""
+    return within_session_noise(all_markets(query_groups(samples)))
+
+
 PLAIN = Pilot(0.05, 0.02, 1e9, **SIZE, ci_low=0.01, ci_high=0.09, noise=0.5, noise_low=0.5, noise_high=0.5)
 
 
@@ -48,7 +54,7 @@ def test_the_range_follows_from_the_uncertainty_of_the_squared_error():
     ten = replace(PLAIN, degrees=10.0, noise=0.9)
     same, longer = required_sizes(ten, 1e-3, (1, 4), alpha=0.05, power=0.8)
     low, high = 10 / chi2.ppf(0.975, 10), 10 / chi2.ppf(0.025, 10)  # 0.49 and 3.08
-    estimate = 400 * ((t.ppf(0.975, 40) + norm.ppf(0.8)) * 0.02 / 1e-3) ** 2
+    estimate = 400 * ((t.ppf(0.975, 20) + norm.ppf(0.8)) * 0.02 / 1e-3) ** 2
     assert [same.fewest / estimate, same.most / estimate] == pytest.approx([low, high], rel=1e-4)
     # at the lower end all of it is due to sessions: a log four times as long needs a quarter
     expected = [low / 4, high - 0.9 * 3 / 4]
@@ -62,7 +68,7 @@ def test_the_power_is_the_mean_over_the_errors_that_there_may_be(degrees, power)
     pilot = replace(PLAIN, degrees=degrees)
     (need,) = required_sizes(pilot, 1e-3, (1.0,), alpha=0.05, power=power)
     squared_errors = 0.02**2 * degrees / chi2.rvs(degrees, size=200_000, random_state=1)
-    threshold = t.ppf(0.975, min(4 * degrees, 399))
+    threshold = t.ppf(0.975, min(2 * degrees, 399))
     found = norm.cdf(1e-3 * np.sqrt(need.queries / 400 / squared_errors) - threshold)
     assert found.mean() == pytest.approx(power, abs=0.003)
     smallest = smallest_difference(pilot, alpha=0.05, power=power)
@@ -207,22 +213,22 @@ def test_what_sessions_add_within_queries_is_the_variance_over_logs_with_other_s
     chances, means = rng.uniform(0.1, 0.9, 80), rng.uniform(8, 40, 80)
     logs = [redrawn(lists, chances, means, rng) for _ in range(3000)]
     variance = np.var([difference_within(log) for log in logs])
-    noise = [within_session_noise([log]) for log in logs[:200]]
+    noise = [of_lists([log]) for log in logs[:200]]
     assert np.mean(noise) == pytest.approx(variance, rel=0.1)
     other = replace(lists, key=replace(lists.key, market="other"))
     # the same lists in two markets: each session counts for half
-    assert within_session_noise([lists, other]) == pytest.approx(within_session_noise([lists]) / 2)
+    assert of_lists([lists, other]) == pytest.approx(of_lists([lists]) / 2)
 
 
 def test_lists_with_one_session_have_the_variance_of_lists_with_few(make_sample):
     rng = np.random.default_rng(9)
     sample = thinned(drawn(make_sample, rng, 200, 4), 0.5, rng)
     assert (sample.sessions == 1).sum() > 50
-    noise = within_session_noise([sample])
+    noise = of_lists([sample])
     alone = replace(
         sample, click_variances=np.where(sample.sessions[:, None] == 1, 0.0, sample.click_variances)
     )
-    assert noise == within_session_noise([alone])  # what a list with one session says of it is not read
+    assert noise == of_lists([alone])  # what a list with one session says of it is not read
     assert 0 < noise < within_pilot([sample], "C0", "E0", "E1").error ** 2 * 1.5
 
 
@@ -230,7 +236,7 @@ def test_a_pilot_within_queries_has_the_difference_of_its_table_and_only_queries
     rng = np.random.default_rng(3)
     sample = thinned(drawn(make_sample, rng, 150, 2), 0.4, rng)
     pilot = within_pilot([sample], "C0", "E0", "E1")
-    row = within_comparisons(query_groups(sample, [unsplit(sample)])).row(0, named=True)
+    row = within_comparisons(query_groups([sample])[0]).row(0, named=True)
     assert pilot.difference == pytest.approx(row["difference"], abs=1e-12)
     assert [pilot.error, pilot.degrees] == pytest.approx([row["error"], row["degrees"]], rel=1e-12)
     assert [pilot.ci_low, pilot.ci_high] == pytest.approx([row["ci_low"], row["ci_high"]], abs=1e-12)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Sample, SampleKey
-from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import within_comparisons
 from clickassay.correlation.tables import within
 from clickassay.correlation.weighted import precision_weights
@@ -36,7 +35,7 @@ def sample_of(queries, sessions, clicks, editorial, market="m", null=None):
 
 def place(*given, **more):
     sample = sample_of(*given, **more)
-    return query_groups(sample, [unsplit(sample)])
+    return query_groups([sample])[0]
 
 
 def value(at, click="C", editorial="E"):
@@ -60,6 +59,8 @@ def test_two_queries_worked_by_hand():
     s2 = [0.2 * 0.8 * 4 / 3, 0.6 * 0.4 * 4 / 3, 0.5 * 0.5 * 4 / 3, 0.1 * 0.9 * 8 / 7]
     noise = 0.25 * (s2[0] / 4 + s2[1] / 4) + 2 / 7 * (s2[2] / 4 + s2[3] / 8)
     expected = None if noise >= s_cc else (1 - noise / s_cc) ** 0.5
+    if expected is not None and expected < abs(row["correlation"]):
+        expected = None  # so few lists tell no ceiling
     assert row["ceiling"] == (None if expected is None else pytest.approx(expected, abs=1e-12))
 
 
@@ -148,7 +149,7 @@ def test_ss_is_tested_against_what_clicks_that_ignore_grades_give():
         {"E": null + 0.1 * rng.random(160)},
         null=null,
     )
-    at = query_groups(sample, [unsplit(sample)])
+    at = query_groups([sample])[0]
     row = value(at, "SS")
     assert 0.9 < row["null_correlation"] < row["correlation"]
     assert value(at)["null_correlation"] == 0
@@ -179,5 +180,5 @@ def test_metrics_may_be_left_out_without_changing_the_others():
     queries, sessions, clicks, grades = zip(*rows, strict=True)
     sample = sample_of(list(queries), list(sessions), [c / 20 for c in clicks], two_metrics(grades))
     alone = replace(sample, editorial_names=("E",), editorial_values=sample.editorial_values[:, :1])
-    one, both = (value(query_groups(some, [unsplit(some)])) for some in (alone, sample))
+    one, both = (value(query_groups([some])[0]) for some in (alone, sample))
     assert one["correlation"] == both["correlation"]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from clickassay.core.records import Floats
-from clickassay.correlation.uncertainty.jackknife import CONFIDENCE, Deviations, difference_bounds, left_out
+from clickassay.correlation.uncertainty.jackknife import CONFIDENCE, Deviations, difference_interval, left_out
 
 FREE = (-np.inf, np.inf)
 """The range of a measure that has none: a mean difference."""
@@ -36,7 +36,7 @@ def with_intervals(
     for left in left_out(tables, measures):
         with np.errstate(invalid="ignore"):  # both at an end
             known.add(_scaled(left, ranges) - scaled)
-    ends = (_unscaled(end, ranges) for end in difference_bounds(scaled, known.spread(), CONFIDENCE))
+    ends = (_unscaled(end, ranges) for end in difference_interval(scaled, known.spread(), CONFIDENCE))
     whole = (values == ranges[1]) & (len(tables) > 1)
     low, high = (np.where(whole, values, end) for end in ends)
     return values, low, high

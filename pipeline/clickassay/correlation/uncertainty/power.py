@@ -20,7 +20,6 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import Floats, Integers, Sample, SampleKey
 from clickassay.core.special import chdtri, ndtr
-from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import (
     detectable_errors,
     difference_spread,
@@ -36,7 +35,7 @@ from clickassay.correlation.weighted import (
     precision_weights,
     sample_moments,
 )
-from clickassay.correlation.within import NO_GROUP, all_markets, group_deviations, query_groups
+from clickassay.correlation.within import NO_GROUP, QueryGroups, all_markets, query_groups
 
 ERRORS, FACTORS, BISECTIONS = 400, (0.25, 1e6), 50
 """Errors over which power is averaged, factors of queries that are tried, and how often these are halved."""
@@ -120,7 +119,7 @@ def within_pilot(samples: Sequence[Sample], click: str, metric_a: str, metric_b:
     Otherwise as `pilot_of`. Its queries are units with two judged lists, its configurations these lists.
     """
     small = [_narrowed(sample, click, metric_a, metric_b) for sample in samples]
-    groups = all_markets([query_groups(sample, [unsplit(sample)]) for sample in small])
+    groups = all_markets(query_groups(small))
     sums = groups.groups.by_unit(groups.classes[EVERY, EVERY])
     names = (metric_a, metric_b, click)
     if not len(sums):
@@ -131,7 +130,7 @@ def within_pilot(samples: Sequence[Sample], click: str, metric_a: str, metric_b:
     difference = no_rounding(values[:, :1] - values[:, 1:])
     spread = within_spread(groups, difference, _PAIR)
     size = (int(groups.groups.n_lists.sum()), int(groups.groups.n_sessions.sum()))
-    return _pilot(difference, spread, size, within_session_noise(small), names)
+    return _pilot(difference, spread, size, within_session_noise(groups), names)
 
 
 _PAIR = (np.array([0]), np.array([1]))
@@ -189,14 +188,15 @@ def session_noise(sample: Sample) -> float:
     return _session_noise(y[0], x, n, n.astype(np.float64), np.ones(len(n)), variances)
 
 
-def within_session_noise(samples: Sequence[Sample]) -> float:
+def within_session_noise(place: QueryGroups) -> float:
     """Return the same of a difference of two correlations within queries.
 
     A list of n sessions has the weight n/(n + 4), which another session raises by 4/(n + 4)^2. Lists with one
     session have the mean variance of lists with few.
     """
-    parts = [group_deviations(sample) for sample in samples]
-    n, y, x, variances = (np.concatenate(some, axis=-1) for some in zip(*parts, strict=True))
+    y, x = np.split(np.concatenate([part.values[:3] for part in place.parts], axis=1), [1])
+    n = np.concatenate([part.lists.sessions for part in place.parts])
+    variances = np.concatenate([part.lists.variances for part in place.parts], axis=1)
     (own,), single, few = list_variances(variances.T, n)
     known = np.where(single, own[few].mean() if few.any() else 0.0, own)
     growth = HALF_KNOWN / (n + HALF_KNOWN) ** 2

@@ -9,19 +9,20 @@ leaving out each fold of users too (two-way clustering: Cameron, Gelbach and Mil
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Floats, Sample
 from clickassay.core.special import ndtr, ndtri
 from clickassay.correlation.rankers import covariance_contributions, exact_correlations, within_queries
+from clickassay.correlation.shared import LISTS_FOR_FOLDS
 from clickassay.correlation.uncertainty.jackknife import (
     CONFIDENCE,
-    DIFFERENCE_DEGREES,
     Deviations,
     Spread,
     cautions,
@@ -31,17 +32,15 @@ from clickassay.correlation.uncertainty.jackknife import (
     p_value,
 )
 from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
+from clickassay.correlation.uncertainty.users import BEYOND_CHANCE, moved_by_folds
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, moments_of, without_rounding
-from clickassay.correlation.within import group_sums, joined, split_within
+from clickassay.correlation.within import QueryGroups
 
 Statistic = Callable[[Floats], Floats]
 """Turns (..., K) sums over queries into (..., P) values."""
 
-Markets = Sequence[Sample]
-"""Samples of one depth and judge: of a market, or of all markets together."""
-
 Part = TypeVar("Part")
-"""What a kind of numbers is computed from: a sample, or the samples of several markets."""
+"""What a kind of numbers is computed from: a sample, or the groups of queries of one or several markets."""
 
 WithoutUsers = Sequence[tuple[Part, Part]]
 """For each fold of users: the samples of both runs without it; empty where users are not known."""
@@ -76,6 +75,7 @@ class _Kind(Generic[Part]):
 
     contributions: Callable[[Part], _Contributions]
     statistic: Statistic
+    factor: float = 1.0  # What regression takes from squared errors.
 
 
 def weighted_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Changes:
@@ -95,9 +95,28 @@ def weighted_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> 
     return _changes((a, b), (_weighted(a), _weighted(b)), folds)
 
 
-def within_changes(a: Markets, b: Markets, folds: WithoutUsers[Markets] = ()) -> Changes:
-    """Test the changes of all correlations within queries, of a market or of all; as `weighted_changes`."""
-    return _changes((a, b), (_within(a), _within(b)), folds)
+def within_changes(a: QueryGroups, b: QueryGroups, *, users: bool) -> Changes:
+    """Test the changes of all correlations within queries, of a market or of all; as `weighted_changes`.
+
+    `users` says whether folds are of the same users in both; what they add counts where both have the lists.
+    """
+    both = a.groups, b.groups
+    enough = min(int((groups.n_lists - 1).sum()) for groups in both) >= LISTS_FOR_FOLDS
+    excess = _excess(a, b) if users and enough else None
+    return _changes((a, b), (_within(a), _within(b)), (), users=excess)
+
+
+def _excess(a: QueryGroups, b: QueryGroups) -> Spread | None:
+    """Return what users add to changes: the folds of both runs are left out of both at once."""
+    names = a.groups.units + b.groups.units
+    units = np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
+    sides = (0,) * len(a.parts) + (1,) * len(b.parts)
+    moved = moved_by_folds((*a.parts, *b.parts), units, {EVERY: np.ones(len(units), bool)}, sides)
+    slopes = [place.split(place.groups.values.sum(axis=0)).slopes for place in (a, b)]
+    if not moved:
+        return None
+    found = moved[EVERY].excess(np.concatenate([-slopes[0], slopes[1]], axis=-1))
+    return Spread(found.error.ravel(), found.degrees.ravel(), found.queries)
 
 
 def closed_form_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Changes:
@@ -113,9 +132,6 @@ def mean_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Chan
 def mean_intervals(sample: Sample, without_users: Sequence[Sample] = ()) -> Changes:
     """Return the means over sessions of one run as changes from 0, in the order of `mean_changes`.
 
-    A mean and its error are not paired as a difference and its error are: degrees of freedom are those of
-    Satterthwaite, not `DIFFERENCE_DEGREES` times as many.
-
     Parameters
     ----------
     sample
@@ -124,7 +140,7 @@ def mean_intervals(sample: Sample, without_users: Sequence[Sample] = ()) -> Chan
         The same without each fold of users; empty where users are not known.
     """
     pairs = [(part, part) for part in without_users]
-    return _changes((sample, sample), (_NOTHING, _means(sample)), pairs, degrees=1 / DIFFERENCE_DEGREES)
+    return _changes((sample, sample), (_NOTHING, _means(sample)), pairs)
 
 
 def _weighted(sample: Sample) -> _Kind[Sample]:
@@ -141,17 +157,15 @@ def _weighted(sample: Sample) -> _Kind[Sample]:
     return _Kind(contributions, statistic)
 
 
-def _within(samples: Markets) -> _Kind[Markets]:
-    def contributions(part: Markets) -> _Contributions:
-        groups = joined([group_sums(sample)[0] for sample in part])
-        every = np.ones(len(groups.units), np.bool_)
-        return _Contributions(tuple(sorted(set(groups.units))), groups.by_unit(every))
+def _within(place: QueryGroups) -> _Kind[QueryGroups]:
+    def contributions(part: QueryGroups) -> _Contributions:
+        every = np.ones(len(part.groups.units), np.bool_)
+        return _Contributions(tuple(sorted(set(part.groups.units))), part.groups.by_unit(every))
 
     def statistic(sums: Floats) -> Floats:
-        names = samples[0].click_names, samples[0].editorial_names
-        return split_within(sums, *map(len, names)).correlations.reshape(*sums.shape[:-1], -1)
+        return place.correlations(sums).reshape(*sums.shape[:-1], -1)
 
-    return _Kind(contributions, statistic)
+    return _Kind(contributions, statistic, place.taken_out.factor)
 
 
 def _closed_form(sample: Sample) -> _Kind[Sample]:
@@ -217,12 +231,12 @@ def _changes(
     kinds: tuple[_Kind[Part], _Kind[Part]],
     folds: WithoutUsers[Part],
     *,
-    degrees: float = 1.0,
+    users: Spread | None = None,
 ) -> Changes:
-    """Test b - a by leaving each unit of either run out of both; `degrees` multiplies its degrees.
+    """Test b - a by leaving each unit of either run out of both.
 
-    With u_q = (b without q - b) - (a without q - a), 0 for a run that lacks q:
-    error² = (Q - 1)/Q Σ(u - mean u)² over the Q units of both runs together, and what users add.
+    With u_q = (b without q - b) - (a without q - a), 0 for a run that lacks q, each times the root of its
+    factor: error² = (Q - 1)/Q Σ(u - mean u)² over the Q units of both runs together, and what users add.
     """
     parts_of = [kind.contributions(sample) for kind, sample in zip(kinds, samples, strict=True)]
     units = sorted({unit for part in parts_of for unit in part.units})
@@ -233,9 +247,11 @@ def _changes(
     change = no_rounding(value_b - value_a)
     deviations = Deviations()
     for without_a, without_b in zip(*(left_out(half.values, half.statistic) for half in halves), strict=True):
-        deviations.add(no_rounding((without_b - without_a) - change))
+        parts_moved = (without_a - value_a, without_b - value_b)
+        of_a, of_b = (moved * kind.factor**0.5 for moved, kind in zip(parts_moved, kinds, strict=True))
+        deviations.add(no_rounding(of_b - of_a))
     spread = deviations.spread().of_shape(change.shape)
-    spread = replace(spread, degrees=degrees * spread.degrees)
+    spread = spread.widened(1.0, users)
     low, _ = difference_interval(change, spread)
     heavy_tail = any(part.heavy_tail for part in parts_of)
     reasons = cautions(change, low, spread.queries, heavy_tail=heavy_tail)
@@ -296,13 +312,9 @@ def _with_users(
         * folds
         / (folds - 1)
     )
-    added = np.maximum(between.error**2 - by_chance, 0)
-    variance = spread.error**2 + added
-    with np.errstate(divide="ignore", invalid="ignore"):
-        own = np.where(spread.error > 0, spread.error**4 / spread.degrees_of_differences, 0)
-        ours = np.where(added > 0, added**2 / between.degrees, 0)
-        degrees = np.where(variance > 0, variance**2 / (own + ours), np.nan)
-    return Spread(np.sqrt(variance), degrees / DIFFERENCE_DEGREES, spread.queries)
+    excess = between.error**2 > BEYOND_CHANCE * by_chance
+    added = np.where(excess, between.error**2 - by_chance, 0.0)
+    return spread.widened(1.0, Spread(np.sqrt(added), between.degrees, folds))
 
 
 def _change_of(halves: Sequence[_Half], sums: Sequence[Floats]) -> Floats:

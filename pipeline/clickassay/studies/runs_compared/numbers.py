@@ -12,9 +12,10 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import SettingsError
-from clickassay.core.records import SAMPLE_COLUMNS, Floats, Sample, SampleKey, pairs_of
+from clickassay.core.records import SAMPLE_COLUMNS, USER_FOLDS, Floats, Sample, SampleKey, pairs_of
 from clickassay.correlation.uncertainty.jackknife import no_rounding
 from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
+from clickassay.correlation.within import all_markets, query_groups
 from clickassay.findings.arrays import folds_of, graded_sample, sample_without
 from clickassay.findings.run import Run
 from clickassay.metrics.clicks import is_click_metric
@@ -215,6 +216,7 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
     overlaps, tested = [_OVERLAP.to_frame()], [_AGAIN.to_frame()]
     keys = [SampleKey(*row) for row in rows.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS).iter_rows()]
     number, common = common_folds(runs)
+    are_same = _same_users(runs)
     rated_by_both = runs[0].settings.ratings & runs[1].settings.ratings
     for _, alike in groupby(sorted(keys, key=_depth_and_judge), _depth_and_judge):
         parts = [_Parts(run, number, common) for run in runs]  # of one depth and judge in memory at a time
@@ -229,15 +231,13 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
                     rated = tuple(tuple(one.rated(name) for one in pair) for pair in pairs)
                     if all(len(one.sessions) for pair in rated for one in pair):
                         tested.extend(_again(rated, own, of_rating=True))
-            markets = tuple(zip(*(of_run.of_markets(key) for of_run in parts), strict=True))
-            tested.extend(_within_again(key, markets, own))
+            markets = [of_run.markets(key) for of_run in parts]
+            tested.extend(_within_again(key, markets, own, common if are_same else ()))
             for name in ratings:
-                places = [
-                    tuple(tuple(rated for one in part for rated in one.each_rating([name])) for part in pair)
-                    for pair in markets
+                by_run = [
+                    [one for market in of_run for one in market.each_rating([name])] for of_run in markets
                 ]
-                if all(part for pair in places for part in pair):
-                    tested.extend(_within_again(key, places, own))
+                tested.extend(_within_again(key, by_run, own, common if are_same else ()))
     return pl.concat(overlaps).sort(SAMPLE_COLUMNS), pl.concat(tested)
 
 
@@ -260,12 +260,11 @@ class _Parts:
             self._known[key] = [whole, *without]
         return self._known[key]
 
-    def of_markets(self, key: SampleKey) -> list[tuple[Sample, ...]]:
-        """Return the parts of a sample, or of all markets together: each the samples of its markets."""
+    def markets(self, key: SampleKey) -> list[Sample]:
+        """Return the whole samples of all markets of a depth and judge."""
         kept = self._run.tables["statistics"].filter(depth=key.depth, judge=key.judge)
-        markets = kept.filter(pl.col("n_configurations") > 0)["market"]
-        named = [key.market] if key.market in markets else markets
-        return list(zip(*(self.of(replace(key, market=market)) for market in named), strict=True))
+        markets = kept.filter(pl.col("n_configurations") > 0)["market"].sort()
+        return [self.of(replace(key, market=market))[0] for market in markets]
 
 
 def common_folds(runs: Sequence[Run]) -> tuple[int, tuple[int, ...]]:
@@ -276,6 +275,12 @@ def common_folds(runs: Sequence[Run]) -> tuple[int, tuple[int, ...]]:
     number = math.gcd(*(run.settings.folds for run in runs))
     of_a, of_b = ({fold % number for fold in folds_of(run)} for run in runs)
     return number, tuple(sorted(of_a)) if of_a == of_b and len(of_a) > 1 else ()
+
+
+def _same_users(runs: Sequence[Run]) -> bool:
+    """Tell whether folds of users by number, joined to `USER_FOLDS`, have the same users in both."""
+    a, b = (run.settings.folds for run in runs)
+    return a == b or (a % USER_FOLDS == 0 and b % USER_FOLDS == 0)
 
 
 def _overlap(a: Sample, b: Sample) -> pl.DataFrame:
@@ -295,21 +300,23 @@ def _shared_names(a: Sample, b: Sample, rows: pl.DataFrame) -> tuple[list[str], 
 
 
 def _within_again(
-    key: SampleKey, pairs: Sequence[tuple[tuple[Sample, ...], ...]], rows: pl.DataFrame
+    key: SampleKey, runs: Sequence[Sequence[Sample]], rows: pl.DataFrame, folds: tuple[int, ...]
 ) -> Iterator[pl.DataFrame]:
-    """Yield the changes of correlations within queries; each part is the samples of one market or of all."""
+    """Yield the changes of correlations within queries, of one market or of all; `runs` have all markets."""
     rows = rows.filter(table="within")
-    if rows.is_empty() or not pairs:
+    if rows.is_empty() or not all(runs):
         return
-    clicks, editorial = _shared_names(pairs[0][0][0], pairs[0][1][0], rows)
+    clicks, editorial = _shared_names(runs[0][0], runs[1][0], rows)
     if not clicks or not editorial:
         return
-    whole, *without = [
-        tuple([sample.narrowed(clicks, editorial) for sample in part] for part in pair) for pair in pairs
-    ]
-    changes = within_changes(whole[0], whole[1], [(a, b) for a, b in without])
+    both = [query_groups([sample.narrowed(clicks, editorial) for sample in markets]) for markets in runs]
+    named = [[place for place in places if key.market in (place.key.market, EVERY)] for places in both]
+    if not all(named):
+        return
+    a, b = (all_markets(places) for places in named)
+    changes = within_changes(a, b, users=len(folds) >= MIN_FOLDS)
     place = {"table": "within", **key.columns, "split": EVERY, "class": EVERY}
-    yield _tested_again(place, pairs_of(clicks, editorial), changes, len(without))
+    yield _tested_again(place, pairs_of(clicks, editorial), changes, len(folds))
 
 
 def _again(
