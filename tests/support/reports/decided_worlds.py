@@ -4,7 +4,7 @@ from scipy.stats import norm as normal
 
 from clickassay.findings.decision import decide
 from clickassay.report.verdict.decision import advise
-from support.reports.verdict_world import CHURN, found_in, run_of, within
+from support.reports.verdict_world import found_in, run_of, within
 
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "MeanGrade": 0.25, "MeanGrade@1": 0.38, "P@1": 0.33}
 BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
@@ -19,9 +19,9 @@ def decided(run, current=None, health=(), margin=0.05):
     return advise(found, decide(found, health, current, margin), health)
 
 
-def world(values=VALUES, significant=(), changes=CHURN, **more):
+def world(values=VALUES, significant=(), **more):
     """A run that answers which of two rankings is better: 60 queries have two judged lists."""
-    return run_of(**within(values, significant, **more), settings={"question": "rankings"}, changes=changes)
+    return run_of(**within(values, significant, **more), settings={"question": "rankings"})
 
 
 def above(best, others):
@@ -29,15 +29,14 @@ def above(best, others):
     return [{best, other} for other in others if other != best]
 
 
-def by_two_clicks(first, second, values=(VALUES, VALUES), changes=CHURN, **more):
+def by_two_clicks(first, second, values=(VALUES, VALUES), **more):
     """Significant pairs by each of two click metrics."""
     both = [
         within(own, chosen, click, **more)
         for own, chosen, click in zip(values, (first, second), LEVELS, strict=True)
     ]
     frames = {name: [one[name] for one in both] for name in both[0]}
-    asked = {"click_metric": list(LEVELS), "question": "rankings"}
-    return run_of(**frames, settings=asked, changes=changes)
+    return run_of(**frames, settings={"click_metric": list(LEVELS), "question": "rankings"})
 
 
 def bound(difference, error, tests):

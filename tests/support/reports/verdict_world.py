@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -48,11 +47,15 @@ def correlations(values, click="MeanRR", key=KEY, p=SURE, nulls=None, table="cor
     return frame_of(table, rows)
 
 
-def within(values, significant=(), click="MeanRR", key=KEY, queries=60, **more):
-    """Tables of correlations within queries, of so many queries, by name; `more` as for `pairs`."""
+def within(values, significant=(), click="MeanRR", key=KEY, queries=60, changes=CHURN, **more):
+    """Tables of correlations within queries, of so many queries, by name.
+
+    `changes`: how their lists changed; `more` as for `pairs`.
+    """
     p = {"p": more.pop("p")} if "p" in more else {}
+    rows = correlations(values, click, key, table="within", queries=queries, **p)
     return {
-        "within": correlations(values, click, key, table="within", queries=queries, **p),
+        "within": rows.with_columns(**{name: pl.lit(value) for name, value in changes.items()}),
         "within_comparisons": pairs(values, significant, click, key, table="within_comparisons", **more),
     }
 
@@ -91,15 +94,13 @@ def pairs(values, significant=(), click="MeanRR", key=KEY, table="comparisons", 
     return frame_of(table, rows)
 
 
-def run_of(*, settings=None, changes=CHURN, **frames):
-    """The run of some tables; a list of frames is one table. `changes`: how lists of all queries changed."""
+def run_of(*, settings=None, **frames):
+    """The run of some tables; a list of frames is one table."""
     whole = {name: pl.concat(frame) if isinstance(frame, list) else frame for name, frame in frames.items()}
     tables = {**empty_tables(), "statistics": statistics((*KEY.values(), 50)), **whole}
     info = run_info()
     asked = {"question": "queries", **(settings or {})}
-    run = read_run(tables, {**info, "settings": {**info["settings"], **asked}})
-    within = run.tables["within"].with_columns(**{name: pl.lit(value) for name, value in changes.items()})
-    return replace(run, tables={**run.tables, "within": within})
+    return read_run(tables, {**info, "settings": {**info["settings"], **asked}})
 
 
 def found_in(run):

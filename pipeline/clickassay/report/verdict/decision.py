@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from clickassay.core.text.words import capital, count, listed, number, plural, signed
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
+from clickassay.correlation.within import NO_TIMES, NO_USERS
 from clickassay.findings.claims import Verdict
 from clickassay.findings.decision import Decision, Kind
 from clickassay.findings.draw import Findings
@@ -166,9 +167,9 @@ def _cautions(decision: Decision) -> Iterator[str]:
     if decision.is_heavy_tailed:
         yield f"Take close calls with care: {HEAVY_TAIL}."
     if shared is not None and shared.moments is None:
-        yield "Times are not known: a change over time may be in this number."
+        yield f"{capital(NO_TIMES)}."
     if shared is not None and not shared.folds:
-        yield "Users are not known: one busy user may be in this number."
+        yield f"{capital(NO_USERS)}."
 
 
 def _told(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) -> Told:

@@ -176,7 +176,7 @@ def test_the_first_screen_says_what_is_taken_out(changes, said):
 
 
 def test_numbers_over_all_queries_are_said_to_be_without_nothing():
-    run = run_of(correlations=correlations(VALUES), **within(VALUES), changes=ONE_CHANGE)
+    run = run_of(correlations=correlations(VALUES), **within(VALUES, changes=ONE_CHANGE))
     found = advise_run(run, found_in(run))
     assert (found.question, found.periods, found.moments, found.caution) == ("queries", None, None, None)
     assert "Taken out" not in found.scope
