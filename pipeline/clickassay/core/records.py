@@ -131,7 +131,7 @@ class EstimatedClicks:
 
 
 NO_DAY = -1 - 2**31
-"""Stands for the day of sessions whose times are not known."""
+"""Stands for an unknown day: no date of a table, which has 32 bits, is so early."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,14 @@ class Shown:
     rows: Integers
     days: Integers
     sessions: Integers
+
+    @classmethod
+    def of(cls, rows: Integers, shown: pl.DataFrame) -> "Shown":
+        """Return the rows (day, sessions) of configurations; those of index -1 are left out."""
+        kept = np.flatnonzero(rows >= 0)
+        days = shown["day"].to_physical().cast(pl.Int64).fill_null(NO_DAY).to_numpy()[kept]
+        order = np.lexsort((days, rows[kept]))
+        return cls(rows[kept][order], days[order], shown["sessions"].to_numpy()[kept][order])
 
     def of_rows(self, rows: Integers) -> "Shown":
         """Return the sessions of some configurations, ascending, numbered anew."""
@@ -347,6 +355,8 @@ class JudgedConfigurations:
     # configuration has.
     score_names: tuple[str, ...] = ()
     scores: Floats | None = None
+    # Rows (n, day, sessions), sorted, of all users; None where times are not known.
+    shown: pl.DataFrame | None = None
     # By name: rows (n, fold, click_mask, sessions) of sessions with the signal, masks above 0 and cut to k.
     signals: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     # Rows (n, fold, outcome, sessions, total, total_of_squares), totals in thousandths; None where none are

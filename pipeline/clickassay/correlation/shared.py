@@ -260,25 +260,42 @@ def moments(places: Sequence[Lists]) -> tuple[float, Floats]:
 
     Returns
     -------
-    Moments m = (tr A)² / tr A², A the sum of w z zᵀ over the shares of periods: near 1 where all lists
-    changed at one moment. And (E,) shares of the spread of each editorial metric within queries that is
-    within periods: near 1 where lists were shown side by side. NaN where times are not known, or nothing
-    varies.
+    Moments m = (Σ λ)² / Σ λ², λ the positive eigenvalues of A = Σ w z zᵀ over the shares of periods less what
+    drawing sessions adds to it: near 1 where all lists changed at one moment; NaN where times are not known,
+    or shares differ by chance alone. And (E,) shares of the spread of each editorial metric within queries
+    that is within periods: near 1 where lists were shown side by side; NaN where times are not known, or
+    nothing varies.
     """
     periods = periods_of(places)
     within, whole = (np.zeros(len(places[0].metrics)) for _ in range(2))
     squares = np.zeros((periods.number, periods.number))
     for lists in places:
         shares, metrics = periods.shares(lists), lists.centred(lists.metrics)
-        centred = lists.centred(shares)
-        squares += (centred * lists.weights) @ centred.T
         own = (metrics * metrics * lists.weights).sum(axis=1)
         whole += own
         within += own - sum(_between(metrics, lists.weights * share, lists.starts) for share in shares)
-    trace = np.trace(squares)
-    ways = float(trace**2 / (squares * squares).sum()) if trace > 0 else np.nan
+        squares += _spread_of(shares, lists)
+    positive = np.maximum(np.linalg.eigvalsh(squares), 0.0) if periods.number else np.zeros(1)
+    positive = np.where(positive > NO_SPREAD * len(positive), positive, 0.0)
+    ways = float(positive.sum() ** 2 / (positive**2).sum()) if positive.any() else np.nan
     known = (whole > 0) & (periods.number > 0)
     return ways, np.divide(within, whole, out=np.full(len(whole), np.nan), where=known)
+
+
+def _spread_of(shares: Floats, lists: Lists) -> Floats:
+    """Return Σ w z zᵀ of (K, n) shares p less what drawing sessions adds: w (1 - w/W)(diag p - p pᵀ)/(n - 1).
+
+    Of lists with two sessions or more, in groups that have two such lists.
+    """
+    weights = np.where(lists.sessions > 1, lists.weights, 0.0)
+    several = np.add.reduceat((weights > 0).astype(np.int64), lists.starts) > 1
+    weights = np.where(several[lists.group], weights, 0.0)
+    whole = np.maximum(np.add.reduceat(weights, lists.starts), 1e-9)
+    means = np.add.reduceat(shares * weights, lists.starts, axis=1) / whole
+    centred = shares - means[:, lists.group]
+    drawn = weights * (1 - weights / whole[lists.group]) / np.maximum(lists.sessions - 1, 1)
+    spread: Floats = (centred * weights) @ centred.T - np.diag(shares @ drawn) + (shares * drawn) @ shares.T
+    return spread
 
 
 def _between(metrics: Floats, weights: Floats, starts: Integers) -> Floats:

@@ -130,7 +130,7 @@ WITHIN = Table(
         Column("periods", pl.Int32, "periods that are taken out; 0 = none"),
         Column("user_folds", pl.Int32, "folds of users that are taken out; 0 = none"),
         Column("taken_out", pl.Int32, "independent shares of lists that are taken out"),
-        Column("moments", pl.Float64, "in how many ways lists changed over time; 1 = all at one moment"),
+        Column("moments", pl.Float64, "in how many ways lists changed over time; 1: all at one moment"),
         Column("side_by_side", pl.Float64, "part of the metric's spread that is within a period; 0..1"),
         *COUNTS,
         REASON,

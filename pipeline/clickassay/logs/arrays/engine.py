@@ -36,7 +36,7 @@ from clickassay.logs.arrays.forming.visits import VisitLimits, Visits, visits
 from clickassay.logs.arrays.normalise_urls import Urls
 from clickassay.logs.arrays.patterns import PatternCounts
 from clickassay.logs.arrays.read_searches import SearchReader
-from clickassay.logs.arrays.shown import Queries, Shown, ShownLists
+from clickassay.logs.arrays.shown import LogTexts, Queries, ShownLists
 from clickassay.logs.sql.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel, shows_both_ways
 from clickassay.patterns.health import LogCounts
@@ -88,7 +88,7 @@ class ArraySessioniser:
         self._settings, self._by_url, self._ids = settings, by_url, ids
         self._only_judged = judged_queries is not None
         urls = Urls(normalise=settings.normalise_urls)
-        self.shown = Shown(Queries(judged_queries), ShownLists(settings.stored_depth), urls)
+        self.shown = LogTexts(Queries(judged_queries), ShownLists(settings.stored_depth), urls)
         end_ms = end_of_times(settings)
         self._searches = SearchReader(
             self.shown, folds=settings.folds, only_judged=self._only_judged, end_ms=end_ms
@@ -110,7 +110,9 @@ class ArraySessioniser:
         self._closed, self._open = self._no_patterns(), self._no_patterns()
 
     def _no_patterns(self) -> PatternCounts:
-        return PatternCounts(self.shown, self._settings.stored_depth, self._settings.folds)
+        return PatternCounts(
+            self.shown, self._settings.stored_depth, self._settings.folds, self._settings.periods
+        )
 
     def take_up(self, searches: pl.DataFrame, clicks: pl.DataFrame) -> None:
         """Carry over rows, as they were read, of the part of the log before."""
@@ -371,6 +373,7 @@ class ArraySessioniser:
             funnel=self.funnel.frame(frames.masks, frames.sessions, is_open=is_open),
             info={"stored_depth": self._settings.stored_depth},
             health=(LogCounts() if is_open else self._health).frame(),
+            shown=frames.shown,
             signals=frames.signals if self._has_table_of_signals else None,
             outcomes=None if self._outcomes is None else frames.outcomes,
         )
