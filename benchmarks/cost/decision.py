@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
 from benchmarks.lib.measuring import ROOT
-from clickassay.core.records import Sample
+from clickassay.core.records import ByFold, Sample, Shown
 from clickassay.correlation.comparisons import within_comparisons
 from clickassay.correlation.influence import within_influence
 from clickassay.correlation.tables import within
@@ -26,23 +27,35 @@ from clickassay.findings.arrays import graded_sample
 from clickassay.findings.draw import draw_findings
 from clickassay.findings.run import open_run
 
+Cells = TypeVar("Cells", Shown, ByFold)
+
 PER_CONFIGURATION = ("sessions", "null_success")
 PER_METRIC = ("click_values", "click_variances", "editorial_values")
 
 
 def repeated(sample: Sample, configurations: int) -> Sample:
     """Return a sample so many times that it has so many configurations, each time of other queries."""
-    times, queries = -(-configurations // len(sample.sessions)), len(sample.queries)
+    size, queries = len(sample.sessions), len(sample.queries)
+    times = -(-configurations // size)
     names = tuple(f"{number:06} {query}" for number in range(times) for query in sample.queries)
     return replace(
         sample,
         queries=names,
         query_index=np.concatenate([sample.query_index + number * queries for number in range(times)]),
-        configuration_ids=pl.Series(range(times * len(sample.sessions))).cast(pl.String),
+        configuration_ids=pl.Series(range(times * size)).cast(pl.String),
+        shown=sample.shown and _tiled(sample.shown, times, size),
+        by_fold=sample.by_fold and _tiled(sample.by_fold, times, size),
         click_entropy=np.zeros(len(names)),
         **{name: np.tile(getattr(sample, name), times) for name in PER_CONFIGURATION},
         **{name: np.tile(getattr(sample, name), (times, 1)) for name in PER_METRIC},
     )
+
+
+def _tiled(cells: Cells, times: int, size: int) -> Cells:
+    """Return rows of `Shown` or `ByFold` as many times, each time of other configurations."""
+    every = {name: np.concatenate([value] * times) for name, value in vars(cells).items()}
+    every["rows"] = np.concatenate([cells.rows + number * size for number in range(times)])
+    return replace(cells, **every)
 
 
 def tables_of(samples: Sequence[Sample]) -> None:

@@ -160,11 +160,11 @@ class Shown:
 
 def _among(rows: Integers, every: Integers) -> tuple[Integers, Integers]:
     """Return the places of `every` among ascending rows, of those that are, and which these are."""
-    if not len(rows):
-        return rows, rows
-    place = np.searchsorted(rows, every)
-    kept = np.flatnonzero(rows.take(place, mode="clip") == every)
-    return place[kept].astype(np.int64), kept
+    place = np.full(1 + max(rows.max(initial=-1), every.max(initial=-1)), -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    found = place[every]
+    kept = np.flatnonzero(found >= 0)
+    return (found, kept) if len(kept) == len(every) else (found[kept], kept)
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class ByFold:
     def of_rows(self, rows: Integers) -> "ByFold":
         """Return the cells of some configurations, ascending, numbered anew."""
         place, kept = _among(rows, self.rows)
-        return replace(self.chosen(kept), rows=place)
+        return replace(self if len(kept) == len(self.rows) else self.chosen(kept), rows=place)
 
     def chosen(self, cells: Any) -> "ByFold":  # noqa: ANN401 - an index or a mask
         """Return some of the cells."""
