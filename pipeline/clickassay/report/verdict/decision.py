@@ -262,8 +262,8 @@ def _nearest(ranking: Ranking, decision: Decision) -> str:
     if decision.bound < 0:
         least = number(math.floor(round(-decision.bound * 1000, 6)) / 1000)
         return f"The nearest, {other}, is lower by {least} at least."
-    by_itself = f"That is the upper end of the 95 % interval of {other}."
-    return f"{by_itself} {_margin(ranking, decision)}".strip()
+    bound = f"{rounded_up(decision.bound)} is the upper end of the 95 % interval of {other}."
+    return f"{bound} {_margin(ranking, decision)}".strip()
 
 
 def _no_better(bound: float | None) -> str:
@@ -329,7 +329,7 @@ def _evidence(ranking: Ranking, decision: Decision) -> Told:
     value = ranking.competitors[name].estimate
     ends = "no interval" if not value.has_interval else interval_text(value)
     return (
-        f"Queries whose list improved more by {spoken(name)} gained more {ranking.click} "
+        f"Queries whose list improved more by {spoken(name)} gained more in {ranking.click} "
         f"({number(value.value)}, {ends}).",
         _seen(ranking, decision),
         "That is evidence only if nothing else that changed at that moment favoured these queries.",

@@ -96,7 +96,7 @@ def test_where_all_lists_changed_at_one_moment_it_is_said_what_is_evidence_and_w
     assert found.sentence == f"{title} for comparing two rankings: all lists changed at one moment"
     value = ADVICE[kind][2].get("values", VALUES)[ADVICE[kind][0]]
     assert found.reason.startswith(
-        f"Queries whose list improved more by {about} gained more MeanRR ({value:.3f}, 95 % interval "
+        f"Queries whose list improved more by {about} gained more in MeanRR ({value:.3f}, 95 % interval "
         f"{value - 0.05:.3f} to {value + 0.05:.3f})."
     )
     assert found.reason.endswith(
