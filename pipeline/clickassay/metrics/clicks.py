@@ -232,16 +232,14 @@ def _plain(name: str) -> str:
 def counted_clicks(settings: Settings) -> tuple[str, ...]:
     """Return the click metrics that the setting `click_metric` names: the headline one, then the others.
 
-    IPS is not among them: by its nature it favours metrics that look at no order, so it would oppose most
-    decisions without saying anything about users.
+    IPS is not among them: see `refuse_ips`.
 
     Raises SettingsError if one is no click metric, IPS is the first, or less of one is better.
     """
     named = tuple(dict.fromkeys(click_metric_named(name) for name in settings.click_metric))
     if named[0] == IPS:
         raise SettingsError(
-            "click metric IPS leads no verdict: it tells which results are good, and not whether their order "
-            "is; name another before it, such as --click-metric MeanRR,IPS"
+            "click metric IPS leads no verdict: name another before it, such as --click-metric MeanRR,IPS"
         )
     less = next((name for name in named if name in LESS_IS_BETTER), None)
     if less is not None:
@@ -250,6 +248,17 @@ def counted_clicks(settings: Settings) -> tuple[str, ...]:
             "the report shows it among the outcomes: name another, such as --click-metric MeanRR"
         )
     return tuple(name for name in named if name != IPS)
+
+
+def refuse_ips(name: str) -> None:
+    """Refuse IPS where metrics are compared: where users stop at a good result, it prefers the worse order.
+
+    Raises SettingsError if it is IPS.
+    """
+    if name == IPS:
+        raise SettingsError(
+            "click metric IPS has no value within queries and no rank; name another, such as MeanRR"
+        )
 
 
 def wants_ips(settings: Settings) -> bool:
