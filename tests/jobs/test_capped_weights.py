@@ -7,7 +7,6 @@ import pytest
 
 from clickassay.core.records import SampleKey
 from clickassay.findings.arrays import graded_sample
-from clickassay.findings.decision import leads_over_reference
 from clickassay.findings.draw import draw_findings
 from clickassay.findings.influence import MOST_WEIGHT, capped_run, with_capped_weights
 from clickassay.findings.run import open_run
@@ -65,8 +64,7 @@ def test_where_capped_weights_advise_something_else_it_is_said(run):
     decision = findings.decision
     assert (decision.question, decision.kind, decision.is_heavy_tailed) == ("queries", "cannot_say", True)
     assert (decision.capped.kind, decision.capped.subject) == ("switch", "ERR")
-    _, leads = leads_over_reference(findings.capped.claims[0].ranking, "NDCG")
-    assert leads["ERR"].is_ahead
+    assert findings.capped.claims[0].ranking.against("NDCG")["ERR"].is_ahead
     advice = advise_run(own, findings)
     assert advice.caution == (
         "Sessions per query are heavy-tailed: if each query counted with at most 1 % of all sessions, it "

@@ -32,6 +32,7 @@ from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, correlation_matrix, sample_moments
 from clickassay.correlation.within import QueryGroups
 from clickassay.metrics.catalogue import BASELINES
+from clickassay.metrics.clicks import USES_GRADES
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -56,7 +57,7 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     -------
     Rows of contracts.correlation.COMPARISONS, the pairs in the order of the editorial metrics. Values are
     null where one of the two correlations does not exist. The pairs of one sample and click metric are one
-    family for Holm's adjustment.
+    family for Holm's adjustment. None of SS, which is made of the grades too.
     """
     moments = sample.by_unit(sample_moments(sample) if moments is None else moments)
     a, b = _pairs(sample)
@@ -149,6 +150,7 @@ def _rows(
     texts = dict.fromkeys((*pairs, "caution"), pl.String)
     values = {name: array.ravel() for name, array in columns.items()}
     frame = pl.DataFrame({**pairs, **values, "caution": caution_texts}, schema_overrides=texts)
+    frame = frame.filter(pl.col("click_metric") != USES_GRADES)
     return with_sample_columns(
         sample, frame.with_columns(pl.lit(spread.queries, pl.Int64).alias("n_queries"))
     )

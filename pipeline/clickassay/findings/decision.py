@@ -1,7 +1,8 @@
 """What to do: the tests of the question that decides, turned towards the metric that is in use.
 
 "Significant" is Holm in the family of the decision: all others against the metric in use; without one, all
-against the highest metric and all against the highest baseline. Bounds hold for that family at once.
+pairs. Bounds hold for that family at once, but for *keep*, which asks each upper end by itself. Nothing is
+advised about what is not shown to be above nothing, nor where lists changed at one moment only.
 """
 
 import math
@@ -11,9 +12,9 @@ from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
-from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
+from clickassay.correlation.uncertainty.jackknife import FEW_QUERIES, HEAVY_TAIL, NO_INTERVAL
 from clickassay.findings.claims import Claim, Verdict
-from clickassay.findings.ranking import Lead, Question, Ranking, swap_sides
+from clickassay.findings.ranking import Lead, Question, Ranking, Shared
 from clickassay.health.checks import HealthCheck
 
 Kind = Literal[
@@ -29,6 +30,9 @@ Kind = Literal[
     "cannot_say",
 ]
 """Kinds of decisions; docs/reference/summary.md defines each."""
+
+_ADVICE = {"switch", "baseline_better", "keep", "use", "baseline_as_good", "use_any"}
+"""Kinds that advise something."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,11 @@ class Decision:
     lead: Lead | None = None  # How much the subject is ahead of that; None where nothing is compared.
     # The largest difference that may be there, of all that the advice is about; None without one.
     bound: float | None = None
+    # What it would be about, were it shown to be above nothing; None where it is, or nothing is advised.
+    unproven: str | None = None
+    # What all queries share that the correlation it is about is without; None where another number decides.
+    shared: Shared | None = None
+    is_taken_back: bool = False  # Whether another would be made, had lists not changed at one moment only.
     # By other click metric, the metrics that are significantly better by it, where the first shows none.
     by_others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # Whether the metric in use has a correlation, and the decision is by the metrics above it.
@@ -101,18 +110,16 @@ def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None,
     """
     claim = verdict.claims[0]
     is_compared = current is not None and current in claim.ranking.competitors
+    decision = Decision("cannot_decide", question=verdict.question, current=current, margin=margin)
     if health and health[0].is_finding:
-        decision = Decision("log_at_fault")
-    elif is_undecided(claim):
-        decision = Decision("cannot_decide")
-    elif current is not None and is_compared:
-        decision = _about(verdict, current, margin)
-    else:
-        decision = _without_current(verdict, margin)
-    told = decision.kind not in {"log_at_fault", "cannot_decide"}
+        return replace(decision, kind="log_at_fault")
+    if is_undecided(claim):
+        return decision
+    made = _about(verdict, current, margin) if current and is_compared else _without_current(verdict, margin)
+    made = _taken_back(_proven(made, claim.ranking), claim.ranking)
     return replace(
-        decision, question=verdict.question, current=current, margin=margin, is_compared=told and is_compared,
-        is_heavy_tailed=told and _is_heavy_tailed(decision, claim),
+        made, question=verdict.question, current=current, margin=margin, is_compared=is_compared,
+        is_heavy_tailed=_is_heavy_tailed(made, claim),
     )  # fmt: skip
 
 
@@ -120,7 +127,25 @@ def is_undecided(claim: Claim) -> bool:
     """Whether the tests of a click metric decide nothing."""
     if claim.kind in {"no_correlation", "not_tested", "nothing_predicts"}:
         return True
-    return claim.ranking.competitors[claim.ranking.highest].estimate.caution not in {None, HEAVY_TAIL}
+    return claim.ranking.competitors[claim.ranking.highest].estimate.caution in {FEW_QUERIES, NO_INTERVAL}
+
+
+def _proven(decision: Decision, ranking: Ranking) -> Decision:
+    """Return a decision that advises nothing about what is not shown to be above nothing."""
+    if decision.kind not in _ADVICE:
+        return decision
+    about = decision.names if decision.subject is None else (decision.subject,)
+    unproven = next((name for name in about if not ranking.competitors[name].is_above_nothing), None)
+    return decision if unproven is None else replace(decision, kind="cannot_say", unproven=unproven)
+
+
+def _taken_back(decision: Decision, ranking: Ranking) -> Decision:
+    """Return a decision that advises nothing where all lists changed at one moment."""
+    about = ranking.competitors[decision.subject or (*decision.names, ranking.highest)[0]]
+    decision = replace(decision, shared=about.shared)
+    if about.shared is None or not about.shared.is_one_change or decision.kind not in _ADVICE:
+        return decision
+    return replace(decision, kind="cannot_say", is_taken_back=True)
 
 
 def _is_heavy_tailed(decision: Decision, claim: Claim) -> bool:
@@ -133,8 +158,16 @@ def _is_heavy_tailed(decision: Decision, claim: Claim) -> bool:
 
 
 def _upper(lead: Lead) -> float:
-    """Return the most that a difference may be; infinite where no bound is known."""
+    """Return the most that a difference may be in its family; infinite where no bound is known."""
     return math.inf if lead.together[1] is None else lead.together[1]
+
+
+def _own_upper(lead: Lead) -> float:
+    """Return the upper end of the plain 95 % interval; infinite where there is none.
+
+    That all are below a bound needs no family: the one that comes nearest is wrongly below in 2.5 % at most.
+    """
+    return math.inf if lead.estimate.high is None else lead.estimate.high
 
 
 # ---- a metric in use ------------------------------------------------------------------------------
@@ -151,14 +184,17 @@ class _Challenge:
     @cached_property
     def leads(self) -> dict[str, Lead]:
         """How much each other one is ahead of the metric in use, highest first."""
-        others = (name for name in self.ranking.competitors if name != self.current)
-        family = self.ranking.family((name, self.current) for name in others)
-        return {name: lead for (name, _), lead in family.items()}
+        return self.ranking.against(self.current)
 
     def better(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the names that are significantly better, and may be so by more than the margin."""
         ahead = (name for name in names if name in self.leads and self.leads[name].is_ahead)
         return tuple(name for name in ahead if _upper(self.leads[name]) >= self.margin)
+
+    def proven(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of `better` that are above nothing."""
+        competitors = self.ranking.competitors
+        return tuple(name for name in self.better(names) if competitors[name].is_above_nothing)
 
     @property
     def worse(self) -> set[str]:
@@ -167,8 +203,8 @@ class _Challenge:
 
     @property
     def strongest(self) -> str | None:
-        """The metric or baseline that may be ahead by most; None without another one."""
-        return max(self.leads, key=lambda name: _upper(self.leads[name]), default=None)
+        """The metric or baseline that may be ahead by most, each by itself; None without another one."""
+        return max(self.leads, key=lambda name: _own_upper(self.leads[name]), default=None)
 
 
 def _about(verdict: Verdict, current: str, margin: float) -> Decision:
@@ -178,14 +214,17 @@ def _about(verdict: Verdict, current: str, margin: float) -> Decision:
     if any(worse & set(one.better(one.ranking.metrics)) for one in every):
         return Decision("choose_click_metric")
     better = first.better(first.ranking.metrics)
-    if better:
-        best = _not_below(first.ranking, better)
+    proven = first.proven(better)
+    if proven:
+        best = _not_below(first.ranking, proven)
         return _compared("switch", best, first, names=tuple(name for name in better if name != best))
-    baselines = first.better(first.ranking.baselines)
+    baselines = first.proven(first.ranking.baselines)
     if baselines and baselines[0] in worse:
         return Decision("choose_click_metric")
     if baselines:
         return _compared("baseline_better", baselines[0], first)
+    if better:  # made of nothing: `_proven` takes it back
+        return _compared("switch", better[0], first)
     others = {one.ranking.click: one.better(one.ranking.metrics) for one in rest}
     return _kept(first, {click: names for click, names in others.items() if names})
 
@@ -205,11 +244,12 @@ def _kept(first: _Challenge, by_others: Mapping[str, tuple[str, ...]]) -> Decisi
     if strongest is None:
         return Decision("keep", subject=first.current)
     lead = first.leads[strongest]
-    bound = _upper(lead)
+    bound = _own_upper(lead)
     if bound < first.margin and not by_others:
         return Decision("keep", subject=first.current, other=strongest, bound=bound)
+    own = replace(lead, together=(lead.estimate.low, lead.estimate.high))
     return Decision(
-        "cannot_say", subject=strongest, other=first.current, lead=lead, by_others=by_others,
+        "cannot_say", subject=strongest, other=first.current, lead=own, by_others=by_others,
         bound=None if math.isinf(bound) else bound,
     )  # fmt: skip
 
@@ -220,48 +260,22 @@ def _kept(first: _Challenge, by_others: Mapping[str, tuple[str, ...]]) -> Decisi
 def _without_current(verdict: Verdict, margin: float) -> Decision:
     ranking = verdict.claims[0].ranking
     best = ranking.among_best
-    family = _against_highest(ranking)
     others = [claim.ranking for claim in verdict.claims[1:] if claim.ranking.competitors]
     top = ranking.best
-    rest = tuple(name for name in ranking.competitors if name != top)
-    if best == (top,) or all(family[top, name].is_ahead for name in rest):
-        is_opposed = any(_is_opposed(ranking, other, top) for other in others)
-        if is_opposed:
+    if best == (top,):
+        if any(_is_opposed(ranking, other, top) for other in others):
             return Decision("choose_click_metric")
-        nearest = next(iter(rest), None)
-        lead = None if nearest is None else family[top, nearest]
-        return Decision("use", subject=top, other=nearest, lead=lead)
+        nearest = next(iter(ranking.others), None)
+        return Decision(
+            "use", subject=top, other=nearest, lead=None if nearest is None else ranking.lead(top, nearest)
+        )
     baseline = next(iter(ranking.baselines), None)
     if baseline in best and not _ahead_by_others(others, ranking.metrics, (baseline,), margin):
-        bound = max(_upper(family[name, baseline]) for name in ranking.metrics)
+        bound = max(_upper(ranking.lead(name, baseline)) for name in ranking.metrics)
         if bound < margin or best == (baseline,):
             return Decision("baseline_as_good", subject=baseline, bound=None if math.isinf(bound) else bound)
     by_others = _ahead_by_others(others, best, best, margin)
     return _equal_or_open(ranking, by_others, margin)
-
-
-def leads_over_reference(ranking: Ranking, current: str | None) -> tuple[str, dict[str, Lead]]:
-    """Return how much each other one is ahead of the metric in use, in the family of the decision.
-
-    Returns
-    -------
-    The metric in use, or else the highest baseline, or else the highest metric; and the leads by name.
-    """
-    if current is not None and current in ranking.competitors:
-        return current, _Challenge(ranking, current, 0.0).leads
-    family = _against_highest(ranking)
-    reference = next(iter(ranking.baselines), ranking.best)
-    return reference, {name: family[name, reference] for name in ranking.competitors if name != reference}
-
-
-def _against_highest(ranking: Ranking) -> dict[tuple[str, str], Lead]:
-    """Return the family of a decision without a metric in use, each pair in both orders."""
-    top, baselines = ranking.best, ranking.baselines[:1]
-    rest = tuple(name for name in ranking.competitors if name != top)
-    pairs = {(top, name) for name in rest}
-    pairs |= {(name, baseline) for baseline in baselines for name in rest if name != baseline}
-    family = ranking.family(sorted(pairs))
-    return family | {(b, a): swap_sides(lead) for (a, b), lead in family.items()}
 
 
 def _is_opposed(first: Ranking, other: Ranking, name: str) -> bool:

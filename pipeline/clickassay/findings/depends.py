@@ -15,9 +15,10 @@ from clickassay.core.text.words import visible
 from clickassay.findings.question import Deciding, deciding
 from clickassay.findings.ranking import Lead, Ranking, swap_sides
 from clickassay.findings.run import Run
+from clickassay.metrics.clicks import USES_GRADES
 
-NOT_COUNTED = ("SS", "QCTR")
-"""Click metrics that are compared only when asked for: SS uses the grades, QCTR counts every click."""
+NOT_COUNTED = (USES_GRADES, "QCTR")
+"""Click metrics that are not compared unasked: SS never is, QCTR counts every click."""
 
 
 @dataclass(frozen=True)

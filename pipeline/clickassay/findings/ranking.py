@@ -1,7 +1,7 @@
 """Metrics and baselines by how well they predict a click metric, and the tests between them."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from string import ascii_lowercase
@@ -24,6 +24,10 @@ REACH = 100
 
 ROOM_FOR_NOISE = 0.05
 """Below this reliability the highest possible correlation is not given: too little is left to divide by."""
+
+ONE_MOMENT, SIDE_BY_SIDE = 2.0, 0.5
+"""Below both, lists changed at one moment: the ways in which they changed over time (one release has 1.1 to
+1.4, three 2.8 or more), and the part of a metric's spread that is within a period."""
 
 WITHIN_QUERIES: Literal["correlation within queries"] = "correlation within queries"
 Quantity = Literal["correlation", "correlation of differences", "correlation within queries"]
@@ -73,6 +77,24 @@ class Lead:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """What was taken out of a correlation within queries, and how its lists changed over time."""
+
+    periods: int  # Periods taken out; 0 = none.
+    folds: int  # Folds of users taken out; 0 = none.
+    moments: float | None  # In how many ways lists changed over time, 1 or more; None: times are not known.
+    # The part of the metric's spread within queries that is within a period, 0..1; None where not known.
+    side_by_side: float | None
+
+    @property
+    def is_one_change(self) -> bool:
+        """Whether lists changed only at one moment, so that all else that changed then looks like them."""
+        if self.moments is None or self.side_by_side is None:
+            return False
+        return self.moments < ONE_MOMENT and self.side_by_side < SIDE_BY_SIDE
+
+
+@dataclass(frozen=True)
 class Competitor:
     """A metric or a baseline with a value."""
 
@@ -82,6 +104,7 @@ class Competitor:
     p_adjusted: float | None = None  # Adjusted p-value of no more than that; None when it was not tested.
     # Ends of the interval that holds for all metrics and baselines at once; None where there is none.
     together: tuple[float | None, float | None] = (None, None)
+    shared: Shared | None = None  # Of a correlation within queries.
 
     @property
     def is_baseline(self) -> bool:
@@ -229,21 +252,21 @@ class Ranking:
             return ()
         return tuple(name for name in names if not self.above(name, names))
 
-    def family(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Lead]:
-        """Return the leads of the first of each pair, tested and bounded as one family.
+    def against(self, reference: str) -> dict[str, Lead]:
+        """Return how much each other one is ahead of a reference, tested and bounded as one family.
 
-        p-values are Holm's over these pairs; `together` holds for all of them at once (Bonferroni, with
-        Satterthwaite's own degrees of freedom). A pair that was not tested has neither.
+        p-values are Holm's over these; `together` holds for all of them at once (Bonferroni, with
+        Satterthwaite's own degrees of freedom). What was not tested has neither.
         """
-        leads = {pair: self.lead(*pair) for pair in pairs}
+        leads = {name: self.lead(name, reference) for name in self.competitors if name != reference}
         columns = [[_number(getattr(one, name)) for one in leads.values()] for name in _OF_FAMILY]
         values, p_values, errors, degrees = (np.array(column, np.float64) for column in columns)
         spread = Spread(errors, degrees, 0)
         bounds = difference_interval(values, spread, together_confidence(p_values))
         adjusted, low, high = ([_known(value) for value in of] for of in (holm(p_values), *bounds))
         return {
-            pair: replace(lead, p_adjusted=p, together=(below, above))
-            for (pair, lead), p, below, above in zip(leads.items(), adjusted, low, high, strict=True)
+            name: replace(lead, p_adjusted=p, together=(below, above))
+            for (name, lead), p, below, above in zip(leads.items(), adjusted, low, high, strict=True)
         }
 
 
@@ -283,7 +306,9 @@ def _rank(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> Rankin
     own, tests = (sample.rows(table).filter(click_metric=click) for table in tables)
     by_metric = {row["editorial_metric"]: row for row in own.iter_rows(named=True)}
     ordered = [by_metric[name] for name in in_order(tuple(by_metric), (*run.editorial, *BASELINES))]
-    known = sorted((_competitor(row) for row in ordered if row["correlation"] is not None), key=_falling)
+    known = sorted(
+        (_competitor(row) for row in ordered if row["correlation"] is not None), key=lambda one: -one.value
+    )
     if all(one.is_baseline for one in known):
         reasons = {estimate(row).reason or "no value" for row in ordered if row["correlation"] is None}
         why = listed(sorted(reasons)) or f"{click} was not computed"
@@ -293,14 +318,12 @@ def _rank(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> Rankin
     return Ranking(quantity, click, sample, {one.name: one for one in known}, leads, queries)
 
 
-def _falling(one: Competitor) -> float:
-    return -one.value
-
-
 def _competitor(row: Mapping[str, Any]) -> Competitor:
     together = (row["simultaneous_low"], row["simultaneous_high"])
     null = row.get("null_correlation") or 0.0
-    return Competitor(row["editorial_metric"], estimate(row), null, row["p_adjusted"], together)
+    parts = ("periods", "user_folds", "moments", "side_by_side")
+    shared = Shared(*(row[name] for name in parts)) if "moments" in row else None
+    return Competitor(row["editorial_metric"], estimate(row), null, row["p_adjusted"], together, shared)
 
 
 def lead_from_row(row: Mapping[str, Any]) -> Lead:

@@ -18,6 +18,7 @@ from clickassay.findings.question import Deciding, deciding, deciding_in
 from clickassay.findings.ranking import Ranking, highest_possible, rank, rank_differences, rank_within
 from clickassay.findings.run import Run
 from clickassay.findings.signals import signal_correlations
+from clickassay.metrics.clicks import USES_GRADES
 
 Record = dict[str, Any]
 
@@ -25,7 +26,8 @@ Record = dict[str, Any]
 def with_findings(run: Run, findings: Findings) -> Run:
     """Return a run with the tables of its findings, for all of its samples."""
     keys = {rank: run.samples, rank_differences: run.samples, rank_within: run.places}
-    rankings = [ranked(run, key, click) for ranked in keys for key in keys[ranked] for click in run.clicks]
+    clicks = [click for click in run.clicks if click != USES_GRADES]
+    rankings = [ranked(run, key, click) for ranked in keys for key in keys[ranked] for click in clicks]
     tables = {
         RANKING: (row for ranking in rankings for row in _ranking_rows(ranking)),
         CLAIMS: (_claim_row(run, ranking) for ranking in rankings),

@@ -146,6 +146,9 @@ CLICK_METRICS = tuple(metric.name for metric in CLICKS)
 IPS = "IPS"
 """A further click metric, if asked for: clicks weighted by the inverse of examination (`judgments.ips`)."""
 
+USES_GRADES = "SS"
+"""The click metric that is made of the grades: it compares neither editorial metrics nor judges."""
+
 
 LESS_IS_BETTER = ("abandoned", "reformulated")
 """Outcomes that no verdict can be about."""
@@ -232,9 +235,9 @@ def _plain(name: str) -> str:
 def counted_clicks(settings: Settings) -> tuple[str, ...]:
     """Return the click metrics that the setting `click_metric` names: the headline one, then the others.
 
-    IPS is not among them: see `refuse_ips`.
+    IPS is not among them: see `refuse_ips`. Nor is SS: it is made of the grades, as the metrics are.
 
-    Raises SettingsError if one is no click metric, IPS is the first, or less of one is better.
+    Raises SettingsError if one is no click metric, IPS is first, SS stands alone, or less of one is better.
     """
     named = tuple(dict.fromkeys(click_metric_named(name) for name in settings.click_metric))
     if named[0] == IPS:
@@ -247,7 +250,13 @@ def counted_clicks(settings: Settings) -> tuple[str, ...]:
             f"click metric {less}: less of it is better, and the verdict prefers metrics that go with more; "
             "the report shows it among the outcomes: name another, such as --click-metric MeanRR"
         )
-    return tuple(name for name in named if name != IPS)
+    counted = tuple(name for name in named if name not in {IPS, USES_GRADES})
+    if not counted:
+        raise SettingsError(
+            f"click metric {USES_GRADES} compares no metrics, as it is made of the grades too; name one that "
+            f"decides, such as --click-metric MeanRR,{USES_GRADES}"
+        )
+    return counted
 
 
 def refuse_ips(name: str) -> None:

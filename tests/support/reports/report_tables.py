@@ -152,7 +152,10 @@ def run_tables(
         statistics.append((*key, *counts, kept[key] / n_all[market]))
     rows["statistics"] = frame_of("statistics", statistics).to_dicts()
     rows["funnel"] = funnel_rows(markets, depths, judges, kept, n_all)
-    alike = {"ceiling": 0.9, "sign_agreement": 0.6}  # within queries nothing is else
+    alike = {
+        **{"ceiling": 0.9, "sign_agreement": 0.6},  # within queries nothing is else
+        **{"periods": 8, "user_folds": 16, "taken_out": 22, "moments": 5.5, "side_by_side": 0.8},
+    }
     rows["within"] = [row | alike for row in rows.get("correlations", [])]
     rows["within_comparisons"] = rows.get("comparisons", [])
     rows["within_influence"] = [row | {"query_market": row["market"]} for row in rows.get("influence", [])]

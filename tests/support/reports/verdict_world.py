@@ -1,17 +1,23 @@
 """Runs of a few numbers that are written down: correlations, and which of their differences are significant."""
 
-import numpy as np
-from clickassay.findings.draw import draw_findings
 import itertools
+import math
+
+import numpy as np
 
 import polars as pl
+from scipy.stats import norm as normal
 
+from clickassay.findings.draw import draw_findings
 from clickassay.findings.run import run_of as read_run
 from support.reports.report_tables import empty_tables, frame_of, run_info
 
 KEY = {"market": "m", "depth": 5, "judge": "j"}
 SURE, UNSURE = 0.001, 0.4
 """Adjusted p-values of a difference that is significant, and of one that is not."""
+CHURN = {"periods": 8, "user_folds": 16, "moments": 5.5, "side_by_side": 0.8}
+ONE_CHANGE = {**CHURN, "moments": 1.2, "side_by_side": 0.3}
+"""How lists changed over time, and what is taken out of correlations within queries."""
 
 
 def statistics(*samples):
@@ -41,11 +47,15 @@ def correlations(values, click="MeanRR", key=KEY, p=SURE, nulls=None, table="cor
     return frame_of(table, rows)
 
 
-def within(values, significant=(), click="MeanRR", key=KEY, queries=60, **more):
-    """Tables of correlations within queries, of so many queries, by name; `more` as for `pairs`."""
+def within(values, significant=(), click="MeanRR", key=KEY, queries=60, changes=CHURN, **more):
+    """Tables of correlations within queries, of so many queries, by name.
+
+    `changes`: how their lists changed; `more` as for `pairs`.
+    """
     p = {"p": more.pop("p")} if "p" in more else {}
+    rows = correlations(values, click, key, table="within", queries=queries, **p)
     return {
-        "within": correlations(values, click, key, table="within", queries=queries, **p),
+        "within": rows.with_columns(**{name: pl.lit(value) for name, value in changes.items()}),
         "within_comparisons": pairs(values, significant, click, key, table="within_comparisons", **more),
     }
 
@@ -67,16 +77,19 @@ def differences(values, click="MeanRR", key=KEY, p=SURE):
 def pairs(values, significant=(), click="MeanRR", key=KEY, table="comparisons", untested=(), error=None):
     """Every pair of metrics; those of `significant` (as sets) differ significantly; half of them swapped.
 
-    The standard error is 0.004 where they do and else 0.02, if not given.
+    The standard error is 0.004 where they do and else 0.02, if not given; intervals are those of normal
+    deviates.
     """
-    rows = []
+    rows, tests = [], math.comb(len(values), 2) - len(untested)
     for place, (a, b) in enumerate(itertools.combinations(values, 2)):
         first, second = (a, b) if place % 2 else (b, a)
         ahead = values[first] - values[second]
         is_sure, is_tested = {a, b} in significant, {a, b} not in untested
         p = (SURE if is_sure else UNSURE) if is_tested else None
-        spread = (error or (0.004 if is_sure else 0.02), 1e6) if is_tested else (None, None)
-        ends = [ahead + end for end in (-0.01, 0.01, -0.02, 0.02)]
+        own = error or (0.004 if is_sure else 0.02)
+        widths = [normal.ppf(1 - 0.025 / family) * own for family in (1, tests)]
+        ends = [ahead + sign * width if is_tested else None for width in widths for sign in (-1, 1)]
+        spread = (own, 1e6) if is_tested else (None, None)
         rows.append((*key.values(), click, first, second, ahead, *ends, *spread, p, p, 1234, 4, None))
     return frame_of(table, rows)
 

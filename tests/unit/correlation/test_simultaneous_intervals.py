@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 def families(sample):
     """Rows of each of the four tables with the value if there is nothing: (table, value, null).
 
-    One of the click metrics is SS, whose null is not 0.
+    One of the click metrics is SS, whose null is not 0, and which compares nothing.
     """
     sample = replace(sample, click_names=("MeanRR", "SS"))
     yield overall(sample), "correlation", pl.col("null_correlation")

@@ -227,13 +227,6 @@ def test_what_is_not_above_noise_reaches_nothing():
     assert text.endswith("would reach about 0.80.")
 
 
-def test_the_scale_of_ss_begins_at_what_clicks_that_ignore_grades_give():
-    nulls = dict.fromkeys(VALUES, 0.25)
-    run = run_of(correlations=correlations(VALUES, "SS", nulls=nulls), settings={"click_metric": ["SS"]})
-    (text,) = scale_sentences(run, ranking_of(run))
-    assert text.startswith("If clicks ignored the grades, the value would be 0.25; ")
-
-
 @pytest.mark.parametrize("form", ["draw", "draw_narrow", "draw_small"])
 @pytest.mark.parametrize("margin", [0.0, 0.05, 0.6])
 def test_the_band_of_the_margin_and_the_head_of_the_values_lie_within_the_picture(form, margin):

@@ -27,7 +27,7 @@ EVERY = {
     "in use": (run_tables, lambda: settings_with(current="NDCG", full=True)),
     "in use without a value": (run_tables, lambda: settings_with(current="Rprec")),
     "a baseline in use": (run_tables, lambda: settings_with(current="P@1")),
-    "two click metrics": (run_tables, lambda: settings_with(click_metric=["UCTR", "SS"], current="ERR")),
+    "two click metrics": (run_tables, lambda: settings_with(click_metric=["SS", "UCTR", "PLC"])),
     "at fault": (lambda: {**small_tables(), "health": checks("ok", "finding", "caution")}, run_info),
     "doubtful": (lambda: {**small_tables(), "health": checks("caution")}, run_info),
 }

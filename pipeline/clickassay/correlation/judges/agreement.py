@@ -15,9 +15,7 @@ from clickassay.correlation.judges.intervals import with_intervals
 from clickassay.correlation.uncertainty.jackknife import Spread, cautions, no_rounding
 from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import correlation_matrix, query_moments
-
-USES_GRADES = "SS"
-"""The click metric that uses grades: its values differ by judge, so it cannot decide between them."""
+from clickassay.metrics.clicks import USES_GRADES
 
 
 def confusion(grades: pl.DataFrame) -> pl.DataFrame:

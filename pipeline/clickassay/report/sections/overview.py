@@ -10,7 +10,6 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text.words import capital, number, percent, sentence, signed, visible
 from clickassay.correlation.estimates import Level
 from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
-from clickassay.findings.decision import leads_over_reference
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import WITHIN_QUERIES, Competitor, Lead, Quantity, Ranking, highest_possible
@@ -43,9 +42,10 @@ def caveats(run: Run) -> tuple[str, ...]:
         f"this reason too{baseline}.",
         sentence(f"Coverage. {_covered(run)}"),
         sentence(f"SS uses the grades itself{_null_of_ss(run)}"),
-        "Intervals come from leaving out queries. They cover neither errors of the judges nor change over "
-        "time. Each holds for its own number only, unless it is said to hold for all at once; whether two "
-        "metrics are significantly different is adjusted for the number of pairs.",
+        "Intervals come from leaving out queries. They cover no errors of the judges. Correlations within "
+        "queries are without what periods and users share; all others are not. Each interval holds for its "
+        "own number only, unless it is said to hold for all at once; whether two metrics are significantly "
+        "different is adjusted for the number of pairs.",
     )
 
 
@@ -92,7 +92,12 @@ _LEVELS = {
 
 def overview(run: Run, ranking: Ranking) -> Overview:
     """Return the picture of a ranking: how much each is ahead of the metric in use, else of a baseline."""
-    reference, leads = leads_over_reference(ranking, run.current)
+    current = run.current if run.current in ranking.competitors else None
+    if current is None:
+        reference = next(iter(ranking.baselines), ranking.best)
+        leads = {name: ranking.lead(name, reference) for name in ranking.competitors if name != reference}
+    else:
+        reference, leads = current, ranking.against(current)
     bars = [
         _bar(one, run, reference, leads.get(one.name) or Lead(Estimate(0.0)))
         for one in ranking.competitors.values()
@@ -218,7 +223,9 @@ def _words(bar: Bar) -> str:
 
 def _bar(one: Competitor, run: Run, reference: str, lead: Lead) -> Bar:
     low, high = lead.together
-    status = Status.REFERENCE if one.name == reference else _status(lead, run.settings.margin)
+    # "no better than the metric in use by the margin" is asked of each by itself, as *keep* is
+    most = lead.estimate.high if reference == run.current else high
+    status = Status.REFERENCE if one.name == reference else _status(lead, most, run.settings.margin)
     return Bar(_label(one, run.current), one.value, Estimate(lead.value, low, high), status)
 
 
@@ -227,12 +234,11 @@ def _label(one: Competitor, current: str | None) -> str:
     return f"{name} (in use)" if one.name == current else name
 
 
-def _status(lead: Lead, margin: float) -> Status:
+def _status(lead: Lead, high: float | None, margin: float) -> Status:
     if lead.is_ahead:
         return Status.BETTER
     if lead.is_significant:
         return Status.WORSE
-    high = lead.together[1]
     return Status.OPEN if high is None or high >= margin else Status.SAME
 
 
@@ -241,9 +247,8 @@ def scale_sentences(run: Run, ranking: Ranking) -> Iterator[str]:
     if not ranking.competitors:
         return
     top = ranking.competitors[ranking.highest]
-    nothing = number(top.null, 2) if top.null else "0"
     ceiling = highest_possible(run, ranking)
-    text = f"If clicks ignored the grades, the value would be {nothing}"
+    text = "If clicks ignored the grades, the value would be 0"
     if ceiling is None:
         yield f"{text}; the log has too few sessions to say how much could be reached."
         return

@@ -1,22 +1,24 @@
 """What to do, why, and what to do next, in sentences."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
-from clickassay.core.text.words import capital, count, listed, number, signed
+from clickassay.core.text.words import capital, count, listed, number, plural, signed
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
+from clickassay.correlation.within import NO_TIMES, NO_USERS
 from clickassay.findings.claims import Verdict
-from clickassay.findings.decision import Decision, Kind, leads_over_reference
+from clickassay.findings.decision import Decision, Kind
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import not_computed
 from clickassay.findings.influence import MOST_WEIGHT
 from clickassay.findings.ranking import REACH, Lead, Question, Ranking
 from clickassay.findings.run import Run
 from clickassay.health.checks import HealthCheck
+from clickassay.metrics.clicks import USES_GRADES, click_metric_named
 from clickassay.report.cells import p_text
 from clickassay.report.verdict.sentences import scope_text
-from clickassay.report.verdict.undecided import Told, predicted, undecided
+from clickassay.report.verdict.undecided import Told, undecided
 from clickassay.report.verdict.words import (
     all_spoken,
     approximate_count,
@@ -55,16 +57,22 @@ class Advice:
     subject: str | None = None  # The metric or baseline that the advice is about; None if it is about none.
     current: str | None = None  # The metric in use; None if it was not named.
     compared_with: str | None = None  # What the subject is compared with; None if with nothing.
-    # difference, low, high, p_adjusted: How much the subject is ahead of that in correlation, the ends of its
-    # interval and the p-value in the family of the decision; None where nothing is compared.
+    # difference, low, high, p_adjusted: How much the subject is ahead of that in correlation, the ends of the
+    # interval that is said, and the p-value in the family of the decision; None where nothing is compared.
     difference: float | None = None
     low: float | None = None
     high: float | None = None
     p_adjusted: float | None = None
     bound: float | None = None  # The largest difference that may be there; None where none is known.
     margin: float = 0.0  # A difference in correlation that nobody would act on; 0..1.
-    # Why its tests may find too many differences, as a sentence; None if there is no sign of that.
+    # Why its tests may find too many differences, in sentences; None if there is no sign of that.
     caution: str | None = None
+    # periods, folds, moments, side_by_side: `ranking.Shared` of the correlation that it is about; None where
+    # another number decides, or nothing.
+    periods: int | None = None
+    folds: int | None = None
+    moments: float | None = None
+    side_by_side: float | None = None
     # Which market, depth and judge it is about, and what other judges would decide, if not the same; '' where
     # no session was kept.
     scope: str = ""
@@ -88,10 +96,28 @@ def advise_run(run: Run, findings: Findings) -> Advice:
         for judge, other in findings.decision.other_judges.items()
     }
     is_told = own.kind not in {"log_at_fault", "cannot_decide"}
-    reasons = (own.reason, _opposed(findings.opposed, own.question) if is_told else "")
+    reasons = (own.reason, _opposed(findings.opposed, own.question) if is_told else "", _passed_over(run))
     sample = findings.verdict.claims[0].ranking.sample
-    scope = scope_text(run, sample, others)
+    scope = " ".join(filter(None, (scope_text(run, sample, others), _without(findings.decision))))
     return replace(own, reason=" ".join(filter(None, reasons)), scope=scope, other_judges=others)
+
+
+def _passed_over(run: Run) -> str:
+    """Say that the first click metric that was named decides nothing."""
+    if click_metric_named(run.settings.click_metric[0]) != USES_GRADES:
+        return ""
+    return f"{USES_GRADES} is made of the grades, so it compares no metrics: {run.click} decides."
+
+
+def _without(decision: Decision) -> str:
+    """Say what the correlation is without: what periods and users have in common over all queries."""
+    shared = decision.shared
+    if shared is None or shared.is_one_change:
+        return ""
+    periods = plural(shared.periods, "period") if shared.periods else ""
+    folds = plural(shared.folds, "group of users", "groups of users") if shared.folds else ""
+    parts = " and ".join(filter(None, (periods, folds)))
+    return f"Taken out: what all queries share in {parts}." if parts else ""
 
 
 _CAPPED = (
@@ -126,14 +152,24 @@ def advise(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) 
         reasons.append(f"{decision.current}, which is in use, has no correlation here.")
     if is_told and verdict.instead is not None:
         reasons.append(verdict.instead)
-    caution = f"Take close calls with care: {HEAVY_TAIL}." if decision.is_heavy_tailed else None
-    lead = decision.lead or Lead(not_computed())
+    lead, shared = decision.lead or Lead(not_computed()), decision.shared
     low, high = lead.together
     return Advice(
         decision.kind, decision.question, sentence, " ".join(filter(None, reasons)), step,
         decision.subject, decision.current, decision.other, lead.value, low, high, lead.p_adjusted,
-        decision.bound, decision.margin, caution,
+        decision.bound, decision.margin, " ".join(_cautions(decision)) or None,
+        **({} if shared is None else asdict(shared)),
     )  # fmt: skip
+
+
+def _cautions(decision: Decision) -> Iterator[str]:
+    shared = decision.shared
+    if decision.is_heavy_tailed:
+        yield f"Take close calls with care: {HEAVY_TAIL}."
+    if shared is not None and shared.moments is None:
+        yield f"{capital(NO_TIMES)}."
+    if shared is not None and not shared.folds:
+        yield f"{capital(NO_USERS)}."
 
 
 def _told(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) -> Told:
@@ -158,16 +194,9 @@ def _switch(verdict: Verdict, decision: Decision) -> Told:
         _higher(ranking, decision),
         _too(decision.names, f"significantly better than {current}, too"),
         f"{subject} is not significantly better than {all_spoken(level, 'or')} alone." if level else "",
-        _may_be_noise(ranking, subject),
         *_by_others(verdict, decision),
         f"Use {subject} next to {current} until both have seen the next change of the ranker, then alone.",
     )
-
-
-def _may_be_noise(ranking: Ranking, name: str) -> str:
-    if ranking.competitors[name].is_above_nothing:
-        return ""
-    return f"{name} itself cannot be shown to predict {predicted(ranking)}."
 
 
 def _too(names: tuple[str, ...], what: str) -> str:
@@ -181,12 +210,14 @@ def _higher(ranking: Ranking, decision: Decision) -> str:
 
 
 def _bounds(lead: Lead) -> str:
-    """Return the interval in the family; with the p-value where the two tests differ."""
+    """Return the interval that is meant; with the p-value in the family where the two tests differ."""
     low, high = lead.together
     if low is None or high is None:
         return "no interval"
     p = f", p {p_text(lead.p_adjusted)} by Holm" if lead.is_significant and low <= 0 <= high else ""
-    return f"interval for all at once {rounded_out(low, high)}{p}"
+    is_plain = lead.together == (lead.estimate.low, lead.estimate.high)
+    what = "95 % interval" if is_plain else "interval for all at once"
+    return f"{what} {rounded_out(low, high)}{p}"
 
 
 def _by_others(verdict: Verdict, decision: Decision) -> tuple[str, ...]:
@@ -209,7 +240,6 @@ def _baseline_better(verdict: Verdict, decision: Decision) -> Told:
     return (
         f"{capital(baseline)} alone is significantly better than {current} {PURPOSE[decision.question]}",
         _higher(verdict.claims[0].ranking, decision),
-        f"What {current} adds to it does not show in these clicks.",
         f"Look at {baseline} next to {current} {PURPOSE[decision.question]}.",
     )
 
@@ -221,7 +251,6 @@ def _keep(verdict: Verdict, decision: Decision) -> Told:
         f"Keep {current}: {PURPOSE[decision.question]} {_no_better(decision.bound)}",
         _nearest(ranking, decision),
         f"{current} is not significantly better than {all_spoken(level, 'or')} alone." if level else "",
-        _may_be_noise(ranking, current),
         "Change nothing; run it again when rankings, users or judges change.",
     )
 
@@ -233,7 +262,8 @@ def _nearest(ranking: Ranking, decision: Decision) -> str:
     if decision.bound < 0:
         least = number(math.floor(round(-decision.bound * 1000, 6)) / 1000)
         return f"The nearest, {other}, is lower by {least} at least."
-    return f"That is the bound of {other}. {_margin(ranking, decision)}".strip()
+    by_itself = f"That is the upper end of the 95 % interval of {other}."
+    return f"{by_itself} {_margin(ranking, decision)}".strip()
 
 
 def _no_better(bound: float | None) -> str:
@@ -262,6 +292,20 @@ def _open(verdict: Verdict, decision: Decision) -> Told:
     """Say what may be better, and what would settle it."""
     ranking = verdict.claims[0].ranking
     what = f"whether to leave {decision.current}" if decision.is_compared else "which metric to use"
+    if decision.is_taken_back:
+        return (
+            f"Cannot say {what} {PURPOSE[decision.question]}: all lists changed at one moment",
+            *_evidence(ranking, decision),
+            _SETTLE_CHANGE,
+        )
+    if decision.unproven is not None:
+        return (
+            f"Cannot say {what}: {spoken(decision.unproven)} is not shown to be better than chance "
+            f"{PURPOSE[decision.question]}",
+            _seen(ranking, decision),
+            _at_one_moment(decision),
+            _settled(decision),
+        )
     if decision.bound is not None and decision.bound < decision.margin:
         show = "shows" if len(decision.by_others) == 1 else "show"
         why = f"{listed(decision.by_others)} {show} a difference, {ranking.click} shows none"
@@ -271,8 +315,31 @@ def _open(verdict: Verdict, decision: Decision) -> Told:
         _seen(ranking, decision),
         _best_and_worse(ranking, decision),
         _alone(decision),
+        _at_one_moment(decision),
         _settled(decision),
     )
+
+
+_SETTLE_CHANGE = "Run an A/B test, or wait for another release and run again: either settles it."
+
+
+def _evidence(ranking: Ranking, decision: Decision) -> Told:
+    """Say what a log shows whose lists changed at one moment, and when that is evidence."""
+    name = decision.subject or decision.names[0]
+    value = ranking.competitors[name].estimate
+    ends = "no interval" if not value.has_interval else interval_text(value)
+    return (
+        f"Queries whose list improved more by {spoken(name)} gained more {ranking.click} "
+        f"({number(value.value)}, {ends}).",
+        _seen(ranking, decision),
+        "That is evidence only if nothing else that changed at that moment favoured these queries.",
+    )
+
+
+def _at_one_moment(decision: Decision) -> str:
+    if decision.shared is None or not decision.shared.is_one_change:
+        return ""
+    return "All lists changed at one moment, so whatever else changed then may be in these numbers."
 
 
 def _may(decision: Decision) -> str:
@@ -309,7 +376,9 @@ def _alone(decision: Decision) -> str:
 
 
 def _settled(decision: Decision) -> str:
-    """Say how many judged queries would bring the largest difference above 0, or below the margin."""
+    """Say what would settle it: how many judged queries bring the difference above 0, or below the margin."""
+    if _at_one_moment(decision):
+        return _SETTLE_CHANGE
     what = "queries with two judged lists" if decision.question == "rankings" else "judged queries"
     lead = decision.lead
     needed = None if lead is None else _queries_to_settle(lead, decision.margin)
@@ -345,6 +414,7 @@ def _depends(verdict: Verdict, decision: Decision) -> Told:
     return (
         f"{about} depends on the click metric {PURPOSE[decision.question]}",
         f"{which}: {'; '.join(each)}.",
+        _at_one_moment(decision),
         _AGREE,
     )
 
@@ -355,7 +425,7 @@ def _ahead(ranking: Ranking, current: str | None) -> tuple[str, ...]:
         return ranking.among_best
     if current not in ranking.competitors:
         return ()
-    return tuple(name for name, lead in leads_over_reference(ranking, current)[1].items() if lead.is_ahead)
+    return tuple(name for name, lead in ranking.against(current).items() if lead.is_ahead)
 
 
 # ---- no metric in use -----------------------------------------------------------------------------
@@ -388,15 +458,9 @@ def _ahead_of_all(ranking: Ranking, subject: str) -> str:
 
 def _baseline_as_good(verdict: Verdict, decision: Decision) -> Told:
     ranking = verdict.claims[0].ranking
-    baseline = spoken(decision.subject or "")
-    adds = (
-        "The order of results adds"
-        if decision.subject == "MeanGrade"
-        else "What metrics count below the first place adds"
-    )
     return (
-        f"{capital(baseline)} alone {_as_good(decision)}",
-        f"{adds} nothing that these clicks show. {_margin(ranking, decision)}".strip(),
+        f"{capital(spoken(decision.subject or ''))} alone {_as_good(decision)}",
+        _margin(ranking, decision),
         "Keep another metric only if you have another reason to.",
     )
 

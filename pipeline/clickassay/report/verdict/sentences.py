@@ -248,15 +248,13 @@ def _introduced(name: str) -> str:
 def _sentences(claim: Claim, opening: str) -> Iterator[_Said]:
     """Yield the opening, how sure it is, and what the subject is better than."""
     highest = claim.ranking.competitors[claim.ranking.highest]
-    known = f"{number(highest.null)}, its value if clicks ignored the grades"
-    nothing = known if highest.null else "zero"
     if claim.kind == "nothing_predicts":
-        yield _Said(f"{opening}, which is not significantly above {nothing}.", highest.estimate)
+        yield _Said(f"{opening}, which is not significantly above zero.", highest.estimate)
         yield _Said("No other metric or baseline has a value significantly above that.")
         return
     yield _Said(f"{opening}.", highest.estimate)
     if claim.kind == "not_tested":
-        yield _Said(f"Whether it is above {nothing} could not be tested.")
+        yield _Said("Whether it is above zero could not be tested.")
         return
     yield from _subject_sentences(claim)
     if claim.depends_on_few:

@@ -17,7 +17,7 @@ from clickassay.report.verdict.sentences import claim_title, verdict_sentence, w
 
 SUMMARY_FILE = "summary.json"
 
-SCHEMA = 2
+SCHEMA = 3
 """Number of the form of ``summary.json``: one more when a key gets another name or meaning."""
 
 SEVERITIES = ("caution", "finding", "stop")

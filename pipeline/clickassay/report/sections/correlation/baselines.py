@@ -1,6 +1,6 @@
 """Baselines: simple metrics next to the best one, and SS if clicks ignored the grades."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -25,7 +25,6 @@ BASELINE_HEADS = (
     "It adds to the mean grade",
     "Adjusted p",
 )
-NULL_NOTE = "The difference has no interval: the value for clicks that ignore the grades is treated as known."
 
 
 def baselines_section(run: Run) -> Section:
@@ -45,15 +44,12 @@ def baselines_section(run: Run) -> Section:
         ),
         ReportTable(
             "ss_null",
-            "Correlation of SS: observed, if clicks ignored the grades, and the difference",
+            "Correlation of SS: observed, and if clicks ignored the grades",
             "SS",
             run.editorial,
             nulls,
-            notes=(NULL_NOTE,) if nulls else (),
             data=ss.select(
-                *SAMPLE_COLUMNS,
-                *("click_metric", "editorial_metric", "correlation", "null_correlation"),
-                above_null=pl.col("correlation") - pl.col("null_correlation"),
+                *SAMPLE_COLUMNS, "click_metric", "editorial_metric", "correlation", "null_correlation"
             ),
         ),
     )
@@ -88,11 +84,7 @@ def _null_rows(run: Run, sample: SampleKey, rows: pl.DataFrame) -> tuple[Row, ..
         return ()
     observed = tuple(estimate(by_metric.get(name)) for name in run.editorial)
     null = tuple(_null(by_metric.get(name)) for name in run.editorial)
-    differences = tuple(
-        not_computed() if a.value is None or b.value is None else Estimate(a.value - b.value)
-        for a, b in zip(observed, null, strict=True)
-    )
-    lines = {"observed": observed, "if clicks ignored grades": null, "difference": differences}
+    lines = {"observed": observed, "if clicks ignored grades": null}
     return tuple(Row(sample.label, name, cells) for name, cells in lines.items())
 
 
@@ -147,20 +139,8 @@ def _null_text(run: Run, sample: SampleKey) -> str:
     ss = sample.rows(run.frames["correlations"]).filter(*known, split=EVERY, click_metric="SS")
     if ss.is_empty():
         return text
-    ss = ss.with_columns(above=pl.col("correlation") - pl.col("null_correlation"))
-    ss = ss.sort("correlation", "editorial_metric", descending=True)
-    top = ss.row(0, named=True)
-    most = ss.sort("above", descending=True, maintain_order=True).row(0, named=True)
+    top = ss.sort("correlation", "editorial_metric", descending=True).row(0, named=True)
     return (
-        f"{text} {top['editorial_metric']} has the highest correlation with SS, "
-        f"{number(top['correlation'])}; if clicks ignored the grades it would be "
-        f"{number(top['null_correlation'])}. {_largest_excess(most)}"
-    )
-
-
-def _largest_excess(row: Mapping[str, Any]) -> str:
-    if row["above"] <= 0:
-        return "No metric is above its value for such clicks."
-    return (
-        f"{row['editorial_metric']} is furthest above its value for such clicks, by {number(row['above'])}."
+        f"{text} That of {top['editorial_metric']} is {number(top['correlation'])}; if clicks ignored the "
+        f"grades it would be {number(top['null_correlation'])}. So SS compares no metrics."
     )

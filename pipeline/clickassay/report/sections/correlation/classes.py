@@ -1,9 +1,10 @@
 """Correlation with the headline click metric by class of query: Tables 4 and 5, splits, Figure 4."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import polars as pl
 
@@ -11,6 +12,7 @@ from clickassay.core.records import SampleKey
 from clickassay.core.text.words import count, listed, number, plural, sentence, visible
 from clickassay.findings.estimates import Estimate, estimate, not_computed
 from clickassay.findings.run import OWN_SPLITS, Run, in_order
+from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.report.cells import Row
 from clickassay.report.charts.marks import common_domain, decile_lines
@@ -24,6 +26,7 @@ from clickassay.report.model import (
     other_samples_table,
     title_suffix,
 )
+from clickassay.report.verdict.words import spoken
 
 FREQUENCY = "frequency"
 UNSPACED = (
@@ -199,17 +202,23 @@ def class_estimates(
 
     The noise-corrected ones if `corrected`.
     """
-    frame = _class_frame(run, sample, split)
+    return _by_class(_class_frame(run, sample, split), noise_corrected if corrected else estimate)
+
+
+def _by_class(
+    rows: pl.DataFrame, cell: Callable[[Mapping[str, Any]], Estimate]
+) -> dict[str, dict[str, Estimate]]:
     by_class: dict[str, dict[str, Estimate]] = {
-        label: {} for label in in_order(frame["class"].unique().to_list(), CLASS_ORDER)
+        label: {} for label in in_order(rows["class"].unique().to_list(), CLASS_ORDER)
     }
-    for row in frame.iter_rows(named=True):
-        by_class[row["class"]][row["editorial_metric"]] = noise_corrected(row) if corrected else estimate(row)
+    for row in rows.iter_rows(named=True):
+        by_class[row["class"]][row["editorial_metric"]] = cell(row)
     return by_class
 
 
 def _reading(run: Run, split: str) -> str:
-    by_class = {} if run.headline is None else class_estimates(run, run.headline, split)
+    rows = run.competing("correlations").filter(split=split, click_metric=run.click)
+    by_class = {} if run.headline is None else _by_class(run.headline.rows(rows), estimate)
     best = {label: top for label, line in by_class.items() if (top := _best(run, line)) is not None}
     if not best or run.headline is None:
         return f"By {_kind(split)} there is nothing to show: no class has a correlation with {run.click}."
@@ -223,16 +232,17 @@ def _reading(run: Run, split: str) -> str:
         where = {1: "the only class with a value", 2: "both classes"}.get(
             len(best), f"all {len(best)} classes"
         )
-        return sentence(f"By {_kind(split)}, {names[0]} leads in {where}: {ends}")
-    parts = [
-        f"{name} for {listed(labels.get(label, visible(label)) for label in best if best[label] == name)}"
+        return sentence(f"By {_kind(split)}, {spoken(names[0])} leads in {where}: {ends}")
+    where_highest = {
+        name: listed(labels.get(label, visible(label)) for label in best if best[label] == name)
         for name in names
-    ]
+    }
+    parts = [f"{spoken(name)} for {classes}" for name, classes in where_highest.items()]
     if _leader_changes(by_class, best):
         return sentence(f"By {_kind(split)}, the leader changes: {'; '.join(parts)}")
     return sentence(
         f"By {_kind(split)}, the highest value is that of {'; of '.join(parts)}; but intervals overlap, so "
-        "that this is no evidence that the best metric changes"
+        "that this is no evidence that the leader changes"
     )
 
 
@@ -252,7 +262,8 @@ def _is_above(line: Mapping[str, Estimate], name: str, rival: str) -> bool:
 
 
 def _best(run: Run, line: Mapping[str, Estimate]) -> str | None:
-    known = [name for name in run.editorial if name in line and line[name].value is not None]
+    every = (*run.editorial, *BASELINES)
+    known = [name for name in every if name in line and line[name].value is not None]
     return max(known, key=lambda name: line[name].value or 0.0, default=None)
 
 

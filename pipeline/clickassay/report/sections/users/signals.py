@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.settings import OF_DWELL_TIMES
-from clickassay.core.text.words import count, listed, number, percent, plural, visible
+from clickassay.core.text.words import capital, count, listed, number, percent, plural, visible
 from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.ranking import Lead, rank
@@ -15,6 +15,7 @@ from clickassay.findings.signals import CLICK, SignalRanking, signal_rankings
 from clickassay.patterns.funnel import share_by_last_click, shows_both_ways
 from clickassay.report.cells import Cell, Row, Share, Spelled, p_cell
 from clickassay.report.model import ReportTable, Section, by_pair
+from clickassay.report.verdict.words import spoken
 
 HEADS = (
     "Sessions with it",
@@ -171,14 +172,15 @@ def _first_sentence(rankings: Sequence[SignalRanking]) -> str:
     known = [one for one in rankings if one.ranking.competitors]
     if not known:
         return "No signal has a correlation with any metric: there is nothing to compare."
-    best = {one.signal: one.ranking.best for one in known}
-    if len(set(best.values())) == 1:
-        return f"{known[0].ranking.best} has the highest correlation by {listed(map(visible, best))}."
+    highest = {one.signal: spoken(one.ranking.highest) for one in known}
+    if len(set(highest.values())) == 1:
+        name = capital(spoken(known[0].ranking.highest))
+        return f"{name} has the highest correlation by {listed(map(visible, highest))}."
     parts = (
-        f"{name} by {listed(visible(signal) for signal, own in best.items() if own == name)}"
-        for name in dict.fromkeys(best.values())
+        f"{name} by {listed(visible(signal) for signal, own in highest.items() if own == name)}"
+        for name in dict.fromkeys(highest.values())
     )
-    return f"The metric with the highest correlation is {'; '.join(parts)}."
+    return f"The highest correlation is that of {'; of '.join(parts)}."
 
 
 def _opposed(rankings: Sequence[SignalRanking]) -> tuple[str, ...]:

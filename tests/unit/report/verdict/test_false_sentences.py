@@ -1,0 +1,200 @@
+"""Each kind of advice, read in worlds in which it would be false; and what is said there."""
+
+import pytest
+
+from clickassay.core.errors import SettingsError
+from clickassay.report.verdict.decision import advise_run
+from support.reports.decided_worlds import BASELINES, NARROW, VALUES, above, by_two_clicks, decided, world
+from support.reports.verdict_world import (
+    CHURN,
+    ONE_CHANGE,
+    SURE,
+    UNSURE,
+    correlations,
+    found_in,
+    run_of,
+    within,
+)
+
+CLOSE = {"ERR": 0.40, "DCG": 0.39, "AP": 0.30, "MeanGrade@1": 0.2}
+ADVICE = {
+    "switch": ("ERR", "AP", {"significant": [{"ERR", "AP"}]}),
+    "baseline_better": ("MeanGrade@1", "AP", {"significant": [{"MeanGrade@1", "AP"}]}),
+    "keep": ("DCG", "DCG", {"error": NARROW}),
+    "use": ("ERR", None, {"significant": above("ERR", VALUES)}),
+    "baseline_as_good": ("MeanGrade@1", None, {"error": NARROW}),
+    "use_any": (
+        "ERR",
+        None,
+        {
+            "values": CLOSE,
+            "error": 0.004,
+            "significant": [*above("MeanGrade@1", CLOSE), {"ERR", "AP"}, {"DCG", "AP"}],
+        },
+    ),
+}
+"""By kind: what it is about, the metric in use, and a world in which it is true."""
+
+FALSE = {
+    "all lists changed at one moment": ({"changes": ONE_CHANGE}, "cannot_say"),
+    "it may be noise": ({"p": "subject"}, "cannot_say"),
+    "everything may be noise": ({"p": UNSURE}, "cannot_decide"),
+    "nothing was tested": ({"p": None}, "cannot_decide"),
+    "nothing differs, and anything may": ({"significant": (), "error": 0.05}, "cannot_say"),
+    "there are 49 queries": ({"queries": 49}, "cannot_decide"),
+}
+TRUE = {
+    "lists change all the time": CHURN,
+    "one change, and lists side by side": {**ONE_CHANGE, "side_by_side": 0.5},
+    "two changes": {**ONE_CHANGE, "moments": 2.0},
+    "times are not known": {**CHURN, "periods": 0, "moments": None, "side_by_side": None},
+}
+
+
+def in_world(kind, **changed):
+    subject, current, own = ADVICE[kind]
+    own = {**own, **changed}
+    values = own.get("values", VALUES)
+    if own.get("p") == "subject":
+        own["p"] = {**dict.fromkeys(values, SURE), subject: UNSURE}
+    return decided(world(**own), current)
+
+
+@pytest.mark.parametrize("name", TRUE)
+@pytest.mark.parametrize("kind", ADVICE)
+def test_an_advice_is_given_where_it_is_true(kind, name):
+    found = in_world(kind, changes=TRUE[name])
+    assert found.kind == kind
+    keys = {"periods": "periods", "folds": "user_folds", "moments": "moments", "side_by_side": "side_by_side"}
+    assert {key: getattr(found, key) for key in keys} == {key: TRUE[name][of] for key, of in keys.items()}
+
+
+@pytest.mark.parametrize("name", FALSE)
+@pytest.mark.parametrize("kind", ADVICE)
+def test_no_advice_is_given_where_it_would_be_false(kind, name):
+    changed, expected = FALSE[name]
+    found = in_world(kind, **changed)
+    assert found.kind == expected
+    assert found.sentence.startswith({"cannot_say": "Cannot say", "cannot_decide": "This log"}[expected])
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "about"),
+    [
+        ("switch", "Cannot say whether to leave AP", "ERR"),
+        ("baseline_better", "Cannot say whether to leave AP", "the grade of the first result"),
+        ("keep", "Cannot say whether to leave DCG", "DCG"),
+        ("use", "Cannot say which metric to use", "ERR"),
+        ("baseline_as_good", "Cannot say which metric to use", "the grade of the first result"),
+        ("use_any", "Cannot say which metric to use", "ERR"),
+    ],
+)
+def test_where_all_lists_changed_at_one_moment_it_is_said_what_is_evidence_and_what_settles_it(
+    kind, title, about
+):
+    found = in_world(kind, changes=ONE_CHANGE)
+    assert found.sentence == f"{title} for comparing two rankings: all lists changed at one moment"
+    value = ADVICE[kind][2].get("values", VALUES)[ADVICE[kind][0]]
+    assert found.reason.startswith(
+        f"Queries whose list improved more by {about} gained more MeanRR ({value:.3f}, 95 % interval "
+        f"{value - 0.05:.3f} to {value + 0.05:.3f})."
+    )
+    assert found.reason.endswith(
+        "That is evidence only if nothing else that changed at that moment favoured these queries."
+    )
+    assert found.next_step.startswith("Run an A/B test, or wait for another release")
+
+
+def test_what_is_open_is_not_settled_by_more_queries_where_all_lists_changed_at_one_moment():
+    for changes, says in ((CHURN, False), (ONE_CHANGE, True)):
+        found = decided(world(VALUES, changes=changes), "DCG")
+        assert found.kind == "cannot_say"
+        assert ("All lists changed at one moment" in found.reason) is says
+        assert found.next_step.startswith("Run an A/B test") is says
+
+
+def test_signals_that_disagree_about_one_change_are_said_to():
+    second = {**VALUES, "ERR": 0.1}
+    contradict = (above("ERR", VALUES), above("ERR", VALUES), (VALUES, second))
+    for changes, says in ((CHURN, False), (ONE_CHANGE, True)):
+        found = decided(by_two_clicks(*contradict, changes=changes), "AP")
+        assert found.kind == "choose_click_metric"
+        assert ("All lists changed at one moment" in found.reason) is says
+
+
+@pytest.mark.parametrize(("kind", "unproven"), [("switch", "ERR"), ("keep", "DCG"), ("use", "ERR")])
+def test_it_is_said_what_is_not_shown_to_be_above_nothing(kind, unproven):
+    found = in_world(kind, p="subject")
+    assert found.sentence.endswith(
+        f"{unproven} is not shown to be better than chance for comparing two rankings"
+    )
+
+
+def test_a_value_below_zero_is_not_above_nothing_however_significant():
+    found = decided(world({"ERR": -0.1, "AP": -0.3, "MeanGrade": 0.2}, [{"ERR", "AP"}]), "AP")
+    assert (found.kind, found.subject) == ("cannot_say", "ERR")
+    assert "ERR is not shown to be better than chance" in found.sentence
+
+
+def test_of_metrics_that_are_better_one_that_is_above_nothing_is_taken():
+    p = {**dict.fromkeys(VALUES, SURE), "ERR": UNSURE}
+    found = decided(world(VALUES, [{"ERR", "AP"}, {"DCG", "AP"}], p=p), "AP")
+    assert (found.kind, found.subject) == ("switch", "DCG")
+
+
+def test_keep_is_bounded_by_each_interval_by_itself():
+    """Five others: 0.0095 wide on each side by itself, 0.0124 as one family."""
+    found = decided(world({**VALUES, "ERR": 0.40, "DCG": 0.36}, error=0.00485), "DCG")
+    assert found.kind == "keep"
+    assert 0.0495 < found.bound < 0.05
+
+
+@pytest.mark.parametrize(
+    ("changes", "caution"),
+    [
+        (CHURN, None),
+        (TRUE["times are not known"], "Times are not known: a change over time may be in this number."),
+        ({**CHURN, "user_folds": 0}, "Users are not known: one busy user may be in this number."),
+    ],
+)
+def test_what_is_not_known_and_so_not_taken_out_is_a_caution(changes, caution):
+    assert in_world("switch", changes=changes).caution == caution
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (CHURN, " Taken out: what all queries share in 8 periods and 16 groups of users."),
+        ({**CHURN, "user_folds": 0}, " Taken out: what all queries share in 8 periods."),
+        (TRUE["times are not known"], " Taken out: what all queries share in 16 groups of users."),
+        (ONE_CHANGE, ""),
+    ],
+)
+def test_the_first_screen_says_what_is_taken_out(changes, said):
+    run = world(VALUES, changes=changes)
+    assert advise_run(run, found_in(run)).scope == f"At market m, depth 5, judge j.{said}"
+
+
+def test_numbers_over_all_queries_are_said_to_be_without_nothing():
+    run = run_of(correlations=correlations(VALUES), **within(VALUES, changes=ONE_CHANGE))
+    found = advise_run(run, found_in(run))
+    assert (found.question, found.periods, found.moments, found.caution) == ("queries", None, None, None)
+    assert "Taken out" not in found.scope
+
+
+def test_where_ss_is_named_first_the_next_click_metric_decides_and_it_is_said():
+    settings = {"click_metric": ["ss", "MeanRR"], "question": "rankings"}
+    run = run_of(**within(VALUES, above("ERR", VALUES)), settings=settings)
+    found = advise_run(run, found_in(run))
+    assert (run.counted, found.kind, found.subject) == (("MeanRR",), "use", "ERR")
+    assert found.reason.endswith("SS is made of the grades, so it compares no metrics: MeanRR decides.")
+    with pytest.raises(SettingsError, match="name one that decides, such as --click-metric MeanRR,SS"):
+        _ = run_of(**within(VALUES), settings={"click_metric": ["SS"]}).click
+
+
+def test_a_baseline_is_never_said_to_leave_nothing_to_metrics():
+    """That a metric is no better than a baseline does not say that it adds nothing beside it."""
+    for kind in ADVICE:
+        found = in_world(kind)
+        assert not any(word in found.lead for word in ("adds nothing", "adds to it")), kind
+    assert set(BASELINES) <= set(VALUES)
