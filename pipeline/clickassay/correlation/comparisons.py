@@ -37,8 +37,6 @@ from clickassay.metrics.clicks import USES_GRADES
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
-PARTIAL = tuple(column.name for column in ADDED)
-
 POWER = 0.8
 """Power of `queries_needed`: the chance to detect a difference of the size seen."""
 
@@ -118,7 +116,7 @@ def within_comparisons(place: QueryGroups) -> pl.DataFrame:
             base, metric = (one, other) if names[one] in held else (other, one)
             if names[base] in held and names[metric] not in held:
                 partials[..., at] = found[:, :, held.index(names[base]), metric]
-    columns = dict(zip(PARTIAL, partials, strict=True))
+    columns = {column.name: own for column, own in zip(ADDED, partials, strict=True)}
     return WITHIN_COMPARISONS.canonical(_rows(place, difference, spread, more=columns))
 
 
