@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import chi2, norm, t
 
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleChoice
@@ -97,6 +98,34 @@ def test_power_says_somewhat_more_than_the_number_that_the_report_calls_the_leas
     assert row["queries_needed"] <= same["queries"] <= 2 * row["queries_needed"]
     assert same["fewest"] < row["queries_needed"] < same["most"]
     assert found["pilot"]["queries"] == row["n_queries"]
+
+
+@pytest.mark.parametrize("current", [None, "NDCG"])
+def test_by_default_it_is_the_test_of_the_decision(run, tmp_path, current):
+    pilot = run if current is None else made(tmp_path / "run", current=current)
+    tests = pl.read_parquet(pilot / "within_comparisons.parquet").filter(
+        pl.col("p_value").is_not_null(), click_metric="MeanRR", market="all", depth=5
+    )
+    with_current = pl.any_horizontal(pl.col("metric_a", "metric_b") == "NDCG")
+    for pair in ("AP,NDCG", "AP,ERR"):
+        against = current is not None and current in pair
+        family = tests.filter(with_current) if against else tests
+        which = "all others against NDCG" if against else "all pairs"
+        found = json.loads(tiny.inside("power", pilot, "--pair", pair, "--json").out)
+        assert (found["comparisons"], found["family"]) == (family.height, which)
+        names = pair.split(",")
+        row = tests.filter(pl.col("metric_a").is_in(names), pl.col("metric_b").is_in(names)).row(
+            0, named=True
+        )
+        # the first step of Holm: p times the tests is below 0.05 where a difference is so many errors wide
+        errors = t.ppf(1 - 0.05 / family.height / 2, min(2 * row["degrees"], row["n_queries"] - 1))
+        needed = row["n_queries"] * ((errors + norm.ppf(0.8)) * row["error"] / row["difference"]) ** 2
+        (same,) = (need for need in found["required"] if need["factor"] == 1)
+        fewest = needed * row["degrees"] / chi2.ppf(0.975, row["degrees"])
+        assert same["fewest"] == pytest.approx(fewest, abs=1)
+        said = tiny.inside("power", pilot, "--pair", pair).out
+        assert f"as one of {family.height} comparisons ({which}), each tested at" in said
+    assert "of 3 comparisons, each tested at" in tiny.inside("power", pilot, "--comparisons", "3").out
 
 
 def test_uneven_sessions_are_said_where_they_matter(run):

@@ -1,4 +1,4 @@
-"""IPS in a run: its law, an oracle in plain Python, its error, where it has no value, what else stays."""
+"""IPS in a run: its law, an oracle in plain Python, its error, where it has none, what it has no part in."""
 
 import math
 from collections import defaultdict
@@ -37,9 +37,8 @@ def page_of(run, folder):
     return (run.save(folder / "run") / "report.md").read_text(encoding="utf-8")
 
 
-def overall(run, table="correlations", click="IPS"):
-    rows = getattr(run, table).filter(click_metric=click)
-    return rows.filter(split="all") if "split" in rows.columns else rows
+def overall(run, click="IPS"):
+    return run.correlations.filter(click_metric=click, split="all")
 
 
 @pytest.mark.parametrize(
@@ -56,6 +55,31 @@ def test_ips_does_not_depend_on_where_results_stand(sessions, error):
     if sessions > 10**6:
         assert spread["IPS"].mean() < 0.06
         assert spread["QCTR"].mean() > 0.1  # clicks do depend on it
+
+
+def test_it_prefers_the_worse_order_where_users_stop_so_it_compares_nothing(tmp_path):
+    world = position_world(
+        40_000, seed=1, theta=[1] * 5, queries=200, per_query=4, same_results=True, cascade=True
+    )
+    run = run_of(world)
+    apart = pl.col("IPS", "NDCG") - pl.col("IPS", "NDCG").mean().over("query")
+    assert run.configurations.select(apart).corr()["IPS"][1] < -0.5  # of the same results
+    having = {
+        name
+        for name, table in run.tables.items()
+        if "click_metric" in table.columns and "IPS" in table["click_metric"]
+    }
+    assert having == {"correlations"}
+    assert overall(run)["split"].unique().to_list() == ["all"]
+    for refused in (
+        lambda: ca.power(run, click_metric="ips", difference=0.1),
+        lambda: ca.diff(run, run, click_metric="IPS"),
+        lambda: ca.check(run, ["within(ERR, IPS) > 0"]),
+    ):
+        with pytest.raises(SettingsError, match="IPS has no value within queries and no rank; name another"):
+            refused()
+    assert "IPS" not in ca.diff(run, run).numbers["click_metric"]
+    assert "prefers the worse order of the same results" in page_of(run, tmp_path)
 
 
 def oracle(run):
@@ -98,28 +122,14 @@ def test_intervals_contain_the_error_of_examination():
     world = position_world(12_000, seed=4, theta=THETA, per_query=3)
     run = run_of(world)
     assert 0.05 < run.position_bias["log_error"].max() < 0.1
-    known = overall_as_known(world, run.position_bias)
-    for table in ("correlations", "within", "differences"):
-        own, other = overall(run, table), known[table]
-        column = "exact" if table == "differences" else "correlation"
-        assert own[column].equals(other[column])
-        for low, high in (ENDS[:2], ENDS[2:], ["noise_corrected_low", "noise_corrected_high"]):
-            wider = (own[high] - own[low]) / (other[high] - other[low])
-            assert wider.min() > 1
-            assert wider.max() > 1.05
-        assert (own["p_value"] >= other["p_value"]).all()
-    for table in ("comparisons", "within_comparisons", "difference_comparisons"):
-        own, other = overall(run, table), known[table]
-        assert (own["error"] >= other["error"]).all()
-        assert (own["error"] > 1.01 * other["error"]).any()
-        assert (own["p_adjusted"] >= own["p_value"]).all()
-        assert (own["queries_needed"] >= other["queries_needed"]).drop_nulls().all()
-        square = (own["error"] ** 2 - other["error"] ** 2).to_numpy()
-        half = ((own["ci_high"] - own["difference"]) ** 2).to_numpy()
-        assert half == pytest.approx(
-            ((other["ci_high"] - other["difference"]) ** 2).to_numpy() + 1.959963984540054**2 * square,
-            abs=1e-10,
-        )
+    own, other = overall(run), overall_as_known(world, run.position_bias)
+    assert own["correlation"].equals(other["correlation"])
+    for low, high in (ENDS[:2], ENDS[2:], ["noise_corrected_low", "noise_corrected_high"]):
+        wider = (own[high] - own[low]) / (other[high] - other[low])
+        assert wider.min() > 1
+        assert wider.max() > 1.05
+    assert (own["p_value"] >= other["p_value"]).all()
+    assert (own["p_adjusted"] >= own["p_value"]).all()
 
 
 def bias_of(rows, covariance=None):
@@ -130,12 +140,11 @@ def bias_of(rows, covariance=None):
 
 
 def overall_as_known(world, rows):
-    """Return the tables of IPS as if this examination were known without error."""
+    """Return the correlations with IPS as if this examination were known without error."""
     halves = {half: bias_of(rows.filter(users=half), np.zeros((5, 5))) for half in ("even", "odd")}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strata, "position_biases", lambda *_: Biases({"all": halves}))
-        run = run_of(world)
-    return {name: overall(run, name) for name in run.tables if "click_metric" in run.tables[name].columns}
+        return overall(run_of(world))
 
 
 def test_the_same_log_gives_the_same_bytes():
@@ -148,15 +157,12 @@ def test_known_examination_gives_the_rows_of_any_other_click_metric():
     # at θ = 1 of all positions IPS is the number of clicks
     world = position_world(20_000, seed=5, theta=THETA, per_query=3)
     run = run_of(world)
-    found = overall_as_known(world, run.position_bias.with_columns(examination=1.0))
-    for name in ("correlations", "differences", "within", "comparisons", "within_comparisons"):
-        expected = overall(run, name, "QCTR").drop("click_metric")
-        own = found[name].drop("click_metric")
-        for column in own.columns:
-            if own[column].dtype == pl.Float64:
-                assert own[column].to_list() == pytest.approx(expected[column].to_list(), abs=1e-9), column
-            else:
-                assert own[column].equals(expected[column]), column
+    own = overall_as_known(world, run.position_bias.with_columns(examination=1.0))
+    for column, expected in overall(run, "QCTR").drop("click_metric").to_dict().items():
+        if expected.dtype == pl.Float64:
+            assert own[column].to_list() == pytest.approx(expected.to_list(), abs=1e-9), column
+        else:
+            assert own[column].equals(expected), column
 
 
 @pytest.mark.thorough
@@ -170,40 +176,38 @@ def test_the_error_added_is_the_spread_of_values_over_examinations_of_other_user
         with pytest.MonkeyPatch.context() as patch:
             given = {half: bias_of(one.filter(users=half)) for half in ("even", "odd")}
             patch.setattr(strata, "position_biases", lambda *_, given=given: Biases({"all": given}))
-            own = overall(run_of(worlds[0]), "within_comparisons")
-        known = overall_as_known(worlds[0], one)["within_comparisons"]
-        values.append(own["difference"].to_numpy())
-        further.append(own["error"].to_numpy() ** 2 - known["error"].to_numpy() ** 2)
+            own = overall(run_of(worlds[0]))
+        known = overall_as_known(worlds[0], one)
+        values.append(own["correlation"].to_numpy())
+        squares = [((rows["ci_high"] - rows["correlation"]) / 1.96).to_numpy() ** 2 for rows in (own, known)]
+        further.append(squares[0] - squares[1])
     seen, told = np.std(values, axis=0, ddof=1), np.sqrt(np.mean(further, axis=0))
     assert np.median(told / seen) == pytest.approx(1, abs=0.25)
 
 
 @pytest.mark.thorough
 def test_grades_that_mean_nothing_hardly_ever_correlate_with_it():
-    alarms = {"correlations": 0, "within": 0, "within_comparisons": 0}
+    alarms = 0
     for seed in range(60):
         world = position_world(10_000, seed=5000 + seed, theta=THETA, per_query=4)
         random = np.random.default_rng(seed).integers(0, 5, world.judgments.height)
         judgments = world.judgments.with_columns(grade=pl.Series(random))
         run = ca.run(world.searches, world.clicks, judgments, **QUICK)
-        for table in alarms:
-            alarms[table] += bool((overall(run, table)["p_adjusted"] < 0.05).any())
-    assert max(alarms.values()) <= 6  # 5 % of 60 are 3
+        alarms += bool((overall(run)["p_adjusted"] < 0.05).any())
+    assert alarms <= 6  # 5 % of 60 are 3
 
 
 def test_a_log_that_shows_results_at_one_position_has_no_value_and_says_why(tmp_path):
     world = position_world(10_000, seed=6, theta=THETA, per_query=1)
     run = run_of(world)
     assert run.configurations["IPS"].null_count() == run.configurations.height
-    for name in ("correlations", "differences", "within"):
-        rows = overall(run, name)
-        assert rows.height == 11
-        assert rows["reason"].str.contains("pairs, 100 are needed").all()
-    assert overall(run, "comparisons")["difference"].null_count() == 55
+    rows = overall(run)
+    assert rows.height == 11
+    assert rows["reason"].str.contains("pairs, 100 are needed").all()
     assert "IPS has no value: results were seen at two positions in 0 pairs" in page_of(run, tmp_path)
 
 
-def test_markets_have_their_own_examination_and_are_put_together():
+def test_markets_have_their_own_examination():
     worlds = [position_world(20_000, seed=7 + one, theta=THETA, per_query=3) for one in range(2)]
     searches = pl.concat(
         [
@@ -225,12 +229,9 @@ def test_markets_have_their_own_examination_and_are_put_together():
     )
     run = ca.run(searches, clicks, judgments, **QUICK)
     assert run.position_bias["market"].unique().sort().to_list() == ["de", "fr"]
-    alone = [run_of(world).within.filter(click_metric="IPS", editorial_metric="DCG") for world in worlds]
-    own = run.within.filter(click_metric="IPS", editorial_metric="DCG").sort("market")
-    assert own["market"].to_list() == ["all", "de", "fr"]
-    assert own["correlation"][1:].to_list() == pytest.approx([one["correlation"][0] for one in alone])
-    widths = (own["ci_high"] - own["ci_low"]).to_list()
-    assert widths[0] < min(widths[1:])
+    for name, world in zip(("de", "fr"), worlds, strict=True):
+        alone = overall(run_of(world))["correlation"].to_list()
+        assert overall(run).filter(market=name)["correlation"].to_list() == pytest.approx(alone)
 
 
 def test_one_fold_has_no_other_half():
@@ -238,28 +239,13 @@ def test_one_fold_has_no_other_half():
     assert overall(run)["reason"].str.contains("users of one half only").all()
 
 
-def test_a_comparison_of_runs_has_no_mean_where_there_is_no_value():
-    world = position_world(20_000, seed=3, theta=THETA, per_query=3)
-    run = run_of(world)
-    few = ca.run(world.searches.head(3000), world.clicks, world.judgments, max_rejected=1.0, **QUICK)
-    assert few.configurations["IPS"].null_count() == few.configurations.height
-    numbers = ca.diff(run, few, click_metric="IPS").numbers
-    means = numbers.filter(table="means", click_metric="IPS")
-    assert means["status"].to_list() == ["only in A"]
-    assert means["a"][0] == pytest.approx(
-        np.average(run.configurations["IPS"], weights=run.configurations["n_sessions"])
-    )
-
-
-def test_it_leads_no_verdict_and_the_page_says_what_it_cannot_tell(tmp_path):
-    world = position_world(20_000, seed=10, theta=THETA, per_query=3)
-    with pytest.raises(SettingsError, match="IPS leads no verdict"):
-        run_of(world, click_metric=("IPS",))
+def test_it_leads_no_verdict_and_has_no_signals():
+    world = position_world(3_000, seed=10, theta=THETA, per_query=3)
+    for asked in (("IPS",), ("IPS", "MeanRR")):
+        with pytest.raises(SettingsError, match=r"name another before it, such as .* MeanRR,IPS"):
+            run_of(world, click_metric=asked)
     with pytest.raises(SettingsError, match="with a signal there are UCTR"):
         run_of(world, click_metric=("MeanRR", "IPS(signal='satisfied')"))
-    text = page_of(run_of(world), tmp_path)
-    assert "cannot prefer one order of the same results" in text
-    assert "with IPS" in text
 
 
 def test_the_command_takes_it(tmp_path):

@@ -1,15 +1,21 @@
 """Which editorial metric predicts clicks better: COMPARISONS and DIFFERENCE_COMPARISONS of the contracts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.contracts.correlation import COMPARISONS, DIFFERENCE_COMPARISONS, WITHIN_COMPARISONS
+from clickassay.core.contracts.correlation import (
+    ADDED,
+    COMPARISONS,
+    DIFFERENCE_COMPARISONS,
+    WITHIN_COMPARISONS,
+)
 from clickassay.core.records import Floats, Integers, NamedMetrics, Sample
 from clickassay.core.special import ndtri, stdtrit
+from clickassay.correlation.partial import partial_correlations
 from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
 from clickassay.correlation.uncertainty.jackknife import (
@@ -25,6 +31,7 @@ from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm, togethe
 from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, correlation_matrix, sample_moments
 from clickassay.correlation.within import QueryGroups
+from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import USES_GRADES
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -90,7 +97,8 @@ def within_comparisons(place: QueryGroups) -> pl.DataFrame:
 
     Returns
     -------
-    Rows of contracts.correlation.WITHIN_COMPARISONS: as the rows of `comparisons`. None without a group.
+    Rows of contracts.correlation.WITHIN_COMPARISONS: as the rows of `comparisons`, and what a metric adds to
+    a baseline. None without a group.
     """
     contributions = place.groups.by_unit(place.classes[EVERY, EVERY])
     if not len(contributions):
@@ -99,7 +107,17 @@ def within_comparisons(place: QueryGroups) -> pl.DataFrame:
     values = place.correlations(contributions.sum(axis=0))
     difference = no_rounding(values[:, a] - values[:, b])
     spread = within_spread(place, difference, (a, b))
-    return WITHIN_COMPARISONS.canonical(_rows(place, difference, spread))
+    held = [name for name in BASELINES if name in place.editorial_names]
+    partials = np.full((4, *difference.shape), np.nan)
+    if held:
+        found = np.stack(partial_correlations(place, held))
+        names = place.editorial_names
+        for at, (one, other) in enumerate(zip(a, b, strict=True)):
+            base, metric = (one, other) if names[one] in held else (other, one)
+            if names[base] in held and names[metric] not in held:
+                partials[..., at] = found[:, :, held.index(names[base]), metric]
+    columns = {column.name: own for column, own in zip(ADDED, partials, strict=True)}
+    return WITHIN_COMPARISONS.canonical(_rows(place, difference, spread, more=columns))
 
 
 def _pairs(sample: NamedMetrics) -> Pairs:
@@ -108,14 +126,19 @@ def _pairs(sample: NamedMetrics) -> Pairs:
 
 
 def _rows(
-    sample: NamedMetrics, difference: Floats, spread: Spread, *, heavy_tail: bool = False
+    sample: NamedMetrics,
+    difference: Floats,
+    spread: Spread,
+    *,
+    heavy_tail: bool = False,
+    more: Mapping[str, Floats] | None = None,
 ) -> pl.DataFrame:
     """Return (C, P) differences as rows: click metrics, then pairs in the order of the editorial metrics."""
     a, b = _pairs(sample)
     columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy_tail)
     together = difference_interval(difference, spread, together_confidence(columns["p_value"]))
     columns |= dict(zip(("simultaneous_low", "simultaneous_high"), together, strict=True))
-    columns |= {"error": spread.error, "degrees": spread.degrees}
+    columns |= {"error": spread.error, "degrees": spread.degrees, **(more or {})}
     names = np.array(sample.editorial_names, dtype=object)
     pairs = {
         "click_metric": [name for name in sample.click_names for _ in a],

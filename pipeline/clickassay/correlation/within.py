@@ -54,14 +54,15 @@ class GroupSums:
         order = {unit: at for at, unit in enumerate(sorted(set(self.units)))}
         return np.array([order[unit] for unit in self.units], np.int64)
 
-    def by_unit(self, chosen: Masks) -> Floats:
-        """Return the (Q, K) sums of each unit over the chosen groups, sorted by its name."""
+    def by_unit(self, chosen: Masks, values: Floats | None = None) -> Floats:
+        """Return the (Q, K) sums of each unit over the chosen groups, sorted by its name; None = `values`."""
+        values = self.values if values is None else values
         rows = np.flatnonzero(chosen)
         rows = rows[np.argsort(self.places[rows], kind="stable")]
         starts = np.flatnonzero(np.diff(self.places[rows], prepend=-1))
         if len(starts) == len(rows):  # no unit has two groups
-            return self.values[rows]
-        sums: Floats = np.add.reduceat(self.values[rows], starts, axis=0)
+            return values[rows]
+        sums: Floats = np.add.reduceat(values[rows], starts, axis=0)
         return sums
 
 

@@ -1,7 +1,7 @@
 """Metrics and baselines by how well they predict a click metric, and the tests between them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from string import ascii_lowercase
@@ -13,7 +13,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import listed
-from clickassay.correlation.uncertainty.jackknife import Spread, difference_interval
+from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES, Spread, difference_interval
 from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm, together_confidence
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.run import Run, in_order
@@ -54,6 +54,10 @@ class Lead:
     n_queries: int = 0  # Judged queries of the run.
     # Ends of the interval that holds for all pairs of the family at once; None where there is none.
     together: tuple[float | None, float | None] = (None, None)
+    # partial, partial_p_value: The partial correlation of the metric with clicks, the baseline held, of such
+    # a pair within queries, and its p-value; None for others.
+    partial: Estimate | None = None
+    partial_p_value: float | None = None
 
     @property
     def value(self) -> float | None:
@@ -223,6 +227,21 @@ class Ranking:
             if lead.p_adjusted is not None and not lead.is_significant
         )
 
+    def partials(self, baseline: str, names: Iterable[str]) -> dict[str, tuple[Estimate, float]]:
+        """Return what metrics add to a baseline, and p-values of nothing, Holm's over them.
+
+        Only of `MIN_QUERIES` or more, and not where all lists changed at one moment.
+        """
+        leads = {name: self.lead(name, baseline) for name in names}
+        known = {
+            name: (lead.partial, _number(lead.partial_p_value))
+            for name, lead in leads.items()
+            if lead.partial is not None and lead.n_queries >= MIN_QUERIES
+            if not ((shared := self.competitors[name].shared) and shared.is_one_change)
+        }
+        adjusted = holm(np.array([p for _, p in known.values()]))
+        return {name: (one, float(p)) for (name, (one, _)), p in zip(known.items(), adjusted, strict=True)}
+
     @cached_property
     def proven(self) -> tuple[str, ...]:
         """Metrics that are significantly above nothing and above each baseline, highest first."""
@@ -333,7 +352,13 @@ def lead_from_row(row: Mapping[str, Any]) -> Lead:
         **{name: row.get(name) for name in ("p_adjusted", "p_value", "error", "degrees")},
         queries_needed=row["queries_needed"], n_queries=row["n_queries"],
         together=(row.get("simultaneous_low"), row.get("simultaneous_high")),
+        partial=_partial(row), partial_p_value=row.get("partial_p_value"),
     )  # fmt: skip
+
+
+def _partial(row: Mapping[str, Any]) -> Estimate | None:
+    ends = [row.get(f"partial{end}") for end in ("", "_low", "_high")]
+    return None if None in ends else Estimate(*ends)
 
 
 def swap_sides(lead: Lead) -> Lead:

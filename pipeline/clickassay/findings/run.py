@@ -33,6 +33,7 @@ from clickassay.metrics.clicks import (
     counted_clicks,
     is_click_metric,
     named_click,
+    refuse_ips,
     signal_of,
 )
 from clickassay.metrics.editorial import EDITORIAL_METRICS
@@ -240,9 +241,10 @@ class Run:
     def click_named(self, text: str) -> str:
         """Return a click metric as tables name it: also one named by an action or an outcome of the run.
 
-        Raises SettingsError if it cannot be a click metric, or is both.
+        Raises SettingsError if it cannot be a click metric, is both, or is IPS, which compares nothing.
         """
         name = click_metric_named(text)
+        refuse_ips(name)
         known = name in (*self.signals, *self.outcomes)
         return click_metric_named(named_click(text, self.signals, self.outcomes)) if known else name
 

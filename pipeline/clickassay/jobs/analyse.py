@@ -18,7 +18,6 @@ from clickassay.core.contracts.correlation import (
     WITHIN_COMPARISONS,
     WITHIN_INFLUENCE,
 )
-from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_QUERIES
 from clickassay.core.errors import SettingsError
@@ -33,7 +32,7 @@ from clickassay.correlation.influence import influence, within_influence
 from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons
 from clickassay.correlation.judges.disagreements import judge_disagreements
 from clickassay.correlation.tables import correlations, differences, within
-from clickassay.correlation.uncertainty.estimated import Make, estimated_rows
+from clickassay.correlation.uncertainty.estimated import estimated_correlations
 from clickassay.correlation.weighted import sample_moments
 from clickassay.correlation.within import QueryGroups, all_markets, query_groups
 from clickassay.health.checks import Measured, health_table, refuse_stops
@@ -289,7 +288,7 @@ def _correlate(
         splits, _ = query_splits(every.narrowed(CLICK_METRICS, every.editorial_names), attributes)
         groups.append((sample, splits))
         parts.append(_in_full(sample, splits, settings, rng))
-        parts += [_rest_on_estimates(every, name, settings, rng) for name in every.estimated]
+        parts += [{"correlations": estimated_correlations(every, name)} for name in every.estimated]
         others = [name for name in every.click_names if name not in sample.click_names]
         if others:
             rest = every.narrowed(others, every.editorial_names)
@@ -307,10 +306,8 @@ def _correlate(
     names = parts[0]
     tables = {name: pl.concat([part[name] for part in parts if name in part]) for name in names}
     within, *of_others = [_within(own) for own in (groups, of_signals, *of_ratings.values())]
-    more = {name: _estimated_within(samples, name) for name in _OVERALL_WITHIN}
     return tables | {
-        name: pl.concat([rows, *(one[name] for one in of_others), *more.get(name, ())])
-        for name, rows in within.items()
+        name: pl.concat([rows, *(one[name] for one in of_others)]) for name, rows in within.items()
     }
 
 
@@ -334,45 +331,13 @@ def _in_full(sample: Sample, splits: Sequence[Split], settings: Settings, rng: n
     }
 
 
-_OVERALL_WITHIN = {
-    "within": (WITHIN, within),
-    "within_comparisons": (WITHIN_COMPARISONS, within_comparisons),
-}
-
-
-def _rest_on_estimates(sample: Sample, click: str, settings: Settings, rng: np.random.Generator) -> Frames:
-    """Return the overall rows of a click metric that rests on estimates."""
-    tables = _overall_tables(settings, rng).items()
-    return {table.name: estimated_rows(click, table, make, [sample]) for table, make in tables}
-
-
-def _estimated_within(samples: Sequence[Sample], name: str) -> list[pl.DataFrame]:
-    """Return the rows within queries of click metrics that rest on estimates: by market, and together."""
-    table, maker = _OVERALL_WITHIN[name]
-
-    def make(some: Sequence[Sample]) -> pl.DataFrame:
-        groups = query_groups(some)
-        return maker(groups[0] if len(groups) == 1 else all_markets(groups))
-
-    together: dict[tuple[int, str], list[Sample]] = {}
-    for sample in samples:
-        together.setdefault((sample.key.depth, sample.key.judge), []).append(sample)
-    places = [[sample] for sample in samples] + [own for own in together.values() if len(own) > 1]
-    return [estimated_rows(click, table, make, own) for own in places for click in own[0].estimated]
-
-
 def _overall(sample: Sample, settings: Settings, rng: np.random.Generator) -> Frames:
     """Return the overall rows of click metrics that no verdict is about: no classes, draws and influences."""
-    return {table.name: make([sample]) for table, make in _overall_tables(settings, rng).items()}
-
-
-def _overall_tables(settings: Settings, rng: np.random.Generator) -> dict[Table, Make]:
-    """Return what makes the overall rows of one sample, by table."""
     return {
-        CORRELATIONS: lambda one: correlations(one[0], [unsplit(one[0])]),
-        DIFFERENCES: lambda one: differences(one[0], iterations=settings.iterations, rng=rng)[0],
-        COMPARISONS: lambda one: comparisons(one[0]),
-        DIFFERENCE_COMPARISONS: lambda one: difference_comparisons(one[0]),
+        "correlations": correlations(sample, [unsplit(sample)]),
+        "differences": differences(sample, iterations=settings.iterations, rng=rng)[0],
+        "comparisons": comparisons(sample),
+        "difference_comparisons": difference_comparisons(sample),
     }
 
 

@@ -235,16 +235,14 @@ def _plain(name: str) -> str:
 def counted_clicks(settings: Settings) -> tuple[str, ...]:
     """Return the click metrics that the setting `click_metric` names: the headline one, then the others.
 
-    IPS is not among them: by its nature it favours metrics that look at no order, so it would oppose most
-    decisions without saying anything about users. Nor is SS: it is made of the grades, as the metrics are.
+    IPS is not among them: see `refuse_ips`. Nor is SS: it is made of the grades, as the metrics are.
 
     Raises SettingsError if one is no click metric, IPS is first, SS stands alone, or less of one is better.
     """
     named = tuple(dict.fromkeys(click_metric_named(name) for name in settings.click_metric))
     if named[0] == IPS:
         raise SettingsError(
-            "click metric IPS leads no verdict: it tells which results are good, and not whether their order "
-            "is; name another before it, such as --click-metric MeanRR,IPS"
+            "click metric IPS leads no verdict: name another before it, such as --click-metric MeanRR,IPS"
         )
     less = next((name for name in named if name in LESS_IS_BETTER), None)
     if less is not None:
@@ -259,6 +257,17 @@ def counted_clicks(settings: Settings) -> tuple[str, ...]:
             f"decides, such as --click-metric MeanRR,{USES_GRADES}"
         )
     return counted
+
+
+def refuse_ips(name: str) -> None:
+    """Refuse IPS where metrics are compared: where users stop at a good result, it prefers the worse order.
+
+    Raises SettingsError if it is IPS.
+    """
+    if name == IPS:
+        raise SettingsError(
+            "click metric IPS has no value within queries and no rank; name another, such as MeanRR"
+        )
 
 
 def wants_ips(settings: Settings) -> bool:

@@ -30,13 +30,17 @@ class PositionWorld:
     attraction: np.ndarray
 
 
-def position_world(sessions, *, seed, theta, queries=60, per_query=6, documents=8, same_results=False):
+def position_world(
+    sessions, *, seed, theta, queries=60, per_query=6, documents=8, same_results=False, cascade=False
+):
     """Draw a world in which position r is examined with chance `theta[r]`, whatever a list shows.
 
     Parameters
     ----------
     same_results
         Whether all lists of a query show the same results, each in another order.
+    cascade
+        Whether a session ends with its first click.
     """
     rng = np.random.default_rng(seed)
     depth, lists = len(theta), queries * per_query
@@ -47,7 +51,8 @@ def position_world(sessions, *, seed, theta, queries=60, per_query=6, documents=
     query = np.repeat(np.arange(queries), per_query)
     own = attraction[query[:, None], shown]
     of = rng.integers(0, lists, sessions)
-    session, place = np.nonzero(rng.random((sessions, depth)) < own[of] * np.array(theta))
+    clicked = rng.random((sessions, depth)) < own[of] * np.array(theta)
+    session, place = np.nonzero(clicked & (clicked.cumsum(axis=1) == 1) if cascade else clicked)
     times = START_MS + np.sort(rng.integers(0, DAYS_MS, sessions))
     urls = pl.Series([[f"http://x/{q}/{d}" for d in row] for q, row in zip(query, shown, strict=True)])
     searches = {"search_id": np.arange(sessions), "user_id": np.arange(sessions), "timestamp": times}

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts import run as contracts
+from clickassay.core.contracts.correlation import ADDED
 from support.reports.report_queries import (
     cascade_effect_rows,
     draw_rows,
@@ -157,7 +158,7 @@ def run_tables(
         **{"periods": 8, "user_folds": 16, "taken_out": 22, "moments": 5.5, "side_by_side": 0.8},
     }
     rows["within"] = [row | alike for row in rows.get("correlations", [])]
-    rows["within_comparisons"] = rows.get("comparisons", [])
+    rows["within_comparisons"] = [row | dict.fromkeys(column.name for column in ADDED) for row in rows.get("comparisons", [])]
     rows["within_influence"] = [row | {"query_market": row["market"]} for row in rows.get("influence", [])]
     return {
         table.name: table.canonical(framed(table, rows.get(table.name))) for table in contracts.ANALYSED_TABLES

@@ -383,7 +383,7 @@ def test_a_noise_corrected_value_says_why_it_or_its_interval_is_missing(row, exp
 # ---- baselines --------------------------------------------------------------------------------
 
 
-def test_baselines_are_next_to_the_best_metric_with_what_it_adds(tables, run):
+def test_baselines_are_next_to_the_best_metric_with_how_far_it_is_above(tables, run):
     table = baselines_section(run).tables[0]
     row = next(row for row in table.rows if row.name == "market m2, depth 5, judge llm")
     key = {"market": "m2", "depth": 5, "judge": "llm"}
@@ -419,8 +419,8 @@ def test_a_metric_above_all_baselines_is_said_to_be(tables):
     text, order, _ = baselines_section(run).reading
     assert text.endswith("It is significantly above all of them (adjusted p < 0.05).")
     assert order == (
-        "The mean grade ignores the order of results; ERR adds 0.100 to its correlation (95 % interval 0.080 "
-        "to 0.120, adjusted p < 0.001)."
+        "The mean grade ignores the order of results; the correlation of ERR is higher by 0.100 (95 % "
+        "interval 0.080 to 0.120, adjusted p < 0.001)."
     )
 
 

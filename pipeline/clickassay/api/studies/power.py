@@ -68,8 +68,8 @@ def power(  # noqa: PLR0913 - the options of the command
     power, alpha
         The chance to detect it, 0.5 to 0.999, and the chance of a false alarm, above 0 and below 0.5.
     comparisons
-        Comparisons of which this is one: each is tested at alpha / comparisons (Bonferroni). None = the pairs
-        of metrics of the run.
+        Comparisons of which this is one: each is tested at alpha / comparisons (Bonferroni). None = those of
+        the decision: all others against the metric in use if the pair has it, else all pairs.
     question
         ``rankings``: correlations within queries. ``queries``: over all queries. None = as the run decided.
     market, depth, judge
@@ -94,7 +94,7 @@ def power(  # noqa: PLR0913 - the options of the command
 
 @dataclass(frozen=True)
 class PowerTest:
-    """The test that is to detect a difference; None: the run's difference, and its pairs of metrics."""
+    """The test that is to detect a difference; None: the run's difference, and the tests of its decision."""
 
     difference: float | None = None
     power: float = 0.8
@@ -156,7 +156,11 @@ class PowerResult(Result):
         names = (run.click_named(names[0]), *names[1:])
         asked = question or _question(run)
         key, pilot, table = _PILOTS[asked](run, choice, names)
-        tests = test.comparisons or family_size(run.tables[table], key, names[0])
+        than = run.current if run.current in names[1:] else None
+        family = "all pairs" if than is None else f"all others against {than}"
+        tests = (family_size(run.tables[table], key, names[0], than), family)
+        if test.comparisons is not None:
+            tests = (test.comparisons, None)
         return cls(key, _analyse(asked, pilot, names, test, tests), name)
 
     @property
@@ -232,13 +236,17 @@ class PowerAnalysis:
     difference: float
     alpha: float
     comparisons: int
+    family: str | None  # Which comparisons these are, of the run's decision; None where they were given.
     power: float
     smallest_difference: float
     required: tuple[RequiredSize, ...]
 
 
-def _analyse(question: Question, pilot: Pilot, names: Names, test: PowerTest, tests: int) -> PowerAnalysis:
+def _analyse(
+    question: Question, pilot: Pilot, names: Names, test: PowerTest, tests: tuple[int, str | None]
+) -> PowerAnalysis:
     click_metric, first, second = names
+    alpha = test.each(tests[0])
     wanted = abs(pilot.difference if test.difference is None else test.difference)
     if wanted < SMALLEST:
         raise SettingsError(f"{first} and {second} do not differ in this run: give --difference")
@@ -249,10 +257,10 @@ def _analyse(question: Question, pilot: Pilot, names: Names, test: PowerTest, te
         pilot,
         wanted,
         test.alpha,
-        tests,
+        *tests,
         test.power,
-        smallest_difference(pilot, alpha=test.each(tests), power=test.power),
-        required_sizes(pilot, wanted, FACTORS, alpha=test.each(tests), power=test.power),
+        smallest_difference(pilot, alpha=alpha, power=test.power),
+        required_sizes(pilot, wanted, FACTORS, alpha=alpha, power=test.power),
     )
 
 
@@ -277,8 +285,9 @@ def _test_text(analysis: PowerAnalysis) -> str:
     if analysis.comparisons == 1:
         return f"in one test at alpha {analysis.alpha:g}"
     each = analysis.alpha / analysis.comparisons
+    family = "" if analysis.family is None else f" ({analysis.family})"
     return (
-        f"as one of {analysis.comparisons} comparisons, each tested at "
+        f"as one of {analysis.comparisons} comparisons{family}, each tested at "
         f"{analysis.alpha:g}/{analysis.comparisons} = {each:.2g}"
     )
 

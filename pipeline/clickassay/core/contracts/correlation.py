@@ -20,6 +20,7 @@ from clickassay.core.contracts.columns import (
     SPREAD,
     TESTED,
     noise_corrected,
+    with_interval,
 )
 from clickassay.core.contracts.form import Column, Table
 
@@ -139,6 +140,11 @@ WITHIN = Table(
     CORRELATIONS.key,
 )
 
+ADDED = (
+    *with_interval("partial", "correlation of the metric with clicks, a baseline held; null for other pairs"),
+    Column("partial_p_value", pl.Float64, "two-sided p-value of 0, that it adds nothing; 0..1"),
+)
+
 WITHIN_COMPARISONS = Table(
     "within_comparisons",
     "one row per market and all markets, depth, judge, click metric and pair of editorial metrics",
@@ -149,6 +155,7 @@ WITHIN_COMPARISONS = Table(
         *SIMULTANEOUS,
         *SPREAD,
         *TESTED,
+        *ADDED,
     ),
     _PAIR_KEY,
 )

@@ -80,7 +80,7 @@ class Settings(SettingsOfLog):
         metavar="NAME",
         also="--click",
         details="Headline numbers are of the first. MeanRR is the default as Chapelle et al. (2009) "
-        "found the largest overall correlations with it. IPS stands beside them. "
+        "found the largest overall correlations with it. IPS is never the first. "
         "[Names](metrics.md#click-metrics).",
     )
     persistence: float = setting("Metrics", 0.8, "Persistence p of RBP.", gt=0, lt=1, metavar="P")

@@ -227,10 +227,18 @@ def _session_noise(
     return float((n * (growth * shift) ** 2 + (weights / n * slope) ** 2 * between).sum())
 
 
-def family_size(comparisons: pl.DataFrame, key: SampleKey, click: str) -> int:
-    """Return how many comparisons of a run's table are one family for Holm's adjustment; at least 1."""
-    own = key.rows(comparisons).filter(click_metric=click)
-    return max(1, own["p_value"].count())
+def family_size(comparisons: pl.DataFrame, key: SampleKey, click: str, than: str | None) -> int:
+    """Return how many tests of a run's comparisons the decision takes for one family.
+
+    `than` is the metric that all others are compared with; None = all pairs.
+
+    Raises SettingsError if there is none, as of SS.
+    """
+    own = key.rows(comparisons).filter(pl.col("p_value").is_not_null(), click_metric=click)
+    size = own.filter(than is None or pl.any_horizontal(pl.col("metric_a", "metric_b") == than)).height
+    if not size:
+        raise SettingsError(f"click metric {click} compares no metrics in this run: name another, or MeanRR")
+    return size
 
 
 def required_sizes(

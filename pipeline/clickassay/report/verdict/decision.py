@@ -20,6 +20,7 @@ from clickassay.report.cells import p_text
 from clickassay.report.verdict.sentences import scope_text
 from clickassay.report.verdict.undecided import Told, undecided
 from clickassay.report.verdict.words import (
+    adds_text,
     all_spoken,
     approximate_count,
     few_spoken,
@@ -236,10 +237,12 @@ def _says(lead: Lead) -> str:
 
 
 def _baseline_better(verdict: Verdict, decision: Decision) -> Told:
+    ranking = verdict.claims[0].ranking
     current, baseline = decision.current, spoken(decision.subject or "")
     return (
         f"{capital(baseline)} alone is significantly better than {current} {PURPOSE[decision.question]}",
-        _higher(verdict.claims[0].ranking, decision),
+        _higher(ranking, decision),
+        adds_text(ranking, decision.subject or "", [current or ""]),
         f"Look at {baseline} next to {current} {PURPOSE[decision.question]}.",
     )
 
@@ -460,6 +463,7 @@ def _baseline_as_good(verdict: Verdict, decision: Decision) -> Told:
     ranking = verdict.claims[0].ranking
     return (
         f"{capital(spoken(decision.subject or ''))} alone {_as_good(decision)}",
+        adds_text(ranking, decision.subject or ""),
         _margin(ranking, decision),
         "Keep another metric only if you have another reason to.",
     )

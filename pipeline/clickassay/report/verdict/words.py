@@ -1,11 +1,12 @@
 """Parts of sentences about intervals, tests and metrics, which findings and sections share."""
 
 import math
+from collections.abc import Iterable
 
 from clickassay.core.text.words import count, listed, number, span
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import Lead
+from clickassay.findings.ranking import Lead, Ranking
 from clickassay.report.cells import Cell, Spelled, caution_reason, p_text
 
 BASELINE_MEANINGS = {
@@ -81,6 +82,21 @@ def interval_text(cell: Estimate) -> str:
     if cell.low is None or cell.high is None:
         return "no interval"
     return f"95 % interval {span(cell.low, cell.high)}"
+
+
+def adds_text(ranking: Ranking, baseline: str, names: Iterable[str] | None = None) -> str:
+    """Say what metrics add to a baseline, or how much that may be; '' where it is not known."""
+    partials = ranking.partials(baseline, ranking.metrics if names is None else names)
+    if not partials:
+        return ""
+    added = [(one.value or 0.0, name) for name, (one, p) in partials.items() if p < ALPHA]
+    most, best = max(added, default=(0.0, ""))
+    what = f"to {spoken(baseline)} alone"
+    if most > 0:
+        return f"{best} adds {what}: partial correlation {number(most)} ({interval_text(partials[best][0])})."
+    bound = max(0.0, *(one.high or 0.0 for one, _ in partials.values()))
+    nothing = "No metric adds anything" if len(partials) > 1 else f"{next(iter(partials))} adds nothing"
+    return f"{nothing} {what} that these clicks show (partial correlation at most {rounded_up(bound)})."
 
 
 def rounded_up(bound: float) -> str:

@@ -18,7 +18,7 @@ from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
 from clickassay.correlation.within import all_markets, query_groups
 from clickassay.findings.arrays import folds_of, graded_sample, sample_without
 from clickassay.findings.run import Run
-from clickassay.metrics.clicks import is_click_metric
+from clickassay.metrics.clicks import IPS, is_click_metric
 from clickassay.studies.runs_compared.noise import (
     Changes,
     closed_form_changes,
@@ -104,12 +104,14 @@ class DiffOptions:
         return {option: (column, values) for option, (column, values) in every.items() if values}
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of a table that the options select, by the columns that it has."""
+        """Return the rows of a table that the options select, by the columns that it has; none of IPS."""
         kept = [
             pl.col(name).is_in(own) | pl.col(name).is_null()  # a mean has one kind of metric
             for name, own in self.by_option().values()
             if name in frame.columns
         ]
+        if "click_metric" in frame.columns:
+            kept.append(pl.col("click_metric").ne_missing(IPS))
         if self.metrics and "metric_a" in frame.columns:
             kept.append(pl.any_horizontal(pl.col("metric_a", "metric_b").is_in(self.metrics)))
         if not self.splits and "split" in frame.columns:

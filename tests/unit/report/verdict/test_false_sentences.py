@@ -1,10 +1,14 @@
 """Each kind of advice, read in worlds in which it would be false; and what is said there."""
 
+import polars as pl
 import pytest
 
 from clickassay.core.errors import SettingsError
+from clickassay.core.records import SampleKey
+from clickassay.findings.ranking import rank_within
 from clickassay.report.verdict.decision import advise_run
-from support.reports.decided_worlds import BASELINES, NARROW, VALUES, above, by_two_clicks, decided, world
+from clickassay.report.verdict.words import adds_text
+from support.reports.decided_worlds import NARROW, VALUES, above, by_two_clicks, decided, world
 from support.reports.verdict_world import (
     CHURN,
     ONE_CHANGE,
@@ -192,9 +196,60 @@ def test_where_ss_is_named_first_the_next_click_metric_decides_and_it_is_said():
         _ = run_of(**within(VALUES), settings={"click_metric": ["SS"]}).click
 
 
-def test_a_baseline_is_never_said_to_leave_nothing_to_metrics():
-    """That a metric is no better than a baseline does not say that it adds nothing beside it."""
-    for kind in ADVICE:
-        found = in_world(kind)
-        assert not any(word in found.lead for word in ("adds nothing", "adds to it")), kind
-    assert set(BASELINES) <= set(VALUES)
+ALONE = "the grade of the first result alone"
+PARTIAL = f"ERR adds to {ALONE}: partial correlation 0.120 (95 % interval 0.080 to 0.160)."
+SHOW = "that these clicks show (partial correlation at most"
+
+
+def with_partials(tables, partials, queries=60):
+    """Give pairs of a metric and MeanGrade@1 a partial correlation: (value, low, high, p) by metric."""
+    pairs = tables["within_comparisons"]
+    for name, numbers in partials.items():
+        own = pl.all_horizontal(pl.col("metric_a", "metric_b").is_in([name, "MeanGrade@1"]))
+        ends = zip(("partial", "partial_low", "partial_high", "partial_p_value"), numbers, strict=True)
+        pairs = pairs.with_columns(
+            pl.when(own).then(pl.lit(value)).otherwise(end).alias(end) for end, value in ends
+        )
+    return {**tables, "within_comparisons": pairs.with_columns(n_queries=pl.lit(queries, pl.Int64))}
+
+
+@pytest.mark.parametrize(
+    ("partials", "more", "said"),
+    [
+        ({"ERR": (0.12, 0.08, 0.16, 0.001), "DCG": (0.05, -0.01, 0.11, 0.1)}, {}, PARTIAL),
+        ({"DCG": (0.2, -0.01, 0.4, 0.06), "ERR": (0.12, 0.08, 0.16, 0.001)}, {}, PARTIAL),
+        # by Holm neither of two
+        ({"DCG": (0.2, 0.01, 0.4, 0.03), "ERR": (0.1, 0.01, 0.2, 0.03)}, {}, "0.400"),
+        ({"ERR": (0.01, -0.01, 0.0299, 0.3), "DCG": (0.0, -0.02, 0.02, 1.0)}, {}, "0.030"),
+        ({"ERR": (-0.1, -0.2, -0.05, 0.001), "DCG": (-0.1, -0.2, -0.01, 0.03)}, {}, "0.000"),
+        ({"ERR": (0.12, 0.08, 0.16, 0.001)}, {"queries": 49}, ""),
+        ({}, {}, ""),
+    ],
+)  # fmt: skip
+def test_what_a_metric_adds_to_a_baseline_that_does_as_well_is_what_its_partial_correlation_says(
+    partials, more, said
+):
+    tables = with_partials(within(VALUES, error=NARROW), partials, **more)
+    found = decided(run_of(**tables, settings={"question": "rankings"}))
+    assert (found.kind, found.subject) == ("baseline_as_good", "MeanGrade@1")
+    if said.startswith("0"):
+        said = f"No metric adds anything to {ALONE} {SHOW} {said})."
+    assert found.lead.startswith(f"{said} Differences in correlation below 0.05".strip())
+
+
+def test_a_metric_in_use_may_add_to_a_baseline_that_is_better():
+    values = {"ERR": 0.2, "DCG": 0.2, "MeanGrade@1": 0.4}
+    for numbers, said in (
+        ((0.12, 0.08, 0.16, 0.001), PARTIAL),
+        ((0.0, -0.04, 0.04, 1.0), f"ERR adds nothing to {ALONE} {SHOW} 0.040)."),
+    ):
+        tables = with_partials(within(values, above("MeanGrade@1", values)), {"ERR": numbers})
+        found = decided(run_of(**tables, settings={"question": "rankings"}), "ERR")
+        assert (found.kind, found.subject) == ("baseline_better", "MeanGrade@1")
+        assert said in found.lead
+
+
+def test_where_lists_changed_at_one_moment_nothing_is_said_of_what_metrics_add():
+    tables = with_partials(within(VALUES, changes=ONE_CHANGE), {"ERR": (0.12, 0.08, 0.16, 0.001)})
+    ranking = rank_within(run_of(**tables), SampleKey("m", 5, "j"))
+    assert (ranking.lead("ERR", "MeanGrade@1").partial.value, adds_text(ranking, "MeanGrade@1")) == (0.12, "")

@@ -26,7 +26,7 @@ class TestOptions:
         typer.Option(
             min=1,
             help="Comparisons of which this is one: each is tested at alpha / comparisons (Bonferroni). "
-            "[default: the pairs of metrics of the run, as in its report]",
+            "[default: all others against the metric in use if the pair has it, else all pairs]",
         ),
     ] = None
 

@@ -10,19 +10,19 @@ from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.words import capital, listed, number
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate, estimate, not_computed
-from clickassay.findings.ranking import Lead, Ranking, rank
+from clickassay.findings.ranking import Lead, Ranking, rank, rank_within
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Cell, Row, p_cell
 from clickassay.report.model import ReportTable, Section, by_pair, shown_samples
-from clickassay.report.verdict.words import BASELINE_MEANINGS, caution_sentence, test_text
+from clickassay.report.verdict.words import BASELINE_MEANINGS, adds_text, caution_sentence, test_text
 
 ORDER_BLIND = BASELINES[0]
 BASELINE_HEADS = (
     *(capital(BASELINE_MEANINGS[name]) for name in BASELINES),
     "Best metric",
     "Its name",
-    "It adds to the mean grade",
+    "Above the mean grade by",
     "Adjusted p",
 )
 
@@ -36,7 +36,7 @@ def baselines_section(run: Run) -> Section:
     tables = (
         ReportTable(
             "baselines",
-            f"Correlation of the baselines with {run.click}, and what the best metric adds",
+            f"Correlation of the baselines with {run.click}, and of the best metric",
             "Sample",
             BASELINE_HEADS,
             tuple(Row("", sample.label, _baseline_cells(run, sample)) for sample in shown),
@@ -100,7 +100,7 @@ def _reading(run: Run, shown: Sequence[SampleKey]) -> tuple[str, ...]:
 
 
 def _baseline_sentences(run: Run, sample: SampleKey) -> tuple[str, ...]:
-    """Return the values of the baselines, whether the best metric is above them, and what order adds."""
+    """Return the values of the baselines, whether the best metric is above them, and what metrics add."""
     baselines = baseline_values(run, sample).items()
     values = listed(f"{BASELINE_MEANINGS[name]} {number(one.value)}" for name, one in baselines)
     text = f"Correlation with {run.click} at {sample.label}: {values}."
@@ -109,7 +109,16 @@ def _baseline_sentences(run: Run, sample: SampleKey) -> tuple[str, ...]:
         return (text,)
     best = ranking.best
     text += f" The best metric, {best}, has {number(ranking.top.value)}. {_verdict(ranking)}"
-    return (text, *_order_sentence(_lead(ranking, ORDER_BLIND), best))
+    return (text, *_order_sentence(_lead(ranking, ORDER_BLIND), best), *_within_queries(run))
+
+
+def _within_queries(run: Run) -> tuple[str, ...]:
+    """Return what metrics add to each baseline within queries."""
+    if run.headline_place is None:
+        return ()
+    ranking = rank_within(run, run.headline_place)
+    texts = [text for name in ranking.baselines if (text := adds_text(ranking, name))]
+    return (f"Within queries: {' '.join(texts)}",) if texts else ()
 
 
 def _verdict(ranking: Ranking) -> str:
@@ -120,12 +129,12 @@ def _verdict(ranking: Ranking) -> str:
 
 
 def _order_sentence(added: Lead, best: str) -> tuple[str, ...]:
-    """Return what the best metric adds to one that ignores the order of results."""
+    """Return how far the best metric is above one that ignores the order of results."""
     if added.value is None:
         return ()
     return (
-        f"The mean grade ignores the order of results; {best} adds {number(added.value)} to its correlation "
-        f"({test_text(added)}).{caution_sentence(added.estimate)}",
+        f"The mean grade ignores the order of results; the correlation of {best} is higher by "
+        f"{number(added.value)} ({test_text(added)}).{caution_sentence(added.estimate)}",
     )
 
 

@@ -1,15 +1,14 @@
-"""Clicks free of position bias (IPS): which metric they prefer, the examination they rest on, their limit."""
+"""Clicks free of position bias (IPS): their correlations, the examination they rest on, their limit."""
 
 from typing import Any
 
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.text.words import number, visible
-from clickassay.findings.estimates import Estimate
-from clickassay.findings.question import deciding
-from clickassay.findings.ranking import Ranking
+from clickassay.core.text.words import visible
+from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.run import Run
+from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import IPS
 from clickassay.report.cells import Row
 from clickassay.report.model import ReportTable, Section
@@ -21,8 +20,9 @@ MEANING = (
     "IPS depends on which results a list shows, not on where they stand."
 )
 LIMIT = (
-    "IPS tells which results are good, and cannot prefer one order of the same results: metrics that look at "
-    "no order gain by it, so it is not part of the decision."
+    "IPS has no value within queries, no rank and no part in the decision: users who stop at a good "
+    "result look further down a list whose first ones are bad; IPS counts their clicks there for more, and "
+    "prefers the worse order of the same results."
 )
 ERRORS = (
     "Relative to the first position, in all lists alike, whatever stands above; intervals of IPS contain its "
@@ -31,42 +31,26 @@ ERRORS = (
 
 
 def position_bias_sections(run: Run) -> tuple[Section, ...]:
-    """Show what IPS prefers next to the headline click metric; no section where it was not asked for."""
+    """Show correlations with IPS next to the headline click metric; no section where it was not asked for."""
     if run.tables["position_bias"].is_empty() or run.headline is None:
         return ()
-    decided = deciding(run, run.headline)
-    ranking, clicks = (decided.rank(run, click) for click in (IPS, run.click))
-    return (
-        Section(
-            "position_bias",
-            TITLE,
-            (_first_sentence(ranking, clicks), MEANING, *(() if ranking.competitors else (LIMIT,))),
-            tables=(_metrics(ranking, clicks),) if ranking.competitors else (),
-            folded=(_positions(run),),
-        ),
+    every = run.headline.rows(run.competing("correlations")).filter(split=EVERY)
+    of_ips, of_clicks = (
+        {row["editorial_metric"]: estimate(row) for row in every.filter(click_metric=click).to_dicts()}
+        for click in (IPS, run.click)
     )
-
-
-def _first_sentence(ranking: Ranking, clicks: Ranking) -> str:
-    if not ranking.competitors:
-        return f"IPS has no value: {visible(ranking.reason or 'no metric has one', limit=300)}."
-    best = ranking.highest
-    text = f"{best} has the highest {ranking.quantity} with IPS, {number(ranking.competitors[best].value)}"
-    if not clicks.competitors:
-        return f"{text}."
-    other = clicks.highest
-    return f"{text}; with {clicks.click} {'it has too' if other == best else f'it is {other}'}."
-
-
-def _metrics(ranking: Ranking, clicks: Ranking) -> ReportTable:
-    names = list(dict.fromkeys((*ranking.competitors, *clicks.competitors)))
-    none = Estimate(None, reason=visible(ranking.reason or "no value", limit=160))
-    rows = tuple(
-        Row("", visible(name), (ranking.values.get(name, none), clicks.values.get(name, none)))
-        for name in names
-    )
-    title = f"{ranking.quantity.capitalize()} with IPS, and with {clicks.click}"
-    return ReportTable("ips", title, "Metric", (IPS, clicks.click), rows, notes=(LIMIT,))
+    known, tables = any(one.value is not None for one in of_ips.values()), ()
+    why = next((one.reason for one in of_ips.values()), None) or "it was not computed"
+    if known:
+        names = [*dict.fromkeys((*run.editorial, *BASELINES))]
+        rows = tuple(
+            Row("", visible(name), (of_ips[name], of_clicks[name])) for name in names if name in of_ips
+        )
+        title = f"Correlation over all queries with IPS, and with {run.click}"
+        tables = (ReportTable("ips", title, "Metric", (IPS, run.click), rows, notes=(LIMIT,)),)
+    first = LIMIT if known else f"IPS has no value: {why}."
+    reading = (first, MEANING, *(() if known else (LIMIT,)))
+    return (Section("position_bias", TITLE, reading, tables=tables, folded=(_positions(run),)),)
 
 
 def _positions(run: Run) -> ReportTable:

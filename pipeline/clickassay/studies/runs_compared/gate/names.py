@@ -6,13 +6,17 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 from clickassay.core.text.words import did_you_mean
 from clickassay.metrics.catalogue import METRICS
-from clickassay.metrics.clicks import CLICK_METRICS, click_metric_named, signal_of
+from clickassay.metrics.clicks import CLICK_METRICS, click_metric_named, refuse_ips, signal_of
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse, spell_out, without_aliases
 
 
 def click_metric(name: str) -> str | None:
-    """Return the click metric of this name; None if there is none."""
+    """Return the click metric of this name; None if there is none.
+
+    Raises SettingsError if it is IPS, which compares nothing.
+    """
+    refuse_ips(name.upper())
     if signal_of(name) is not None:
         return click_metric_named(name)
     return {known.lower(): known for known in CLICK_METRICS}.get(name.lower())
