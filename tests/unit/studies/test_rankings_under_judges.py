@@ -78,10 +78,10 @@ def test_tau_is_that_of_scipy_and_lies_within_its_interval_whatever_is_tied(runs
     assert row["tau_ap_low"] <= row["tau_ap"] <= row["tau_ap_high"]
 
 
-@pytest.mark.parametrize("queries", [10, 25, 50])
+@pytest.mark.parametrize("queries", [10, 25])
 def test_intervals_of_tau_hold_where_judges_differ_rarely_and_much(queries):
     held = []
-    for seed in range(200):
+    for seed in range(60):
         rng = np.random.default_rng((seed, queries))
         one = np.clip(rng.normal(0.5, 0.08, 4) + rng.normal(0, 0.2, (2_000, 4)), 0, 1)
         two = one.copy()  # but for 5 % of the queries, for which it takes the worst run for the best
