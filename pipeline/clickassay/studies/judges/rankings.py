@@ -13,7 +13,6 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from clickassay.core.records import Floats, Integers
 from clickassay.correlation.uncertainty.jackknife import FEW_QUERIES, MIN_QUERIES
@@ -48,8 +47,7 @@ def rankings_under(
     columns = {"baseline": [runs[at] for at in first], "run": [runs[at] for at in second]}
     same = {"judge_a": judges[0], "judge_b": judges[1], "measure": measure}
     pairs = _known(pl.DataFrame(columns | _changes(of_one, of_two, tests)), same)
-    known = (holm(tests.ravel()).reshape(tests.shape) < ALPHA).all(axis=0)  # false for NaN
-    orders = _orders(one.mean(axis=0), two.mean(axis=0), known)
+    orders = _orders(one.mean(axis=0), two.mean(axis=0), holm(tests.ravel()).reshape(tests.shape))
     few = FEW_QUERIES if len(one) < MIN_QUERIES else None
     row = orders | _counts(pairs) | {"n_runs": len(runs), "n_queries": len(one), "caution": few}
     whole = _known(pl.DataFrame([row], infer_schema_length=None), same)
@@ -77,14 +75,15 @@ def _changes(of_one: Floats, of_two: Floats, tests: Floats) -> dict[str, Floats]
     }
 
 
-def _orders(one: Floats, two: Floats, known: NDArray[np.bool_]) -> dict[str, float]:
-    """Return tau and tau_AP of the (S,) means, with the ends that the (P,) pairs `known` leave."""
+def _orders(one: Floats, two: Floats, p_values: Floats) -> dict[str, float]:
+    """Return tau and tau_AP of the (S,) means, with their ends by (2, P) adjusted p-values of pairs."""
     runs = len(one)
     first, second = np.array(list(combinations(range(runs), 2))).T
     signs = [np.sign(side[second] - side[first]) for side in (one, two)]
     agree = signs[0] * signs[1]
     untied = np.prod([np.abs(sign).sum() for sign in signs])
     weights = np.mean([_top_weights(side, first, second) for side in (one, two)], axis=0)
+    known = (p_values < ALPHA).all(axis=0)  # false for NaN
     low, high = (np.where(known, agree, end) for end in (-1, 1))
     return {
         "tau": float(agree.sum() / np.sqrt(untied)) if untied else float("nan"),

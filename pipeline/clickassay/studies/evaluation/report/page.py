@@ -120,7 +120,7 @@ def _corrected_section(frames: Mapping[str, pl.DataFrame]) -> Section:
     text = (
         f"A judge judged {plural(judged, 'query', 'queries')}, people {count(both)} of them. The judge's "
         "means over all its queries are corrected by what people say of theirs. Intervals hold with any "
-        "errors of the judge, if people's queries were chosen as the conventions say."
+        "errors of the judge, also rare ones, if people's queries were chosen as the conventions say."
     )
     return Section("corrected", "Corrected by people", (text,), tables=tuple(corrected_tables(frames)))
 
