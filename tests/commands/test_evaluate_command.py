@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from html import unescape
 
 import polars as pl
 import pytest
@@ -330,7 +331,11 @@ def test_three_rankings_have_a_leaderboard_and_classes_their_own_means(tmp_path)
     assert (head["mean"], head["n_queries"]) == (pytest.approx(sum(own) / 10), 10)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "By class of queries" in page
-    assert "is the best; every other run differs from it significantly." in page
+    sentence = f"By {head['measure']}, best has the highest mean; all other runs are significantly different."
+    assert sentence in unescape(page)
+    for text in (said, printed(*given, "--format", "markdown")):
+        assert sentence in " ".join(text.replace("\\", "").split())
+    assert [row["group"] for row in told["leaderboard_places"][:3]] == ["a", "b", "c"]
     assert "no column size; known are kind" in refused(*given[:-1], "size")
     assert "give it by --queries" in refused(qrels, *files, "--by", "kind")
 

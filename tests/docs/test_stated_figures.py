@@ -223,23 +223,27 @@ def test_what_heavy_tails_do_to_decisions_is_what_was_found():
 
 def test_corrected_means_hold_as_often_as_the_page_on_evaluation_says():
     pattern = (
-        r"In (\d,\d{3}) simulated worlds for each of (\d+) kinds they held the truth in (\d+\.\d)\u2013"
-        r"(\d+\.\d) % of cases, the intervals of the model alone in (\d+) % on average; "
-        r"(\d+) to (\d+) queries by people were worth up to (\d\.\d) times as many, twice as many on average"
+        r"In (\d,\d{3}) simulated worlds for each of (\d+) kinds, [^.]*, they held the truth in "
+        r"(\d+\.\d)\u2013(\d+\.\d) % of cases, the intervals of the model alone in (\d+) % on average; "
+        r"they were at most (\d\.\d\d) times as wide as by people alone, and (\d+) to (\d+) queries worth up "
+        r"to (\d\.\d) times as many, (\d\.\d) times on average"
     )
     found = pl.read_csv(ROOT / "reports" / "calibration" / "corrected.csv")
-    some = found.filter(pl.col("both").is_in([50, 100]))["worth"]
+    some = found.filter(pl.col("both").is_in([40, 100]))["worth"]
     assert numbers(pattern, page("docs/reference/evaluate.md")) == [
         found["worlds"].unique().item(),
         found.height,
         *ends(found["corrected"] * 100, 1),
         round(100 * found["by_judge"].mean()),
-        50,
+        round(found["width"].max(), 2),
+        40,
         100,
         round(some.max(), 1),
+        round(some.mean(), 1),
     ]
-    assert round(some.mean()) == 2
-    assert found["alarms"].max() < 0.065
+    rare = found.filter(pl.col("judge").str.contains(r" in (1|2|5|10)%"))
+    assert rare["judge"].n_unique() == 12
+    assert found["alarms"].max() <= 0.065
 
 
 def test_intervals_of_agreement_hold_as_often_as_the_page_on_judges_says():

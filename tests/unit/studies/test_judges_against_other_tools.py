@@ -71,7 +71,7 @@ def test_corrected_means_are_those_of_truescore(seed):
     people = rng.beta(0.7, 0.9, 1_000)
     judge = np.clip(people + 0.15 + 0.15 * rng.standard_normal(1_000), 0, 1)
     both = np.sort(rng.choice(1_000, 100, replace=False))
-    found = corrected_means(judge[:, None], people[both, None], both)
+    found = corrected_means(judge[:, None], people[both, None], both, np.full(1, 0.01))
     # theirs weighs the mean of the queries that the judge alone judged, ours that of all its queries
     plain = truescore.ppi_estimate(judge, people[both], both, lambda_=found.weight[0] * 0.9)
     assert found.value[0] == pytest.approx(plain.point)

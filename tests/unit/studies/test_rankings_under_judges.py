@@ -4,6 +4,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from clickassay.studies.judges.rankings import rankings_under
@@ -51,11 +54,43 @@ def test_tau_is_that_of_scipy_and_tau_ap_the_mean_of_both_directions(seed):
 
 def test_ties_count_as_in_scipy():
     sides = tuple(
-        {"r": v, "s": v, "t": v + extra} for v, extra in ((np.arange(9.0), 1), (np.arange(9.0) ** 2, 1))
+        {"r": v, "s": v, "t": v + 1 + np.arange(9) % 2} for v in (np.arange(9.0), np.arange(9.0) ** 2)
     )
     row, _ = compared(sides)
     assert row["tau"] == pytest.approx(1)
-    assert row["tau_low"] == 1 == row["tau_high"]  # what is the same for every query needs no test
+    assert row["tau_low"] == pytest.approx(1 / 3)  # runs that are equal in these queries settle nothing
+    assert row["tau_high"] == 1
+
+
+_VALUE = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+
+
+@given(st.integers(2, 5), st.integers(2, 12), st.data())
+def test_tau_is_that_of_scipy_and_lies_within_its_interval_whatever_is_tied(runs, queries, data):
+    one, two = (data.draw(arrays(float, (queries, runs), elements=_VALUE)) for _ in range(2))
+    two = np.where(data.draw(arrays(bool, (queries, 1))), two, one)
+    two += data.draw(st.sampled_from([0, 1])) * np.arange(runs)[::-1]  # another order, known for sure
+    row, _ = compared(tuple({f"r{at}": side[:, at] for at in range(runs)} for side in (one, two)))
+    plain = stats.kendalltau(one.mean(axis=0), two.mean(axis=0)).statistic
+    assert row["tau"] is None if np.isnan(plain) else row["tau"] == pytest.approx(plain)
+    if row["tau"] is not None:
+        assert row["tau_low"] <= row["tau"] <= row["tau_high"]
+    assert row["tau_ap_low"] <= row["tau_ap"] <= row["tau_ap_high"]
+
+
+@pytest.mark.parametrize("queries", [10, 25])
+def test_intervals_of_tau_hold_where_judges_differ_rarely_and_much(queries):
+    held = []
+    for seed in range(60):
+        rng = np.random.default_rng((seed, queries))
+        one = np.clip(rng.normal(0.5, 0.08, 4) + rng.normal(0, 0.2, (2_000, 4)), 0, 1)
+        two = one.copy()  # but for 5 % of the queries, for which it takes the worst run for the best
+        two[:100, one.mean(axis=0).argmin()], two[:100, one.mean(axis=0).argmax()] = 1, 0
+        drawn = rng.integers(0, 2_000, queries)
+        row, _ = compared(tuple({f"r{at}": side[drawn, at] for at in range(4)} for side in (one, two)))
+        truth = stats.kendalltau(one.mean(axis=0), two.mean(axis=0)).statistic
+        held.append(row["tau_low"] - 1e-9 <= truth <= row["tau_high"] + 1e-9)
+    assert np.mean(held) >= 0.95
 
 
 def test_pairs_have_the_tests_of_scipy_corrected_by_holm():

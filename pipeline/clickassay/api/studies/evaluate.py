@@ -224,7 +224,7 @@ class EvaluationResult(Result):
 
     @property
     def leaderboard(self) -> pl.DataFrame:
-        """A row for each measure and run, the best first, with its group; of three runs or more."""
+        """A row for each measure and run, the best mean first, with its letters; of three runs or more."""
         return self.evaluation.leaderboard
 
     @property

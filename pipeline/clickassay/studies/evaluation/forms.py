@@ -132,12 +132,12 @@ _CORRECTION = (
     Column(
         "weight",
         pl.Float64,
-        "slope of values by people against values by the judge; 0: not used",
+        "slope of values by people against values by the judge",
     ),
-    Column("worth", pl.Float64, "queries judged by people alone that are as precise; null without interval"),
+    Column("worth", pl.Float64, "queries judged by people alone whose interval would be as wide"),
     Column("n_queries", pl.Int64, "queries that the judge judged"),
     Column("n_both", pl.Int64, "those that people judged too"),
-    Column("reason", pl.String, "why there is no interval; null when there is one"),
+    Column("reason", pl.String, "why nothing is corrected: value, interval, p-values and worth are null"),
 )
 CORRECTED_MEANS = Table(
     "corrected_means",
@@ -169,7 +169,7 @@ CORRECTED_COMPARISONS = Table(
 )
 LEADERBOARD = Table(
     "leaderboard",
-    "one row per measure and run, the best first; where there are three runs or more",
+    "one row per measure and run, the best mean first; where there are three runs or more",
     (
         _MEASURE,
         Column("place", pl.Int64, "1 = the best mean"),
@@ -178,8 +178,8 @@ LEADERBOARD = Table(
         _LOW,
         _HIGH,
         Column("below_best", pl.Float64, "distance from the best mean; 0 or more"),
-        Column("p_best", pl.Float64, "test against the best run, corrected as in `comparisons`"),
-        Column("group", pl.Int64, "1 = not significantly unlike the best run; 2 = the same of the rest; ..."),
+        Column("p_best", pl.Float64, "test against the run with the best mean, as in `comparisons`"),
+        Column("group", pl.String, "letters; runs that share one are not significantly different"),
     ),
     key=("measure", "place"),
 )

@@ -3,7 +3,9 @@
 An order of means is not known where runs hardly differ, so that neither is tau: percentile intervals of a
 bootstrap over queries hold the true tau in 0 to 100 % of worlds. The interval here goes by what is known of
 each pair: a pair that differs significantly under both judges (Holm over the pairs of both) is in the same
-order or not; any other may be either. It is wide where runs are close, and holds for all pairs at once.
+order or not; any other may be either, also one on which the judges do not differ in these queries. Its ends
+are the least and the largest tau-b of all these orders. It is wide where runs are close, and holds for all
+pairs at once.
 """
 
 from collections.abc import Mapping
@@ -45,7 +47,7 @@ def rankings_under(
     columns = {"baseline": [runs[at] for at in first], "run": [runs[at] for at in second]}
     same = {"judge_a": judges[0], "judge_b": judges[1], "measure": measure}
     pairs = _known(pl.DataFrame(columns | _changes(of_one, of_two, tests)), same)
-    orders = _orders(one.mean(axis=0), two.mean(axis=0), _settled(of_one, of_two, tests))
+    orders = _orders(one.mean(axis=0), two.mean(axis=0), holm(tests.ravel()).reshape(tests.shape))
     few = FEW_QUERIES if len(one) < MIN_QUERIES else None
     row = orders | _counts(pairs) | {"n_runs": len(runs), "n_queries": len(one), "caution": few}
     whole = _known(pl.DataFrame([row], infer_schema_length=None), same)
@@ -73,24 +75,16 @@ def _changes(of_one: Floats, of_two: Floats, tests: Floats) -> dict[str, Floats]
     }
 
 
-def _settled(of_one: Floats, of_two: Floats, tests: Floats) -> Floats:
-    """Return (P,) 1 and -1 for pairs that are known to be in the same or in another order; NaN if unknown."""
-    known = (holm(tests.ravel()).reshape(tests.shape) < ALPHA).all(axis=0)  # false for NaN
-    order = np.sign(of_one.mean(axis=0)) * np.sign(of_two.mean(axis=0))
-    identical = (of_one == of_two).all(axis=0)
-    settled: Floats = np.where(identical, 1.0, np.where(known, order, np.nan))
-    return settled
-
-
-def _orders(one: Floats, two: Floats, settled: Floats) -> dict[str, float]:
-    """Return tau and tau_AP of the (S,) means, with the ends that the settled pairs leave."""
+def _orders(one: Floats, two: Floats, p_values: Floats) -> dict[str, float]:
+    """Return tau and tau_AP of the (S,) means, with their ends by (2, P) adjusted p-values of pairs."""
     runs = len(one)
     first, second = np.array(list(combinations(range(runs), 2))).T
     signs = [np.sign(side[second] - side[first]) for side in (one, two)]
     agree = signs[0] * signs[1]
     untied = np.prod([np.abs(sign).sum() for sign in signs])
     weights = np.mean([_top_weights(side, first, second) for side in (one, two)], axis=0)
-    low, high = (np.where(np.isnan(settled), end, settled) for end in (-1, 1))
+    known = (p_values < ALPHA).all(axis=0)  # false for NaN
+    low, high = (np.where(known, agree, end) for end in (-1, 1))
     return {
         "tau": float(agree.sum() / np.sqrt(untied)) if untied else float("nan"),
         "tau_low": float(low.mean()),

@@ -1,5 +1,7 @@
 """Leaderboards and classes of queries: against SciPy and plain loops."""
 
+from itertools import combinations
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,7 +10,8 @@ from scipy import stats
 import clickassay as ca
 from clickassay.metrics.names import MEASURES, parse_measures
 from clickassay.studies.evaluation.comparing.by_class import UNKNOWN, by_class
-from clickassay.studies.evaluation.comparing.leaderboard import leaderboard
+from clickassay.studies.evaluation.comparing.leaderboard import MOST, leaderboard
+from clickassay.studies.evaluation.report.sections import highest
 
 NAMES = ("a", "b", "c", "d", "e")
 
@@ -25,29 +28,64 @@ def evaluated(levels, *, queries=60, seed=0, measure="nDCG@5"):
     return ca.evaluate(qrels, runs, measure)
 
 
-def test_runs_are_in_the_order_of_their_means_and_groups_follow_the_tests():
-    found = evaluated({"a": 0.3, "b": 0.9, "c": 0.85, "d": 0.35, "e": 0.3})
+def as_sets(board):
+    return {run: set(group.split()) for run, group in board.select("run", "group").rows()}
+
+
+def test_runs_are_in_the_order_of_their_means_and_share_a_letter_where_tests_do_not_tell_them_apart():
+    found = evaluated({"a": 0.3, "b": 0.9, "c": 0.7, "d": 0.45, "e": 0.3})
     board = found.leaderboard
     means = dict(found.means.select("run", "mean").rows())
     assert board["run"].to_list() == sorted(means, key=means.get, reverse=True)
     assert board["place"].to_list() == [1, 2, 3, 4, 5]
-    p = {
-        frozenset((one, two)): p
-        for one, two, p in found.comparisons.select("baseline", "run", "p_holm").rows()
-    }
-    left, number, expected = board["run"].to_list(), 0, {}
-    while left:
-        number += 1
-        leader = left[0]
-        group = [run for run in left if run == leader or p[frozenset((leader, run))] >= 0.05]
-        expected |= dict.fromkeys(group, number)
-        left = [run for run in left if run not in group]
-    assert dict(board.select("run", "group").rows()) == expected
-    assert number == 2
+    letters = as_sets(board)
+    tests = found.comparisons.select("baseline", "run", "p_holm").rows()
+    for one, two, p in tests:
+        assert (p < 0.05) != bool(letters[one] & letters[two])
+    assert 0 < sum(p < 0.05 for *_, p in tests) < len(tests)
+    assert len(set.union(*letters.values())) > 2
+    assert "a" in letters["b"]
     assert board["p_best"].to_list()[0] is None
     assert board["below_best"].to_list() == pytest.approx(
         [max(means.values()) - means[run] for run in board["run"]]
     )
+
+
+def test_letters_of_many_runs_are_never_shared_by_two_that_differ():
+    rng = np.random.default_rng(1)
+    runs = [f"r{at:03d}" for at in range(MOST + 30)]
+    means = np.sort(rng.normal(0, 1, len(runs)))[::-1]
+    rows = [
+        (runs[i], runs[j], float(means[i] - means[j] + 0.2 * rng.standard_normal() < 0.7))
+        for i, j in combinations(range(len(runs)), 2)
+    ]
+    given = {"mean": means, "ci_low": means, "ci_high": means}
+    measures = parse_measures("RR")
+    board = leaderboard(
+        measures,
+        pl.DataFrame({"run": runs, **given}).with_columns(measure=pl.lit(str(measures[0]))),
+        pl.DataFrame(rows, ["baseline", "run", "p_holm"], orient="row").with_columns(
+            measure=pl.lit(str(measures[0]))
+        ),
+    )
+    letters = as_sets(board)
+    for one, two, p in rows:
+        assert p == 1 or not letters[one] & letters[two]
+    assert all(letters.values())
+    assert len(set.union(*letters.values())) > 5
+
+
+@pytest.mark.parametrize(
+    ("p_values", "means", "said"),
+    [
+        ((None, 1.0, 0.01), (0.5, 0.4, 0.3), "highest mean; y is not significantly different from it."),
+        ((None, 0.2, None), (0.5, 0.4, 0.3), "highest mean; no run is significantly different from it."),
+        ((None, 0.01, 0.01), (1.0, 2.0, 3.0), "lowest mean; all other runs are significantly different."),
+    ],
+)
+def test_one_sentence_says_who_does_not_differ_from_the_run_with_the_highest_mean(p_values, means, said):
+    board = pl.DataFrame({"measure": "RR", "run": ["x", "y", "z"], "mean": means, "p_best": p_values})
+    assert highest(board) == f"By RR, x has the {said}"
 
 
 def test_less_is_better_of_some_measures():
@@ -74,7 +112,7 @@ def test_two_runs_and_runs_beside_a_baseline_need_no_leaderboard():
 def test_equal_runs_are_one_group():
     qrels = {f"q{n}": {"x": 1} for n in range(30)}
     runs = {name: {key: ["x"] for key in qrels} for name in "abc"}
-    assert ca.evaluate(qrels, runs, "RR").leaderboard["group"].to_list() == [1, 1, 1]
+    assert ca.evaluate(qrels, runs, "RR").leaderboard["group"].to_list() == ["a", "a", "a"]
 
 
 def test_classes_have_the_means_and_tests_of_their_queries():

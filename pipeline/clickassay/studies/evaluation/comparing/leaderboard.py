@@ -1,24 +1,26 @@
-"""Runs in the order of their means, in groups of runs that the tests do not tell apart from the best."""
+"""Runs in the order of their means, with a letter for each group that the tests do not tell apart."""
 
 from collections.abc import Sequence
 
-import numpy as np
 import polars as pl
 
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.findings.ranking import groups, letters
 from clickassay.metrics.definition import Measure
 from clickassay.studies.evaluation.forms import LEADERBOARD, in_form
 
 FEWEST = 3
 """Runs that a leaderboard needs: of two, the comparison says all."""
 
+MOST = 30
+"""Of so many runs letters show every pair; for more the number of groups could grow without bound."""
+
 
 def leaderboard(measures: Sequence[Measure], means: pl.DataFrame, comparisons: pl.DataFrame) -> pl.DataFrame:
-    """Order runs by each measure, the best first, and group them.
+    """Order runs by each measure, the best mean first; two that share a letter do not differ significantly.
 
-    A group is led by the best run that no group has yet, and has all others of these that it does not differ
-    from significantly (p_holm of `comparisons`). Where two runs of a group differ from each other, or a run
-    does not differ from some of the group above, `comparisons` says so.
+    Two that do not differ share one, if there are at most `MOST` runs; of more, if they also differ from none
+    between them.
 
     Parameters
     ----------
@@ -44,23 +46,20 @@ def _of_measure(measure: Measure, means: pl.DataFrame, comparisons: pl.DataFrame
     p_holm = {frozenset((one, two)): p for one, two, p in tests}
     runs = own["run"].to_list()
     best = [p_holm.get(frozenset((runs[0], run))) for run in runs]
+    different = [(one, two) for one, two, p in tests if p is not None and p < ALPHA]
+    lettered = letters(groups(runs, different) if len(runs) <= MOST else _ranges(runs, different))
     frame = own.with_columns(
         place=pl.int_range(1, pl.len() + 1),
         below_best=(pl.col("mean") - pl.col("mean").first()).abs(),
         p_best=pl.Series(best, dtype=pl.Float64),
-        group=pl.Series(_groups(runs, p_holm), dtype=pl.Int64),
+        group=pl.Series([lettered[run] for run in runs], dtype=pl.String),
     )
     return in_form(LEADERBOARD, frame)
 
 
-def _groups(runs: Sequence[str], p_holm: dict[frozenset[str], float | None]) -> list[int]:
-    """Return the number of the group of each run; the runs are in the order of their means."""
-    group = np.zeros(len(runs), np.int64)
-    while not group.all():
-        leader = int(np.flatnonzero(group == 0)[0])
-        number = int(group.max()) + 1
-        for place in np.flatnonzero(group == 0).tolist():
-            p = p_holm.get(frozenset((runs[leader], runs[place])))
-            if p is None or p >= ALPHA:
-                group[place] = number
-    return group.tolist()
+def _ranges(runs: Sequence[str], different: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """Return the largest ranges of neighbouring runs of which no two differ."""
+    place = {run: at for at, run in enumerate(runs)}
+    pairs = [sorted((place[one], place[two])) for one, two in different]
+    ends = [min((two for one, two in pairs if one >= at), default=len(runs)) for at in range(len(runs))]
+    return [tuple(runs[at:end]) for at, end in enumerate(ends) if at == 0 or end > ends[at - 1]]

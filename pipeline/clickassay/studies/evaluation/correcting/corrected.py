@@ -6,9 +6,16 @@ were judged by people too; h and f are the values of a measure by people and by 
 
     corrected = mean of h over the n + w (mean of f over the N - mean of f over the n)
 
-w is the slope of h by f over the n queries. The value is right on average with any errors of the judge, if
-the n are a random sample of the N; a judge that tells nothing gets a w near 0, which leaves the mean by
-people.
+w is the slope of h by f over the n queries and over two more, at which the judge errs by all that it can, R,
+once up and once down, and people give their mean:
+
+    w = Σ (f - mean f) (h - mean h) / (Σ (f - mean f)² + 2 R²)
+
+Their residuals, -w R and w R, count in the error too. A judge that errs rarely and much may not err in the n
+at all; without the two, its intervals would be as narrow as if it never did. w is also what makes the sum of
+squares least, so an interval is hardly ever wider than by people alone. The value is right on average with
+any errors of the judge, if the n are a random sample of the N; a judge that tells nothing gets a w near 0,
+which leaves the mean by people.
 
 If a plan drew queries with unequal probabilities, draws take the place of the n, each with a share
 proportional to p / q (Horvitz and Thompson 1952; shares that add up to 1: Hajek), and the N count by their
@@ -29,17 +36,14 @@ from clickassay.correlation.uncertainty.multiplicity import holm
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
 from clickassay.studies.evaluation.comparing.compare import pairs_of_runs
-from clickassay.studies.evaluation.correcting.sampled import Design, Rows, at_random, drawn_by
+from clickassay.studies.evaluation.correcting.sampled import Design, Rows, Sampled, at_random, drawn_by
 from clickassay.studies.evaluation.forms import CORRECTED_COMPARISONS, CORRECTED_MEANS, in_form
 
 MIN_BOTH = 20
 """With fewer queries judged by both there is no interval."""
 
-CARRIED = 0.5
-"""A slope is not used where one query has more than this part of the squares that it rests on."""
-
-LESS = 0.01
-"""A share of graded results that is less by this is said."""
+LESS, FAR_LESS = 0.01, 0.05
+"""A share of graded results that is less by the first is said; by the second, no mean is corrected."""
 
 UNLIKE = 0.01
 """Below this p-value (Holm) the queries that people judged are said to differ from the others."""
@@ -47,6 +51,8 @@ UNLIKE = 0.01
 FEW_BOTH = f"fewer than {MIN_BOTH} queries judged by both"
 FEW_DRAWS = f"draws worth fewer than {MIN_BOTH} queries"
 NO_SPREAD = "no spread"
+OTHER_QUERIES = "queries that people judged are unlike the others"
+UNGRADED = "people left results without a grade"
 
 NO_CUT = 1 << 30
 PLACES = 4
@@ -65,19 +71,26 @@ class Corrected:
     low: Floats
     high: Floats
     p_value: Floats  # (E,) two-sided p-values that the mean is 0: for differences.
-    weight: Floats  # (E,) w; 0 where the judge's values hardly vary.
+    weight: Floats  # (E,) w.
     # judge, people: (3, E) means over all queries by the judge, over the n by people, with the ends of their
     # intervals.
     judge: Floats
     people: Floats
-    worth: Floats  # (E,) number of queries judged by people alone whose mean would be as precise.
+    # (E,) number of queries judged by people alone whose interval would be as wide.
+    worth: Floats
     # (E,) p-values that the n are like the others by the judge's values (Welch's t test); NaN where they do
     # not vary, or all were judged by both.
     selection: Floats
 
 
 def corrected_means(
-    judge: Floats, people: Floats, both: Rows, *, shares: Floats | None = None, weights: Floats | None = None
+    judge: Floats,
+    people: Floats,
+    both: Rows,
+    reach: Floats,
+    *,
+    shares: Floats | None = None,
+    weights: Floats | None = None,
 ) -> Corrected:
     """Correct the means of a judge.
 
@@ -89,32 +102,35 @@ def corrected_means(
         (n, E) values by people; n may be 0.
     both
         (n,) the places of their queries among the N; with `shares`, once for each draw.
+    reach
+        (E,) R, by how much the judge may err in a query.
     shares, weights
         (n,), (N,) shares of the draws of a plan, and of the queries; each adds up to 1. None = all alike.
 
-    The squared error is the jackknife's over the n (method 7.1; leaving a query out moves the line by its
-    residual and leverage) plus w² var(f) / N; degrees of the sum are Satterthwaite's.
+    The squared error is the jackknife's over the n (method 7.1), plus w² var(f) / N, plus 2 (w R / n)² of the
+    two queries where the judge errs; degrees of the sum are Satterthwaite's.
     """
     s, p = _alike(len(both)) if shares is None else shares, _alike(len(judge)) if weights is None else weights
-    seen = judge[both]
+    number, seen = _number(s), judge[both]
     f, h = seen - _mean(seen, s), people - _mean(people, s)
-    parts = s[:, None] * f**2
-    squares = parts.sum(axis=0)
-    varies = (squares * len(s) > _ROUNDING) & (parts.max(axis=0, initial=0.0) <= CARRIED * squares)
-    slope = np.divide(s[:, None] * f, squares, out=np.zeros_like(f), where=varies)
-    weight = (slope * h).sum(axis=0)
+    products, squares = s @ (f * h), s @ f**2 + 2 * reach**2 / max(number, 1)
+    weight = np.divide(products, squares, out=np.zeros_like(products), where=squares > 0)
     apart = _mean(judge, p) - _mean(seen, s)
-    leverage, pull = s[:, None] + slope * f, s[:, None] + slope * apart
-    known = Deviations()
-    known.add(-(h - weight * f) / np.maximum(1 - leverage, _ROUNDING) * pull)
     value = _mean(people, s) + weight * apart
-    spread = _together(known.spread(), weight**2 * _variance(judge, p) / _number(p), _number(p))
-    if min(_number(s), len(np.unique(both))) < MIN_BOTH:
+    gone = (s / np.maximum(1 - s, _ROUNDING))[:, None]  # what a query takes with it, of the rest
+    rest = squares - gone * f**2
+    slope = np.divide(products - gone * f * h, rest, out=np.zeros_like(f), where=rest > 0)
+    known = Deviations()
+    known.add(slope * (apart + gone * f) - weight * apart - gone * h)
+    parts = weight**2 * _variance(judge, p) / _number(p), 2 * (weight * reach / max(number, 1)) ** 2
+    spread = _together(known.spread(), parts, (_number(p), number))
+    if min(number, len(np.unique(both))) < MIN_BOTH:
         spread = Spread(np.full_like(spread.error, np.nan), spread.degrees, spread.queries)
+    low, high, p_value = _interval(value, spread)
     alone = _alone(judge, p), _alone(people, s)
-    worth: Floats = _variance(people, s) / spread.error**2
+    worth: Floats = number * ((alone[1][2] - alone[1][1]) / (high - low)) ** 2
     apart_from_rest = _selection(judge, both) if shares is None else np.full(judge.shape[1], np.nan)
-    return Corrected(value, *_interval(value, spread), weight, *alone, worth, apart_from_rest)
+    return Corrected(value, low, high, p_value, weight, *alone, worth, apart_from_rest)
 
 
 def _alike(number: int) -> Floats:
@@ -126,12 +142,16 @@ def _number(shares: Floats) -> float:
     return round(float(1 / (shares @ shares)), _DIGITS) if len(shares) else 0.0
 
 
-def _together(spread: Spread, of_judge: Floats, queries: float) -> Spread:
-    """Return the spread of two independent parts: of the line, and of the judge's mean over all queries."""
+def _together(spread: Spread, more: tuple[Floats, Floats], queries: tuple[float, float]) -> Spread:
+    """Return the spread of independent parts: the line, the judge's mean, and the queries where it errs.
+
+    `more` are the squared errors of the last two, with the degrees of as many `queries`.
+    """
     of_line = spread.error**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        square = of_line + of_judge
-        parts = np.nan_to_num(of_line**2 / spread.degrees) + of_judge**2 / max(queries - 1, 1)
+        square = of_line + sum(more)
+        parts = np.nan_to_num(of_line**2 / spread.degrees)
+        parts += sum(one**2 / max(number - 1, 1) for one, number in zip(more, queries, strict=True))
         degrees = square**2 / parts
     return Spread(np.where(square > _ROUNDING**2, np.sqrt(square), np.nan), degrees, spread.queries)
 
@@ -230,44 +250,57 @@ def corrected_tables(
     queries = first.judge.queries, first.people.queries
     sampled = at_random(*queries) if design is None else drawn_by(design, *queries)
     both = np.searchsorted(sampled.kept, sampled.both)
+    low, high = np.array([(one.metric.low, one.metric.high) for one in measures], np.float64).T
+    seen = np.concatenate([values for one in sides.values() for values in (one.of_judge, one.of_people)])
+    reach = np.where(np.isinf(high - low), np.ptp(seen, axis=0), high - low)
 
     def corrected(judge: Floats, people: Floats) -> Corrected:
         return corrected_means(
-            judge[sampled.kept], people[sampled.rows], both, shares=sampled.shares, weights=sampled.weights
-        )
+            judge[sampled.kept], people[sampled.rows], both, reach,
+            shares=sampled.shares, weights=sampled.weights,
+        )  # fmt: skip
 
     means = {name: corrected(one.of_judge, one.of_people) for name, one in sides.items()}
     pairs = {
         (a, b): corrected(sides[b].of_judge - sides[a].of_judge, sides[b].of_people - sides[a].of_people)
         for a, b in pairs_of_runs(sides, baseline)
     }
-    low, high = np.array([(one.metric.low, one.metric.high) for one in measures], np.float64).T
     worth = len(both) if sampled.shares is None else _number(sampled.shares)
     counts = {"n_queries": len(sampled.kept), "n_both": len(np.unique(both))}
+    few = {FEW_BOTH: counts["n_both"] < MIN_BOTH, FEW_DRAWS: worth < MIN_BOTH}
+    unlike = tuple(_unlike(measures, sides, means, sampled.both))
+    reasons = [reason for reason, holds in {**few, OTHER_QUERIES: unlike != ()}.items() if holds]
+    less, void = _less_graded(max((one.depth or NO_CUT for one in measures), default=NO_CUT), sides, sampled)
+
+    def frame(one: Corrected, *runs: str, **same: object) -> pl.DataFrame:
+        own = [*reasons, *(UNGRADED for run in runs if run in void)]
+        return _frame(names, one, own[0] if own else None, **same, **counts)
+
     cut = {
         name: replace(one, low=np.maximum(one.low, low), high=np.minimum(one.high, high))
         for name, one in means.items()
     }
-    of_means = [_frame(names, one, worth, run=name, **counts) for name, one in cut.items()]
-    of_pairs = [_frame(names, one, worth, baseline=a, run=b, **counts) for (a, b), one in pairs.items()]
+    of_means = [frame(one, name, run=name) for name, one in cut.items()]
+    of_pairs = [frame(one, a, b, baseline=a, run=b) for (a, b), one in pairs.items()]
     return CorrectedTables(
         in_form(CORRECTED_MEANS, pl.concat(of_means)),
         _compared(of_pairs),
-        (*sampled.cautions, *_cautions(measures, sides, means, (sampled.rows, sampled.both))),
+        (*sampled.cautions, *unlike, *less),
     )
 
 
-def _frame(names: tuple[str, ...], one: Corrected, worth: float, **same: object) -> pl.DataFrame:
-    """Return a row for each measure; numbers that are not known are null, with the reason."""
+def _frame(names: tuple[str, ...], one: Corrected, void: str | None, **same: object) -> pl.DataFrame:
+    """Return a row for each measure; what is corrected is null where it is `void` or has no interval."""
     columns = {"value": one.value, "ci_low": one.low, "ci_high": one.high, "p_value": one.p_value,
-               "weight": one.weight, "worth": one.worth}  # fmt: skip
+               "worth": one.worth}  # fmt: skip
+    others = {"measure": names, "weight": one.weight}
     for side, ends in (("judge", one.judge), ("people", one.people)):
-        columns |= dict(zip((side, f"{side}_low", f"{side}_high"), ends, strict=True))
-    frame = pl.DataFrame({"measure": names, **columns}).with_columns(pl.col(pl.Float64).fill_nan(None))
-    frame = frame.with_columns(pl.lit(value).alias(name) for name, value in same.items())
-    few = {FEW_BOTH: int(str(same["n_both"])) < MIN_BOTH, FEW_DRAWS: worth < MIN_BOTH}
-    why = next((reason for reason, holds in few.items() if holds), NO_SPREAD)
-    return frame.with_columns(reason=pl.when(pl.col("ci_low").is_null()).then(pl.lit(why)))
+        others |= dict(zip((side, f"{side}_low", f"{side}_high"), ends, strict=True))
+    frame = pl.DataFrame(columns | others).with_columns(pl.col(pl.Float64).fill_nan(None))
+    no_interval = pl.when(pl.col("ci_low").is_null()).then(pl.lit(NO_SPREAD))
+    frame = frame.with_columns(reason=no_interval if void is None else pl.lit(void))
+    frame = frame.with_columns(pl.when(pl.col("reason").is_null()).then(pl.col(*columns)))
+    return frame.with_columns(pl.lit(value).alias(name) for name, value in same.items())
 
 
 def _compared(frames: list[pl.DataFrame]) -> pl.DataFrame:
@@ -276,18 +309,6 @@ def _compared(frames: list[pl.DataFrame]) -> pl.DataFrame:
     frame = pl.concat(frames)
     adjusted = holm(frame["p_value"].fill_null(np.nan).to_numpy())
     return in_form(CORRECTED_COMPARISONS, frame.with_columns(pl.Series("p_holm", adjusted).fill_nan(None)))
-
-
-def _cautions(
-    measures: Sequence[Measure],
-    sides: Mapping[str, Sides],
-    means: Mapping[str, Corrected],
-    places: tuple[Rows, Rows],
-) -> Iterator[str]:
-    """Yield what may make corrected means wrong."""
-    _, both = places
-    yield from _unlike(measures, sides, means, both)
-    yield from _less_graded(max((one.depth or NO_CUT for one in measures), default=NO_CUT), sides, places)
 
 
 def _unlike(
@@ -304,22 +325,27 @@ def _unlike(
     yield (
         f"Queries that people judged are not like the others: by the judge, {measures[column]} of "
         f"{visible(name)} is {number(inside, PLACES)} there and {number(outside, PLACES)} elsewhere. "
-        "Corrected means hold for a random sample."
+        "Corrected means hold for a random sample, so none is shown."
     )
 
 
-def _less_graded(depth: int, sides: Mapping[str, Sides], places: tuple[Rows, Rows]) -> Iterator[str]:
-    """Yield a caution where people left results without a grade that the judge graded."""
-    for run, one in sides.items():
-        by_people = _share_graded(one.people, places[0], depth)
-        by_judge = _share_graded(one.judge, places[1], depth)
-        if by_people < by_judge - LESS:
-            yield (
-                f"Of the results of {visible(run)} for the queries of both, people graded "
-                f"{percent(by_people)} and the judge {percent(by_judge)}: what people left counts as their "
-                "grade 0, and the correction takes it for an error of the judge."
-            )
-            return
+def _less_graded(depth: int, sides: Mapping[str, Sides], sampled: Sampled) -> tuple[list[str], set[str]]:
+    """Return a caution where people left results without a grade that the judge graded, and runs it voids."""
+    shares = {
+        run: (_share_graded(one.people, sampled.rows, depth), _share_graded(one.judge, sampled.both, depth))
+        for run, one in sides.items()
+    }
+    void = {run for run, (by_people, by_judge) in shares.items() if by_people < by_judge - FAR_LESS}
+    run = min(shares, key=lambda name: shares[name][0] - shares[name][1])
+    by_people, by_judge = shares[run]
+    if by_people >= by_judge - LESS:
+        return [], void
+    text = (
+        f"Of the results of {visible(run)} for the queries of both, people graded {percent(by_people)} and "
+        f"the judge {percent(by_judge)}: what people left counts as their grade 0, and the correction takes "
+        f"it for an error of the judge{', so it is not shown' if void else ''}."
+    )
+    return [text], void
 
 
 def _share_graded(lists: Lists, queries: Rows, depth: int) -> float:

@@ -17,6 +17,7 @@ from clickassay.studies.evaluation.report.sections import (
     differences_table,
     gain_figures,
     gain_table,
+    highest,
     leaderboard_table,
     means_figures,
     means_table,
@@ -100,11 +101,7 @@ def _comparisons_section(frames: Mapping[str, pl.DataFrame]) -> Section:
 
 def _leaderboard_section(frames: Mapping[str, pl.DataFrame]) -> Section:
     frame = frames["leaderboard"]
-    first = str(frame["measure"][0])
-    leader, *others = (visible(run) for run in frame.filter(measure=first, group=1)["run"])
-    rest = f"{listed(others)} do not differ from it" if others else "every other run differs from it"
-    text = f"By {first}, {leader} is the best; {rest} significantly."
-    return Section("leaderboard", "Leaderboard", (text,), tables=(leaderboard_table(frame),))
+    return Section("leaderboard", "Leaderboard", (highest(frame),), tables=(leaderboard_table(frame),))
 
 
 def _classes_section(frames: Mapping[str, pl.DataFrame]) -> Section:
@@ -123,7 +120,7 @@ def _corrected_section(frames: Mapping[str, pl.DataFrame]) -> Section:
     text = (
         f"A judge judged {plural(judged, 'query', 'queries')}, people {count(both)} of them. The judge's "
         "means over all its queries are corrected by what people say of theirs. Intervals hold with any "
-        "errors of the judge, if people's queries were chosen as the conventions say."
+        "errors of the judge, also rare ones, if people's queries were chosen as the conventions say."
     )
     return Section("corrected", "Corrected by people", (text,), tables=tuple(corrected_tables(frames)))
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.text.words import MINUS, count, number, plural, visible
+from clickassay.core.text.words import MINUS, count, listed, number, plural, visible
+from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.findings.estimates import Estimate
 from clickassay.report.cells import Cell, Row, Spelled
 from clickassay.report.charts.lines import MOST_LINES, Line, curves, difference_bars
@@ -23,11 +24,9 @@ MOST_BARS = 120
 _SINGLE = "intervals and t tests need two queries"
 _ALIKE = "all differences are equal"
 _INTERVAL, _TESTS, _QUERIES = "95 % interval", "p-value", "Queries"
-WORTH = "Worth: so many queries judged by people alone would be as precise."
-GROUPS = (
-    "A group has the best run that is in no group yet, and the runs of the rest that do not differ from it "
-    "significantly (Holm, over all comparisons)."
-)
+WORTH = "Worth: so many queries judged by people alone would have as narrow an interval."
+LETTERS = "Runs that share a letter are not significantly different (Holm, over all comparisons)."
+_NAMED = 4
 LARGER = "Better means a larger value and worse a smaller one, also for measures of which less is better."
 
 
@@ -37,7 +36,9 @@ def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) ->
     `frames` are the tables of `studies.evaluation.forms.EVALUATION_TABLES` by name.
     """
     tables = [runs_table(frames["runs"]), means_table(frames["means"])]
-    tables += [leaderboard_table(frames["leaderboard"])] if _has(frames, "leaderboard") else []
+    if _has(frames, "leaderboard"):
+        board = frames["leaderboard"]
+        tables += [replace(leaderboard_table(board), notes=(highest(board), LETTERS))]
     tables += [comparisons_table(frames["comparisons"])] if frames["comparisons"].height else []
     tables += corrected_tables(frames)
     tables += class_tables(frames)
@@ -98,8 +99,8 @@ def _has(frames: Mapping[str, pl.DataFrame], name: str) -> bool:
 
 
 def leaderboard_table(frame: pl.DataFrame) -> ReportTable:
-    """Return the runs in the order of their means, in groups."""
-    heads = ("Group", "Mean", "low", "high", "below the best", "p")
+    """Return the runs in the order of their means, with the letters of their groups."""
+    heads = ("Letters", "Mean", "low", "high", "behind the first", "p")
     rows = tuple(
         Row(
             row["measure"],
@@ -113,9 +114,29 @@ def leaderboard_table(frame: pl.DataFrame) -> ReportTable:
         for row in frame.iter_rows(named=True)
     )
     return ReportTable(
-        "leaderboard", "Leaderboard", "Run", heads, rows, spanners=((_INTERVAL, 2, 2),), notes=(GROUPS,),
+        "leaderboard", "Leaderboard", "Run", heads, rows, spanners=((_INTERVAL, 2, 2),), notes=(LETTERS,),
         data=frame, group_head="Measure", explained=False,
     )  # fmt: skip
+
+
+def highest(frame: pl.DataFrame) -> str:
+    """Say which run has the best mean of the first measure, and which do not differ from it significantly."""
+    first = frame.filter(measure=frame["measure"][0])
+    top = first.row(0, named=True)
+    least = first["mean"].drop_nulls()
+    lowest = least.len() > 1 and least[0] < least[-1]
+    rest = first[1:]
+    beaten = pl.col("p_best").fill_null(1.0) < ALPHA
+    alike = [visible(run) for run in rest.filter(~beaten)["run"]]
+    if not alike:
+        others = "all other runs are significantly different"
+    elif len(alike) == rest.height:
+        others = "no run is significantly different from it"
+    else:
+        named = listed(alike) if len(alike) <= _NAMED else f"{len(alike)} other runs"
+        others = f"{named} {'is' if len(alike) == 1 else 'are'} not significantly different from it"
+    mean = "lowest" if lowest else "highest"
+    return f"By {top['measure']}, {visible(top['run'])} has the {mean} mean; {others}."
 
 
 def class_tables(frames: Mapping[str, pl.DataFrame]) -> list[ReportTable]:
