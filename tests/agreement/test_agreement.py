@@ -13,6 +13,7 @@ import pytest
 
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES, DRAWS, WITHIN
+from clickassay.core.contracts.patterns import SHOWN
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
@@ -52,6 +53,7 @@ def test_the_package_and_the_oracle_agree_on_messy_logs(first, tmp_path):
 def differences_of(seed, folder):
     """Yield every difference of the package from the oracle on the log of a seed."""
     searches, clicks, judgments, queries, settings = seeded_log(seed)
+    settings = settings | {"periods": ("day", "week", "day", "none")[seed % 4]}
     expected = oracle(searches, clicks, judgments, queries, settings)
     paths = write_log(folder, seed, searches=searches, clicks=clicks, judgments=judgments, queries=queries)
     options = load_settings(**settings, click_models=NO_MODELS)
@@ -69,6 +71,7 @@ def differences_of(seed, folder):
         yield from comparison_differences(expected[name], run[name])
     yield from cascade_effect_differences(expected["cascade_effects"], run["cascade_effects"])
     yield from run_pattern_differences(run)
+    yield from shown_differences("run", expected["run_shown"], run["shown"])
     judged = run["queries"].join(run["configurations"], on=["market", "query"], how="semi")
     yield from run_query_differences(expected, judged)
 
@@ -122,6 +125,15 @@ def pattern_table_differences(expected, table):
     }
     for name, rows in wanted.items():
         yield from compare_table(name, rows, getattr(table, name), FOLDER_TABLES[name])
+    yield from shown_differences(
+        "log", expected["shown"], SHOWN.empty() if table.shown is None else table.shown
+    )
+
+
+def shown_differences(of, expected, frame):
+    """Compare the days of the lists of a log or a run."""
+    wanted = {name: {"sessions": sessions} for name, sessions in expected.items()}
+    yield from compare_table(f"days of the {of}", wanted, frame, SHOWN)
 
 
 def run_pattern_differences(run):

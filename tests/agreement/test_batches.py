@@ -25,7 +25,8 @@ def messy(seed, folder):
     """Write the log of a seed; return the paths of searches and clicks, and settings that accept it."""
     searches, clicks, judgments, _, settings = seeded_log(seed)
     paths = write_log(folder / "log", seed, searches=searches, clicks=clicks, judgments=judgments)
-    return paths["searches"], paths["clicks"], load_settings(**{**settings, "max_rejected": 1.0})
+    settings |= {"max_rejected": 1.0, "periods": "week" if seed % 3 == 1 else "day"}
+    return paths["searches"], paths["clicks"], load_settings(**settings)
 
 
 def read(path):

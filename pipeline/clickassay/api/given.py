@@ -50,6 +50,7 @@ class SettingsGiven(TypedDict, total=False):
     clock: str | None
     time_zone: str
     folds: int
+    periods: Literal["day", "week", "none"]
     scale: Mapping[Any, Any] | Sequence[str | int] | str
     max_grade: int
     relevant_grade: int

@@ -31,7 +31,7 @@ from clickassay.jobs.stores import StoreGrowth, grow_store
 from clickassay.patterns.folders.table_folder import write_patterns
 from clickassay.patterns.table import PatternTable
 
-_TABLES = ("configurations", "patterns", "queries", "funnel", "health", "signals", "outcomes")
+_TABLES = ("configurations", "patterns", "queries", "funnel", "health", "shown", "signals", "outcomes")
 
 
 @for_python

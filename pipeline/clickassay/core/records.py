@@ -140,6 +140,35 @@ class Rated:
     variances: Floats
 
 
+NO_DAY = -1 - 2**31
+"""Stands for an unknown day: no date of a table, which has 32 bits, is so early."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """When the configurations of a sample were shown: (M,) rows sorted by configuration, then by day."""
+
+    rows: Integers  # Index of the configuration in the sample.
+    days: Integers  # Days since 1970-01-01 (UTC), or `NO_DAY`.
+    sessions: Integers
+
+    @classmethod
+    def of(cls, rows: Integers, shown: pl.DataFrame) -> "Shown":
+        """Return the rows (day, sessions) of configurations; those of index -1 are left out."""
+        kept = np.flatnonzero(rows >= 0)
+        days = shown["day"].to_physical().cast(pl.Int64).fill_null(NO_DAY).to_numpy()[kept]
+        order = np.lexsort((days, rows[kept]))
+        return cls(rows[kept][order], days[order], shown["sessions"].to_numpy()[kept][order])
+
+    def chosen(self, rows: Integers) -> "Shown":
+        """Return the rows of some configurations, given in ascending order, numbered anew."""
+        place = np.full(1 + max(self.rows.max(initial=-1), rows.max(initial=-1)), -1, np.int64)
+        place[rows] = np.arange(len(rows))
+        new = place[self.rows]
+        kept = new >= 0
+        return Shown(new[kept], self.days[kept], self.sessions[kept])
+
+
 @dataclass(frozen=True)
 class Sample:
     """Arrays over the N judged configurations and Q queries of one market, depth and judge."""
@@ -168,6 +197,7 @@ class Sample:
     estimated: Mapping[str, EstimatedClicks] = field(default_factory=dict)
     # By name: ratings; they are not among `click_names`, since each has sessions of its own.
     ratings: Mapping[str, Rated] = field(default_factory=dict)
+    shown: Shown | None = None  # When they were shown, to all users; None where times are not known.
 
     def by_unit(self, contributions: Floats, queries: Integers | None = None) -> Floats:
         """Return the sums of (q, K) contributions of queries over their units; None = of all queries."""
@@ -211,6 +241,7 @@ class Sample:
             units=None if self.units is None else tuple(self.units[query] for query in present),
             estimated={},
             ratings={},
+            shown=None if self.shown is None else self.shown.chosen(rows),
         )
 
     def rated_rows(self, name: str) -> Integers:
@@ -287,6 +318,8 @@ class JudgedConfigurations:
     # configuration has.
     score_names: tuple[str, ...] = ()
     scores: Floats | None = None
+    # Rows (n, day, sessions), sorted, of all users; None where times are not known.
+    shown: pl.DataFrame | None = None
     # By name: rows (n, fold, click_mask, sessions) of sessions with the signal, masks above 0 and cut to k.
     signals: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     # Rows (n, fold, outcome, sessions, total, total_of_squares), totals in thousandths; None where none are

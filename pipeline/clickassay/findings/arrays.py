@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import CONFIGURATIONS
-from clickassay.core.records import Floats, Integers, Sample, SampleKey
+from clickassay.core.records import Floats, Integers, Sample, SampleKey, Shown
 from clickassay.correlation.classes import with_units
 from clickassay.findings.run import Run, broken
 from clickassay.metrics.clicks import (
@@ -135,8 +135,17 @@ def _sample(
         configuration_ids=rows["configuration_id"],
         click_entropy=np.full(len(queries), np.nan),  # not in the run's tables
         ratings=clicks.ratings,
+        shown=_shown(run.tables["shown"], numbered),
     )
     return with_units(sample, run.tables["queries"])
+
+
+def _shown(shown: pl.DataFrame, numbered: pl.DataFrame) -> Shown | None:
+    """Return when configurations were shown; None where the run does not know."""
+    if shown.is_empty():
+        return None
+    own = shown.join(numbered, on="configuration_id")
+    return Shown.of(own["n"].to_numpy().astype(np.int64), own)
 
 
 def _index(queries: pl.Series) -> Integers:

@@ -129,6 +129,7 @@ def analyse_tables(
         "funnel": _funnel(table, _read(graded, scores, split), main.measurements, settings),
         "configurations": main.configurations,
         "patterns": main.patterns,
+        "shown": main.shown,
         "signals": main.signals,
         "outcomes": main.outcomes,
         "queries": _queries(queries, groups, main.configurations, proposed),

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from clickassay.click_models.catalogue import click_models
 from clickassay.click_models.effects.by_grade import grade_log
@@ -15,7 +17,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS
 from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
-from clickassay.core.contracts.patterns import OUTCOMES, PATTERNS, SIGNALS
+from clickassay.core.contracts.patterns import OUTCOMES, PATTERNS, SHOWN, SIGNALS
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.records import JudgedConfigurations, Sample, order_by_id
@@ -41,7 +43,7 @@ from clickassay.metrics.click_model_metrics import MODEL_METRICS, Expectation
 from clickassay.metrics.clicks import wants_ips
 from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metrics, headline_clicks
 from clickassay.patterns.lists import LogLists, log_lists, user_halves
-from clickassay.patterns.sums import WordLayout, counted
+from clickassay.patterns.sums import WordLayout, counted, packed_days, unpacked_days
 from clickassay.patterns.table import StagedTable
 
 DROP = "drop"
@@ -158,7 +160,30 @@ class Strata:
     @cached_property
     def patterns(self) -> pl.DataFrame:
         """The table of this name: the patterns of a configuration once."""
-        return _patterns(self.measurements)
+        own = [stratum.patterns for stratum in self.measurements]
+        names, (number, fold, mask, sessions) = _each_once(self.measurements, own)
+        layout = WordLayout(int(mask.max(initial=0)).bit_length(), int(fold.max(initial=0)) + 1)
+        sums = counted(layout.packed(number, fold, mask), sessions)  # sorts numbers, which is fast
+        number, fold, mask = layout.unpacked(sums)
+        columns = {"configuration_id": names.gather(number), "fold": fold, "click_mask": mask}
+        return PATTERNS.canonical(pl.DataFrame({**columns, "sessions": sums.sessions}))
+
+    @cached_property
+    def shown(self) -> pl.DataFrame:
+        """The table of this name: the days of a configuration once; no rows where times are not known."""
+        known = [stratum for stratum in self.measurements if stratum.shown is not None]
+        if not known:
+            return SHOWN.empty()
+        own = [
+            stratum.shown.with_columns(pl.col("day").to_physical().fill_null(0))
+            for stratum in known
+            if stratum.shown is not None
+        ]
+        names, (number, day, sessions) = _each_once(known, own)
+        sums = counted(packed_days(number, day), sessions)
+        number, days = unpacked_days(sums)
+        columns = {"configuration_id": names.gather(number), "day": days}
+        return SHOWN.canonical(pl.DataFrame({**columns, "sessions": sums.sessions}))
 
     @cached_property
     def signals(self) -> pl.DataFrame:
@@ -191,7 +216,13 @@ def _once(form: Table, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return form.canonical(every.select(form.empty().columns).unique())
 
 
-def _patterns(strata: Sequence[Measurements]) -> pl.DataFrame:
+def _each_once(
+    strata: Sequence[Measurements], rows: Sequence[pl.DataFrame]
+) -> tuple[pl.Series, list[NDArray[Any]]]:
+    """Return ids in order, and the columns of rows by configuration: its place among ids, for its number n.
+
+    A configuration of several judges and depths has the same rows in each: those of one are taken.
+    """
     ids = pl.concat([stratum.configuration_ids for stratum in strata])
     order = order_by_id(ids)
     is_new = ids.gather(order).ne_missing(ids.gather(order).shift()).to_numpy()
@@ -199,17 +230,12 @@ def _patterns(strata: Sequence[Measurements]) -> pl.DataFrame:
     ranks[order] = np.cumsum(is_new) - 1
     ends = np.cumsum([len(stratum.configuration_ids) for stratum in strata])
     parts, is_new = [], np.ones(len(names), bool)
-    for stratum, rank in zip(strata, np.split(ranks, ends[:-1]), strict=True):
-        number, *others = (column.to_numpy() for column in stratum.patterns.iter_columns())
+    for own, rank in zip(rows, np.split(ranks, ends[:-1]), strict=True):
+        number, *others = (column.to_numpy() for column in own.iter_columns())
         kept = np.flatnonzero(is_new.take(rank).take(number))
         parts.append((rank.take(number.take(kept)), *(column.take(kept) for column in others)))
         is_new[rank] = False
-    number, fold, mask, sessions = (np.concatenate(column) for column in zip(*parts, strict=True))
-    layout = WordLayout(int(mask.max(initial=0)).bit_length(), int(fold.max(initial=0)) + 1)
-    sums = counted(layout.packed(number, fold, mask), sessions)  # sorts numbers, which is fast
-    number, fold, mask = layout.unpacked(sums)
-    columns = {"configuration_id": names.gather(number), "fold": fold, "click_mask": mask}
-    return PATTERNS.canonical(pl.DataFrame({**columns, "sessions": sums.sessions}))
+    return names, [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
 def measure_strata(

@@ -13,7 +13,7 @@ from clickassay.judgments.scores import Scores
 from clickassay.judgments.shown import judged_pool, rows_of_judge
 from clickassay.patterns.identity import configuration_ids
 from clickassay.patterns.lists import LogLists
-from clickassay.patterns.sums import WordLayout, counted
+from clickassay.patterns.sums import WordLayout, counted, packed_days, unpacked_days
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class GradedCandidates:
     # without one.
     score_names: tuple[str, ...] = ()
     scores: Floats | None = None
+    # Rows (place, day, sessions), of all users; None where times are not known.
+    shown: pl.DataFrame | None = None
     # Rows (place, fold, signal, click_mask, sessions) of sessions with a signal; None without signals.
     signals: pl.DataFrame | None = None
     # Rows (place, fold, outcome, sessions, total, total_of_squares); None where none are counted.
@@ -64,6 +66,7 @@ def look_up_grades(
         pools=grades.group_by(*on, "grade").len(),
         score_names=() if scores is None else scores.names,
         scores=None if scores is None else scores.of_lists(lists.configurations)[chosen],
+        shown=None if lists.shown is None else _of_candidates(lists.shown, chosen),
         signals=None if lists.signals is None else _of_candidates(lists.signals, chosen),
         outcomes=None if lists.outcomes is None else _of_candidates(lists.outcomes, chosen),
     )
@@ -105,6 +108,7 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
         filled=graded.filled[urls],
         pool=judged_pool(cut, graded.pools, max_grade),
         patterns=_cut_patterns(graded.patterns, became, depth),
+        shown=None if graded.shown is None else _cut_shown(graded.shown, became),
         signals={} if graded.signals is None else _cut_signals(graded.signals, became, depth),
         outcomes=None if graded.outcomes is None else _cut_outcomes(graded.outcomes, became),
         too_short=_sessions_by_market(graded.lengths.filter(~long_enough)),
@@ -160,6 +164,16 @@ def _cut_patterns(patterns: pl.DataFrame, became: NDArray[np.int64], depth: int)
     sums = counted(layout.packed(numbers[kept], folds[kept], masks), sessions[kept])
     columns = dict(zip(("n", "fold", "click_mask"), layout.unpacked(sums), strict=True))
     return pl.DataFrame({**columns, "sessions": sums.sessions})
+
+
+def _cut_shown(shown: pl.DataFrame, became: NDArray[np.int64]) -> pl.DataFrame:
+    """Add up the days of lists that become one: n, day and sessions."""
+    numbers = became[shown["place"].to_numpy()]
+    kept = np.flatnonzero(numbers >= 0)
+    days = shown["day"].to_physical().fill_null(0).to_numpy()
+    sums = counted(packed_days(numbers[kept], days[kept]), shown["sessions"].to_numpy()[kept])
+    numbers, days_of_sums = unpacked_days(sums)
+    return pl.DataFrame({"n": numbers, "day": days_of_sums, "sessions": sums.sessions})
 
 
 def _cut_signals(signals: pl.DataFrame, became: NDArray[np.int64], depth: int) -> dict[str, pl.DataFrame]:

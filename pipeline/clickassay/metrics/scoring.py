@@ -18,6 +18,7 @@ from clickassay.core.records import (
     Rated,
     Sample,
     SampleKey,
+    Shown,
     first_digits,
 )
 from clickassay.core.settings import Settings
@@ -52,6 +53,7 @@ class Measurements:
     # sessions) of their patterns.
     configuration_ids: pl.Series
     patterns: pl.DataFrame
+    shown: pl.DataFrame | None  # Rows (n, day, sessions); None where times are not known.
     signals: Mapping[str, pl.DataFrame]  # By name: such rows of sessions with the signal.
     # Rows (n, fold, outcome, sessions, total, total_of_squares); None where none are counted.
     outcomes: pl.DataFrame | None
@@ -124,6 +126,7 @@ def compute_metrics(
         ),
         configuration_ids=judged.rows["configuration_id"],
         patterns=judged.patterns,
+        shown=judged.shown,
         signals=judged.signals,
         outcomes=judged.outcomes,
         statistics=_statistics(samples, measured, judge=judge, depth=depth),
@@ -153,6 +156,8 @@ def _sample(
     chosen = rows["n"].to_numpy()
     queries = tuple(rows["query"].unique().sort())
     index = rows.join(_numbered(queries), on="query", how="left", maintain_order="left")["index"].to_numpy()
+    place = np.full(judged.rows.height, -1, np.int64)
+    place[chosen] = np.arange(len(chosen))
     return Sample(
         key=SampleKey(market, depth, judge),
         queries=queries,
@@ -170,6 +175,7 @@ def _sample(
             name: Rated(one.sessions[chosen], one.values[chosen], one.variances[chosen])
             for name, one in clicks.ratings.items()
         },
+        shown=None if judged.shown is None else Shown.of(place[judged.shown["n"].to_numpy()], judged.shown),
     )
 
 

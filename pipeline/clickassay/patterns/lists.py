@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERNS
+from clickassay.core.contracts.form import Table
+from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERNS, SHOWN
 from clickassay.core.errors import PatternError
 from clickassay.core.text.words import plural
 from clickassay.patterns.results import NumberedResults, number_results, repeating
-from clickassay.patterns.table import StagedTable, held_densely
+from clickassay.patterns.table import Pieces, StagedTable, held_densely
 
 MOST_FREQUENT = 10_000
 """Queries of each market that a report looks at beside judged queries: it proposes some to judge."""
@@ -33,6 +34,8 @@ class LogLists:
     # looked at for their frequency alone are missing.
     patterns: pl.DataFrame
     others: pl.DataFrame  # market, length, sessions: all other lists, by their number of results.
+    # list, day, sessions: as `patterns`, of all users; None where times are not known.
+    shown: pl.DataFrame | None = None
     # list, fold, signal, click_mask, sessions: of sessions with a signal, as `patterns`; None without any.
     # The type of `signal`, and of `outcome`, has every name of the log: parts without its rows know it too.
     signals: pl.DataFrame | None = None
@@ -93,7 +96,7 @@ def log_lists(
     queries = pl.concat(staged.queries).select("market", "query")
     query, length, ids = _numbered(staged, queries)
     sessions = np.zeros(len(query), np.int64)
-    for lists, rows in _numbered_patterns(staged, ids, users):
+    for lists, rows in _numbered_rows(staged.patterns, ids, users):
         np.add.at(sessions, lists, rows["sessions"].to_numpy())
     is_judged = _judged(queries, judged)
     is_frequent = _frequent(queries, np.bincount(query, sessions, len(queries)))
@@ -102,16 +105,20 @@ def log_lists(
     market = queries["market"].gather(query[is_other])
     others = pl.DataFrame({"market": market, "length": length[is_other], "sessions": sessions[is_other]})
     configurations = _kept_configurations(staged, is_kept)
-    patterns = _kept_patterns(_numbered_patterns(staged, ids, users), is_kept, is_judged[query])
-    if patterns["sessions"].sum() != sessions[is_kept & is_judged[query]].sum():
+    is_measured = is_judged[query]
+    patterns = _kept_rows(PATTERNS, _numbered_rows(staged.patterns, ids, users), is_kept, is_measured)
+    if patterns["sessions"].sum() != sessions[is_kept & is_measured].sum():
         raise PatternError("the pattern table was changed while it was read; try again")
     return LogLists(
         configurations=configurations.with_columns(pl.Series("sessions", sessions[is_kept])),
         query=query[is_kept],
         patterns=patterns,
         others=others.group_by("market", "length").agg(pl.col("sessions").sum()),
-        signals=_own_rows(staged.signals, "signal", configurations, is_judged[query][is_kept], users),
-        outcomes=_own_rows(staged.outcomes, "outcome", configurations, is_judged[query][is_kept], users),
+        shown=None
+        if staged.shown is None
+        else _kept_rows(SHOWN, _numbered_rows(staged.shown, ids), is_kept, is_measured),
+        signals=_own_rows(staged.signals, "signal", configurations, is_measured[is_kept], users),
+        outcomes=_own_rows(staged.outcomes, "outcome", configurations, is_measured[is_kept], users),
     )
 
 
@@ -146,12 +153,12 @@ def _numbered(staged: StagedTable, queries: pl.DataFrame) -> tuple[Integers, Int
     return row, length, every["id"].to_numpy()
 
 
-def _numbered_patterns(
-    staged: StagedTable, ids: NDArray[np.uint64], users: pl.Expr | None
+def _numbered_rows(
+    pieces: Pieces, ids: NDArray[np.uint64], users: pl.Expr | None = None
 ) -> Iterator[tuple[Integers, pl.DataFrame]]:
-    """Yield rows of patterns, and for each the number of its list: both tables are in the order of ids."""
+    """Yield rows by list, and for each the number of its list: both tables are in the order of ids."""
     count, last = 0, pl.Series([None], dtype=pl.String)
-    for piece in staged.patterns:
+    for piece in pieces:
         named = pl.concat([last, piece["configuration_id"]])
         begins = named[1:].ne_missing(named[:-1])
         new = named[1:].filter(begins).hash().to_numpy()
@@ -194,13 +201,14 @@ def _kept_configurations(staged: StagedTable, is_kept: Flags) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _kept_patterns(
-    rows: Iterator[tuple[Integers, pl.DataFrame]], is_kept: Flags, is_judged: Flags
+def _kept_rows(
+    form: Table, rows: Iterator[tuple[Integers, pl.DataFrame]], is_kept: Flags, is_judged: Flags
 ) -> pl.DataFrame:
     place, is_measured = np.cumsum(is_kept, dtype=np.uint32) - np.uint32(1), is_kept & is_judged
-    parts = [PATTERNS.empty().select(pl.lit(0, pl.UInt32).alias("list"), "fold", "click_mask", "sessions")]
+    own = pl.exclude("configuration_id")
+    parts = [form.empty().select(pl.lit(0, pl.UInt32).alias("list"), own)]
     for lists, piece in rows:
         kept = is_measured[lists]
         numbers = pl.Series("list", place[lists[kept]])
-        parts.append(piece.filter(kept).select(numbers, "fold", "click_mask", "sessions"))
+        parts.append(piece.filter(kept).select(numbers, own))
     return pl.concat(parts)

@@ -148,6 +148,26 @@ class WordLayout:
         return (head >> np.uint64(self._fold_bits)).astype(np.int64), folds, masks.astype(np.int64)
 
 
+BY_DAY = WordLayout(depth=22, folds=1)
+"""Layout of a number and a day, which stands in place of the mask."""
+
+
+def packed_days(numbers: NDArray[Any], days: NDArray[Any]) -> Words:
+    """Return words of numbers and days since 1970-01-01; days of 0 and below are unknown."""
+    return BY_DAY.packed(numbers, np.zeros(1, np.uint64), np.maximum(days, 0))
+
+
+def unpacked_days(table: Counted) -> tuple[Rows, pl.Series]:
+    """Return numbers, and days as dates: null where they are unknown."""
+    numbers, _, days = BY_DAY.unpacked(table)
+    return numbers, dates(pl.Series(days))
+
+
+def dates(days: pl.Series) -> pl.Series:
+    """Return days since 1970-01-01 as dates: null where they are 0."""
+    return days.alias("day").cast(pl.Int32).set(days == 0, None).cast(pl.Date)
+
+
 class Sums:
     """Adds up counts by key.
 
@@ -158,13 +178,13 @@ class Sums:
     """
 
     def __init__(self, layout: WordLayout) -> None:
-        self._layout = layout
+        self.layout = layout
         self._parts: list[list[Counted]] = []  # of each section, the sums first
         self._waiting: list[int] = []  # rows of the other parts
 
     def add(self, table: Counted) -> None:
         """Add counts."""
-        bounds = self._layout.sections(table)
+        bounds = self.layout.sections(table)
         missing = len(bounds) - 1 - len(self._parts)
         self._parts += [[] for _ in range(missing)]
         self._waiting += [0] * missing

@@ -16,6 +16,7 @@ from clickassay.core.contracts.patterns import (
     PATTERN_CONFIGURATIONS,
     PATTERN_QUERIES,
     PATTERNS,
+    SHOWN,
     SIGNALS,
 )
 from clickassay.core.errors import PatternError
@@ -58,6 +59,8 @@ class AnyTable(Generic[Rows]):
     judged_queries: pl.DataFrame | None = None
     # A frame in the form of `FOLDER_TABLES`: counts of `clickassay.patterns.health`.
     health: pl.DataFrame = field(default_factory=HEALTH.empty)
+    # Rows in the form of `contracts.patterns.SHOWN`; None where times are not known.
+    shown: Rows | None = None
     # A frame in the form of `contracts.patterns.SIGNALS`; None where the clicks have no other action.
     signals: pl.DataFrame | None = None
     outcomes: pl.DataFrame | None = None  # Likewise in the form of `contracts.patterns.OUTCOMES`.
@@ -81,6 +84,7 @@ class PatternTable(AnyTable[pl.DataFrame]):
             info=self.info,
             judged_queries=self.judged_queries,
             health=self.health,
+            shown=None if self.shown is None else Pieces.in_memory(SHOWN.canonical(self.shown)),
             signals=self.signals,
             outcomes=self.outcomes,
         )
@@ -119,6 +123,7 @@ class StagedTable(AnyTable[Pieces]):
             info=self.info,
             judged_queries=self.judged_queries,
             health=self.health,
+            shown=None if self.shown is None else pl.concat(SHOWN.in_order(self.shown)),
             signals=self.signals,
             outcomes=self.outcomes,
         )
@@ -134,6 +139,7 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
     if len(parts) == 1:
         return first
     frames = {name: [getattr(part, name) for part in parts] for name in _MERGED}
+    shown = _shown(parts)
     signals = [part.signals for part in parts if part.signals is not None]
     outcomes = [part.outcomes for part in parts if part.outcomes is not None]
     del parts  # what has been added up is not held any longer
@@ -150,9 +156,23 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
         info=first.info,
         judged_queries=first.judged_queries,
         health=merged_counts(stacked("health")),
+        shown=_merged(shown, SHOWN),
         signals=_merged(signals, SIGNALS),
         outcomes=_merged(outcomes, OUTCOMES),
     )
+
+
+def _shown(parts: Sequence[PatternTable]) -> list[pl.DataFrame]:
+    """Return the days of each part: sessions without a day where it has none; no parts if none has any."""
+    if all(part.shown is None for part in parts):
+        return []
+    undated = pl.lit(None, pl.Date).alias("day")
+    return [
+        _sum_by_key(part.patterns.select("configuration_id", undated, "sessions"), SHOWN)
+        if part.shown is None
+        else part.shown
+        for part in parts
+    ]
 
 
 def _merged(parts: Sequence[pl.DataFrame], form: Table) -> pl.DataFrame | None:

@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 Row = dict[str, Any]
@@ -47,6 +47,7 @@ class Session:
     results: tuple[str, ...]
     page: int
     clicked: tuple[str | None, ...]  # the URL of each click row, repeats included
+    day: date  # of its first search (UTC)
 
     def places(self, depth: int) -> list[int]:
         """Return the positions of the distinct clicked results within `depth`, ascending."""
@@ -271,7 +272,8 @@ def form_sessions(searches: list[Search]) -> list[Session]:
         first = own[0]
         clicked = tuple(url for search in own for _, url in search.clicks)
         shown = without_repeats(first.results)
-        sessions.append(Session(first.user_id, first.market, first.query, shown, first.page, clicked))
+        day = (datetime(1970, 1, 1) + timedelta(milliseconds=first.timestamp)).date()
+        sessions.append(Session(first.user_id, first.market, first.query, shown, first.page, clicked, day))
     return sessions
 
 
@@ -311,9 +313,10 @@ def count_clicked_places(sessions: list[Session], depth: int, funnel: Funnel) ->
 
 
 def pattern_table(sessions: list[Session], settings: Settings) -> dict[str, dict[Any, Any]]:
-    """Return configurations, patterns and queries at the deepest depth, each keyed by its key."""
+    """Return configurations, patterns, days and queries at the deepest depth, each keyed by its key."""
     configurations: dict[Any, Any] = {}
     patterns: Counter[Any] = Counter()
+    shown: Counter[Any] = Counter()
     queries: dict[Any, int] = defaultdict(int)
     depth = max(settings["depth"])
     for session in sessions:
@@ -326,7 +329,16 @@ def pattern_table(sessions: list[Session], settings: Settings) -> dict[str, dict
         configurations[name] = content
         mask = sum(1 << (place - 1) for place in session.places(depth))
         patterns[name, digest % settings.get("folds", 2), mask] += 1
-    return {"configurations": configurations, "patterns": dict(patterns), "queries": dict(queries)}
+        if day := known_day(session, settings):
+            shown[name, day] += 1
+    tables = {"configurations": configurations, "patterns": dict(patterns), "queries": dict(queries)}
+    return {**tables, "shown": dict(shown)}
+
+
+def known_day(session: Session, settings: Settings) -> date | None:
+    """Return the day that tables have for a session, its Monday or none by the setting `periods`."""
+    monday = session.day - timedelta(days=session.day.weekday())
+    return {"day": session.day, "week": monday, "none": None}[settings.get("periods", "day")]
 
 
 def count(

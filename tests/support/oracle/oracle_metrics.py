@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from support.oracle.oracle_log import (
@@ -14,6 +15,7 @@ from support.oracle.oracle_log import (
     configuration_id,
     count,
     has_column,
+    known_day,
     normalise_query,
     url_form,
 )
@@ -48,6 +50,7 @@ class Configuration:
     grades: tuple[int, ...]
     clicked: tuple[tuple[int, ...], ...]
     pool: tuple[int, ...]
+    days: tuple[date, ...] = ()  # of each of its sessions, where they are known
 
     @property
     def name(self) -> str:
@@ -132,6 +135,7 @@ def judged_configurations(
 ) -> list[Configuration]:
     """Return the configurations of a market whose top results all have a grade of the judge, sorted."""
     clicked: dict[tuple[str, tuple[str, ...]], list[tuple[int, ...]]] = defaultdict(list)
+    days: dict[tuple[str, tuple[str, ...]], list[date]] = defaultdict(list)
     for session in sessions:
         if session.market != market or session.page != 1:
             continue
@@ -142,13 +146,15 @@ def judged_configurations(
         else:
             step, reason = "kept", ""
             clicked[session.query, session.results[:depth]].append(tuple(session.places(depth)))
+            days[session.query, session.results[:depth]] += filter(None, [known_day(session, settings)])
         count(funnel, "sessions", step, reason, market=market, depth=depth, judge=judge)
     judged = []
     for (query, results), patterns in sorted(clicked.items()):
         pool = grades.pool(judge, market, query)
         shown = tuple(pool[url] for url in results)
         whole = shown if settings.get("pool", "judged") == "shown" else tuple(pool.values())
-        judged.append(Configuration(market, query, results, shown, tuple(patterns), whole))
+        own = tuple(days[query, results])
+        judged.append(Configuration(market, query, results, shown, tuple(patterns), whole, own))
     return judged
 
 

@@ -55,7 +55,8 @@ def oracle(
         ``statistics``, ``judged`` (… id), ``correlations`` (… split, class, click and editorial metric),
         ``differences`` (… click and editorial metric), ``comparisons`` and
         ``difference_comparisons`` (… click metric and two editorial metrics),
-        ``cascade_effects`` (… rank), ``entropies`` (bits by query).
+        ``cascade_effects`` (… rank), ``entropies`` (bits by query); ``run_shown`` {(id, day): sessions} of
+        the judged configurations.
     """
     funnel: Funnel = Counter()
     sessions = log_to_sessions(searches, clicks, settings, funnel)
@@ -65,6 +66,7 @@ def oracle(
         **{name: {} for name in ("statistics", "judged", "entropies", "cascade_effects")},
         **{name: {} for name in ("correlations", "differences", "comparisons", "difference_comparisons")},
         "within": {},
+        "run_shown": {},
         "within_comparisons": {},
     }
     places: dict[tuple[str, int, str], Place] = {}
@@ -114,6 +116,9 @@ def add_sample(
     answer["cascade_effects"] |= {(*key, rank): row for rank, row in cascade_effects(judged).items()}
     for configuration, row in zip(judged, rows, strict=True):
         answer["judged"][*key, configuration.name] = row
+        answer["run_shown"] |= {
+            (configuration.name, day): sessions for day, sessions in Counter(configuration.days).items()
+        }
     if rows:
         widened, names = with_noise(rows, judged, settings), editorial_names(rows)
         by_split = splits(rows, judged, queries, key[0])

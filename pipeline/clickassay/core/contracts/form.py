@@ -100,9 +100,13 @@ class Table:
 
 
 def _ascends(frame: pl.DataFrame, key: tuple[str, ...]) -> bool:
-    """Return whether the rows are in strictly ascending order of a key without nulls: most tables are."""
+    """Return whether the rows are in strictly ascending order of a key, nulls first: most tables are."""
     ascends: pl.Expr = pl.lit(False)
     for name in reversed(key):
         column, before = pl.col(name), pl.col(name).shift()
-        ascends = (before < column) | ((before == column) & ascends)
+        is_less, is_same = before < column, before == column
+        if frame[name].null_count():
+            is_less = is_less.fill_null(before.is_null() & column.is_not_null())
+            is_same = before.eq_missing(column)
+        ascends = is_less | (is_same & ascends)
     return bool(frame.select(ascends.slice(1).fill_null(False).all()).item())

@@ -49,6 +49,21 @@ PATTERNS = Table(
     ("configuration_id", "fold", "click_mask"),
 )
 
+SHOWN = Table(
+    "shown",
+    "one row per configuration and day",
+    (
+        Column("configuration_id", pl.String, "id of the configuration"),
+        Column(
+            "day",
+            pl.Date,
+            "day (UTC) of a session's first search, by week its Monday; null if no time is known",
+        ),
+        Column("sessions", pl.Int64, "sessions that began then; their sum is that of `patterns`"),
+    ),
+    ("configuration_id", "day"),
+)
+
 SIGNALS = Table(
     "signals",
     "one row per configuration, fold, signal and pattern of the results that have it",

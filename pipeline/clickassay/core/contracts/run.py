@@ -26,7 +26,7 @@ from clickassay.core.contracts.findings import CLAIMS, RANKING, SIGNAL_CORRELATI
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
-from clickassay.core.contracts.patterns import FUNNEL, OUTCOMES, PATTERNS, SIGNALS
+from clickassay.core.contracts.patterns import FUNNEL, OUTCOMES, PATTERNS, SHOWN, SIGNALS
 
 STATISTICS = Table(
     "statistics",
@@ -100,6 +100,7 @@ ANALYSED_TABLES = (
     HEALTH_CHECKS,
     CONFIGURATIONS,
     PATTERNS,
+    SHOWN,
     SIGNALS,
     OUTCOMES,
     RUN_QUERIES,

@@ -221,6 +221,15 @@ class SettingsOfLog(BaseModel):
         of_log="sql",
     )
 
+    periods: Literal["day", "week", "none"] = setting(
+        "Log",
+        "day",
+        "When lists were shown: sessions by day (UTC), by week, or not at all.",
+        details="With none, no change over time can be taken out of a correlation. A list seen once has a "
+        "date: [privacy](../explanation/privacy.md). A store keeps what it was made with.",
+        of_log="engine later",
+    )
+
     @property
     def idle_ms(self) -> int:
         """Idle limit in milliseconds."""

@@ -110,7 +110,9 @@ class ArraySessioniser:
         self._closed, self._open = self._no_patterns(), self._no_patterns()
 
     def _no_patterns(self) -> PatternCounts:
-        return PatternCounts(self.shown, self._settings.stored_depth, self._settings.folds)
+        return PatternCounts(
+            self.shown, self._settings.stored_depth, self._settings.folds, self._settings.periods
+        )
 
     def take_up(self, searches: pl.DataFrame, clicks: pl.DataFrame) -> None:
         """Carry over rows, as they were read, of the part of the log before."""
@@ -371,6 +373,7 @@ class ArraySessioniser:
             funnel=self.funnel.frame(frames.masks, frames.sessions, is_open=is_open),
             info={"stored_depth": self._settings.stored_depth},
             health=(LogCounts() if is_open else self._health).frame(),
+            shown=frames.shown,
             signals=frames.signals if self._has_table_of_signals else None,
             outcomes=None if self._outcomes is None else frames.outcomes,
         )

@@ -14,7 +14,16 @@ from clickassay.logs.arrays.columns.batch import Searches
 from clickassay.logs.arrays.columns.numbers import Flags, Growing, Rows, Small
 from clickassay.logs.arrays.shown import Shown, lists_of
 from clickassay.patterns.identity import configuration_digests, ids_of
-from clickassay.patterns.sums import Sums, WordLayout, counted, order_of, order_of_both
+from clickassay.patterns.sums import (
+    BY_DAY,
+    Sums,
+    WordLayout,
+    counted,
+    dates,
+    order_of,
+    order_of_both,
+    packed_days,
+)
 from clickassay.patterns.table import Pieces, give_back
 
 _PIECE = 10_000
@@ -24,7 +33,10 @@ _ONE = 1000
 _MOST_PARTS = 16
 """Sums of outcomes that lie side by side before they are added up."""
 _ROWS = 100_000
-"""Rows of patterns that are put together at a time."""
+"""Rows of patterns, or of days, that are put together at a time."""
+_DAY_MS = 86_400_000
+_MONDAY = 4
+"""A day since 1970-01-01 that is a Monday."""
 
 
 class PatternCounts:
@@ -34,13 +46,14 @@ class PatternCounts:
     ----------
     shown
         The texts read so far.
-    depth, folds
+    depth, folds, periods
         Settings of the table.
     """
 
-    def __init__(self, shown: Shown, depth: int, folds: int) -> None:
+    def __init__(self, shown: Shown, depth: int, folds: int, periods: str) -> None:
         self._shown, self._layout, self._folds = shown, WordLayout(depth, folds), folds
         self._sums = Sums(self._layout)
+        self._by_day, self._periods = Sums(BY_DAY), periods
         self._signals: dict[str, Sums] = {}
         self._outcomes: list[pl.DataFrame] = []
         self._ones: dict[str, Sums] = {}
@@ -53,6 +66,11 @@ class PatternCounts:
         numbers = (searches.list.take(first).astype(np.int64) << 1) | (searches.page.take(first) == 1)
         buckets = searches.bucket.take(first)
         self._sums.add(counted(self._layout.packed(numbers, buckets % self._folds, masks)))
+        if self._periods != "none":
+            days = searches.time.take(first) // _DAY_MS
+            if self._periods == "week":
+                days -= (days - _MONDAY) % 7
+            self._by_day.add(counted(packed_days(numbers, days)))
         self._add_buckets(self._shown.queries.pair.take(searches.query.take(first)), buckets & 63)
 
     def add_signal(self, signal: str, searches: Searches, first: Rows, masks: Rows) -> None:
@@ -116,12 +134,14 @@ class PatternCounts:
         ranked, masks = self._ranked(self._sums, configurations)
         give_back()
         patterns = Pieces(lambda: _pattern_pieces(ranked, self._layout, configurations))
+        by_day, _ = self._ranked(self._by_day, configurations)
         return PatternFrames(
             Pieces(configurations.pieces),
             patterns,
             masks,
             queries,
             _summed(begun, "sessions").rows(),
+            None if self._periods == "none" else Pieces(lambda: _day_pieces(by_day, configurations)),
             self._signal_table(configurations),
             self._outcome_table(configurations),
         )
@@ -178,15 +198,16 @@ class PatternCounts:
 
     def _ranked(self, sums_of: Sums, configurations: "Configurations") -> tuple[Sums, pl.DataFrame]:
         """Return sums by the place of the configuration in place of the list, and sessions by click mask."""
-        ranked, by_mask = Sums(self._layout), [pl.DataFrame(schema=_MASKS)]
+        layout = sums_of.layout
+        ranked, by_mask = Sums(layout), [pl.DataFrame(schema=_MASKS)]
         for section in sums_of.sections(drained=True):
-            numbers, folds, masks = self._layout.unpacked(section)
+            numbers, folds, masks = layout.unpacked(section)
             ranks = configurations.rank.take(numbers >> 1)
             rows = np.flatnonzero((ranks >= 0) & (numbers & 1 == 1))
-            words = self._layout.packed(ranks.take(rows), folds.take(rows), masks.take(rows))
+            words = layout.packed(ranks.take(rows), folds.take(rows), masks.take(rows))
             sums = counted(words, section.sessions.take(rows))
             ranked.add(sums)
-            by_mask.append(_sum_by_mask(self._layout.unpacked(sums)[2], sums.sessions))
+            by_mask.append(_sum_by_mask(layout.unpacked(sums)[2], sums.sessions))
         return ranked, _summed(by_mask, "sessions")
 
     def _queries(self, lists: Rows) -> pl.DataFrame:
@@ -210,6 +231,7 @@ class PatternFrames:
     queries: pl.DataFrame
     # (market, is kept, first page, sessions) of all sessions formed.
     sessions: list[tuple[str, bool, bool, int]]
+    shown: Pieces | None  # As there.
     signals: pl.DataFrame  # In the form of `contracts.patterns.SIGNALS`.
     outcomes: pl.DataFrame  # In the form of `contracts.patterns.OUTCOMES`.
 
@@ -256,6 +278,12 @@ def _pattern_pieces(
             sessions = section.sessions[rows].astype(np.int64)
             columns = {"fold": folds[rows], "click_mask": masks[rows], "sessions": sessions}
             yield pl.DataFrame({"configuration_id": ids.gather(places[rows] - first), **columns})
+
+
+def _day_pieces(ranked: Sums, configurations: "Configurations") -> Iterator[pl.DataFrame]:
+    """Yield the table `shown` of sums by the place of the configuration and day."""
+    for rows in _pattern_pieces(ranked, BY_DAY, configurations):
+        yield rows.select("configuration_id", dates(rows["click_mask"]), "sessions")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from clickassay.core.contracts.patterns import (
     PATTERN_CONFIGURATIONS,
     PATTERN_QUERIES,
     PATTERNS,
+    SHOWN,
     SIGNALS,
 )
 from clickassay.core.errors import PatternError
@@ -34,8 +35,8 @@ FOLDER_TABLES = {
     "health": HEALTH,
 }
 _SMALL = ("funnel", "health")
-OWN_TABLES = {"signals": SIGNALS, "outcomes": OUTCOMES}
-"""Tables that only logs with more than clicks have."""
+OWN_TABLES = {"shown": SHOWN, "signals": SIGNALS, "outcomes": OUTCOMES}
+"""Tables that not every pattern table has: `shown` where times are known, the others beside clicks."""
 JUDGED_FILE = "judged_queries.parquet"
 """File of the queries that are kept, in the folder of a table that keeps only queries with judgments."""
 
@@ -50,13 +51,10 @@ def write_patterns(table: PatternTable | StagedTable, folder: Path) -> None:
 
 def write_folder_tables(table: PatternTable | StagedTable, folder: Path) -> None:
     """Write the tables of a pattern table in the form of their contracts."""
-    for name, contract in FOLDER_TABLES.items():
-        rows = getattr(table, name)
-        in_form = contract.canonical if isinstance(rows, pl.DataFrame) else contract.in_order
-        write_table(in_form(rows), folder / f"{name}.parquet")
-    for name, contract in OWN_TABLES.items():
-        if (own := getattr(table, name)) is not None:
-            write_table(contract.canonical(own), folder / f"{name}.parquet")
+    for name, contract in (FOLDER_TABLES | OWN_TABLES).items():
+        if (rows := getattr(table, name)) is not None:
+            in_form = contract.canonical if isinstance(rows, pl.DataFrame) else contract.in_order
+            write_table(in_form(rows), folder / f"{name}.parquet")
 
 
 def read_patterns(folder: Path) -> PatternTable:
@@ -90,10 +88,11 @@ def opened_patterns(folder: Path) -> StagedTable:
             FOLDER_TABLES[name].canonical(scan_parquet(folder / f"{name}.parquet").collect())
             for name in _SMALL
         )
-        signals, outcomes = (_own(folder, name) for name in OWN_TABLES)
+        signals, outcomes = (_own(folder, name) for name in ("signals", "outcomes"))
     if "stored_depth" not in info:
         raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
-    pieces = {name: Pieces(partial(_read, folder, name)) for name in FOLDER_TABLES if name not in _SMALL}
+    large = [name for name in FOLDER_TABLES if name not in _SMALL]
+    pieces = {name: Pieces(partial(_read, folder, name)) for name in (*large, "shown")}
     return StagedTable(
         configurations=pieces["configurations"],
         patterns=pieces["patterns"],
@@ -102,6 +101,7 @@ def opened_patterns(folder: Path) -> StagedTable:
         info=info,
         judged_queries=judged,
         health=health,
+        shown=pieces["shown"] if (folder / "shown.parquet").exists() else None,
         signals=signals,
         outcomes=outcomes,
     )
@@ -116,7 +116,7 @@ def _own(folder: Path, name: str) -> pl.DataFrame | None:
 def _read(folder: Path, name: str) -> Iterator[pl.DataFrame]:
     with _broken(folder):
         rows = scan_parquet(folder / f"{name}.parquet")
-        yield from FOLDER_TABLES[name].in_order(rows.collect_batches(maintain_order=True))
+        yield from (FOLDER_TABLES | OWN_TABLES)[name].in_order(rows.collect_batches(maintain_order=True))
 
 
 @contextmanager
