@@ -16,7 +16,7 @@ from tests.support.logs.sick_judgments import SICK_JUDGMENTS, WELL_JUDGED, healt
 
 SEARCHES, CLICKS = healthy()
 JUDGMENTS = healthy_judgments()
-OF_TIME = {"no_idle_gaps", "standing_time", "silent_hours", "drifting_clicks"}  # tests/unit/health
+OF_TIME = {"no_idle_gaps", "standing_time", "silent_hours"}  # tests/unit/health
 BY_ORDER = {"reversed_grades"}  # below
 OF_ATTRIBUTES = {"no_query_attributes"}  # test_overlap_of_small_logs
 OF_IDS = {"positions_from_zero", "ambiguous_clicks"}  # tests/unit/health

@@ -82,8 +82,6 @@ CHECKS = (
           fault="days have twice the usual searches"),
     Check("days_without_clicks", FINDING, "days with searches and no click", 0,
           fault="days have searches and no click"),
-    Check("drifting_clicks", CAUTION, "change of clicks per search from the first day to the last", 0.2,
-          fault="clicks per search drift over the days"),
     Check("times_without_zone", CAUTION, "share of times without a zone among times with one", 0,
           fault="only some times have a zone"),
     Check("no_idle_gaps", CAUTION, "share of pauses beyond the idle limit", 0.001, "below",

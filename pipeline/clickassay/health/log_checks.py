@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.special import stdtr
-from clickassay.core.text.words import count, listed, number, percent, plural, visible
+from clickassay.core.text.words import count, listed, percent, plural, visible
 from clickassay.health.checks import BY_NAME, Measured, too_few
 from clickassay.patterns.funnel import MERGED
 from clickassay.patterns.health import (
@@ -73,8 +72,6 @@ _TIMES_AS_BUSY = 20
 """A group of users stands out if it has so many times its part of the searches; small logs have few users."""
 _FEW_DAYS = 3
 """Of fewer days, none is usual."""
-_DRIFT_DAYS, _DRIFT_LEVEL = 7, 0.01
-"""Days from which on a trend can be told, and the p-value below which it is none of chance."""
 _ENOUGH_CLICKS = 20
 """A day without a click is one of which so many were to be expected."""
 
@@ -313,7 +310,6 @@ def _day_checks(days: Days) -> Iterator[Measured]:
     )  # fmt: skip
     yield from _double_days(days, median)
     yield from _days_without_clicks(days)
-    yield from _drift_check(days)
 
 
 def _double_days(days: Days, median: float) -> Iterator[Measured]:
@@ -344,38 +340,6 @@ def _days_without_clicks(days: Days) -> Iterator[Measured]:
         f"{plural(len(silent), 'day')} {_have(silent)} searches and no click, {_dates(days, silent)}.",
         "Deliver the clicks of these days, or leave the days out: they count as searches without a click.",
     )  # fmt: skip
-
-
-def _drift_check(days: Days) -> Iterator[Measured]:
-    """Measure how far clicks per search rise or fall, by a line through the days weighted by searches."""
-    there = np.flatnonzero(days.searches)
-    clicks = int(days.clicks.sum())
-    if len(there) < _DRIFT_DAYS or clicks < _FEW_ROWS:
-        least = (
-            (len(there), _DRIFT_DAYS, "days") if len(there) < _DRIFT_DAYS else (clicks, _FEW_ROWS, "clicks")
-        )
-        yield from too_few(*least, "drifting_clicks")
-        return
-    rates, change, p = _drift(days.searches[there], days.clicks[there], there)
-    seen = change if p < _DRIFT_LEVEL else 0.0
-    verb = "rise" if change > 0 else "fall"
-    yield Measured(
-        "drifting_clicks", abs(seen),
-        f"Clicks per search {verb} by {percent(abs(change))} from the first day to the last (on average "
-        f"{number(rates, 2)}): where the ranker changed meanwhile, correlations may come from that alone.",
-        "Make a run for each period and compare them with `clickassay diff`.",
-    )  # fmt: skip
-
-
-def _drift(searches: Numbers, clicks: Numbers, day: Numbers) -> tuple[float, float, float]:
-    """Return the mean rate, the relative change along a weighted line, and the p-value of no slope."""
-    rate, weights = clicks / searches, searches / searches.sum()
-    mean, at = weights @ rate, day - weights @ day
-    slope = (weights * at) @ rate / (weights @ at**2)
-    rest = rate - mean - slope * at
-    error = np.sqrt(weights @ rest**2 / (len(day) - 2) / (weights @ at**2))
-    p = 2 * stdtr(len(day) - 2, -abs(slope) / error) if error > 0 else float(slope == 0)
-    return float(mean), float(slope * (day[-1] - day[0]) / max(mean, 1e-12)), float(p)
 
 
 def _have(days: np.ndarray) -> str:

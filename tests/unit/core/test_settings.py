@@ -208,7 +208,7 @@ def test_the_settings_of_a_log_are_those_that_its_pattern_table_depends_on():
     of_all = {"depth", "idle_minutes", "idle_scope", "normalise_urls", "folds"}
     assert set(SQL_SETTINGS) == of_all | {"clock"}
     assert set(NAMED_SETTINGS) == of_all | {"only_judged"}
-    beside = {"signal", "satisfied_seconds", "last_click", "outcome", "reformulation_minutes"}
+    beside = {"signal", "satisfied_seconds", "last_click", "outcome", "reformulation_minutes", "periods"}
     assert set(LOG_SETTINGS) == of_all | beside | {"only_judged", "clock", "time_zone"}
 
 
@@ -218,6 +218,6 @@ def test_a_table_that_is_too_old_to_name_a_setting_has_its_default():
         **{"idle_minutes": 30, "idle_scope": "user", "normalise_urls": True, "folds": 16},
         **{"only_judged": False, "clock": None, "time_zone": "UTC"},
         **{"signal": ["auto"], "satisfied_seconds": 30.0, "last_click": "satisfied"},
-        **{"outcome": [], "reformulation_minutes": 5.0},
+        **{"outcome": [], "reformulation_minutes": 5.0, "periods": "day"},
     }
     assert log_settings({**named, "time_zone": "Europe/Berlin"})["time_zone"] == "Europe/Berlin"

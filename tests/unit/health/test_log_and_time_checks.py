@@ -139,39 +139,6 @@ def test_clicks_elsewhere_are_told_by_the_depth(depth, where):
     assert f"of the clicks are {where} of their search." in found.sentence
 
 
-# ---- clicks that drift, queries that are alike ----------------------------------------------------
-
-
-def counted(rates, searches=2_000):
-    """Counts of a log with these clicks per search on each day."""
-    counts = LogCounts()
-    for day, rate in enumerate(rates):
-        times = np.full(searches, START + day * 24 * HOUR) + np.arange(searches)
-        counts.add_searches(times, np.arange(searches))
-        counts.add_clicks(times[: round(rate * searches)])
-    return counts.frame()
-
-
-@pytest.mark.parametrize(
-    ("rates", "fires"),
-    [
-        (np.linspace(0.4, 0.6, 14), True),  # +40 %
-        (np.linspace(0.6, 0.4, 14), True),
-        (np.linspace(0.48, 0.52, 14), False),  # +8 %
-        ([0.4, 0.6] * 7, False),  # days differ, but do not drift
-        (np.linspace(0.4, 0.6, 6), False),  # of six days, none is told
-    ],
-)
-def test_clicks_per_search_that_drift_by_a_fifth_are_a_caution(rates, fires):
-    found = compared(log_checks(funnel("", 0), counted(rates)), BY_NAME)
-    (own,) = [one for one in found if one.check == "drifting_clicks"]
-    assert own.fires == fires
-    if fires:
-        change = abs(rates[-1] - rates[0]) / np.mean(rates)
-        assert own.value == pytest.approx(change, abs=1e-3)
-        assert ("rise" if rates[-1] > rates[0] else "fall") in own.sentence
-
-
 @pytest.mark.parametrize(("alike", "fires"), [(10, False), (12, True)])
 def test_queries_that_share_their_judged_results_are_a_caution_above_a_tenth(alike, fires):
     groups = pl.DataFrame(

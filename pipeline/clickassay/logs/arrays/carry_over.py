@@ -8,7 +8,7 @@ import polars as pl
 from clickassay.logs.arrays.columns.batch import NO_PLACE, NOT_GIVEN, UNKNOWN, Clicks, ReadClicks, Searches
 from clickassay.logs.arrays.columns.numbers import Rows, distinct, is_in
 from clickassay.logs.arrays.forming.actions import Actions
-from clickassay.logs.arrays.shown import Shown
+from clickassay.logs.arrays.shown import LogTexts
 from clickassay.patterns.digests import id_digests
 
 
@@ -20,7 +20,7 @@ class CarryOver:
     clicks: ReadClicks
 
 
-def searches_as_read(searches: Searches, shown: Shown) -> pl.DataFrame:
+def searches_as_read(searches: Searches, shown: LogTexts) -> pl.DataFrame:
     """Return searches as rows of their input, sorted."""
     frame = shown.rows(searches)
     rows = frame.select(
@@ -35,7 +35,7 @@ def searches_as_read(searches: Searches, shown: Shown) -> pl.DataFrame:
     return rows.sort("timestamp", "search_id", "user_id", "page")
 
 
-def clicks_as_read(read: ReadClicks, shown: Shown, actions: Actions | None = None) -> pl.DataFrame:
+def clicks_as_read(read: ReadClicks, shown: LogTexts, actions: Actions | None = None) -> pl.DataFrame:
     """Return clicks as rows of their input, sorted; with their actions where there are others than clicks."""
     clicks = read.clicks
     texts = pl.concat([shown.urls.texts, read.unknown, pl.Series([None], dtype=pl.String)])

@@ -15,7 +15,7 @@ from clickassay.logs.sql.steps import FIRST_MS, MOST_BYTES
 from clickassay.patterns.sums import order_of
 
 if TYPE_CHECKING:
-    from clickassay.logs.arrays.shown import Shown
+    from clickassay.logs.arrays.shown import LogTexts
 
 Codes = NDArray[np.uint8]
 
@@ -115,7 +115,7 @@ def out_of_range(times: pl.Series, end_ms: int) -> Flags | None:
     return beyond
 
 
-def counted_once(searches: Searches, again: Rows, shown: "Shown") -> Flags:
+def counted_once(searches: Searches, again: Rows, shown: "LogTexts") -> Flags:
     """Return which searches count: of several deliveries (equal id, user and time) the first by content.
 
     The content is market, query and results in normal form, then the page, results and query as read.

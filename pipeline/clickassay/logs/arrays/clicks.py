@@ -27,7 +27,7 @@ from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small, among, is
 from clickassay.logs.arrays.forming.actions import CLICK, Actions
 from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
 from clickassay.logs.arrays.read_searches import CHUNK_ROWS
-from clickassay.logs.arrays.shown import Shown
+from clickassay.logs.arrays.shown import LogTexts
 from clickassay.patterns.health import LogCounts
 
 CLICK_FAULTS = (
@@ -203,7 +203,7 @@ def attributed_clicks(
     clicks: Clicks,
     searches: Searches,
     counts: Flags,
-    shown: Shown,
+    shown: LogTexts,
     ambiguous: Rows,
     idle_ms: int,
     *,
@@ -277,7 +277,7 @@ def _normal_urls(as_read: Small, urls: Urls) -> Small:
     return np.where(as_read >= 0, urls.normal.take(as_read, mode="clip"), np.int32(UNKNOWN))
 
 
-def _misplaced(shown: Shown, lists: Small, given: Rows, urls: Small) -> Flags:
+def _misplaced(shown: LogTexts, lists: Small, given: Rows, urls: Small) -> Flags:
     """Return where a list, as it was delivered, shows another result than a URL at the place given."""
     misplaced = np.zeros(len(lists), bool)
     rows = np.flatnonzero(given >= 1)

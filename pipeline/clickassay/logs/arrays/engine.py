@@ -36,7 +36,7 @@ from clickassay.logs.arrays.forming.visits import VisitLimits, Visits, visits
 from clickassay.logs.arrays.normalise_urls import Urls
 from clickassay.logs.arrays.patterns import PatternCounts
 from clickassay.logs.arrays.read_searches import SearchReader
-from clickassay.logs.arrays.shown import Queries, Shown, ShownLists
+from clickassay.logs.arrays.shown import LogTexts, Queries, ShownLists
 from clickassay.logs.sql.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel, shows_both_ways
 from clickassay.patterns.health import LogCounts
@@ -88,7 +88,7 @@ class ArraySessioniser:
         self._settings, self._by_url, self._ids = settings, by_url, ids
         self._only_judged = judged_queries is not None
         urls = Urls(normalise=settings.normalise_urls)
-        self.shown = Shown(Queries(judged_queries), ShownLists(settings.stored_depth), urls)
+        self.shown = LogTexts(Queries(judged_queries), ShownLists(settings.stored_depth), urls)
         end_ms = end_of_times(settings)
         self._searches = SearchReader(
             self.shown, folds=settings.folds, only_judged=self._only_judged, end_ms=end_ms

@@ -12,7 +12,7 @@ from clickassay.core.contracts.patterns import OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.columns.batch import Searches
 from clickassay.logs.arrays.columns.numbers import Flags, Growing, Rows, Small
-from clickassay.logs.arrays.shown import Shown, lists_of
+from clickassay.logs.arrays.shown import LogTexts, lists_of
 from clickassay.patterns.identity import configuration_digests, ids_of
 from clickassay.patterns.sums import (
     BY_DAY,
@@ -50,7 +50,7 @@ class PatternCounts:
         Settings of the table.
     """
 
-    def __init__(self, shown: Shown, depth: int, folds: int, periods: str) -> None:
+    def __init__(self, shown: LogTexts, depth: int, folds: int, periods: str) -> None:
         self._shown, self._layout, self._folds = shown, WordLayout(depth, folds), folds
         self._sums = Sums(self._layout)
         self._by_day, self._periods = Sums(BY_DAY), periods
@@ -255,7 +255,7 @@ def _sum_by_mask(masks: Rows, sessions: Rows) -> pl.DataFrame:
 
 
 def _by_market(
-    lists: Rows, is_kept: Flags, on_first_page: Flags, sessions: Rows, shown: Shown
+    lists: Rows, is_kept: Flags, on_first_page: Flags, sessions: Rows, shown: LogTexts
 ) -> pl.DataFrame:
     """Return sessions by market, whether their query is kept, and whether they begin on a first page."""
     markets = shown.queries.texts["market"].gather(np.maximum(shown.lists.query.take(lists), 0))
@@ -295,10 +295,10 @@ class Configurations:
     # example, digests: For each configuration, a list that shows it, and its digest.
     example: Rows
     digests: NDArray[np.uint8]
-    shown: Shown  # The texts.
+    shown: LogTexts  # The texts.
 
     @classmethod
-    def of(cls, lists: Rows, shown: Shown) -> "Configurations":
+    def of(cls, lists: Rows, shown: LogTexts) -> "Configurations":
         """Address the configurations of lists, each once.
 
         Raises EngineError if the ids of two configurations begin with the same 16 digits.
@@ -324,7 +324,7 @@ class Configurations:
             yield texts.select(ids, "market", "query", "results")
 
 
-def _texts(lists: Rows, shown: Shown) -> pl.DataFrame:
+def _texts(lists: Rows, shown: LogTexts) -> pl.DataFrame:
     """Return market, query and top results of lists, in normal form."""
     pairs = shown.queries.pair[shown.lists.query[lists]]
     top = shown.lists.top[lists]

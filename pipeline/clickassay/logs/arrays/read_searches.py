@@ -11,7 +11,7 @@ from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.clean_searches import SEARCH_FAULTS, count_faults, faults_of_searches
 from clickassay.logs.arrays.columns.batch import Chunk, Searches
 from clickassay.logs.arrays.columns.numbers import Rows, Small
-from clickassay.logs.arrays.shown import QUERY, Shown, query_key
+from clickassay.logs.arrays.shown import QUERY, LogTexts, query_key
 from clickassay.patterns.digests import digests_of_numbers, digests_of_texts
 from clickassay.patterns.health import LogCounts
 
@@ -35,7 +35,7 @@ class SearchReader:
         The first time that is too late for a search.
     """
 
-    def __init__(self, shown: Shown, *, folds: int, only_judged: bool, end_ms: int) -> None:
+    def __init__(self, shown: LogTexts, *, folds: int, only_judged: bool, end_ms: int) -> None:
         self._end_ms = end_ms
         self._shown, self._buckets, self._only_judged = shown, 64 * folds, only_judged
         self._rejected_ids: list[pl.Series] = []

@@ -289,7 +289,7 @@ def lists_of(texts: pl.Series, numbers: Small, lengths: Rows) -> pl.Series:
 
 
 @dataclass(frozen=True)
-class Shown:
+class LogTexts:
     """All that is kept of texts: the queries, lists and URLs read so far."""
 
     queries: Queries

@@ -9,7 +9,7 @@ from clickassay.logs.arrays.clicks import AttributedClicks, places
 from clickassay.logs.arrays.columns.batch import Searches
 from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small
 from clickassay.logs.arrays.forming.visits import Visits
-from clickassay.logs.arrays.shown import Shown
+from clickassay.logs.arrays.shown import LogTexts
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Sessions:
 
 
 def sessions(
-    searches: Searches, counts: Flags, formed: Visits, placed: AttributedClicks, shown: Shown
+    searches: Searches, counts: Flags, formed: Visits, placed: AttributedClicks, shown: LogTexts
 ) -> Sessions:
     """Form the sessions of a batch.
 
@@ -48,7 +48,7 @@ def sessions(
 
 
 def placed_in_sessions(
-    searches: Searches, first_of: Small, placed: AttributedClicks, shown: Shown
+    searches: Searches, first_of: Small, placed: AttributedClicks, shown: LogTexts
 ) -> tuple[Small, NDArray[np.int8]]:
     """Return the first search of the session of each click in time, and its place in the list of that."""
     search = first_of.take(placed.search)
