@@ -1,6 +1,7 @@
 """Laws of the pattern table: what a log's counts must obey whatever the log is."""
 
 from collections import Counter
+from datetime import UTC, date, datetime
 
 import polars as pl
 import pytest
@@ -82,6 +83,43 @@ def assert_sum(whole, one, other):
     assert sessions == ours + theirs
     assert query_buckets(whole) == query_buckets(one, other)
     assert funnel_counts(whole.funnel) == funnel_counts(one.funnel) + funnel_counts(other.funnel)
+
+
+# ---- days -------------------------------------------------------------------------------------
+
+
+@few
+@given(drawn_logs(), st.sampled_from(("day", "week")), st.sampled_from(("auto", "1", "3")))
+def test_the_days_of_each_list_add_up_to_its_patterns(log, periods, batch):
+    table = patterns_of(*log, periods=periods, batch=batch)
+    sums = [
+        rows.group_by("configuration_id").agg(pl.col("sessions").sum()).sort("configuration_id")
+        for rows in (table.shown, table.patterns)
+    ]
+    assert sums[0].equals(sums[1])
+    assert periods == "day" or set(table.shown["day"].dt.weekday()) <= {1}
+
+
+@pytest.mark.parametrize("batch", ["auto", "day", "1"])
+@pytest.mark.parametrize(
+    ("periods", "days"),
+    [
+        ("day", {date(2009, 3, 1): 2, date(2009, 3, 2): 1, date(2009, 3, 8): 1}),
+        ("week", {date(2009, 2, 23): 2, date(2009, 3, 2): 2}),
+        ("none", None),
+    ],
+)
+def test_a_session_is_of_the_day_in_utc_of_its_first_search(periods, days, batch):
+    """The first of March 2009 was a Sunday: a session that began in its last minute goes on."""
+    monday = round(datetime(2009, 3, 2, tzinfo=UTC).timestamp() * 1000)
+    times = [(1, -30_000), (1, 600_000), (2, -1), (3, 0), (4, 6 * DAY)]
+    searches = [
+        {"search_id": place, "user_id": user, "query": "q", "timestamp": monday + after, "results": ["a"]}
+        for place, (user, after) in enumerate(times)
+    ]
+    clicks = [{"search_id": 1, "timestamp": monday + 700_000, "url": "a"}]
+    shown = patterns_of(searches, clicks, periods=periods, batch=batch).shown
+    assert (None if shown is None else dict(shown.select("day", "sessions").iter_rows())) == days
 
 
 # ---- independence and time --------------------------------------------------------------------

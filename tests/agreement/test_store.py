@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from clickassay.core.contracts.patterns import PATTERNS
+from clickassay.core.contracts.patterns import PATTERNS, SHOWN
 from clickassay.core.errors import InputError, StoreError
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
@@ -62,6 +62,26 @@ def test_the_cut_changes_no_number(log, whole, tmp_path, monkeypatch, batch):
     store = PatternStore(tmp_path / "store")
     assert (len(store.batches()) > 1) == (batch != "auto")
     assert_same(store.table(), whole)
+
+
+def test_a_store_that_was_begun_without_days_has_them_from_then_on(log, whole, tmp_path):
+    searches, clicks = cut(log, tmp_path, some_times(log, 1, 9))
+    store = tmp_path / "store"
+    none = load_settings(depth=[5], periods="none")
+    grow_store(f"{searches}/0.parquet", f"{clicks}/0.parquet", store, none)
+    with pytest.raises(StoreError, match="was made with periods = none, not day"):
+        grow_store(str(searches), str(clicks), store, SETTINGS)
+    settings = json.loads((store / "store.json").read_text())
+    del settings["periods"]  # as a store of an older version
+    (store / "store.json").write_text(json.dumps(settings))
+    before = PatternStore(store).batches()[-1].table("closed")
+    grow_store(str(searches), str(clicks), store, SETTINGS)
+    grown = PatternStore(store).table()
+    undated = grown.shown.filter(pl.col("day").is_null())
+    assert undated["sessions"].sum() == before.patterns["sessions"].sum() > 0
+    assert grown.shown["sessions"].sum() == whole.patterns["sessions"].sum()
+    days = grown.shown.drop_nulls().join(whole.shown, on=SHOWN.key, how="left", suffix="_of_all")
+    assert (days["sessions"] <= days["sessions_of_all"]).all()
 
 
 def test_a_late_file_is_named_and_not_counted_and_the_remedy_mends_the_store(log, whole, tmp_path):

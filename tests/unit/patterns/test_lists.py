@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from datetime import date
 
 import polars as pl
 import pytest
@@ -71,18 +72,27 @@ def test_users_are_chosen_by_fold():
     assert sum(map(counts_of, halves), Counter()) == session_counts(folded, by_fold=True)
 
 
+def dated(lists=LISTS, masks=MASKS):
+    """Return when lists were shown: all on one day."""
+    sums = table_of(lists, masks).patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
+    return sums.with_columns(day=pl.lit(date(2026, 5, 1))).select("configuration_id", "day", "sessions")
+
+
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
 def test_pieces_of_any_size_are_the_same_lists(rows):
-    staged, whole = table_of().staged(), log_lists(table_of().staged())
+    table = replace(table_of(), shown=dated())
+    staged, whole = table.staged(), log_lists(table.staged())
     cut = {
         name: Pieces(
             lambda of=name: (piece for whole in getattr(staged, of) for piece in whole.iter_slices(rows))
         )
-        for name in ("configurations", "patterns", "queries")
+        for name in ("configurations", "patterns", "queries", "shown")
     }
     lists = log_lists(replace(staged, **cut))
     assert lists.patterns.equals(whole.patterns)
     assert lists.configurations.equals(whole.configurations)
+    assert lists.shown.equals(whole.shown)
+    assert lists.shown["sessions"].sum() == 23
 
 
 def broken(**frames):
@@ -94,6 +104,7 @@ def broken(**frames):
     [
         (broken(patterns=table_of(LISTS[1:], MASKS[1:]).patterns), "do not belong together"),
         (broken(configurations=table_of(LISTS[1:], MASKS[1:]).configurations), "do not belong together"),
+        (broken(shown=dated(LISTS[1:], MASKS[1:])), "do not belong together"),
         (broken(queries=table_of().queries.filter(query="r")), "queries that it does not list"),
     ],
 )

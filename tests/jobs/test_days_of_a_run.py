@@ -1,0 +1,82 @@
+"""When lists were shown: from the pattern table to the samples of a run, in memory and from its folder."""
+
+import shutil
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clickassay.core.progress import silent
+from clickassay.core.records import NO_DAY, Shown
+from clickassay.findings.arrays import configurations_of, graded_sample
+from clickassay.findings.run import open_run
+from clickassay.jobs.analyse import analyse
+from clickassay.jobs.patterns import stored_patterns
+from clickassay.jobs.strata import measure_strata, split_users
+from clickassay.judgments.prepare import prepare_judgments
+from clickassay.metrics.scoring import formed_sessions
+from clickassay.patterns.folders.table_folder import write_patterns
+from support.places import SAMPLE
+from support.runs.given_runs import SETTINGS, judgments, made, patterns
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return made(tmp_path_factory.mktemp("days") / "run")
+
+
+def rows_of(shown):
+    columns = (shown.rows.tolist(), shown.days.tolist(), shown.sessions.tolist())
+    return list(zip(*columns, strict=True))
+
+
+def test_samples_of_a_run_have_the_days_of_its_table_in_the_order_of_their_lists(folder):
+    run = open_run(folder)
+    days = {
+        (name, day.toordinal() - date(1970, 1, 1).toordinal()): sessions
+        for name, day, sessions in run.tables["shown"].iter_rows()
+    }
+    for key in run.samples:
+        place = {name: i for i, name in enumerate(configurations_of(run, key)["configuration_id"])}
+        own = sorted((place[name], day, count) for (name, day), count in days.items() if name in place)
+        sample = graded_sample(run, key).sample
+        assert rows_of(sample.shown) == own
+        assert np.bincount(sample.shown.rows, sample.shown.sessions).tolist() == sample.sessions.tolist()
+        one = sample.narrowed(sample.click_names[:1], sample.editorial_names[:1])
+        assert one.shown is sample.shown
+
+
+def test_samples_that_are_measured_have_the_same_days_as_those_read_from_the_run(folder):
+    run, table = open_run(folder), patterns()
+    rows = judgments().with_columns(judge=pl.lit("all"), market=pl.lit("all"))
+    graded = prepare_judgments(rows, table.queries, SETTINGS, by_market=False)
+    split, formed = split_users(table.staged(), None, SETTINGS), formed_sessions(table.funnel)
+    strata = measure_strata(split, formed, graded, SETTINGS, silent, rule="drop")
+    assert strata.shown.equals(run.tables["shown"])
+    for sample in strata.samples:
+        assert rows_of(sample.shown) == rows_of(graded_sample(run, sample.key).sample.shown)
+
+
+def test_a_table_that_was_made_before_there_were_days_is_read_and_its_run_has_none(tmp_path):
+    write_patterns(patterns(), tmp_path)
+    (tmp_path / "shown.parquet").unlink()
+    table = stored_patterns(tmp_path)
+    assert table.shown is None
+    assert analyse(table, SAMPLE["judgments"], None, SETTINGS)["shown"].is_empty()
+
+
+def test_a_run_that_was_made_before_there_were_days_is_read(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "old", ignore=shutil.ignore_patterns("shown.parquet"))
+    run = open_run(tmp_path / "old")
+    assert run.tables["shown"].is_empty()
+    assert graded_sample(run, run.samples[0]).sample.shown is None
+
+
+def test_days_of_some_lists_are_numbered_anew():
+    frame = pl.DataFrame({"day": [20_001, None, 20_000, 20_000, 20_000], "sessions": [5, 4, 3, 2, 1]})
+    frame = frame.with_columns(pl.col("day").cast(pl.Int32).cast(pl.Date))
+    shown = Shown.of(np.array([2, 2, 2, -1, 0]), frame)
+    assert rows_of(shown) == [(0, 20_000, 1), (2, NO_DAY, 4), (2, 20_000, 3), (2, 20_001, 5)]
+    assert rows_of(shown.chosen(np.array([1, 2]))) == [(1, NO_DAY, 4), (1, 20_000, 3), (1, 20_001, 5)]
+    assert rows_of(shown.chosen(np.array([1, 3]))) == []
