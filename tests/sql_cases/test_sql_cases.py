@@ -3,8 +3,9 @@
 ``searches.jsonl`` and ``clicks.csv`` (or ``.jsonl``, where ids are integers) are the log, ``settings.toml``
 the settings, ``expected/patterns.csv`` the whole pattern table (results with spaces between; summed over
 folds unless it names them), ``expected/shown.csv``, where days matter, the same by day, and
-``expected/funnel.csv`` the whole funnel at depth 0 and at the depths that it names. Each case runs on every engine (on Spark a tenth of them each time, see conftest.py), and all of them
-leave the same bytes; the plain-Python oracle leaves the same rows.
+``expected/funnel.csv`` the whole funnel at depth 0 and at the depths that it names. Each case runs on every
+engine (on Spark a tenth of them each time, see conftest.py), and all of them leave the same bytes; the
+plain-Python oracle leaves the same rows.
 """
 
 import csv

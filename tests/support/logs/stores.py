@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import polars as pl
 
-from clickassay.core.contracts.patterns import SHOWN
 from clickassay.core.settings import load_settings
 from clickassay.jobs.stores import grow_store
 from support.logs.small_logs import simulated
@@ -41,8 +40,6 @@ def some_times(log, number, seed):
 def assert_same(table, whole, what=""):
     """Hold that two pattern tables are equal but for the order of rows; `what` names them in the message."""
     assert differing(table, whole) == [], what
-    ours, theirs = (None if one.shown is None else SHOWN.canonical(one.shown) for one in (table, whole))
-    assert ours is theirs or ours.equals(theirs), what
 
 
 def in_files(folder):
