@@ -34,6 +34,7 @@ TITLES = {
 PROPERTIES = {
     "only_judged": ("only judged queries are kept", "all queries are kept"),
     "is_open": ("for sessions that may still grow", "for sessions that can grow no more"),
+    "periods": ("sessions are counted by day or week", "they are not"),
     "has_number_ids": ("search ids are numbers", "search ids are text"),
     "signals": ("clicks have actions, or dwell times count", "clicks are all"),
     "satisfied": ("satisfied clicks are a signal", "they are none"),

@@ -42,10 +42,11 @@ END;
 -- the digest's bucket as one bit of 64
 CREATE OR REPLACE TEMP MACRO bucket_bit(digest) AS CAST(1 AS UBIGINT) << CAST(digest % 64 AS UBIGINT);
 
--- the day and the minute of a time in ms, both counted from 1970, UTC; the day of a minute
+-- the day and the minute of a time in ms, both counted from 1970, UTC; the day of a minute; the date of a day
 CREATE OR REPLACE TEMP MACRO day_of(ms) AS CAST(ms // 86400000 AS BIGINT);
 CREATE OR REPLACE TEMP MACRO minute_of(ms) AS CAST(ms // 60000 AS BIGINT);
 CREATE OR REPLACE TEMP MACRO day_of_minute(minute_nr) AS CAST(minute_nr // 1440 AS BIGINT);
+CREATE OR REPLACE TEMP MACRO date_of(day_nr) AS DATE '1970-01-01' + CAST(day_nr AS INTEGER);
 
 -- a digest as a number below 2^31 that looks random: digests of ids that follow each other lie too evenly
 CREATE OR REPLACE TEMP MACRO spread(digest) AS (digest % 2147483647) * (digest % 2147483647) % 2147483647;

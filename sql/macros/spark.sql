@@ -41,10 +41,11 @@ END;
 -- the digest's bucket as one bit of 64: the highest is the sign
 CREATE OR REPLACE TEMP MACRO bucket_bit(digest) AS shiftleft(1L, CAST(digest % 64 AS INT));
 
--- the day and the minute of a time in ms, both counted from 1970, UTC; the day of a minute
+-- the day and the minute of a time in ms, both counted from 1970, UTC; the day of a minute; the date of a day
 CREATE OR REPLACE TEMP MACRO day_of(ms) AS ms DIV 86400000;
 CREATE OR REPLACE TEMP MACRO minute_of(ms) AS ms DIV 60000;
 CREATE OR REPLACE TEMP MACRO day_of_minute(minute_nr) AS minute_nr DIV 1440;
+CREATE OR REPLACE TEMP MACRO date_of(day_nr) AS date_from_unix_date(CAST(day_nr AS INT));
 
 -- a digest as a number below 2^31 that looks random: digests of ids that follow each other lie too evenly
 CREATE OR REPLACE TEMP MACRO spread(digest) AS (digest % 2147483647) * (digest % 2147483647) % 2147483647;

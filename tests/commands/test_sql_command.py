@@ -32,7 +32,7 @@ from support.tiers import first
 
 LOGS, CHUNK = 30, 10
 DIALECTS = ("duckdb", "spark")
-TABLES = ("configurations", "patterns", "queries")
+TABLES = ("configurations", "patterns", "queries", "shown")
 
 
 def of_sample(*options):
@@ -243,7 +243,8 @@ FAULTS = [
         for name in ("settings", *TABLES, "counts/rows_read", "counts/sessions")
         for fault in (tiny.cut_short, lambda file: file.write_bytes(b""))
     ),
-    *((name, Path.unlink, "is broken") for name in (*TABLES, "counts/orphan_clicks")),
+    *((name, Path.unlink, "is broken") for name in (*TABLES[:-1], "counts/orphan_clicks")),
+    ("shown", Path.unlink, None),  # as scripts of older versions left it
     ("counts/click_positions", Path.unlink, "is broken"),
     ("settings", Path.unlink, "is not a pattern table"),
     ("patterns", lambda file: (file.unlink(), file.mkdir()), "holds no Parquet file"),
@@ -254,6 +255,7 @@ FAULTS = [
     ("settings", changed(as_it_is, stored_depth=pl.lit("ten")), "is broken"),
     ("settings", changed(as_it_is, faults=pl.lit(2)), "checks of the SQL that filled it found 2 rows"),
     ("patterns", changed(lambda frame: frame.head(-1)), "sessions, but 24 were counted"),
+    ("shown", changed(lambda frame: frame.head(-1)), "sessions, but 24 were counted"),
     ("patterns", changed(lambda frame: pl.concat([frame, frame])), "is not unique"),
     ("patterns", changed(lambda frame: frame.rename({"fold": "folds"})), "missing columns fold"),
     ("configurations", changed(lambda frame: frame.head(-1)), "of different configurations"),

@@ -91,7 +91,7 @@ def test_the_plan_of_a_large_step_is_the_one_that_was_read(plans, step):
 
 
 def test_the_plans_of_the_large_steps_are_kept():
-    assert len(STEPS) == 20
+    assert len(STEPS) == 22
 
 
 def test_a_log_is_read_without_a_shuffle(plans):

@@ -2,9 +2,10 @@
 
 ``searches.jsonl`` and ``clicks.csv`` (or ``.jsonl``, where ids are integers) are the log, ``settings.toml``
 the settings, ``expected/patterns.csv`` the whole pattern table (results with spaces between; summed over
-folds unless it names them), and ``expected/funnel.csv`` the whole funnel at depth 0 and at the depths that it
-names. Each case runs on every engine (on Spark a tenth of them each time, see conftest.py), and all of them
-leave the same bytes; the plain-Python oracle leaves the same rows.
+folds unless it names them), ``expected/shown.csv``, where days matter, the same by day, and
+``expected/funnel.csv`` the whole funnel at depth 0 and at the depths that it names. Each case runs on every
+engine (on Spark a tenth of them each time, see conftest.py), and all of them leave the same bytes; the
+plain-Python oracle leaves the same rows.
 """
 
 import csv
@@ -64,12 +65,19 @@ def in_order(rows):
     return sorted(rows, key=lambda row: [(type(value).__name__, value) for value in row.values()])
 
 
-def test_the_pattern_table_is_the_one_worked_out_by_hand(case, table):
-    expected = rows_of(case / "expected" / "patterns.csv")
-    joined = table.patterns.join(table.configurations, on="configuration_id", how="full", coalesce=True)
-    rows = joined.with_columns(pl.col("results").list.join(" ")).select(expected[0].keys())
-    found = rows.group_by(pl.exclude("sessions")).agg(pl.col("sessions").sum()).to_dicts()
-    assert in_order(found) == in_order(expected)
+@pytest.mark.parametrize("name", ["patterns", "shown"])
+def test_the_pattern_table_is_the_one_worked_out_by_hand(case, table, name):
+    joined = getattr(table, name).join(table.configurations, on="configuration_id", how="full", coalesce=True)
+    rows = joined.with_columns(pl.col("results").list.join(" "), pl.col("^day$").cast(pl.String))
+    file = case / "expected" / f"{name}.csv"
+    expected = rows_of(file if file.exists() else case / "expected" / "patterns.csv")
+    known = [column for column in expected[0] if column in rows.columns]
+    found, wanted = Counter(), Counter()
+    for row in rows.select(known).to_dicts():
+        found[tuple(row.values())[:-1]] += row["sessions"]
+    for row in expected:
+        wanted[tuple(row[column] for column in known)[:-1]] += row["sessions"]
+    assert found == wanted
 
 
 def test_the_funnel_is_the_one_worked_out_by_hand(case, table):
@@ -108,6 +116,12 @@ def test_the_oracle_leaves_what_is_worked_out_by_hand(case):
         row |= {"click_mask": mask}
         found[tuple(row[column] for column in expected[0] if column != "sessions")] += sessions
     assert found == {tuple(row.values())[:-1]: row["sessions"] for row in expected}
+    days = case / "expected" / "shown.csv"
+    found = Counter()
+    for (name, day), sessions in table["shown"].items():
+        market, query, results = table["configurations"][name]
+        found[market, query, " ".join(results), str(day)] += sessions
+    assert not days.exists() or found == {tuple(row.values())[:-1]: row["sessions"] for row in rows_of(days)}
     expected = rows_of(case / "expected" / "funnel.csv")
     depths = {0, deepest} | {row["depth"] for row in expected}
     steps = [(*key[:3], *key[4:], rows) for key, rows in counts.items() if key[2] in depths and rows]

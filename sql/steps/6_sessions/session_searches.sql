@@ -38,6 +38,7 @@ SELECT
     query_fp,
     visit,
     is_open,
+    time_ms,
     user_id,
     row_number() OVER (
         PARTITION BY user_fp, query_fp, visit

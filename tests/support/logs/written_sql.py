@@ -7,7 +7,7 @@ import duckdb
 import pyarrow.parquet as pq
 
 from clickassay.logs.script.write import ScriptLog, write_script
-from clickassay.patterns.folders.table_folder import FOLDER_TABLES
+from clickassay.patterns.folders.table_folder import FOLDER_TABLES, OWN_TABLES
 from support.logs import tiny
 
 IN_MS = "CAST(timestamp AS BIGINT) AS timestamp"
@@ -83,9 +83,18 @@ def schema_of(path):
 
 
 def differing(one, other):
-    """Return the names of the tables that differ between two pattern tables."""
+    """Return the names of the tables that differ between two pattern tables, or that one of them has."""
+    found, expected = map(in_form, (one, other))
     return [
         name
-        for name, form in FOLDER_TABLES.items()
-        if not form.canonical(getattr(one, name)).equals(form.canonical(getattr(other, name)))
+        for name in found | expected
+        if name not in found or name not in expected or not found[name].equals(expected[name])
     ]
+
+
+def in_form(table):
+    """Return the tables that a pattern table has, in the form of their contracts."""
+    forms = (FOLDER_TABLES | OWN_TABLES).items()
+    return {
+        name: form.canonical(getattr(table, name)) for name, form in forms if getattr(table, name) is not None
+    }

@@ -8,7 +8,7 @@ from clickassay.jobs.patterns import make_patterns
 ENGINES = ("arrays", "duckdb", "spark")
 """The default first: what it leaves is what the others must leave."""
 
-TABLES = ("configurations", "patterns", "queries", "funnel")
+TABLES = ("configurations", "patterns", "shown", "queries", "funnel")
 
 
 def made_by(engine, searches, clicks, out, *, judgments=None, file=None, **settings):

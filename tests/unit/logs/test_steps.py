@@ -16,6 +16,7 @@ from clickassay.logs.sql.steps import (
     GIVEN,
     NEW_IDS,
     PATTERNS,
+    PATTERNS_OF_DAYS,
     PATTERNS_OF_OUTCOMES,
     PATTERNS_OF_SIGNALS,
     READ_BATCH,
@@ -25,9 +26,9 @@ from clickassay.logs.sql.steps import (
     If,
     IfRows,
     Step,
+    counted_properties,
     results,
     run_steps,
-    signal_properties,
 )
 from clickassay.logs.sql.translate import tables_read
 from clickassay.patterns.counts import COUNT_FORMS, SIGNAL_FORMS
@@ -41,12 +42,17 @@ OF_BATCH = (
     *FUNNEL,
     *FUNNEL_OF_SIGNALS,
     *PATTERNS,
+    *PATTERNS_OF_DAYS,
     *PATTERNS_OF_SIGNALS,
     *PATTERNS_OF_OUTCOMES,
     *FUNNEL_OF_SESSIONS,
 )
-OF_SIGNALS = {"signals", "satisfied", "actions_alone", "outcomes", "every_visit"}
-TABLES_OF = dict.fromkeys(PATTERNS_OF_SIGNALS, "signals") | dict.fromkeys(PATTERNS_OF_OUTCOMES, "outcomes")
+COUNTED = {"periods", "signals", "satisfied", "actions_alone", "outcomes", "every_visit"}
+TABLES_OF = {
+    **dict.fromkeys(PATTERNS_OF_DAYS, "periods"),
+    **dict.fromkeys(PATTERNS_OF_SIGNALS, "signals"),
+    **dict.fromkeys(PATTERNS_OF_OUTCOMES, "outcomes"),
+}
 LOGS = {
     "in one batch": ((*READ_LOG, *OF_BATCH),),
     "in several": (SEARCH_IDS, (*READ_BATCH, *OF_BATCH, *CARRY_OVER, *NEW_IDS)),
@@ -60,16 +66,17 @@ def subsets(values):
 
 
 def properties_of_runs():
-    """Return the properties that runs may have: of the ones of signals none, or what settings give."""
-    others = [name for name in PROPERTIES if name not in OF_SIGNALS]
-    asked = [load_settings(signal=names) for names in (["auto"], ["satisfied"])]
-    signals = {
-        tuple(sorted(signal_properties(settings, has_signals=one, has_outcomes=other)))
+    """Return the properties that runs may have: of what is counted beside patterns what settings give."""
+    others = [name for name in PROPERTIES if name not in COUNTED]
+    given = ({"signal": ["auto"]}, {"signal": ["satisfied"]}, {"periods": "none"})
+    asked = [load_settings(**settings) for settings in given]
+    counted = {
+        tuple(sorted(counted_properties(settings, has_signals=one, has_outcomes=other)))
         for settings in asked
         for one in (True, False)
         for other in (True, False)
     }
-    return [(*some, *own) for some in subsets(others) for own in sorted(signals)]
+    return [(*some, *own) for some in subsets(others) for own in sorted(counted)]
 
 
 def number_of(step):
@@ -167,7 +174,7 @@ def test_a_log_of_clicks_alone_runs_no_step_of_signals():
     assert not [step for step in reader.read if any(word in step for word in own)]
     reader = Reader(GIVEN)
     settings = load_settings(signal=["satisfied"])
-    reader.run(LOGS["in one batch"][0], signal_properties(settings, has_signals=True, has_outcomes=True))
+    reader.run(LOGS["in one batch"][0], counted_properties(settings, has_signals=True, has_outcomes=True))
     assert len([step for step in reader.read if any(word in step for word in own)]) > 10
 
 

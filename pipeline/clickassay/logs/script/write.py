@@ -21,6 +21,7 @@ from clickassay.logs.sql.steps import (
     FUNNEL_OF_SESSIONS,
     NEVER_MS,
     PATTERNS,
+    PATTERNS_OF_DAYS,
     READ_LOG,
     Step,
     results,
@@ -33,6 +34,7 @@ from clickassay.patterns.folders.places import COUNTS_FOLDER
 STEPS_FOLDER = "clickassay_steps"
 """Folder of a Spark script for tables between its steps, and nothing else."""
 
+_TABLES = (*PATTERNS, *PATTERNS_OF_DAYS)
 _LOG_VIEWS = ("searches_log", "clicks_log", "searches_source", "clicks_source", "check_columns")
 _WIDTH = 107
 
@@ -127,7 +129,7 @@ def record_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> Script
     after = settings.latest_ms - settings.clock_ms + 1
     end_ms = SqlText(f"least({END_MS}, {engine.clock_ms} + {after})")  # end_of_times, of the script's clock
     values = step_values(settings, by_url=by_url) | {"watermark_ms": NEVER_MS, "end_ms": end_ms}
-    run_steps(recorder, (*READ_LOG, *FORM_SESSIONS, *PATTERNS), values)
+    run_steps(recorder, (*READ_LOG, *FORM_SESSIONS, *_TABLES), values, ("periods",))
     for name, step in _results().items():
         recorder.keep(name, step.file)
     return recorder
@@ -136,7 +138,7 @@ def record_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> Script
 def _results() -> dict[str, Step]:
     """Return the results of a script: names in its folder, and the steps that make them."""
     counts = {f"{COUNTS_FOLDER}/{step.name}": step for step in (*FUNNEL, *FUNNEL_OF_SESSIONS)}
-    return {step.name: step for step in results(PATTERNS)} | counts
+    return {step.name: step for step in results(_TABLES)} | counts
 
 
 def write_script(name: str, log: ScriptLog, settings: Settings) -> str:

@@ -20,6 +20,7 @@ from clickassay.logs.sql.steps import (
     NEVER_MS,
     NEW_IDS,
     PATTERNS,
+    PATTERNS_OF_DAYS,
     PATTERNS_OF_OUTCOMES,
     PATTERNS_OF_SIGNALS,
     READ_BATCH,
@@ -27,9 +28,9 @@ from clickassay.logs.sql.steps import (
     SEARCH_IDS,
     Property,
     Step,
+    counted_properties,
     results,
     run_steps,
-    signal_properties,
     step_values,
 )
 from clickassay.patterns.counts import count_batch
@@ -77,7 +78,7 @@ class SqlSessioniser(Generic[R]):
         self._values = step_values(settings, by_url=by_url)
         self._read: tuple[Step, ...] = READ_LOG
         self._properties: set[Property] = set() if judged_queries is None else {"only_judged"}
-        self._properties |= signal_properties(
+        self._properties |= counted_properties(
             settings, has_signals=has_signals, has_outcomes=outcomes is not None
         )
         if outcomes is not None:
@@ -165,10 +166,10 @@ class SqlSessioniser(Generic[R]):
         self._run(PATTERNS, *which)
         buckets = pl.col("user_buckets").cast(pl.UInt64, wrap_numerical=True)
         configurations, patterns, queries = self._fetched(PATTERNS, *which)
-        signals = None
-        if self._settings.signal != ("none",) and "signals" in self._properties:
-            self._run(PATTERNS_OF_SIGNALS, *which)
-            signals = self._fetched(PATTERNS_OF_SIGNALS, *which)[0].collect()
+        days = self._rows_of("periods", PATTERNS_OF_DAYS, *which)
+        counts_signals = self._settings.signal != ("none",)
+        signals = self._rows_of("signals", PATTERNS_OF_SIGNALS, *which) if counts_signals else None
+        outcomes = self._rows_of("outcomes", PATTERNS_OF_OUTCOMES, *which)
         sessions = self._engine.rows(FUNNEL_OF_SESSIONS[0].file)
         masks = patterns.group_by("click_mask").agg(pl.col("sessions").sum()).collect(engine="streaming")
         return StagedTable(
@@ -178,15 +179,17 @@ class SqlSessioniser(Generic[R]):
             funnel=self.funnel.frame(masks, sessions, is_open=is_open),
             info=info,
             health=(LogCounts() if is_open else self._health).frame(),
-            signals=signals,
-            outcomes=self._outcomes(which),
+            shown=None if days is None else Pieces.of(days),
+            signals=None if signals is None else signals.collect(),
+            outcomes=None if outcomes is None else outcomes.collect(),
         )
 
-    def _outcomes(self, which: tuple[Property, ...]) -> pl.DataFrame | None:
-        if "outcomes" not in self._properties:
+    def _rows_of(self, counted: Property, steps: Iterable[Step], *which: Property) -> pl.LazyFrame | None:
+        """Return the rows of a table of its own; None where it is not counted."""
+        if counted not in self._properties:
             return None
-        self._run(PATTERNS_OF_OUTCOMES, *which)
-        return self._fetched(PATTERNS_OF_OUTCOMES, *which)[0].collect()
+        self._run(steps, *which)
+        return self._fetched(steps, *which)[0]
 
     def _run(self, steps: Iterable[Step], *more: Property) -> None:
         run_steps(self._engine, steps, self._values, {*self._properties, *more})

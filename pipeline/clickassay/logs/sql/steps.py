@@ -33,6 +33,7 @@ def end_of_times(settings: Settings) -> int:
 Property = Literal[
     "only_judged",
     "is_open",
+    "periods",
     "has_number_ids",
     "signals",
     "satisfied",
@@ -41,8 +42,9 @@ Property = Literal[
     "every_visit",
 ]
 """Properties of a run: only lists of queries with judgments are kept; the pattern table is of sessions
-that may still grow; search ids are whole numbers; signals are counted; satisfied clicks are a
-signal; they are none, and actions are; outcomes of sessions are counted; visits of all users are formed."""
+that may still grow; sessions are counted by day or week; search ids are whole numbers; signals are counted;
+satisfied clicks are a signal; they are none, and actions are; outcomes of sessions are counted; visits of all
+users are formed."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ _SHARED, _NOT_SHARED = IfRows("shared_configurations"), IfRows("shared_configura
 _ONLY_JUDGED, _EVERY_QUERY = If("only_judged"), If("only_judged", so=False)
 _SIGNALS, _NO_SIGNALS = If("signals"), If("signals", so=False)
 _SATISFIED, _OUTCOMES = If("satisfied"), If("outcomes")
+_DAYS = If("periods")
 _EVERY_VISIT, _SOME_VISITS = If("every_visit"), If("every_visit", so=False)
 
 _REPEATED_IDS = (
@@ -195,6 +198,7 @@ SESSIONS = (
     Step("session_masks", "view", _SESSIONS),
     Step("sessions", "view", _SESSIONS),
     Step("session_patterns", "stage", _SESSIONS),
+    Step("session_days", "stage", _SESSIONS, _DAYS),
     Step("searches_not_in_one_session", "check", "checks"),
 )
 
@@ -254,6 +258,12 @@ PATTERNS = (
     Step("queries", "result", _PATTERNS, stem="result_queries"),
 )
 
+PATTERNS_OF_DAYS = (
+    Step("chosen_days", "view", _PATTERNS, If("is_open"), "open_days"),
+    Step("chosen_days", "view", _PATTERNS, If("is_open", so=False), "closed_days"),
+    Step("shown", "result", _PATTERNS, stem="result_shown"),
+)
+
 PATTERNS_OF_SIGNALS = (
     Step("chosen_signals", "view", _OF_SIGNALS, If("is_open"), "open_signals"),
     Step("chosen_signals", "view", _OF_SIGNALS, If("is_open", so=False), "closed_signals"),
@@ -292,8 +302,8 @@ READ_LOG = (*READ, *_IDS_READ, *NORMALISE_URLS, *CLEAN, *_AMBIGUOUS_IDS_READ, *C
 
 FORM_SESSIONS = (*VISITS, *SESSIONS, *SIGNALS, *OUTCOMES)
 SEQUENCE = (
-    *(*SEARCH_IDS, *READ_LOG, *FORM_SESSIONS, *FUNNEL, *FUNNEL_OF_SIGNALS, *PATTERNS, *PATTERNS_OF_SIGNALS),
-    *(*PATTERNS_OF_OUTCOMES, *FUNNEL_OF_SESSIONS, *CARRY_OVER, *NEW_IDS),
+    *(*SEARCH_IDS, *READ_LOG, *FORM_SESSIONS, *FUNNEL, *FUNNEL_OF_SIGNALS, *PATTERNS, *PATTERNS_OF_DAYS),
+    *(*PATTERNS_OF_SIGNALS, *PATTERNS_OF_OUTCOMES, *FUNNEL_OF_SESSIONS, *CARRY_OVER, *NEW_IDS),
 )
 """All steps, of a log in one batch and of one in several, in an order in which each finds what it reads."""
 
@@ -316,6 +326,7 @@ def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
         "per_query": settings.idle_scope == "query",
         "depth": settings.stored_depth,
         "folds": settings.folds,
+        "period_days": 7 if settings.periods == "week" else 1,
         "normalise_urls": settings.normalise_urls,
         "by_url": by_url,
         "signals": ",".join(settings.signal),
@@ -327,9 +338,10 @@ def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
     }
 
 
-def signal_properties(settings: Settings, *, has_signals: bool, has_outcomes: bool) -> set[Property]:
-    """Return the properties of a run by what it counts beside clicks."""
-    properties: set[Property] = {"outcomes", "every_visit"} if has_outcomes else set()
+def counted_properties(settings: Settings, *, has_signals: bool, has_outcomes: bool) -> set[Property]:
+    """Return the properties of a run by what it counts beside patterns of clicks."""
+    properties: set[Property] = set() if settings.periods == "none" else {"periods"}
+    properties |= {"outcomes", "every_visit"} if has_outcomes else set()
     if not has_signals:
         return properties
     if "satisfied" in settings.signal:

@@ -13,7 +13,13 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.form import ContractError, DataType
-from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.patterns import (
+    FUNNEL,
+    PATTERN_CONFIGURATIONS,
+    PATTERN_QUERIES,
+    PATTERNS,
+    SHOWN,
+)
 from clickassay.core.errors import EngineError, PatternError
 from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.files.tables import scan_parquet
@@ -62,6 +68,8 @@ def read_script_folder(folder: Path) -> PatternTable:
             "patterns": PATTERNS.canonical(_frame(folder, "patterns")),
             "queries": PATTERN_QUERIES.canonical(_unsigned(_frame(folder, "queries"))),
         }
+        if (folder / "shown.parquet").exists():  # else an older clickassay wrote the script
+            tables["shown"] = SHOWN.canonical(_frame(folder, "shown"))
         _check_whole(tables, counts)
         funnel, health = _counted(counts, tables["patterns"], int(settings["stored_depth"]))
     except (OSError, ValueError, IndexError, EngineError, pl.exceptions.PolarsError, ContractError) as error:
@@ -158,9 +166,10 @@ def _check_whole(tables: Mapping[str, pl.DataFrame], counts: Counts) -> None:
     """Refuse tables that are not of one run of the script."""
     patterns, configurations = tables["patterns"], tables["configurations"]
     formed = sum(sessions for _, _, on_first_page, sessions in counts["sessions"] if on_first_page)
-    kept = int(patterns["sessions"].sum())
-    if kept != formed:
-        raise ContractError(f"patterns hold {kept:,} sessions, but {formed:,} were counted")
+    for name in tables.keys() & {"patterns", "shown"}:
+        kept = int(tables[name]["sessions"].sum())
+        if kept != formed:
+            raise ContractError(f"{name} hold {kept:,} sessions, but {formed:,} were counted")
     ids = patterns["configuration_id"].unique().sort()
     if not ids.equals(configurations["configuration_id"]):
         raise ContractError("patterns and configurations are of different configurations")
@@ -205,5 +214,8 @@ def _digest(counts: Counts, tables: Mapping[str, pl.DataFrame]) -> str:
     digest.update("".join(tables["configurations"]["configuration_id"]).encode())
     for column in ("fold", "click_mask", "sessions"):
         digest.update(tables["patterns"][column].to_numpy().tobytes())
+    if "shown" in tables:
+        for column in ("day", "sessions"):
+            digest.update(tables["shown"][column].to_physical().to_numpy().tobytes())
     digest.update(tables["queries"]["user_buckets"].to_numpy().tobytes())
     return digest.hexdigest()
