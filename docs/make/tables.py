@@ -12,12 +12,13 @@ from clickassay.core.contracts.patterns import (
     PATTERN_CONFIGURATIONS,
     PATTERN_QUERIES,
     PATTERNS,
+    SHOWN,
     SIGNALS,
 )
 from clickassay.core.contracts.run import RUN_TABLES
 
 PAGE = Path(__file__).parents[1] / "reference" / "tables.md"
-PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, PATTERN_QUERIES, HEALTH, SIGNALS, OUTCOMES)
+PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, SHOWN, PATTERN_QUERIES, HEALTH, SIGNALS, OUTCOMES)
 TABLES = {f"log {table.name}": table for table in PATTERN_TABLES} | {
     table.name: table for table in RUN_TABLES if table not in PATTERN_TABLES
 }

@@ -106,7 +106,7 @@ def test_the_pattern_table_has_the_same_bytes_however_the_log_is_stored(log, sto
     searches, clicks = stored_anew(log, way, tmp_path)
     again = make_patterns(searches, clicks, tmp_path / "patterns", load_settings(threads=threads))
     assert tables_of(again, ".parquet") == tables_of(stored, ".parquet")
-    assert len(tables_of(again, ".parquet")) == len(FOLDER_TABLES)
+    assert len(tables_of(again, ".parquet")) == len(FOLDER_TABLES) + 1  # and `shown`
 
 
 def test_a_run_has_the_same_bytes_by_one_thread_and_by_two_on_shuffled_rows(log, tmp_path):

@@ -29,7 +29,7 @@ from support.tiers import first
 
 FILES = 5
 SETTINGS = load_settings(depth=[5])
-TABLES = [f"{kind}/{name}.parquet" for kind in ("closed", "open") for name in FOLDER_TABLES]
+TABLES = [f"{kind}/{name}.parquet" for kind in ("closed", "open") for name in (*FOLDER_TABLES, "shown")]
 FRAMES = [
     f"{name}.parquet" for name in ("carry_searches", "carry_clicks", "ids", "orphan_clicks", "ambiguous")
 ]

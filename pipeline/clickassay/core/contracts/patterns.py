@@ -54,12 +54,8 @@ SHOWN = Table(
     "one row per configuration and day",
     (
         Column("configuration_id", pl.String, "id of the configuration"),
-        Column(
-            "day",
-            pl.Date,
-            "day (UTC) of a session's first search, by week its Monday; null if no time is known",
-        ),
-        Column("sessions", pl.Int64, "sessions that began then; their sum is that of `patterns`"),
+        Column("day", pl.Date, "UTC day of a session's first search, or its Monday; null if unknown"),
+        Column("sessions", pl.Int64, "sessions that began then"),
     ),
     ("configuration_id", "day"),
 )

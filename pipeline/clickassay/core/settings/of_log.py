@@ -224,9 +224,7 @@ class SettingsOfLog(BaseModel):
     periods: Literal["day", "week", "none"] = setting(
         "Log",
         "day",
-        "When lists were shown: sessions by day (UTC), by week, or not at all.",
-        details="With none, no change over time can be taken out of a correlation. A list seen once has a "
-        "date: [privacy](../explanation/privacy.md). A store keeps what it was made with.",
+        "Whether the pattern table says on which day (UTC) or in which week lists were shown.",
         of_log="engine later",
     )
 
