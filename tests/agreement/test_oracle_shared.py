@@ -9,8 +9,16 @@ import pytest
 from support.oracle.oracle_intervals import degrees_of_freedom, widened
 from support.oracle.oracle_metrics import CLICK_METRICS
 from support.oracle.oracle_run import judged_places
-from support.oracle.oracle_shared import Block, grouped, moments, periods_of, side_by_side, weight
-from support.oracle.oracle_within import Errors, WithinLists, lists_of_groups
+from support.oracle.oracle_shared import (
+    Block,
+    grouped,
+    left_without_fold,
+    moments,
+    periods_of,
+    side_by_side,
+    weight,
+)
+from support.oracle.oracle_within import Errors, WithinLists, lists_of_groups, units_of
 from support.oracle.shared_worlds import SharedWorld, shared_log
 
 MARKETS = SharedWorld({"a": 45, "b": 20, "c": 22}, sessions=5, seed=5)
@@ -122,42 +130,87 @@ def test_three_releases_of_different_lists_are_more_moments():
     assert moments(rows) == pytest.approx(8**2 / (4 * 2**2 + 8))
 
 
-def test_what_users_add_is_the_derivative_of_the_number(world):
-    lists, rows = world
-    pair = ("UCTR", "ERR")
-    folds = sorted({fold % 16 for row in rows for fold in row["by fold"]})
-    step = 1e-6
-    errors = Errors(lists, rows, rows)
-    for names, signs, fisher in (([pair], [1.0], True), ([pair, ("UCTR", "DCG")], [1.0, -1.0], False)):
-        values = []
-        for fold in folds:
-            changes = [lists.change(own, fold) for own in grouped(rows).values()]
-            total = 0.0
-            for (click, editorial), sign in zip(names, signs, strict=True):
-                at, of = lists.clicks.index(click), lists.names.index(editorial)
-                dy, dx = (sum(change[part][at_] for change in changes) for part, at_ in ((0, at), (1, of)))
-                dp = sum(change[2][at, of] for change in changes)
-                now = [lists.sums_over(rows)[what] for what in (click, editorial, (click, editorial))]
-                y, x, p = (a + step * b for a, b in zip(now, (dy, dx, dp), strict=True))
-                r, was = p / np.sqrt(x * y), now[2] / np.sqrt(now[0] * now[1])
-                total += sign * ((np.arctanh(r) - np.arctanh(was)) if fisher else (r - was)) / step
-            values.append(total)
-        v = np.array(values)
-        added = errors.users(names, signs, fisher=fisher)
-        between = (len(folds) - 1) / len(folds) * ((v - v.mean()) ** 2).sum()
-        if added is not None:
-            assert 0 < added[0] < between
-            assert added[1] == pytest.approx(degrees_of_freedom(values), rel=1e-4)
+@pytest.fixture(scope="module")
+def busy():
+    return lists_of(SharedWorld({"a": 60, "b": 60}, sessions=4, heavy=0.5, seed=2))
 
 
-def test_a_busy_user_counts_and_even_users_do_not():
-    counted = {}
-    for heavy in (0.0, 0.5):
-        lists, rows = lists_of(SharedWorld({"m": 120}, sessions=5, heavy=heavy, seed=2))
+def number(sums, pairs, signs, *, fisher):
+    """Return artanh of a correlation, or the difference of two, of sums by name."""
+    values = [p / np.sqrt(y * x) for y, x, p in ([sums[what] for what in (*pair, pair)] for pair in pairs)]
+    return sum(sign * (np.arctanh(r) if fisher else r) for r, sign in zip(values, signs, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "signs", "fisher"), [(["ERR"], [1.0], True), (["ERR", "NDCG"], [1.0, -1.0], False)]
+)
+def test_what_users_add_is_what_folds_move_the_number_by_beyond_chance(busy, metrics, signs, fisher):
+    lists, rows = busy
+    pairs, step = [("UCTR", name) for name in metrics], 1e-5
+    names = {"UCTR", *metrics, *pairs}
+    now = {name: lists.sums_over(rows)[name] for name in names}
+    moved = np.zeros((len(units_of(rows)), 16))
+    for unit, own in enumerate(units_of(rows).values()):
+        for fold in range(16):
+            without = now.copy()
+            for group in grouped(own).values():
+                kept, weights, left = left_without_fold(group, fold, lists.clicks, lists.names)
+                assert len(kept) == len(weights) <= len(group)
+                for name in names:
+                    a, b = (name, name) if isinstance(name, str) else name
+                    change = (weights * left[a] * left[b]).sum()
+                    change -= lists.sums[group[0]["market"], group[0]["query"]][name]
+                    without[name] += step * change
+            moved[unit, fold] = number(without, pairs, signs, fisher=fisher)
+    moved = (moved - number(now, pairs, signs, fisher=fisher)) / step
+    between = 15 / 16 * ((moved.sum(axis=0) - moved.sum(axis=0).mean()) ** 2).sum()
+    chance = 16 / 15 * ((moved - moved.mean(axis=1, keepdims=True)) ** 2).sum()
+    added = Errors(lists, rows, rows).users(pairs, signs, fisher=fisher)
+    if between <= 1.5 * chance:
+        assert added is None
+    else:
+        assert added == pytest.approx((between - chance, degrees_of_freedom(moved.sum(axis=0))), rel=1e-3)
+
+
+def test_without_a_fold_its_sessions_are_gone_and_the_days_stay(busy):
+    """Against least squares' effects and the rows of a log in which nobody of the fold was there."""
+    lists, rows = busy
+    for group in list(grouped(rows).values())[:20]:
+        kept, weights, left = left_without_fold(group, 3, lists.clicks, lists.names)
+        there = [row for row in group if row["n_sessions"] > row["by fold"][3]]
+        n = np.array([row["n_sessions"] - row["by fold"][3] for row in there])
+        assert [row["n_sessions"] for row in kept] == n.tolist()
+        assert weights == pytest.approx(n / (n + 4))
+        clicked = np.array(
+            [sum(sums for fold, sums in row["by fold QCTR"].items() if fold != 3) for row in there]
+        )
+        block = group[0]["block"]
+        others = [fold for fold in sorted(set(block.folds.values())) if fold][:]
+        shares = np.array(
+            [
+                [
+                    *block.given(row)[: len(set(block.periods.values())) - 1],
+                    *(
+                        sum(k for fold, k in row["by fold"].items() if fold != 3 and block.folds[fold] == one)
+                        for one in others
+                    ),
+                ]
+                for row in there
+            ]
+        )
+        first = shares.shape[1] - len(others)
+        shares[:, first:] /= n[:, None]
+        whole = clicked / n - shares @ block.effects["QCTR"]
+        assert left["QCTR"] == pytest.approx(whole - np.average(whole, weights=weights), abs=1e-9)
+
+
+def test_a_busy_user_counts_and_even_users_do_not(busy):
+    counted = []
+    for lists, rows in (busy, lists_of(SharedWorld({"m": 120}, sessions=4, seed=2))):
         errors = Errors(lists, rows, rows)
-        counted[heavy] = sum(errors.users([pair], [1.0], fisher=True) is not None for pair in lists.pairs)
-    assert counted[0.0] <= 4
-    assert counted[0.5] >= 8
+        counted.append(sum(errors.users([pair], [1.0], fisher=True) is not None for pair in lists.pairs))
+    assert counted[0] >= 8
+    assert counted[1] <= 4
 
 
 def test_errors_add_up_with_their_degrees_of_freedom():

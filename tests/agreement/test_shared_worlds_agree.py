@@ -4,6 +4,7 @@ Logs reach every way in which it is taken out: 16 folds of users or 8, a block o
 markets together, times or users that are not known, units of several queries, half of the users, ratings.
 """
 
+import random
 from dataclasses import replace
 
 import polars as pl
@@ -15,8 +16,10 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs.messy import write_log
+from support.oracle.oracle_outcomes import outcomes_of, rated_place
 from support.oracle.oracle_run import judged_places, within_tables
 from support.oracle.shared_worlds import SharedWorld, shared_log
+from support.tiers import first
 
 QUICK = {
     "16 folds": SharedWorld({"m": 120}, sessions=5),
@@ -56,20 +59,22 @@ WORLDS = [pytest.param(world, id=name) for name, world in QUICK.items()]
 WORLDS += [pytest.param(world, id=name, marks=pytest.mark.thorough) for name, world in THOROUGH.items()]
 
 
-def of_world(world, folder, **more):
+def of_world(world, folder):
     """Return what plain Python finds in a world's log, and the tables of its run."""
-    searches, clicks, judgments, queries, settings = shared_log(world)
-    expected = within_tables(judged_places(searches, clicks, judgments, queries, settings | more))
-    return expected, run_of((searches, clicks, judgments, queries), settings, world.seed, folder)
+    log = shared_log(world)
+    return within_tables(judged_places(*log)), run_of(log, world.seed, folder)
 
 
-def run_of(log, settings, seed, folder, **more):
-    """Return the tables of the run of a log."""
-    names = ("searches", "clicks", "judgments", "queries")
-    paths = write_log(folder / "log", 2 * seed, **dict(zip(names, log, strict=True)))
+def run_of(log, seed, folder, outcomes=None, **more):
+    """Return the tables of the run of a log; `outcomes` are the rows of a file of them."""
+    names, settings = ("searches", "clicks", "judgments", "queries"), log[4]
+    paths = write_log(folder / "log", 2 * seed, **dict(zip(names, log, strict=False)))
+    if outcomes is not None:
+        paths["outcomes"] = folder / "outcomes.parquet"
+        pl.DataFrame(outcomes).write_parquet(paths["outcomes"])
     given = {name: value for name, value in settings.items() if name != "unknown_days"}
     options = load_settings(**given, click_models=("NONE",), **more)
-    table = log_to_patterns(paths["searches"], paths["clicks"], options)
+    table = log_to_patterns(paths["searches"], paths["clicks"], options, outcomes=paths.get("outcomes"))
     if "unknown_days" in settings:
         table = replace(table, shown=without_days(table.shown, settings["unknown_days"]))
     return analyse(table, paths["judgments"], paths.get("queries"), options)
@@ -83,7 +88,7 @@ def without_days(shown, days):
 
 def differences_of(expected, run):
     """Yield the differences of the tables of correlations within queries."""
-    yield from within_differences(expected, run["within"])
+    yield from within_differences({"entropies": {}, **expected}, run["within"])
     yield from comparison_differences(expected["within_comparisons"], run["within_comparisons"])
     wanted = expected["within_influence"]
     values = values_of(WITHIN_INFLUENCE)
@@ -94,3 +99,36 @@ def differences_of(expected, run):
 @pytest.mark.parametrize("world", WORLDS)
 def test_what_queries_share_is_taken_out_as_by_plain_python(world, tmp_path):
     assert next(differences_of(*of_world(world, tmp_path)), None) is None
+
+
+@pytest.mark.parametrize("size", first(1, (50, 20, 110)))
+def test_half_of_the_users_have_their_own_folds_and_the_days_of_all(size, tmp_path):
+    *log, settings = shared_log(SharedWorld({"a": size, "b": size // 2}, sessions=14, heavy=0.3, seed=40))
+    odd = {"counted_folds": range(1, 16, 2)}
+    expected = within_tables(judged_places(*log, settings | odd))
+    run = run_of((*log, settings), 40, tmp_path, click_judge="PBM")
+    given = {name: rows.filter(judge="all") for name, rows in run.items() if "judge" in rows.columns}
+    assert next(differences_of(expected, given), None) is None
+
+
+@pytest.mark.parametrize("size", first(1, (50, 20, 130)))
+def test_a_rating_has_the_folds_of_the_sessions_that_rated_and_the_days_of_all(size, tmp_path):
+    log = shared_log(SharedWorld({"a": size, "b": size // 2}, sessions=12, seed=41))
+    searches, clicks, *_, settings = log
+    rng = random.Random(41)  # noqa: S311 - test data, not a secret
+    stars = [
+        {
+            "search_id": row["search_id"],
+            "name": "stars",
+            "value": float(rng.randint(1, 4) + row["user_id"] % 2),
+            "outcome_id": None,
+            "kind": "rating",
+        }
+        for row in searches
+        if rng.random() < 0.5
+    ]
+    found = outcomes_of(searches, clicks, stars, settings)
+    places = {key: rated_place(place, found, "stars") for key, place in judged_places(*log).items()}
+    run = run_of(log, 41, tmp_path, outcomes=stars, click_metric=("UCTR", "stars"))
+    own = {name: rows.filter(click_metric="stars") for name, rows in run.items() if "click_metric" in rows}
+    assert next(differences_of(within_tables(places, ["stars"]), own), None) is None
