@@ -147,25 +147,28 @@ def ratio_interval(
     above_left_out: Sequence[float | None],
     below_left_out: Sequence[float | None],
     factor: float = 1.0,
+    added: Error | None = None,
 ) -> Interval:
     """Return the v for which |above - v below| <= t error(above - v below): Fieller's theorem.
 
     (a - v b)^2 = t^2 (s_aa - 2 v s_ab + v^2 s_bb) is a quadratic equation in v; its solutions are the
     ends where b is more than t errors from 0. The degrees of freedom are those of a / b; all variances are
-    multiplied by `factor`.
+    multiplied by `factor`, and that of `above` has `added` (with its degrees) added.
     """
     pairs = [
         (a, b) for a, b in zip(above_left_out, below_left_out, strict=True) if a is not None and b is not None
     ]
     q = len(above_left_out)
-    error = jackknife([a / b for a, b in pairs]) if len(pairs) == q else None
+    of_ratio = None if added is None else (added[0] / below**2, added[1])
+    error = widened(jackknife([a / b for a, b in pairs]), factor, of_ratio) if len(pairs) == q else None
     if error is None or error[1] is None:
         return NONE
     mean_a, mean_b = (math.fsum(part) / q for part in zip(*pairs, strict=True))
-    square = student_quantile(0.975, error[1]) ** 2 * (q - 1) / q * factor
-    s_aa = square * math.fsum((a - mean_a) ** 2 for a, _ in pairs)
-    s_bb = square * math.fsum((b - mean_b) ** 2 for _, b in pairs)
-    s_ab = square * math.fsum((a - mean_a) * (b - mean_b) for a, b in pairs)
+    square = student_quantile(0.975, error[1]) ** 2
+    part = square * (q - 1) / q * factor
+    s_aa = part * math.fsum((a - mean_a) ** 2 for a, _ in pairs) + (square * added[0] if added else 0.0)
+    s_bb = part * math.fsum((b - mean_b) ** 2 for _, b in pairs)
+    s_ab = part * math.fsum((a - mean_a) * (b - mean_b) for a, b in pairs)
     return quadratic_roots(below**2 - s_bb, s_ab - above * below, above**2 - s_aa)
 
 

@@ -50,6 +50,7 @@ def estimate(
     pair: Pair,
     widen: intervals.Widen = intervals.as_is,
     factor: float = 1.0,
+    added: intervals.Error | None = None,
 ) -> dict[str, Any]:
     """Return the interval of a correlation, its value without noise with interval."""
     value = whole.correlations[pair]
@@ -68,6 +69,7 @@ def estimate(
             [one.correlations[pair] for one in left_out],
             [None if part is None else math.sqrt(part) for part in roots],
             factor,
+            added,
         )
         ends = ends if low is not None else intervals.NONE
     return {

@@ -27,7 +27,6 @@ NO_GROUP = "no query has two judged lists"
 SAME = "the {} metric is the same in all lists of each query"
 NO_TIMES = "times are not known: a change over time may be in this number"
 NO_USERS = "users are not known: one busy user may be in this number"
-TOO_FEW = "too few lists to take out periods and users"
 
 NULL = "null SS"
 LEAST_FOLDS, BEYOND_CHANCE = 8, 1.5
@@ -105,7 +104,9 @@ class WithinLists:
     def correlation_of(sums: dict[Any, float], pair: Pair) -> float | None:
         """Return the correlation of summed groups; None where a metric does not vary."""
         squares = [sums[name] for name in pair]
-        return sums[pair] / math.sqrt(squares[0] * squares[1]) if all(squares) else None
+        if not all(squares):
+            return None
+        return max(-1.0, min(1.0, sums[pair] / math.sqrt(squares[0] * squares[1])))
 
     def statistic(self, rows: Rows) -> Found:
         """Return all correlations of some lists, and how reliable the click metrics are."""
@@ -140,7 +141,7 @@ class WithinLists:
 
     def changes_of(self, rows: Rows) -> Any | None:
         """Return (units, folds, ...) changes of sums without each fold; None where users do not count."""
-        folds = sorted({fold % 16 for row in rows for fold in row["by fold"]})
+        folds = folds_of(rows)
         if free_lists(rows) < MANY or len(folds) < LEAST_FOLDS:
             return None
         by_unit = [
@@ -233,7 +234,8 @@ def within(lists: WithinLists, rows: Rows, place: Rows) -> dict[Pair, dict[str, 
     found, widens = {}, {pair: errors.of([pair], [1.0], fisher=True) for pair in whole.correlations}
     for pair, value in whole.correlations.items():
         widen = widens[pair]
-        columns = estimate(whole, left_out, pair, widen, errors.factor)
+        of_value = errors.users([pair], [1.0], fisher=False)
+        columns = estimate(whole, left_out, pair, widen, errors.factor, of_value)
         null = lists.correlation_of(errors.sums, (NULL, pair[1])) if pair[0] == "SS" else 0.0
         same = "click" if not errors.sums[pair[0]] else "editorial"
         values = [one.correlations[pair] for one in left_out]
@@ -271,17 +273,17 @@ def ceiling(whole: Found, click: str) -> float | None:
 
 def caution(value: float | None, low: float | None, units: int, place: Rows) -> str | None:
     """Return why a number or its interval is not to be relied on."""
-    if value is None or low is None:
-        return intervals.caution(value, low, units)
-    blocks = [row["block"] for row in place if row["block"] is not None]
-    if not blocks:
-        return TOO_FEW
     few = intervals.caution(value, low, units)
-    if few is not None:
+    if value is None or few is not None:
         return few
     if not times_known(place):
         return NO_TIMES
-    return NO_USERS if all(block.parts()[1] == 0 for block in blocks) else None
+    return NO_USERS if len(folds_of(place)) < LEAST_FOLDS else None
+
+
+def folds_of(rows: Rows) -> list[int]:
+    """Return the folds of the users of some lists, joined into sixteen."""
+    return sorted({fold % 16 for row in rows for fold in row["by fold"]})
 
 
 def within_comparisons(lists: WithinLists, rows: Rows) -> dict[tuple[str, str, str], dict[str, Any]]:
