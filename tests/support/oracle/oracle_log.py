@@ -340,10 +340,9 @@ def pattern_table(sessions: list[Session], settings: Settings) -> dict[str, dict
 
 def known_day(session: Session, settings: Settings) -> date | None:
     """Return the day that tables have for a session, its Monday or none by the setting `periods`."""
-    if session.day.day in settings.get("unknown_days", ()):
-        return None
     monday = session.day - timedelta(days=session.day.weekday())
-    return {"day": session.day, "week": monday, "none": None}[settings.get("periods", "day")]
+    day = {"day": session.day, "week": monday, "none": None}[settings.get("periods", "day")]
+    return None if day is None or day.day in settings.get("unknown_days", ()) else day
 
 
 def count(

@@ -203,17 +203,28 @@ def left_without_fold(own: Rows, fold: int, clicks: list[str], editorial: list[s
 
 
 def moments(rows: Rows) -> float | None:
-    """Return (tr A)^2 / tr A^2 of the shares by period: at how many moments lists changed."""
+    """Return (sum of L)^2 / sum of L^2 of the eigenvalues L > 0 of what shares by period vary within queries.
+
+    Less what drawing sessions adds. So it is near 1 if all lists changed at one moment. Lists with one
+    session tell nothing of that.
+    """
     if not times_known(rows):
         return None
     periods = periods_of(rows)
-    sums = 0.0
-    for own in grouped(rows).values():
-        weights = [weight(row) for row in own]
-        z = around([list(shares(row["by day"], periods).values()) for row in own], weights)
-        sums = sums + z.T * np.array(weights) @ z
-    trace, squares = float(np.trace(sums)), float(np.trace(sums @ sums))
-    return trace**2 / squares if squares > 0 else None
+    size = len(set(periods.values()))
+    spread = np.zeros((size, size))
+    for own in grouped([row for row in rows if row["n_sessions"] > 1]).values():
+        if len(own) == 1:
+            continue
+        weights, given = [weight(row) for row in own], [shares(row["by day"], periods) for row in own]
+        z = around([list(one.values()) for one in given], weights)
+        for row, w, off, share in zip(own, weights, z, given, strict=True):
+            p = np.array(list(share.values()))
+            drawn = (np.diag(p) - np.outer(p, p)) / (row["n_sessions"] - 1)
+            spread += w * np.outer(off, off) - w * (1 - w / math.fsum(weights)) * drawn
+    values = np.linalg.eigvalsh(spread)
+    kept = values[values > NO_EIGENVALUE * size]
+    return float(kept.sum() ** 2 / (kept**2).sum()) if len(kept) else None
 
 
 def side_by_side(rows: Rows, editorial: str) -> float | None:

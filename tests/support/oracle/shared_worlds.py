@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from support.oracle.oracle_log import DAY_MS, Row, Settings
+from support.oracle.oracle_log import Row, Settings
 
-FIRST_DAY = 1_700_006_400_000  # 2023-11-15T00:00Z, a Wednesday
+FIRST_DAY, DAY_MS = 1_700_006_400_000, 86_400_000  # from 2023-11-15T00:00Z, a Wednesday
 DEPTH = 3
 URLS = "abcdef"
 
