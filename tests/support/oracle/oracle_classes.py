@@ -81,7 +81,7 @@ def splits(
 ) -> dict[str, dict[str, str]]:
     """Return the class of each query by split, `all` first."""
     texts = {row["query"] for row in rows}
-    names = [name for name in (queries[0] if queries else {}) if name not in ("market", "query")]
+    names = [name for name in (queries[0] if queries else {}) if name not in ("market", "query", "group")]
     found = {
         "all": dict.fromkeys(texts, "all"),
         "length": {query: length_class(query) for query in texts},

@@ -40,7 +40,8 @@ def with_noise(rows: Rows, configurations: list[Configuration], settings: Settin
     """Add to the rows what the noise of single sessions and the null value of SS need.
 
     The variance of each click metric between sessions (None with one session), whether the configuration
-    is one of those with few sessions, and the SS it would have with the click patterns of all.
+    is one of those with few sessions, and the SS it would have with the click patterns of all; sessions by
+    day, and sessions and sums of each click metric by fold.
     """
     widened = [dict(row) for row in rows]
     repeated = sorted(row["n_sessions"] for row in rows if row["n_sessions"] >= 2)
@@ -53,7 +54,17 @@ def with_noise(rows: Rows, configurations: list[Configuration], settings: Settin
         for click in CLICK_METRICS:
             values = session_values(configuration, click, settings)
             row[f"variance {click}"] = covariance(values, values) if len(values) >= 2 else None
+            row[f"by fold {click}"] = sums_by_fold(values, configuration.folds)
+        row["by fold"], row["by day"] = Counter(configuration.folds), Counter(configuration.days)
     return widened
+
+
+def sums_by_fold(values: list[float], folds: tuple[int, ...]) -> dict[int, float]:
+    """Return the sums of the values of sessions by the fold of their users."""
+    sums: dict[int, float] = defaultdict(float)
+    for value, fold in zip(values, folds, strict=False):  # folds may not be known
+        sums[fold] += value
+    return sums
 
 
 def null_success(configurations: list[Configuration], settings: Settings) -> list[float]:

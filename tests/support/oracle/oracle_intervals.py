@@ -4,7 +4,7 @@ A value that does not exist is None. Student's distribution is worked from the i
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
 from scipy.special import betainc, betaincinv
@@ -21,7 +21,15 @@ Interval = tuple[float | None, float | None]
 Error = tuple[float, float | None]
 """A standard error and its degrees of freedom; None where nothing varies."""
 
+Widen = Callable[[Error | None], Error | None]
+"""Turns the error of leaving out queries into the one that counts."""
+
 NONE: Interval = (None, None)
+
+
+def as_is(error: Error | None) -> Error | None:
+    """Return an error that nothing is known to add to."""
+    return error
 
 
 def student_quantile(p: float, degrees: float) -> float:
@@ -50,15 +58,36 @@ def jackknife(left_out: Sequence[float | None]) -> Error | None:
     total = math.fsum(squares)
     if math.sqrt(total) <= ROUNDING * max(1.0, abs(mean)):
         return 0.0, None
-    variance = math.fsum(square * square for square in squares) / total**2 - 1 / q
-    return math.sqrt((q - 1) / q * total), 2 / max(variance, 2 / (q - 1))
+    return math.sqrt((q - 1) / q * total), degrees_of_freedom(values)
+
+
+def degrees_of_freedom(values: Sequence[float]) -> float:
+    """Return Satterthwaite's degrees of freedom of the spread of values around their mean."""
+    q, mean = len(values), math.fsum(values) / len(values)
+    squares = [(value - mean) ** 2 for value in values]
+    variance = math.fsum(square * square for square in squares) / math.fsum(squares) ** 2 - 1 / q
+    return 2 / max(variance, 2 / (q - 1))
+
+
+def widened(error: Error | None, factor: float, added: Error | None = None) -> Error | None:
+    """Return an error whose square is `factor` times as large, and has `added` (with its degrees) added.
+
+    The degrees of a sum of squared errors V = a + b are V^2 / (a^2 / degrees of a + b^2 / degrees of b).
+    """
+    if error is None or error[1] is None:
+        return error
+    own = factor * error[0] ** 2
+    if added is None or added[1] is None:
+        return math.sqrt(own), error[1]
+    whole = own + added[0]
+    return math.sqrt(whole), whole**2 / (own**2 / error[1] + added[0] ** 2 / added[1])
 
 
 def of_difference(error: Error | None, queries: int) -> Error | None:
-    """Return the same error with four times the degrees of freedom, at most Q - 1: those of a difference."""
+    """Return the same error with twice the degrees of freedom, at most Q - 1: those of a test."""
     if error is None or error[1] is None:
         return error
-    return error[0], min(4 * error[1], queries - 1)
+    return error[0], min(2 * error[1], queries - 1)
 
 
 def margin(error: Error, tests: int = 1) -> float | None:
@@ -84,52 +113,62 @@ def is_perfect(value: float | None, left_out: Sequence[float | None]) -> bool:
 
 
 def fisher_interval(
-    value: float | None, left_out: Sequence[float | None], tests: int = 1
+    value: float | None, left_out: Sequence[float | None], tests: int = 1, widen: Widen = as_is
 ) -> tuple[Interval, float | None]:
     """Return tanh(artanh r -+ t error of artanh r), and the degrees of freedom; r to r if it is always 1."""
     if is_perfect(value, left_out):
         return (value, value), None
     z = fisher_transform(value)
-    error = jackknife([fisher_transform(one) for one in left_out])
+    error = widen(jackknife([fisher_transform(one) for one in left_out]))
     width = None if error is None else margin(error, tests)
     if z is None or error is None or width is None:
         return NONE, None
     return (math.tanh(z - width), math.tanh(z + width)), error[1]
 
 
-def p_of_null(value: float | None, null: float | None, left_out: Sequence[float | None]) -> float | None:
+def p_of_null(
+    value: float | None, null: float | None, left_out: Sequence[float | None], widen: Widen = as_is
+) -> float | None:
     """Return the two-sided p-value of a correlation of `null`, on Fisher's scale; 0 if it is always 1."""
     z, z_null = fisher_transform(value), fisher_transform(null)
     if z_null is None:
         return None
     if is_perfect(value, left_out):
         return 0.0
-    error = jackknife([fisher_transform(one) for one in left_out])
+    error = widen(jackknife([fisher_transform(one) for one in left_out]))
     if z is None or error is None or error[1] is None:
         return None
     return student_two_sided((z - z_null) / error[0], error[1])
 
 
 def ratio_interval(
-    above: float, below: float, above_left_out: Sequence[float | None], below_left_out: Sequence[float | None]
+    above: float,
+    below: float,
+    above_left_out: Sequence[float | None],
+    below_left_out: Sequence[float | None],
+    factor: float = 1.0,
+    added: Error | None = None,
 ) -> Interval:
     """Return the v for which |above - v below| <= t error(above - v below): Fieller's theorem.
 
     (a - v b)^2 = t^2 (s_aa - 2 v s_ab + v^2 s_bb) is a quadratic equation in v; its solutions are the
-    ends where b is more than t errors from 0. The degrees of freedom are those of a / b.
+    ends where b is more than t errors from 0. The degrees of freedom are those of a / b; all variances are
+    multiplied by `factor`, and that of `above` has `added` (with its degrees) added.
     """
     pairs = [
         (a, b) for a, b in zip(above_left_out, below_left_out, strict=True) if a is not None and b is not None
     ]
     q = len(above_left_out)
-    error = jackknife([a / b for a, b in pairs]) if len(pairs) == q else None
+    of_ratio = None if added is None else (added[0] / below**2, added[1])
+    error = widened(jackknife([a / b for a, b in pairs]), factor, of_ratio) if len(pairs) == q else None
     if error is None or error[1] is None:
         return NONE
     mean_a, mean_b = (math.fsum(part) / q for part in zip(*pairs, strict=True))
-    square = student_quantile(0.975, error[1]) ** 2 * (q - 1) / q
-    s_aa = square * math.fsum((a - mean_a) ** 2 for a, _ in pairs)
-    s_bb = square * math.fsum((b - mean_b) ** 2 for _, b in pairs)
-    s_ab = square * math.fsum((a - mean_a) * (b - mean_b) for a, b in pairs)
+    square = student_quantile(0.975, error[1]) ** 2
+    part = square * (q - 1) / q * factor
+    s_aa = part * math.fsum((a - mean_a) ** 2 for a, _ in pairs) + (square * added[0] if added else 0.0)
+    s_bb = part * math.fsum((b - mean_b) ** 2 for _, b in pairs)
+    s_ab = part * math.fsum((a - mean_a) * (b - mean_b) for a, b in pairs)
     return quadratic_roots(below**2 - s_bb, s_ab - above * below, above**2 - s_aa)
 
 

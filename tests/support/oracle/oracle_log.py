@@ -58,6 +58,10 @@ class Session:
         """Return the first place of `url` in the session's list, from 1, or None."""
         return self.results.index(url) + 1 if url is not None and url in self.results else None
 
+    def fold(self, settings: Settings) -> int:
+        """Return the fold of its user."""
+        return user_digest(self.user_id) % settings.get("folds", 2)
+
 
 def lower_case(text: str) -> str:
     """Lower case with the two letters fixed whose lower case depends on the library or the context."""
@@ -320,15 +324,14 @@ def pattern_table(sessions: list[Session], settings: Settings) -> dict[str, dict
     queries: dict[Any, int] = defaultdict(int)
     depth = max(settings["depth"])
     for session in sessions:
-        digest = user_digest(session.user_id)
-        queries[session.market, session.query] |= 1 << (digest % 64)
+        queries[session.market, session.query] |= 1 << (user_digest(session.user_id) % 64)
         if session.page != 1:
             continue
         content = (session.market, session.query, session.results[:depth])
         name = configuration_id(*content)
         configurations[name] = content
         mask = sum(1 << (place - 1) for place in session.places(depth))
-        patterns[name, digest % settings.get("folds", 2), mask] += 1
+        patterns[name, session.fold(settings), mask] += 1
         if day := known_day(session, settings):
             shown[name, day] += 1
     tables = {"configurations": configurations, "patterns": dict(patterns), "queries": dict(queries)}
@@ -338,7 +341,8 @@ def pattern_table(sessions: list[Session], settings: Settings) -> dict[str, dict
 def known_day(session: Session, settings: Settings) -> date | None:
     """Return the day that tables have for a session, its Monday or none by the setting `periods`."""
     monday = session.day - timedelta(days=session.day.weekday())
-    return {"day": session.day, "week": monday, "none": None}[settings.get("periods", "day")]
+    day = {"day": session.day, "week": monday, "none": None}[settings.get("periods", "day")]
+    return None if day is None or day.day in settings.get("unknown_days", ()) else day
 
 
 def count(

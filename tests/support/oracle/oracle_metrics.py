@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date
+from operator import itemgetter
 from typing import Any
 
 from support.oracle.oracle_log import (
@@ -50,7 +51,8 @@ class Configuration:
     grades: tuple[int, ...]
     clicked: tuple[tuple[int, ...], ...]
     pool: tuple[int, ...]
-    days: tuple[date, ...] = ()  # of each of its sessions, where they are known
+    folds: tuple[int, ...] = ()  # of the user of each session
+    days: tuple[date | None, ...] = ()  # of each session of all users
 
     @property
     def name(self) -> str:
@@ -134,8 +136,7 @@ def judged_configurations(
     judge: str,
 ) -> list[Configuration]:
     """Return the configurations of a market whose top results all have a grade of the judge, sorted."""
-    clicked: dict[tuple[str, tuple[str, ...]], list[tuple[int, ...]]] = defaultdict(list)
-    days: dict[tuple[str, tuple[str, ...]], list[date]] = defaultdict(list)
+    begun: dict[tuple[str, tuple[str, ...]], list[Session]] = defaultdict(list)
     for session in sessions:
         if session.market != market or session.page != 1:
             continue
@@ -145,16 +146,21 @@ def judged_configurations(
             step, reason = "not judged", "a result without a grade"
         else:
             step, reason = "kept", ""
-            clicked[session.query, session.results[:depth]].append(tuple(session.places(depth)))
-            days[session.query, session.results[:depth]] += filter(None, [known_day(session, settings)])
+            begun[session.query, session.results[:depth]].append(session)
         count(funnel, "sessions", step, reason, market=market, depth=depth, judge=judge)
     judged = []
-    for (query, results), patterns in sorted(clicked.items()):
+    counts = settings.get("counted_folds")  # of the users whose clicks count; None = of all
+    for (query, results), shown in sorted(begun.items(), key=itemgetter(0)):
+        own = [one for one in shown if counts is None or one.fold(settings) in counts]
+        if not own:
+            continue
         pool = grades.pool(judge, market, query)
-        shown = tuple(pool[url] for url in results)
-        whole = shown if settings.get("pool", "judged") == "shown" else tuple(pool.values())
-        own = tuple(days[query, results])
-        judged.append(Configuration(market, query, results, shown, tuple(patterns), whole, own))
+        of_list = tuple(pool[url] for url in results)
+        whole = of_list if settings.get("pool", "judged") == "shown" else tuple(pool.values())
+        clicked = tuple(tuple(one.places(depth)) for one in own)
+        folds = tuple(one.fold(settings) for one in own)
+        days = tuple(known_day(one, settings) for one in shown)
+        judged.append(Configuration(market, query, results, of_list, clicked, whole, folds, days))
     return judged
 
 

@@ -88,3 +88,23 @@ def session_values(own, visits, by_id, settings):
             if not between:
                 values["reformulated"] = 1000
     return values
+
+
+def rated_place(place, outcomes, name):
+    """Return the lists of a market that any session rated, with these sessions alone; of all, the days.
+
+    `outcomes` are those of `outcomes_of`, of a log that is read at the depth of the lists.
+    """
+    rows, names, classes = place
+    rated = []
+    for row in rows:
+        key = configuration_id(row["market"], row["query"], row["results"])
+        own = {fold: found for (one, fold, what), found in outcomes.items() if (one, what) == (key, name)}
+        n, total, squares = (sum(found[part] for found in own.values()) for part in range(3))
+        if n:
+            mean, spread = total / n / 1000, (squares - total * total / n) / 1e6
+            values = {name: mean, f"variance {name}": spread / (n - 1) if n > 1 else None}
+            by_fold = {f"by fold {name}": {fold: found[1] / 1000 for fold, found in own.items()}}
+            counts = {"n_sessions": n, "by fold": {fold: found[0] for fold, found in own.items()}}
+            rated.append(row | values | by_fold | counts)
+    return rated, names, classes

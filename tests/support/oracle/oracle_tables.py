@@ -6,7 +6,7 @@ Intervals come from leaving out one query at a time, each time from scratch.
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from support.oracle import oracle_intervals as intervals
@@ -44,10 +44,19 @@ def without_each_query(rows: Rows, statistic: Statistic) -> list[Found]:
     return [statistic([row for row in rows if row["query"] != query]) for query in queries]
 
 
-def estimate(whole: Found, left_out: list[Found], pair: Pair) -> dict[str, Any]:
+def estimate(
+    whole: Found,
+    left_out: list[Found],
+    pair: Pair,
+    widen: intervals.Widen = intervals.as_is,
+    factor: float = 1.0,
+    added: intervals.Error | None = None,
+) -> dict[str, Any]:
     """Return the interval of a correlation, its value without noise with interval."""
     value = whole.correlations[pair]
-    (low, high), _ = intervals.fisher_interval(value, [one.correlations[pair] for one in left_out])
+    (low, high), _ = intervals.fisher_interval(
+        value, [one.correlations[pair] for one in left_out], widen=widen
+    )
     reliable = whole.reliabilities[pair[0]]
     corrected, ends = None, intervals.NONE
     if value is not None and reliable is not None:
@@ -59,6 +68,8 @@ def estimate(whole: Found, left_out: list[Found], pair: Pair) -> dict[str, Any]:
             root,
             [one.correlations[pair] for one in left_out],
             [None if part is None else math.sqrt(part) for part in roots],
+            factor,
+            added,
         )
         ends = ends if low is not None else intervals.NONE
     return {
@@ -106,17 +117,21 @@ def sessions_of_queries(rows: Rows) -> list[int]:
 
 
 def adjusted_by_click(
-    found: dict[Pair, dict[str, Any]], whole: Found, left_out: list[Found]
+    found: dict[Pair, dict[str, Any]],
+    whole: Found,
+    left_out: list[Found],
+    widens: dict[Pair, intervals.Widen] | None = None,
 ) -> dict[Pair, dict[str, Any]]:
     """Add adjusted p-values and simultaneous intervals; the metrics of one click metric are a family."""
-    for click in CLICK_METRICS:
+    for click in dict.fromkeys(click for click, _ in found):
         family = {pair: row for pair, row in found.items() if pair[0] == click}
         p_values = [row["p_value"] for row in family.values()]
         tests = max(1, sum(p is not None for p in p_values))
         for (pair, row), adjusted in zip(family.items(), intervals.holm(p_values), strict=True):
             row["p_adjusted"] = adjusted
             values = [one.correlations[pair] for one in left_out]
-            ends, _ = intervals.fisher_interval(whole.correlations[pair], values, tests)
+            widen = intervals.as_is if widens is None else widens[pair]
+            ends, _ = intervals.fisher_interval(whole.correlations[pair], values, tests, widen)
             row |= dict(zip(SIMULTANEOUS, ends, strict=True))
     return found
 
@@ -153,12 +168,19 @@ def differences(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, 
     return adjusted_by_click(found, whole, left_out)
 
 
+COMPARED = tuple(click for click in CLICK_METRICS if click != "SS")
+"""The click metrics by which editorial metrics are compared: SS uses the grades, so it compares nothing."""
+
+
 def comparisons(rows: Rows, editorial_names: list[str]) -> dict[tuple[str, str, str], dict[str, Any]]:
     """Compare every two editorial metrics, by (click metric, metric a, metric b)."""
     heavy = intervals.is_heavy(sessions_of_queries(rows), 2)
-    return compared_pairs(
-        rows, editorial_names, lambda part: weighted_statistic(part, editorial_names), heavy
-    )
+
+    def statistic(part: Rows) -> Found:
+        return weighted_statistic(part, editorial_names)
+
+    left_out = without_each_query(rows, statistic)
+    return compared_pairs(statistic(rows), left_out, COMPARED, editorial_names, heavy=heavy)
 
 
 def difference_comparisons(
@@ -166,34 +188,39 @@ def difference_comparisons(
 ) -> dict[tuple[str, str, str], dict[str, Any]]:
     """Compare the closed forms of every two editorial metrics; only queries with two lists take part."""
     several = [row for own in by_query(rows).values() for row in own]
-    return (
-        compared_pairs(several, editorial_names, Within(rows, editorial_names).statistic) if several else {}
+    if not several:
+        return {}
+    statistic = Within(rows, editorial_names).statistic
+    return compared_pairs(
+        statistic(several), without_each_query(several, statistic), COMPARED, editorial_names
     )
 
 
 def compared_pairs(
-    rows: Rows, editorial_names: list[str], statistic: Statistic, heavy: bool = False
+    whole: Found,
+    left_out: list[Found],
+    clicks: Iterable[str],
+    editorial_names: list[str],
+    *,
+    heavy: bool = False,
+    widen: Callable[[str, str, str], intervals.Widen] = lambda *_: intervals.as_is,
 ) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Compare every two editorial metrics by a statistic, leaving out one query at a time."""
-    whole, left_out = statistic(rows), without_each_query(rows, statistic)
+    """Compare every two editorial metrics by a statistic, also without one query at a time."""
     queries = len(left_out)
     found = {}
-    for click in (name for name in CLICK_METRICS if name != "SS"):
-        family = [
-            compared(whole, left_out, click, pair, queries, heavy)
-            for pair in itertools.combinations(editorial_names, 2)
-        ]
-        p_values = [row["p_value"] for row, _, _ in family]
-        tests = sum(p is not None for p in p_values)
-        for (row, error, spread), adjusted, (a, b) in zip(
-            family, intervals.holm(p_values), itertools.combinations(editorial_names, 2), strict=True
-        ):
+    for click in clicks:
+        pairs = list(itertools.combinations(editorial_names, 2))
+        family = [compared(whole, left_out, click, pair, widen(click, *pair), heavy) for pair in pairs]
+        p_values = [row["p_value"] for row, _ in family]
+        tests = max(sum(p is not None for p in p_values), 1)
+        for (row, spread), adjusted, (a, b) in zip(family, intervals.holm(p_values), pairs, strict=True):
+            error = intervals.of_difference(spread, queries)
             needed = (
                 None
                 if row["difference"] is None
-                else intervals.queries_needed(row["difference"], error, queries, max(tests, 1))
+                else intervals.queries_needed(row["difference"], error, queries, tests)
             )
-            together = around(row["difference"], spread, max(tests, 1))
+            together = around(row["difference"], spread, tests)
             row |= dict(zip(SIMULTANEOUS, together, strict=True))
             row |= dict(zip(("error", "degrees"), spread or (None, None), strict=True))
             found[click, a, b] = row | {"p_adjusted": adjusted, "queries_needed": needed}
@@ -201,16 +228,21 @@ def compared_pairs(
 
 
 def compared(
-    whole: Found, left_out: list[Found], click: str, names: tuple[str, str], queries: int, heavy: bool
-) -> tuple[dict[str, Any], intervals.Error | None, intervals.Error | None]:
-    """Return a row of a comparison, but for what depends on its family.
+    whole: Found,
+    left_out: list[Found],
+    click: str,
+    names: tuple[str, str],
+    widen: intervals.Widen,
+    heavy: bool,
+) -> tuple[dict[str, Any], intervals.Error | None]:
+    """Return a row of a comparison, but for what depends on its family; and the error of the difference.
 
-    And the error of the difference as tests take it, and with its own degrees of freedom.
+    Intervals have the degrees of freedom of the error, tests twice as many.
     """
-    difference = minus(whole, click, names)
-    spread = intervals.jackknife([minus(one, click, names) for one in left_out])
+    difference, queries = minus(whole, click, names), len(left_out)
+    spread = widen(intervals.jackknife([minus(one, click, names) for one in left_out]))
+    low, high = around(difference, spread)
     error = intervals.of_difference(spread, queries)
-    low, high = around(difference, error)
     row = {
         "difference": difference,
         "ci_low": low,
@@ -219,7 +251,7 @@ def compared(
         "n_queries": queries,
         "caution": intervals.caution(difference, low, queries, heavy=heavy),
     }
-    return row, error, spread
+    return row, spread
 
 
 def around(difference: float | None, error: intervals.Error | None, tests: int = 1) -> intervals.Interval:
