@@ -158,9 +158,9 @@ class PowerResult(Result):
         key, pilot, table = _PILOTS[asked](run, choice, names)
         than = run.current if run.current in names[1:] else None
         family = "all pairs" if than is None else f"all others against {than}"
-        tests = (family_size(run.tables[table], key, names[0], than), family)
-        if test.comparisons is not None:
-            tests = (test.comparisons, None)
+        given = test.comparisons
+        counted = family_size(run.tables[table], key, names[0], than) if given is None else given
+        tests = (counted, family if given is None else None)
         return cls(key, _analyse(asked, pilot, names, test, tests), name)
 
     @property

@@ -39,7 +39,8 @@ def position_bias_sections(run: Run) -> tuple[Section, ...]:
         {row["editorial_metric"]: estimate(row) for row in every.filter(click_metric=click).to_dicts()}
         for click in (IPS, run.click)
     )
-    known, tables = any(one.value is not None for one in of_ips.values()), ()
+    known = any(one.value is not None for one in of_ips.values())
+    tables: tuple[ReportTable, ...] = ()
     why = next((one.reason for one in of_ips.values()), None) or "it was not computed"
     if known:
         names = [*dict.fromkeys((*run.editorial, *BASELINES))]
