@@ -28,7 +28,7 @@ NO_SPREAD = 1e-10
 
 
 @dataclass(frozen=True)
-class Lists:
+class GroupedLists:
     """The n lists of a sample that are in one of G groups: of a query with two judged lists or more."""
 
     rows: Integers  # (n,) the configurations of the sample.
@@ -46,6 +46,11 @@ class Lists:
     def free(self) -> int:
         """d, lists beyond the first of each group."""
         return len(self.rows) - len(self.starts)
+
+    @property
+    def has_times(self) -> bool:
+        """Whether any of their sessions has a day."""
+        return self.shown is not None and bool((self.shown.days != NO_DAY).any())
 
     @cached_property
     def weights(self) -> Floats:
@@ -74,12 +79,12 @@ def _scale(values: Floats) -> Floats:
     return scale
 
 
-def lists_of(sample: Sample) -> Lists:
+def lists_of(sample: Sample) -> GroupedLists:
     """Return the lists of a sample that are in a group."""
     counts = np.bincount(sample.query_index, minlength=len(sample.queries))
     rows = np.flatnonzero(counts[sample.query_index] >= 2)
     sizes = counts[counts >= 2]
-    return Lists(
+    return GroupedLists(
         rows=rows,
         starts=np.cumsum(sizes) - sizes,
         sessions=sample.sessions[rows],
@@ -103,7 +108,7 @@ class Periods:
     period: Integers  # The period of each.
     number: int  # Periods, with that of unknown days, which is the last.
 
-    def shares(self, lists: Lists) -> Floats:
+    def shares(self, lists: GroupedLists) -> Floats:
         """Return the (K, n) shares of the sessions of each list by period."""
         size = len(lists.rows)
         if not self.number or lists.shown is None:
@@ -116,7 +121,7 @@ class Periods:
         return shares
 
 
-def periods_of(block: Sequence[Lists]) -> Periods:
+def periods_of(block: Sequence[GroupedLists]) -> Periods:
     """Return the periods of the lists of some markets; none where times are not known."""
     every = [lists.shown for lists in block if lists.shown is not None]
     if not every:
@@ -134,7 +139,7 @@ def periods_of(block: Sequence[Lists]) -> Periods:
     return Periods(known, period.astype(np.int64), number)
 
 
-def _fold_shares(lists: Lists, joined: int) -> Floats:
+def _fold_shares(lists: GroupedLists, joined: int) -> Floats:
     """Return the (joined, n) shares of the sessions of each list by fold of users, joined by number."""
     size = len(lists.rows)
     if lists.by_fold is None:
@@ -144,7 +149,7 @@ def _fold_shares(lists: Lists, joined: int) -> Floats:
     return counts.reshape(joined, size) / lists.sessions
 
 
-def folds_of(block: Sequence[Lists]) -> Integers:
+def folds_of(block: Sequence[GroupedLists]) -> Integers:
     """Return the folds of users that some lists were shown to, ascending."""
     cells = [lists.by_fold.folds for lists in block if lists.by_fold is not None]
     counts = [np.zeros(USER_FOLDS, np.int64), *(np.bincount(own, minlength=USER_FOLDS) for own in cells)]
@@ -155,7 +160,7 @@ def folds_of(block: Sequence[Lists]) -> Integers:
 
 
 @dataclass(frozen=True)
-class Block:
+class TakenOut:
     """What is taken out of the lists of one market, or of several small ones together."""
 
     free: int = 0  # d, lists beyond the first of each group; 0 where nothing is taken out.
@@ -174,8 +179,8 @@ class Block:
 class Residuals:
     """Lists without what the periods and folds of their block explain."""
 
-    lists: Lists
-    block: Block
+    lists: GroupedLists
+    block: TakenOut
     values: Floats  # (C + E + 1, n) residuals of click metrics, editorial metrics and SS of the null.
     leverage: Floats  # (n,) h, the part of the noise of each list that centring and regression take out.
     # of_folds, of_users: what shares of folds explain, not centred: (C + E + 1, n) of each list, and (C + E +
@@ -184,7 +189,7 @@ class Residuals:
     of_users: Floats
 
 
-def residuals_of(samples: Sequence[Lists]) -> list[Residuals]:
+def residuals_of(samples: Sequence[GroupedLists]) -> list[Residuals]:
     """Take out what periods and folds explain in the lists of each market of one depth and judge.
 
     A market with `FEWEST_LISTS` lists beyond the first of each query is a block of its own; the others form
@@ -200,18 +205,18 @@ def residuals_of(samples: Sequence[Lists]) -> list[Residuals]:
     return [found[number] for number in range(len(samples))]
 
 
-def _values(lists: Lists) -> Floats:
+def _values(lists: GroupedLists) -> Floats:
     return np.concatenate([lists.clicks, lists.metrics, lists.null])
 
 
-def _as_they_are(lists: Lists) -> Residuals:
+def _as_they_are(lists: GroupedLists) -> Residuals:
     values = _values(lists)
     own = lists.weights / lists.whole[lists.group]
     nothing = np.zeros((len(values), USER_FOLDS))
-    return Residuals(lists, Block(), lists.centred(values), own, nothing, nothing)
+    return Residuals(lists, TakenOut(), lists.centred(values), own, nothing, nothing)
 
 
-def _taken_out(block: Sequence[Lists], free: int) -> list[Residuals]:
+def _taken_out(block: Sequence[GroupedLists], free: int) -> list[Residuals]:
     """Regress all columns on shares, weighted, within queries; eigenvalues near 0 of their sum are none."""
     periods = periods_of(block)
     joined = USER_FOLDS if free >= LISTS_FOR_FOLDS else USER_FOLDS // 2
@@ -234,7 +239,7 @@ def _taken_out(block: Sequence[Lists], free: int) -> list[Residuals]:
     effects = inverse @ products
     rank = int(kept.sum())
     counted = (number if rank and number > 1 else 0 for number in (periods.number, len(folds)))
-    taken = Block(free, rank, *counted)
+    taken = TakenOut(free, rank, *counted)
     by_fold = np.zeros((joined, effects.shape[1]))
     by_fold[folds[1:]] = effects[of_periods:]
     of_users = np.ascontiguousarray(by_fold[np.arange(USER_FOLDS) % joined].T)
@@ -255,7 +260,7 @@ def _taken_out(block: Sequence[Lists], free: int) -> list[Residuals]:
 # ---- moments ---------------------------------------------------------------------------------------
 
 
-def moments(places: Sequence[Lists]) -> tuple[float, Floats]:
+def moments(places: Sequence[GroupedLists]) -> tuple[float, Floats]:
     """Return in how many ways lists changed over time, and how far metrics differ within a period.
 
     Returns
@@ -278,11 +283,11 @@ def moments(places: Sequence[Lists]) -> tuple[float, Floats]:
     positive = np.maximum(np.linalg.eigvalsh(squares), 0.0) if periods.number else np.zeros(1)
     positive = np.where(positive > NO_SPREAD * len(positive), positive, 0.0)
     ways = float(positive.sum() ** 2 / (positive**2).sum()) if positive.any() else np.nan
-    known = (whole > 0) & (periods.number > 0)
+    known = (whole > 0) & (len(periods.days) > 0)
     return ways, np.divide(within, whole, out=np.full(len(whole), np.nan), where=known)
 
 
-def _spread_of(shares: Floats, lists: Lists) -> Floats:
+def _spread_of(shares: Floats, lists: GroupedLists) -> Floats:
     """Return Σ w z zᵀ of (K, n) shares p less what drawing sessions adds: w (1 - w/W)(diag p - p pᵀ)/(n - 1).
 
     Of lists with two sessions or more, in groups that have two such lists.

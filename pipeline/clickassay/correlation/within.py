@@ -17,8 +17,8 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Floats, Integers, Sample, SampleKey, Split
 from clickassay.correlation.shared import (
     LISTS_FOR_FOLDS,
-    Block,
     Residuals,
+    TakenOut,
     folds_of,
     lists_of,
     moments,
@@ -32,7 +32,7 @@ NO_GROUP = "no query has two judged lists"
 CLICKS_SAME = "the click metric is the same in all lists of each query"
 EDITORIAL_SAME = "the editorial metric is the same in all lists of each query"
 NO_TIMES = "times are not known: a change over time may be in this number"
-NO_USERS = "users are not known: one busy user may be in this number"
+NO_USERS = "fewer than 8 folds of users: one busy user may be in this number"
 
 Masks = NDArray[np.bool_]
 
@@ -189,12 +189,12 @@ class QueryGroups:
         return split_within(sums, len(self.click_names), len(self.editorial_names))
 
     @property
-    def taken_out(self) -> Block:
+    def taken_out(self) -> TakenOut:
         """What is taken out of all blocks together: lists, rank, and the most periods and folds."""
         blocks = {id(part.block): part.block for part in self.parts}.values()
         free, rank = (sum(getattr(one, of) for one in blocks) for of in ("free", "rank"))
         periods, folds = (max(getattr(one, of) for one in blocks) for of in ("periods", "folds"))
-        return Block(free, rank, periods, folds)
+        return TakenOut(free, rank, periods, folds)
 
     @cached_property
     def moments(self) -> tuple[float, Floats]:
@@ -204,7 +204,7 @@ class QueryGroups:
     @cached_property
     def caution(self) -> str | None:
         """What is not taken out, since it is not known."""
-        if any(part.lists.shown is None for part in self.parts):
+        if not all(part.lists.has_times for part in self.parts):
             return NO_TIMES
         return NO_USERS if len(folds_of([part.lists for part in self.parts])) < FEWEST_FOLDS else None
 

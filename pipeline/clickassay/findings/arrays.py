@@ -15,9 +15,9 @@ from clickassay.metrics.clicks import (
     IPS,
     good_masks,
     is_click_metric,
-    measured_clicks,
     null_success,
 )
+from clickassay.metrics.measured import measured_clicks
 
 
 @dataclass(frozen=True)

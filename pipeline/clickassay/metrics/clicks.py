@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.patterns import names_known
 from clickassay.core.errors import PatternError, SettingsError
-from clickassay.core.records import USER_FOLDS, ByFold, Floats, Integers, Rated
+from clickassay.core.records import ByFold, Floats, Integers, Rated
 from clickassay.core.settings import MAX_DEPTH, SIGNAL_NAME, Settings
 from clickassay.core.text.words import did_you_mean
 from clickassay.metrics.definition import Metric
@@ -288,93 +288,6 @@ class PatternRows:
         """Return the columns n, click_mask and sessions."""
         names = ("n", "click_mask", "sessions")
         return cls(*(rows[name].to_numpy().astype(np.int64) for name in names))
-
-
-def measured_clicks(
-    patterns: pl.DataFrame,
-    signals: Mapping[str, pl.DataFrame],
-    outcomes: pl.DataFrame | None,
-    good: Integers,
-    ratings: Collection[str],
-    *,
-    depth: int,
-) -> "ClickValues":
-    """Compute all click metrics of N configurations, of signals and outcomes too, and by fold of users.
-
-    Parameters
-    ----------
-    patterns, signals
-        Rows (n, fold, click_mask, sessions) of all sessions, sorted by the first three, and by name of those
-        with a signal.
-    outcomes
-        As `outcome_values` takes them, and fold; None = none.
-    good
-        (N,) masks of the positions whose grade is at least the success grade.
-    ratings
-        Outcomes that are ratings.
-    depth
-        k.
-    """
-    values = _click_values(PatternRows.of(patterns), signals, outcomes, good, ratings, depth)
-    keys = _cell_keys(patterns)
-    cells = np.unique(keys)
-
-    def celled(rows: pl.DataFrame) -> pl.DataFrame:
-        return rows.with_columns(n=np.searchsorted(cells, _cell_keys(rows)))
-
-    own, fold = np.divmod(cells, USER_FOLDS)
-    small = {name: celled(rows) for name, rows in signals.items()}
-    rows = PatternRows.of(celled(patterns))
-    found = _click_values(rows, small, None, good[own], ratings, depth)
-    totals = None if outcomes is None else celled(outcomes)
-    means, rated = _outcome_means(totals, found.sessions, ratings)
-    by_fold = ByFold(own, fold, found.sessions, np.hstack([found.means, means]))
-    parts = {}
-    for name, (sessions, own_means) in rated.items():
-        (at,) = sessions.nonzero()
-        cells_of = ByFold(own[at], fold[at], sessions[at], own_means[at, None])
-        parts[name] = replace(values.ratings[name], by_fold=cells_of)
-    return replace(values, by_fold=by_fold, ratings=parts)
-
-
-def _cell_keys(rows: pl.DataFrame) -> Integers:
-    n, fold = (rows[name].to_numpy().astype(np.int64) for name in ("n", "fold"))
-    keys: Integers = n * USER_FOLDS + fold % USER_FOLDS
-    return keys
-
-
-def _click_values(
-    patterns: "PatternRows",
-    signals: Mapping[str, pl.DataFrame],
-    outcomes: pl.DataFrame | None,
-    good: Integers,
-    ratings: Collection[str],
-    depth: int,
-) -> "ClickValues":
-    n, mask, sessions = patterns.configuration, patterns.masks, patterns.sessions
-    clicks = click_values(n, mask, sessions, good, depth=depth)
-    of_signals = {name: PatternRows.of(rows) for name, rows in signals.items()}
-    clicks = clicks.beside(signal_values(of_signals, n, sessions, size=len(good), depth=depth))
-    return clicks.beside(outcome_values(outcomes, clicks.sessions, ratings))
-
-
-def _outcome_means(
-    outcomes: pl.DataFrame | None, sessions: Integers, ratings: Collection[str]
-) -> tuple[Floats, dict[str, tuple[Integers, Floats]]]:
-    """Return (M, K) means of sums over the sessions of M cells; of ratings, who rated, and means of these."""
-    sums, rated = [np.zeros((len(sessions), 0))], dict[str, tuple[Integers, Floats]]()
-    if outcomes is None:
-        return sums[0], rated
-    for name in names_known(outcomes["outcome"]):
-        rows = outcomes.filter(outcome=name)
-        n = rows["n"].to_numpy()
-        totals = np.bincount(n, rows["total"].cast(pl.Float64).to_numpy(), len(sessions)) / 1000
-        if name in ratings:
-            counts = np.bincount(n, rows["sessions"].to_numpy(), len(sessions)).astype(np.int64)
-            rated[name] = counts, totals / np.maximum(counts, 1)
-        else:
-            sums.append((totals / sessions)[:, None])
-    return np.hstack(sums), rated
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,10 @@ from clickassay.metrics.clicks import (
     click_entropy,
     counted_clicks,
     good_masks,
-    measured_clicks,
     null_success,
     wants_ips,
 )
+from clickassay.metrics.measured import measured_clicks
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ ANALYSED_TABLES = (
 RUN_TABLES = (*ANALYSED_TABLES, RANKING, CLAIMS, VERDICT, SIGNAL_CORRELATIONS)
 """The tables of a run folder: each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-LAYOUT = 11
+LAYOUT = 12
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
 comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
 no number; 2 had no table `health`, 3 no `judge_disagreements`, 4 no
