@@ -297,6 +297,7 @@ ORDERED_STEPS = {
     "steps/7_patterns/result_patterns": "written in this order, file after file, never held in memory",
     "steps/7_patterns/result_queries": "written in this order, file after file, never held in memory",
     "steps/9_signals/result_signals": "written in this order: same rows, same bytes",
+    "steps/7_patterns/result_shown": "written in this order: same rows, same bytes",
     "steps/9_outcomes/result_outcomes": "written in this order: same rows, same bytes",
     "steps/8_carry_over/carry_over_events": "written in this order into a store: same rows, same bytes",
     "steps/0_search_ids/carry_over_ambiguous_ids": "written in this order into a store: same ids, same bytes",
