@@ -242,6 +242,12 @@ class Ranking:
         adjusted = holm(np.array([p for _, p in known.values()]))
         return {name: (one, float(p)) for (name, (one, _)), p in zip(known.items(), adjusted, strict=True)}
 
+    def adding(self, baseline: str, names: Iterable[str]) -> str | None:
+        """Return which of some metrics significantly adds most to a baseline; None where none is known to."""
+        added = {name: one.value for name, (one, p) in self.partials(baseline, names).items() if p < ALPHA}
+        positive = {name: value for name, value in added.items() if value is not None and value > 0}
+        return max(positive, key=lambda name: positive[name], default=None)
+
     @cached_property
     def proven(self) -> tuple[str, ...]:
         """Metrics that are significantly above nothing and above each baseline, highest first."""

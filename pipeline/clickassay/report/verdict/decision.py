@@ -460,12 +460,16 @@ def _ahead_of_all(ranking: Ranking, subject: str) -> str:
 
 
 def _baseline_as_good(verdict: Verdict, decision: Decision) -> Told:
-    ranking = verdict.claims[0].ranking
+    ranking, baseline = verdict.claims[0].ranking, decision.subject or ""
+    adding = ranking.adding(baseline, ranking.metrics)
+    step = "Keep another metric only if you have another reason to."
+    if adding is not None:
+        step = f"Look at {adding} next to {spoken(baseline)} {PURPOSE[decision.question]}."
     return (
-        f"{capital(spoken(decision.subject or ''))} alone {_as_good(decision)}",
-        adds_text(ranking, decision.subject or ""),
+        f"{capital(spoken(baseline))} alone {_as_good(decision)}",
+        adds_text(ranking, baseline),
         _margin(ranking, decision),
-        "Keep another metric only if you have another reason to.",
+        step,
     )
 
 

@@ -1,7 +1,7 @@
 """Parts of sentences about intervals, tests and metrics, which findings and sections share."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from clickassay.core.text.words import count, listed, number, span
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
@@ -84,16 +84,16 @@ def interval_text(cell: Estimate) -> str:
     return f"95 % interval {span(cell.low, cell.high)}"
 
 
-def adds_text(ranking: Ranking, baseline: str, names: Iterable[str] | None = None) -> str:
+def adds_text(ranking: Ranking, baseline: str, names: Sequence[str] | None = None) -> str:
     """Say what metrics add to a baseline, or how much that may be; '' where it is not known."""
-    partials = ranking.partials(baseline, ranking.metrics if names is None else names)
+    names = ranking.metrics if names is None else names
+    partials, best = ranking.partials(baseline, names), ranking.adding(baseline, names)
     if not partials:
         return ""
-    added = [(one.value or 0.0, name) for name, (one, p) in partials.items() if p < ALPHA]
-    most, best = max(added, default=(0.0, ""))
     what = f"to {spoken(baseline)} alone"
-    if most > 0:
-        return f"{best} adds {what}: partial correlation {number(most)} ({interval_text(partials[best][0])})."
+    if best is not None:
+        most = partials[best][0]
+        return f"{best} adds {what}: partial correlation {number(most.value)} ({interval_text(most)})."
     bound = max(0.0, *(one.high or 0.0 for one, _ in partials.values()))
     nothing = "No metric adds anything" if len(partials) > 1 else f"{next(iter(partials))} adds nothing"
     return f"{nothing} {what} that these clicks show (partial correlation at most {rounded_up(bound)})."
