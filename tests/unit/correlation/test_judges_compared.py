@@ -12,6 +12,7 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from clickassay.core.contracts.judges import AGREEMENT, JUDGE_COMPARISONS
 from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons, kappa
+from clickassay.correlation.uncertainty.jackknife import NO_INTERVAL
 from support.one_correlation import jackknife, weighted_correlation
 from support.runs.given_sample import rows_of
 
@@ -105,11 +106,14 @@ def test_one_judge_alone_gives_empty_tables_of_the_right_form():
     assert confusion(alone).is_empty()
 
 
-def test_judges_who_agree_in_all_have_kappa_1_and_an_interval_of_width_0():
+@pytest.mark.parametrize("other", [0, 1])
+def test_judges_who_agree_in_all_queries_or_all_but_one_have_no_interval_as_they_may_differ_in_others(other):
     grades = [row % 5 for row in range(300)]
-    both = pl.concat([judged("a", grades, queries=60), judged("b", grades, queries=60)])
+    changed = [(grades[0] + other) % 5, *grades[1:]]
+    both = pl.concat([judged("a", grades, queries=60), judged("b", changed, queries=60)])
     row = agreement(both, max_grade=TOP).row(0, named=True)
-    assert (row["kappa_quadratic"], row["ci_low"], row["ci_high"], row["caution"]) == (1, 1, 1, None)
+    assert (row["kappa_quadratic"] == 1) == (other == 0)
+    assert (row["ci_low"], row["ci_high"], row["caution"]) == (None, None, NO_INTERVAL)
 
 
 def test_judges_who_share_one_query_have_a_kappa_without_interval():

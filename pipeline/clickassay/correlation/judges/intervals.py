@@ -28,18 +28,16 @@ def with_intervals(
     Returns
     -------
     (E,) values and the ends of their 95 % intervals: value -+ t error on Fisher's scale, for which ranges
-    become -1..1, with Satterthwaite's degrees of freedom. NaN where too few queries vary. Judges who agree in
-    everything have 1 to 1: so they do without any of the queries.
+    become -1..1, with Satterthwaite's degrees of freedom. NaN where too few queries vary: judges who agree in
+    all queries but one, or in all, may still differ in others.
     """
     values = measures(tables.sum(axis=0))
     scaled, known = _scaled(values, ranges), Deviations()
     for left in left_out(tables, measures):
         with np.errstate(invalid="ignore"):  # both at an end
             known.add(_scaled(left, ranges) - scaled)
-    ends = (_unscaled(end, ranges) for end in difference_interval(scaled, known.spread(), CONFIDENCE))
-    whole = (values == ranges[1]) & (len(tables) > 1)
-    low, high = (np.where(whole, values, end) for end in ends)
-    return values, low, high
+    low, high = difference_interval(scaled, known.spread(), CONFIDENCE)
+    return values, _unscaled(low, ranges), _unscaled(high, ranges)
 
 
 def _scaled(values: Floats, ranges: Floats) -> Floats:
