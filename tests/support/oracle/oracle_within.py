@@ -261,7 +261,7 @@ def within(lists: WithinLists, rows: Rows, place: Rows) -> dict[Pair, dict[str, 
 
 
 def ceiling(whole: Found, click: str) -> float | None:
-    """Return the root of a reliability; None where a correlation is beyond it."""
+    """Return the root of a reliability; None where a correlation is beyond it, by more than rounding."""
     reliable = whole.reliabilities[click]
     if reliable is None:
         return None
