@@ -111,12 +111,8 @@ def conclude(*, is_finding: bool, stderr: bool) -> None:
 
     Libraries in C end a process with 1 when memory is short, and 1 means a finding here.
 
-    Parameters
-    ----------
-    is_finding
-        Whether the answer is one that a job should stop at.
-    stderr
-        Write it there, since a program reads the output.
+    is_finding: whether the answer is one that a job should stop at.
+    stderr: write it there, since a program reads the output.
 
     Raises typer.Exit: with code 1 for a finding.
     """

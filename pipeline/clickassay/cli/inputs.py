@@ -129,10 +129,7 @@ class ProjectRuns:
     def last(self, number: int, shown: str) -> list[Path]:
         """Return the last runs, the latest at the end.
 
-        Parameters
-        ----------
-        shown
-            What stands for a run on the command line, for messages.
+        shown: what stands for a run on the command line, for messages.
 
         Raises SettingsError if there are fewer.
         """

@@ -107,14 +107,9 @@ class ClickLog:
 def click_log(configurations: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> ClickLog:
     """Cut lists and their patterns to a depth.
 
-    Parameters
-    ----------
-    configurations
-        configuration_id, market, query, results (best first).
-    patterns
-        configuration_id, click_mask, sessions; rows of other configurations are left out.
-    depth
-        K; lists may be shorter. Lists that become the same by the cut stay apart: no model looks below it.
+    configurations: configuration_id, market, query, results (best first).
+    patterns: configuration_id, click_mask, sessions; rows of other configurations are left out.
+    depth: K; lists may be shorter. Lists that become the same by the cut stay apart: no model looks below it.
 
     Raises ClickModelError if there is no session, a list is empty or has a hole, or a mask has a click where
     its list has no result.

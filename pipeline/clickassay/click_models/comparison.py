@@ -31,12 +31,8 @@ def split_sessions(log: ClickLog, *, share: float, seed: int) -> TrainTestSplit:
 
     The sessions of a pattern are alike, so counts are thinned.
 
-    Parameters
-    ----------
-    share
-        0 < share < 1.
-    seed
-        The same seed draws the same sessions.
+    share: 0 < share < 1.
+    seed: the same seed draws the same sessions.
 
     Raises ClickModelError if no session is drawn, or all are, or none of those to fit on has a click.
     """

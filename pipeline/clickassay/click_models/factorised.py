@@ -123,21 +123,13 @@ def fit_factorised(
 ) -> Fit:
     """Fit alpha and gamma by expectation maximisation.
 
-    Parameters
-    ----------
-    log
-        At least one session.
-    by_last_click
-        Whether gamma depends on the last click (UBM) or on the position alone (PBM).
-    pseudo_count
-        So many clicks and so many skips are added for each parameter; 0 = none.
-    limits
-        Rounds, tolerance and acceleration as in `em.fit_rounds`.
+    log: at least one session.
+    by_last_click: whether gamma depends on the last click (UBM) or on the position alone (PBM).
+    pseudo_count: so many clicks and so many skips are added for each parameter; 0 = none.
+    limits: rounds, tolerance and acceleration as in `em.fit_rounds`.
 
-    Returns
-    -------
-    The objective is the log-likelihood plus the log-density of Beta(1 + pseudo_count, 1 + pseudo_count)
-    priors but for its constants; it never falls (Dempster, Laird and Rubin 1977).
+    Returns the objective is the log-likelihood plus the log-density of Beta(1 + pseudo_count, 1 +
+    pseudo_count) priors but for its constants; it never falls (Dempster, Laird and Rubin 1977).
     """
     return fit_rounds(_Rounds(log, pseudo_count, by_last_click=by_last_click), log, limits)
 

@@ -31,22 +31,16 @@ def query_splits(
 ) -> tuple[tuple[Split, ...], tuple[str, ...]]:
     """Split the queries of `sample` in every way that is reported.
 
-    Parameters
-    ----------
-    sample
-        Configurations of one market, depth and judge.
-    attributes
-        Columns `query` (normalised), perhaps `market` and `group` (see `with_units`), and any others: each
-        of these becomes a split named after it. Booleans give the classes true and false, other values their
-        text; a null or a query that is not in the frame gives the class unknown, which comes last.
+    sample: configurations of one market, depth and judge.
+    attributes: columns `query` (normalised), perhaps `market` and `group` (see `with_units`), and any others:
+      each of these becomes a split named after it. Booleans give the classes true and false, other values
+      their text; a null or a query that is not in the frame gives the class unknown, which comes last.
 
-    Returns
-    -------
-    The splits: ``all``, ``length`` (words; the empty query counts as one), ``frequency`` (tenths by
-    sessions, 1 = rarest), the attributes in their order, and ``click_entropy`` (thirds of the
-    queries with a click, equal values together, and those without) when no attribute is called
-    ``navigational``. Then the names of the columns that are no split because they
-    have more than 50 distinct values or values without a text form.
+    Returns the splits: ``all``, ``length`` (words; the empty query counts as one), ``frequency`` (tenths by
+    sessions, 1 = rarest), the attributes in their order, and ``click_entropy`` (thirds of the queries with a
+    click, equal values together, and those without) when no attribute is called ``navigational``. Then the
+    names of the columns that are no split because they have more than 50 distinct values or values without a
+    text form.
 
     Raises InputError if `attributes` has no column `query`, a column has the name of a split of ours, or a
     query of the sample has two different values.
@@ -168,12 +162,8 @@ def _attribute_splits(sample: Sample, attributes: pl.DataFrame) -> tuple[list[Sp
 def class_columns(attributes: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFrame:
     """Return the queries of a table with the text of their class in each column.
 
-    Parameters
-    ----------
-    attributes
-        Column query (normalised), and attributes.
-    by
-        Columns that are taken; none = all whose values are classes.
+    attributes: column query (normalised), and attributes.
+    by: columns that are taken; none = all whose values are classes.
 
     Raises InputError if the table lacks a column, or a query has two classes.
     """

@@ -44,18 +44,12 @@ POWER = 0.8
 def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     """Compare every two editorial metrics by their correlation with each click metric.
 
-    Parameters
-    ----------
-    sample
-        Configurations of one market, depth and judge.
-    moments
-        Its `sample_moments`, if they are at hand.
+    sample: configurations of one market, depth and judge.
+    moments: its `sample_moments`, if they are at hand.
 
-    Returns
-    -------
-    Rows of contracts.correlation.COMPARISONS, the pairs in the order of the editorial metrics. Values are
-    null where one of the two correlations does not exist. The pairs of one sample and click metric are one
-    family for Holm's adjustment. None of SS, which is made of the grades too.
+    Returns rows of contracts.correlation.COMPARISONS, the pairs in the order of the editorial metrics. Values
+    are null where one of the two correlations does not exist. The pairs of one sample and click metric are
+    one family for Holm's adjustment. None of SS, which is made of the grades too.
     """
     moments = sample.by_unit(sample_moments(sample) if moments is None else moments)
     a, b = _pairs(sample)
@@ -70,15 +64,10 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
 def difference_comparisons(sample: Sample) -> pl.DataFrame:
     """Compare every two editorial metrics by how well they predict differences between two rankings.
 
-    Parameters
-    ----------
-    sample
-        Configurations of one market, depth and judge; queries with two or more take part.
+    sample: configurations of one market, depth and judge; queries with two or more take part.
 
-    Returns
-    -------
-    Rows of contracts.correlation.DIFFERENCE_COMPARISONS: as those of `comparisons`, of the closed form of
-    Algorithm 3 (Chapelle et al. 2009). None without a query that takes part.
+    Returns rows of contracts.correlation.DIFFERENCE_COMPARISONS: as those of `comparisons`, of the closed
+    form of Algorithm 3 (Chapelle et al. 2009). None without a query that takes part.
     """
     within = within_queries(sample)
     if not len(within.sizes):
@@ -95,10 +84,8 @@ def difference_comparisons(sample: Sample) -> pl.DataFrame:
 def within_comparisons(place: QueryGroups) -> pl.DataFrame:
     """Compare every two editorial metrics by their correlation within queries (method 8.1).
 
-    Returns
-    -------
-    Rows of contracts.correlation.WITHIN_COMPARISONS: as the rows of `comparisons`, and what a metric adds to
-    a baseline. None without a group.
+    Returns rows of contracts.correlation.WITHIN_COMPARISONS: as the rows of `comparisons`, and what a metric
+    adds to a baseline. None without a group.
     """
     contributions = place.groups.by_unit(place.classes[EVERY, EVERY])
     if not len(contributions):
@@ -159,14 +146,9 @@ def comparison_columns(
 ) -> tuple[dict[str, Floats], list[str | None]]:
     """Return the columns of a paired comparison, families along the last axis, and its cautions.
 
-    Parameters
-    ----------
-    difference
-        (C, P) differences of two correlations.
-    spread
-        Their spread over queries.
-    heavy_tail
-        Whether the sessions of queries are spread too unevenly for intervals (`tails.is_heavy`).
+    difference: (C, P) differences of two correlations.
+    spread: their spread over queries.
+    heavy_tail: whether the sessions of queries are spread too unevenly for intervals (`tails.is_heavy`).
     """
     low, high = difference_interval(difference, spread)
     p = p_value(difference, spread)
@@ -196,18 +178,11 @@ def queries_needed(
     The error shrinks with the root of the number of queries; a difference is detected with the given
     power when it is `detectable_errors` wide.
 
-    Parameters
-    ----------
-    difference, spread
-        (C, P) differences, and their spread at `queries` queries.
-    tests
-        (C,) comparisons in the family; each is then tested at alpha / tests (Bonferroni).
-    alpha, power
-        Significance level of the two-sided tests together, and the chance to detect the difference.
+    difference, spread: (C, P) differences, and their spread at `queries` queries.
+    tests: (C,) comparisons in the family; each is then tested at alpha / tests (Bonferroni).
+    alpha, power: significance level of the two-sided tests together, and the chance to detect the difference.
 
-    Returns
-    -------
-    (C, P) whole numbers; NaN where there is no difference to detect.
+    Returns (C, P) whole numbers; NaN where there is no difference to detect.
     """
     errors = detectable_errors(spread, alpha / np.maximum(tests, 1)[..., None], power)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -227,16 +202,10 @@ def detectable_errors(spread: Spread, alpha: Floats, power: float) -> Floats:
 def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_editorial: int) -> Spread:
     """Return the spread over queries of differences of two correlations, by leaving out one at a time.
 
-    Parameters
-    ----------
-    moments
-        (Q, K) `query_moments` of C click and E editorial metrics.
-    difference
-        (C, P) the differences over all queries.
-    pairs
-        (P,) and (P,) editorial metrics: the first minus the second.
-    n_editorial
-        E.
+    moments: (Q, K) `query_moments` of C click and E editorial metrics.
+    difference: (C, P) the differences over all queries.
+    pairs: (P,) and (P,) editorial metrics: the first minus the second.
+    n_editorial: E.
     """
     scale = moments.sum(axis=0)
     return _spread(

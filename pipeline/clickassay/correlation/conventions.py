@@ -54,16 +54,10 @@ def weighted_means(sample: Sample) -> Floats:
 def mean_gaps(sample: Sample, reference: NDArray[np.intp]) -> Gap:
     """Return differences of weighted means, with intervals by the jackknife over queries.
 
-    Parameters
-    ----------
-    sample
-        Its E editorial metrics are conventions; weights are sessions, as in correlations.
-    reference
-        (E,) index of the convention that each is compared with.
+    sample: its E editorial metrics are conventions; weights are sessions, as in correlations.
+    reference: (E,) index of the convention that each is compared with.
 
-    Returns
-    -------
-    (E,) mean of the convention - mean of its reference.
+    Returns (E,) mean of the convention - mean of its reference.
     """
     values = sample.editorial_values
     differences = without_rounding(values - values[:, reference], np.abs(values).max(axis=0, initial=0))
@@ -87,18 +81,11 @@ def _mean(sums: Floats) -> Floats:
 def correlation_gaps(sample: Sample, moments: Floats, reference: NDArray[np.intp]) -> Gap:
     """Return differences between the correlations of conventions, with intervals by the jackknife.
 
-    Parameters
-    ----------
-    sample
-        With C click metrics; its E editorial metrics are conventions.
-    moments
-        Its `sample_moments`.
-    reference
-        (O,) indices of the conventions that all are compared with.
+    sample: with C click metrics; its E editorial metrics are conventions.
+    moments: its `sample_moments`.
+    reference: (O,) indices of the conventions that all are compared with.
 
-    Returns
-    -------
-    (C, E, O) correlation of the convention - correlation of the reference.
+    Returns (C, E, O) correlation of the convention - correlation of the reference.
     """
     number = len(sample.editorial_names)
     a, b = np.repeat(np.arange(number), len(reference)), np.tile(reference, number)
@@ -156,16 +143,10 @@ def audit_tables(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the tables of an audit, in the forms of `CONVENTIONS` and `CHANGED`.
 
-    Parameters
-    ----------
-    sample
-        Its editorial metrics are the conventions that were computed, in the order of `declared`.
-    declared
-        All conventions.
-    reasons
-        By name: why a convention was not computed.
-    pool
-        The run's setting of that name: it decides which conventions are the run's own.
+    sample: its editorial metrics are the conventions that were computed, in the order of `declared`.
+    declared: all conventions.
+    reasons: by name: why a convention was not computed.
+    pool: the run's setting of that name: it decides which conventions are the run's own.
     """
     own = {one.quantity: one.measure for one in declared if pool in one.own}
     rows = _convention_rows(sample, declared, own, reasons)
@@ -300,17 +281,11 @@ def conventions_table(
 ) -> pl.DataFrame:
     """Compute every convention on the judged configurations of one depth and judge.
 
-    Parameters
-    ----------
-    judged
-        Configurations over all markets; results whose grade is filled in count as not judged.
-    samples
-        Their arrays, one for each market.
+    judged: configurations over all markets; results whose grade is filled in count as not judged.
+    samples: their arrays, one for each market.
 
-    Returns
-    -------
-    Rows of `contracts.conventions.CONVENTIONS` for the headline click metric; none where grades are drawn
-    from clicks, which no tool does.
+    Returns rows of `contracts.conventions.CONVENTIONS` for the headline click metric; none where grades are
+    drawn from clicks, which no tool does.
     """
     if settings.unjudged == "model":
         return CONVENTIONS.empty()
@@ -338,14 +313,9 @@ def _of_market(judged: JudgedConfigurations, sample: Sample, settings: Settings)
 def distinct(rows: Integers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Find equal rows.
 
-    Parameters
-    ----------
-    rows
-        (N, K) whole numbers.
+    rows: (N, K) whole numbers.
 
-    Returns
-    -------
-    The first row of each of the D kinds of rows, and the kind of each of the N rows, 0..D - 1.
+    Returns the first row of each of the D kinds of rows, and the kind of each of the N rows, 0..D - 1.
     """
     packed, kinds = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T.astype(np.int64):

@@ -63,18 +63,12 @@ def estimates(
 ) -> Estimates:
     """Compute the intervals of correlations by leaving out one query at a time.
 
-    Parameters
-    ----------
-    values
-        (C, E) correlations over all queries.
-    contributions
-        (Q, K) additive contributions of the queries; Q >= 1.
-    statistic
-        Gives correlations and reliabilities from their sums.
-    null
-        (C, E) correlations that are tested against, taken as known; NaN = no test.
-    factor, users
-        What squared errors are multiplied by, and the further spread of the correlations between users.
+    values: (C, E) correlations over all queries.
+    contributions: (Q, K) additive contributions of the queries; Q >= 1.
+    statistic: gives correlations and reliabilities from their sums.
+    null: (C, E) correlations that are tested against, taken as known; NaN = no test.
+    factor, users: what squared errors are multiplied by, and the further spread of the correlations between
+      users.
     """
     root = np.sqrt(statistic(contributions.sum(axis=0))[1])[:, None]
     fisher, above, below, ratio = (Deviations() for _ in range(4))
@@ -146,13 +140,9 @@ def levels(configurations: pl.DataFrame, names: Sequence[str]) -> dict[str, Leve
 
     Each configuration counts with its sessions, as in the weighted correlation (method 7).
 
-    Parameters
-    ----------
-    configurations
-        Rows of `contracts.run.CONFIGURATIONS` of one sample: query, n_sessions, and a column for each metric;
-        perhaps with `unit` (see `classes.with_unit`).
-    names
-        The metrics.
+    configurations: rows of `contracts.run.CONFIGURATIONS` of one sample: query, n_sessions, and a column for
+      each metric; perhaps with `unit` (see `classes.with_unit`).
+    names: the metrics.
     """
     if configurations.is_empty() or not names:
         return {}

@@ -38,18 +38,12 @@ class _Units:
 def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     """Find the queries whose removal moves each overall correlation most.
 
-    Parameters
-    ----------
-    sample
-        Configurations of one market, depth and judge.
-    moments
-        Its `sample_moments`, if they are at hand.
+    sample: configurations of one market, depth and judge.
+    moments: its `sample_moments`, if they are at hand.
 
-    Returns
-    -------
-    Rows of contracts.correlation.INFLUENCE: of each correlation up to `MAX_QUERIES` queries that raise it,
-    and as many that lower it. A query without which there is no correlation ranks first among those that
-    raise it; then no share of the error is known.
+    Returns rows of contracts.correlation.INFLUENCE: of each correlation up to `MAX_QUERIES` queries that
+    raise it, and as many that lower it. A query without which there is no correlation ranks first among those
+    that raise it; then no share of the error is known.
     """
     if len(sample.queries) < 2:
         return INFLUENCE.empty()
@@ -65,9 +59,7 @@ def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
 def within_influence(place: QueryGroups) -> pl.DataFrame:
     """Find the queries whose removal moves each correlation within queries most.
 
-    Returns
-    -------
-    Rows of contracts.correlation.WITHIN_INFLUENCE; otherwise as `influence`.
+    Returns rows of contracts.correlation.WITHIN_INFLUENCE; otherwise as `influence`.
     """
     groups = place.groups
     sums = groups.by_unit(np.ones(len(groups.units), np.bool_))

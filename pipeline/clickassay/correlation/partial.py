@@ -22,10 +22,8 @@ SAME = 1e-9
 def partial_correlations(place: QueryGroups, held: Sequence[str]) -> tuple[Floats, Floats, Floats, Floats]:
     """Return what metrics add to each of B that are held, over all queries; a place has a group.
 
-    Returns
-    -------
-    (C, B, E) partial correlations, NaN where none exists; both ends of their 95 % intervals, which leave out
-    units one at a time as those of correlations do; and p-values of 0.
+    Returns (C, B, E) partial correlations, NaN where none exists; both ends of their 95 % intervals, which
+    leave out units one at a time as those of correlations do; and p-values of 0.
     """
     at = [place.editorial_names.index(name) for name in held]
     n_clicks, n_editorial = len(place.click_names), len(place.editorial_names)

@@ -93,19 +93,12 @@ def draw_pairs(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Draw two different configurations of each query, all ordered pairs with the same chance.
 
-    Parameters
-    ----------
-    sizes
-        (Q,) configurations of each query, n >= 2.
-    iterations
-        How often to draw.
-    rng
-        Source of the draws: one uniform number for a pair. What n u leaves beyond its whole part is
-        uniform again; a chance is right to about n^2 / 2^53.
+    sizes: (Q,) configurations of each query, n >= 2.
+    iterations: how often to draw.
+    rng: source of the draws: one uniform number for a pair. What n u leaves beyond its whole part is uniform
+      again; a chance is right to about n^2 / 2^53.
 
-    Returns
-    -------
-    Two (iterations, Q) arrays of places 0..n-1 within the query: for engine A and for engine B.
+    Returns two (iterations, Q) arrays of places 0..n-1 within the query: for engine A and for engine B.
     """
     scaled = rng.random((iterations, len(sizes)))
     scaled *= sizes
@@ -142,9 +135,7 @@ def _add_by_place(
 def query_covariances(within: Within) -> Floats:
     """Compute the unbiased (n - 1) covariances over the configurations of each query. They add up.
 
-    Returns
-    -------
-    (Q, C + E + C E): variances of the click metrics | of the editorial metrics | covariances.
+    Returns (Q, C + E + C E): variances of the click metrics | of the editorial metrics | covariances.
     """
     n_clicks, n_editorial = within.n_clicks, within.values.shape[1] - within.n_clicks
     sums = np.zeros((len(within.sizes), n_clicks + n_editorial + n_clicks * n_editorial))
@@ -163,16 +154,10 @@ def query_covariances(within: Within) -> Floats:
 def exact_correlations(sums: Floats, n_clicks: int) -> Floats:
     """Return sum_q S_ec / sqrt(sum_q S_ee sum_q S_cc), the limit of Algorithm 3 for infinitely many draws.
 
-    Parameters
-    ----------
-    sums
-        (..., C + E + C E) sums of `query_covariances`.
-    n_clicks
-        C.
+    sums: (..., C + E + C E) sums of `query_covariances`.
+    n_clicks: C.
 
-    Returns
-    -------
-    (..., C, E) correlations; NaN where a metric does not vary within the queries.
+    Returns (..., C, E) correlations; NaN where a metric does not vary within the queries.
     """
     squares_y, squares_x, products = split_sums(sums, n_clicks)
     return ratio(products, squares_y, squares_x)

@@ -263,13 +263,11 @@ def _taken_out(block: Sequence[GroupedLists], free: int) -> list[Residuals]:
 def moments(places: Sequence[GroupedLists]) -> tuple[float, Floats]:
     """Return in how many ways lists changed over time, and how far metrics differ within a period.
 
-    Returns
-    -------
-    Moments m = (Σ λ)² / Σ λ², λ the positive eigenvalues of A = Σ w z zᵀ over the shares of periods less what
-    drawing sessions adds to it: near 1 where all lists changed at one moment; NaN where times are not known,
-    or shares differ by chance alone. And (E,) shares of the spread of each editorial metric within queries
-    that is within periods: near 1 where lists were shown side by side; NaN where times are not known, or
-    nothing varies.
+    Returns moments m = (Σ λ)² / Σ λ², λ the positive eigenvalues of A = Σ w z zᵀ over the shares of periods
+    less what drawing sessions adds to it: near 1 where all lists changed at one moment; NaN where times are
+    not known, or shares differ by chance alone. And (E,) shares of the spread of each editorial metric within
+    queries that is within periods: near 1 where lists were shown side by side; NaN where times are not known,
+    or nothing varies.
     """
     periods = periods_of(places)
     within, whole = (np.zeros(len(places[0].metrics)) for _ in range(2))

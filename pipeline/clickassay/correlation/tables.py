@@ -44,19 +44,13 @@ from clickassay.correlation.within import CLICKS_SAME, EDITORIAL_SAME, NO_GROUP,
 def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None = None) -> pl.DataFrame:
     """Compute the weighted correlations in every class of every split (Chapelle et al. 2009, Tables 2 to 5).
 
-    Parameters
-    ----------
-    sample
-        Configurations of one market, depth and judge.
-    splits
-        Ways to split its queries; rows of one split do not depend on the others.
-    moments
-        Its `sample_moments`, if they are at hand.
+    sample: configurations of one market, depth and judge.
+    splits: ways to split its queries; rows of one split do not depend on the others.
+    moments: its `sample_moments`, if they are at hand.
 
-    Returns
-    -------
-    Rows of contracts.correlation.CORRELATIONS. A class without queries has no rows; a correlation that does
-    not exist is null, with its reason; an interval that does not exist or is not reliable has a caution.
+    Returns rows of contracts.correlation.CORRELATIONS. A class without queries has no rows; a correlation
+    that does not exist is null, with its reason; an interval that does not exist or is not reliable has a
+    caution.
     """
     moments = sample_moments(sample) if moments is None else moments
     contributions = np.concatenate([moments, weighted_noise(sample)], axis=1)
@@ -158,21 +152,14 @@ def differences(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Correlate the differences between two virtual rankers (Chapelle et al. 2009, Table 6).
 
-    Parameters
-    ----------
-    sample
-        Configurations of one market, depth and judge.
-    iterations
-        Iterations of Algorithm 3.
-    rng
-        Its seed gives all draws; its state is not used.
+    sample: configurations of one market, depth and judge.
+    iterations: iterations of Algorithm 3.
+    rng: its seed gives all draws; its state is not used.
 
-    Returns
-    -------
-    Rows of contracts.correlation.DIFFERENCES: `n_queries` and `n_configurations` are those of queries with
-    two configurations or more: all values are computed from these. And of contracts.correlation.DRAWS: one
-    for each iteration, with the difference A - B of the mean of every metric over these queries; none without
-    any.
+    Returns rows of contracts.correlation.DIFFERENCES: `n_queries` and `n_configurations` are those of queries
+    with two configurations or more: all values are computed from these. And of contracts.correlation.DRAWS:
+    one for each iteration, with the difference A - B of the mean of every metric over these queries; none
+    without any.
     """
     within = within_queries(sample)
     draws = child(rng, "rankers", sample.key.market, str(sample.key.depth), sample.key.judge)
@@ -230,10 +217,8 @@ def _within_estimates(sample: Sample, exact: Floats, covariances: Floats) -> Est
 def within(place: QueryGroups) -> pl.DataFrame:
     """Compute the correlations within queries of every class of a market, or of all markets (method 8.1).
 
-    Returns
-    -------
-    Rows of contracts.correlation.WITHIN. A class without a group has no rows, but for all queries together;
-    a correlation that does not exist is null, with its reason.
+    Returns rows of contracts.correlation.WITHIN. A class without a group has no rows, but for all queries
+    together; a correlation that does not exist is null, with its reason.
     """
     kept = {name: groups for name, groups in place.classes.items() if groups.any() or name == _ALL}
     return WITHIN.canonical(pl.concat([_within_rows(place, *named) for named in kept.items()]))

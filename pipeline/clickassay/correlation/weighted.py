@@ -60,12 +60,8 @@ def correlation_matrix(clicks: Floats, editorial: Floats, weights: Weights) -> C
     C(x, y, n) = sum n_i (x_i - m_x)(y_i - m_y) / (sqrt(sum n_i (x_i - m_x)^2) sqrt(sum n_i (y_i - m_y)^2)),
     m_x, m_y the weighted means (Chapelle et al. 2009, 6.2); in two passes, first the means.
 
-    Parameters
-    ----------
-    clicks, editorial
-        (N, C) and (N, E) values.
-    weights
-        (N,) weights > 0: sessions.
+    clicks, editorial: (N, C) and (N, E) values.
+    weights: (N,) weights > 0: sessions.
     """
     return correlations_of_deviations(deviations(clicks, weights), deviations(editorial, weights), weights)
 
@@ -146,16 +142,10 @@ def query_moments(clicks: Floats, editorial: Floats, weights: Integers, starts: 
     Values are taken from the weighted means of all rows first, so that sums without a query do not
     cancel.
 
-    Parameters
-    ----------
-    clicks, editorial, weights
-        (N, C), (N, E) values and (N,) weights > 0, the rows of a query together.
-    starts
-        (Q,) first row of each query.
+    clicks, editorial, weights: (N, C), (N, E) values and (N,) weights > 0, the rows of a query together.
+    starts: (Q,) first row of each query.
 
-    Returns
-    -------
-    (Q, 1 + 2 C + 2 E + C E) sums of n | n y | n x | n y^2 | n x^2 | n y x.
+    Returns (Q, 1 + 2 C + 2 E + C E) sums of n | n y | n x | n y^2 | n x^2 | n y x.
     """
     return moments_of(deviations(clicks, weights), deviations(editorial, weights), weights, starts)
 
@@ -204,14 +194,9 @@ class Centred:
 def centred_sums(sums: Floats, n_clicks: int, n_editorial: int, scale: Floats | None = None) -> Centred:
     """Turn summed `query_moments` into sums around the means.
 
-    Parameters
-    ----------
-    sums
-        (..., 1 + 2 C + 2 E + C E), for each set of queries.
-    n_clicks, n_editorial
-        C and E.
-    scale
-        (1 + 2 C + 2 E + C E) sums that these are a part of: their rounding counts as 0.
+    sums: (..., 1 + 2 C + 2 E + C E), for each set of queries.
+    n_clicks, n_editorial: c and E.
+    scale: (1 + 2 C + 2 E + C E) sums that these are a part of: their rounding counts as 0.
     """
     cuts = np.cumsum([1, n_clicks, n_editorial, n_clicks, n_editorial])
     n, n_y, n_x, n_yy, n_xx, n_yx = np.split(sums, cuts, axis=-1)
@@ -234,14 +219,9 @@ def null_correlations(success: Floats, editorial: Floats, sessions: Integers) ->
     The chance of single sessions adds to its weighted sum of squares: a mean of n sessions has variance
     s (1 - s)/n, so together Σ s (1 - s)(1 - n/N), N = Σ n.
 
-    Parameters
-    ----------
-    success
-        (N,) chances of a click on a good result that do not depend on what the configuration shows.
-    editorial
-        (N, E) values.
-    sessions
-        (N,) weights.
+    success: (N,) chances of a click on a good result that do not depend on what the configuration shows.
+    editorial: (N, E) values.
+    sessions: (N,) weights.
     """
     return null_of_deviations(success, deviations(editorial, sessions), sessions)
 

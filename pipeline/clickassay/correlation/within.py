@@ -221,13 +221,9 @@ def query_groups(
 ) -> list[QueryGroups]:
     """Return the groups of each sample, and the classes of its queries.
 
-    Parameters
-    ----------
-    samples
-        The markets of one depth and judge: what periods and users explain is taken out of small ones
-        together.
-    splits
-        For each, ways to split its queries; None = all queries are one class.
+    samples: the markets of one depth and judge: what periods and users explain is taken out of small ones
+      together.
+    splits: for each, ways to split its queries; None = all queries are one class.
     """
     parts = residuals_of([lists_of(sample) for sample in samples])
     each: Sequence[Sequence[Split]] = [()] * len(samples) if splits is None else splits

@@ -97,16 +97,10 @@ def with_capped(decision: Decision, capped: Decision) -> Decision:
 def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None, margin: float) -> Decision:
     """Return what the verdict and the health of the log amount to (method 7.7).
 
-    Parameters
-    ----------
-    verdict
-        What the tests allow to be said, for each click metric that counts.
-    health
-        The checks that fire, findings first.
-    current
-        The metric in use; None = unknown.
-    margin
-        A difference in correlation that nobody would act on; 0..1.
+    verdict: what the tests allow to be said, for each click metric that counts.
+    health: the checks that fire, findings first.
+    current: the metric in use; None = unknown.
+    margin: a difference in correlation that nobody would act on; 0..1.
     """
     claim = verdict.claims[0]
     is_compared = current is not None and current in claim.ranking.competitors

@@ -420,12 +420,8 @@ def groups(ordered: Sequence[str], different: Sequence[tuple[str, str]]) -> tupl
     Begins with one set of all; each significantly different pair splits the sets that hold both,
     and sets within another are dropped (insert and absorb; Piepho 2004).
 
-    Parameters
-    ----------
-    ordered
-        Metrics, in the order that members and sets are returned in.
-    different
-        Pairs that are significantly different.
+    ordered: metrics, in the order that members and sets are returned in.
+    different: pairs that are significantly different.
     """
     sets = [frozenset(ordered)]
     for a, b in different:

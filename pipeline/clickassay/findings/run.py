@@ -59,10 +59,7 @@ def largest_samples(rows: pl.DataFrame) -> tuple[SampleKey, ...]:
     list that is judged down to a depth is judged above it, the headline has the smallest depth of the run. A
     judge that is made of clicks is no headline while there is another.
 
-    Parameters
-    ----------
-    rows
-        Rows of ``statistics``, or of another table that has `SAMPLE_COLUMNS`, n_sessions and n_queries.
+    rows: rows of ``statistics``, or of another table that has `SAMPLE_COLUMNS`, n_sessions and n_queries.
     """
     of_people = (pl.col("n_sessions") > 0) & ~pl.col("judge").str.starts_with(CLICK_JUDGE)
     ordered = rows.sort(~of_people, *_LARGEST_FIRST, descending=[False, *_LARGEST_FIRST.values()])
@@ -308,12 +305,8 @@ class Run:
 def run_of(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
     """Return the run of these tables, which are put into the forms of their contracts.
 
-    Parameters
-    ----------
-    tables
-        The tables of `contracts.run.ANALYSED_TABLES` by name, and of its findings if they are drawn.
-    info
-        The content of ``settings.json``.
+    tables: the tables of `contracts.run.ANALYSED_TABLES` by name, and of its findings if they are drawn.
+    info: the content of ``settings.json``.
 
     Raises ReportError if a table is missing; ContractError if a table does not have the form of its contract.
     """

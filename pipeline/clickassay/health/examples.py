@@ -25,16 +25,10 @@ def click_examples(
 ) -> dict[str, str]:
     """Return sentences that show what is wrong with clicks, by check; a check without an example is missing.
 
-    Parameters
-    ----------
-    searches, clicks
-        A log in canonical types.
-    rows
-        Number of clicks.
-    idle_ms
-        The idle limit.
-    by_url
-        Whether clicks name a URL, or else a position.
+    searches, clicks: a log in canonical types.
+    rows: number of clicks.
+    idle_ms: the idle limit.
+    by_url: whether clicks name a URL, or else a position.
     """
     every = max(1, rows // _CLICKS)
     some = clicks.select("search_id", pl.col("timestamp").alias("clicked_ms"), "url")
@@ -55,10 +49,7 @@ def click_examples(
 def merged_example(searches: pl.LazyFrame) -> str:
     """Return a sentence with two URLs of one list whose normal form is the same; '' if none is seen.
 
-    Parameters
-    ----------
-    searches
-        A log in canonical types, of which the first searches are looked at.
+    searches: a log in canonical types, of which the first searches are looked at.
     """
     odd = pl.col("results").list.eval(pl.element().str.contains(MAY_BE_UNNORMALISED)).list.any()
     some = searches.select("search_id", "results").head(_CLICKS).filter(odd).head(_MOST_ROWS)

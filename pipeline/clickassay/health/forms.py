@@ -97,13 +97,9 @@ def alike_urls(
 ) -> Alike | None:
     """Pair URLs of the same query that are alike but for their form; also their beginnings may differ.
 
-    Parameters
-    ----------
-    wanted, known
-        The columns `key` of a query, and `text`.
-    elsewhere
-        The rows of `known` that do not stand beside the wanted ones as they are: of other texts it is known
-        that they are something else, so that beginnings are compared with these alone.
+    wanted, known: the columns `key` of a query, and `text`.
+    elsewhere: the rows of `known` that do not stand beside the wanted ones as they are: of other texts it is
+      known that they are something else, so that beginnings are compared with these alone.
     """
     alike = _by_forms(wanted, known, key, URL_FORMS)
     begin = _by_beginning(wanted, elsewhere, key)

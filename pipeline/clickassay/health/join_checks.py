@@ -60,12 +60,8 @@ class JudgedLog:
 def join_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
     """Yield the numbers of the checks of how a log and its judgments go together.
 
-    Parameters
-    ----------
-    named
-        What both name.
-    lists
-        Lists of the log with their sessions; all lists of judged queries are there.
+    named: what both name.
+    lists: lists of the log with their sessions; all lists of judged queries are there.
     """
     if named.queries.is_empty() or named.judged_queries.is_empty():
         return
@@ -196,14 +192,9 @@ def _url_example(pairs: JudgedLog, alike: Alike | None) -> str:
 def attributes_check(attributes: pl.DataFrame, queries: pl.DataFrame, lists: LogLists) -> Measured:
     """Return the number of the check whether attributes are of queries of the log.
 
-    Parameters
-    ----------
-    attributes
-        Columns query, perhaps market, and the attributes; queries in normal form.
-    queries
-        (market, query) of the log.
-    lists
-        Lists of the log with their sessions.
+    attributes: columns query, perhaps market, and the attributes; queries in normal form.
+    queries: (market, query) of the log.
+    lists: lists of the log with their sessions.
     """
     key = [name for name in ("market", "query") if name in attributes.columns]
     named = attributes.select(key).unique()
@@ -222,10 +213,7 @@ def attributes_check(attributes: pl.DataFrame, queries: pl.DataFrame, lists: Log
 def folded_queries(queries: pl.DataFrame) -> Iterator[Measured]:
     """Yield the number of the check of queries that differ in what Unicode folds.
 
-    Parameters
-    ----------
-    queries
-        Column query: in normal form, so in lower case.
+    queries: column query: in normal form, so in lower case.
     """
     texts = queries.select(pl.col("query").unique())
     forms = texts.with_columns(folds_of(texts["query"]).alias("form"))

@@ -16,12 +16,8 @@ _FEW_JUDGED = 20
 def judgment_checks(grades: pl.Series, max_grade: int) -> Iterator[Measured]:
     """Yield the numbers of the checks of judgments.
 
-    Parameters
-    ----------
-    grades
-        (0..max_grade) of usable judgments.
-    max_grade
-        The highest grade of the scale.
+    grades: (0..max_grade) of usable judgments.
+    max_grade: the highest grade of the scale.
     """
     seen = grades.unique().sort().to_list()
     if len(seen) > 1:
@@ -58,12 +54,8 @@ def _bottom(seen: Sequence[int], max_grade: int) -> Measured:
 def alike_check(queries: int, groups: pl.DataFrame) -> Iterator[Measured]:
     """Yield the number of the check of near-duplicates.
 
-    Parameters
-    ----------
-    queries
-        Queries with a judgment.
-    groups
-        query, group: of `judgments.alike.groups_of_queries`.
+    queries: queries with a judgment.
+    groups: query, group: of `judgments.alike.groups_of_queries`.
     """
     if queries < _FEW_JUDGED:
         yield from too_few(queries, _FEW_JUDGED, "judged queries", "near_duplicate_queries")
@@ -90,12 +82,9 @@ def order_check(
 ) -> Iterator[Measured]:
     """Yield the number of the check whether better grades go with fewer clicks.
 
-    Parameters
-    ----------
-    value, low, high
-        Correlation of the grade of the first result with clicks, and its 95 % interval; None = unknown.
-    labels
-        The grades and their order, as a clause.
+    value, low, high: correlation of the grade of the first result with clicks, and its 95 % interval; None =
+      unknown.
+    labels: the grades and their order, as a clause.
     """
     if value is None or high is None:
         return

@@ -17,14 +17,10 @@ _AT_LEAST = BY_NAME["flat_clicks"].threshold
 def list_checks(lists: LogLists, positions: Sequence[tuple[int, int]], depth: int) -> Iterator[Measured]:
     """Yield the numbers of the checks of lists.
 
-    Parameters
-    ----------
-    lists
-        The lists of a log with their sessions.
-    positions
-        By position from 1 on: sessions that show a result there, and of these the sessions that click it.
-    depth
-        Results that are kept of a list.
+    lists: the lists of a log with their sessions.
+    positions: by position from 1 on: sessions that show a result there, and of these the sessions that click
+      it.
+    depth: results that are kept of a list.
     """
     by_market = lists.sessions_by_market()
     yield _markets(by_market)

@@ -79,10 +79,7 @@ _ENOUGH_CLICKS = 20
 def log_checks(funnel: pl.DataFrame, health: pl.DataFrame) -> Iterator[Measured]:
     """Yield the numbers of the checks of a log.
 
-    Parameters
-    ----------
-    funnel, health
-        Tables of a pattern table.
+    funnel, health: Tables of a pattern table.
     """
     yield from _click_checks(funnel)
     yield from _repeats_check(funnel)
@@ -96,10 +93,7 @@ def log_checks(funnel: pl.DataFrame, health: pl.DataFrame) -> Iterator[Measured]
 def zone_checks(mixed: Mapping[str, Sequence[int]]) -> Iterator[Measured]:
     """Yield the number of the check of times that have a zone in one row and none in another.
 
-    Parameters
-    ----------
-    mixed
-        By table, how many times have a zone, and how many have none; only tables that have both.
+    mixed: by table, how many times have a zone, and how many have none; only tables that have both.
     """
     if not mixed:
         return

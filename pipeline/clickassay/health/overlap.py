@@ -25,15 +25,10 @@ class Side:
 def names_apart(ours: Side, theirs: Side, key: tuple[str, ...] = ()) -> str:
     """Say that no name of two tables is the same, with one name of each side, and the form if one would do.
 
-    Parameters
-    ----------
-    ours, theirs
-        The tables; with a `key` (such as the query), the example is of a key that both have, or of the last
-        column of the key if they have none.
+    ours, theirs: the tables; with a `key` (such as the query), the example is of a key that both have, or of
+      the last column of the key if they have none.
 
-    Returns
-    -------
-    The end of a sentence, as "judgments have 'd1', the run has 'D1' (they differ in case)".
+    Returns the end of a sentence, as "judgments have 'd1', the run has 'D1' (they differ in case)".
     """
     if key and ours.rows.join(theirs.rows, on=key, how="semi").is_empty():  # then the keys are what differs
         ours, theirs = (replace(side, rows=side.rows.select(text=key[-1])) for side in (ours, theirs))
@@ -75,14 +70,9 @@ def _first_pair(ours: pl.DataFrame, theirs: pl.DataFrame, key: tuple[str, ...]) 
 def rank_findings(what: str, rows: pl.DataFrame, *, decides: str) -> Iterator[str]:
     """Yield sentences where ranks and scores of lists contradict each other.
 
-    Parameters
-    ----------
-    what
-        Name of the rankings.
-    rows
-        query, rank (null = none), score: the rows of all lists.
-    decides
-        ``score`` or ``rank``: by which of them the lists are ordered.
+    what: name of the rankings.
+    rows: query, rank (null = none), score: the rows of all lists.
+    decides: ``score`` or ``rank``: by which of them the lists are ordered.
     """
     ranked = rows.drop_nulls("rank").sort("query", "rank", maintain_order=True)
     before = ranked.select("query", "rank", "score").shift(1)

@@ -22,12 +22,8 @@ _ENOUGH_SEARCHES = 20
 def time_checks(searches: pl.LazyFrame, idle_ms: int) -> Iterator[Measured]:
     """Yield the numbers of the checks of time.
 
-    Parameters
-    ----------
-    searches
-        search_id, user_id, timestamp (ms since 1970, UTC): usable searches.
-    idle_ms
-        The idle limit.
+    searches: search_id, user_id, timestamp (ms since 1970, UTC): usable searches.
+    idle_ms: the idle limit.
     """
     rows = searches.select("search_id", "user_id", "timestamp").unique().sort("user_id", "timestamp")
     gap = pl.col("timestamp").diff().filter(pl.col("user_id") == pl.col("user_id").shift())

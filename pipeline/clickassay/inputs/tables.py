@@ -99,22 +99,13 @@ def read_input(
 ) -> Input:
     """Find the files of an input and put them into canonical types, lazily.
 
-    Parameters
-    ----------
-    what
-        Name of the input, for messages.
-    path
-        A file, a folder or a glob.
-    wanted
-        The columns that it may have, as those of `inputs.types.columns` (method 2).
-    keep_others
-        Keep all other columns too, as they are (attribute columns of `queries`).
-    time_zone
-        Zone of the times that have none.
-    names
-        The columns that the files call otherwise.
-    held
-        Rows of files that are in memory.
+    what: name of the input, for messages.
+    path: a file, a folder or a glob.
+    wanted: the columns that it may have, as those of `inputs.types.columns` (method 2).
+    keep_others: keep all other columns too, as they are (attribute columns of `queries`).
+    time_zone: zone of the times that have none.
+    names: the columns that the files call otherwise.
+    held: rows of files that are in memory.
 
     Raises InputError if nothing is there, a file cannot be opened, or a column is missing or mistyped.
     """

@@ -80,16 +80,10 @@ def analyse(
 ) -> Frames:
     """Join a pattern table with judgments and compute the tables of a run (method 10).
 
-    Parameters
-    ----------
-    table
-        The pattern table of a log.
-    judgments, queries
-        A file, folder or glob each; `queries` holds attributes to split by and may be None.
+    table: the pattern table of a log.
+    judgments, queries: a file, folder or glob each; `queries` holds attributes to split by and may be None.
 
-    Returns
-    -------
-    Frames by table name, in the forms of `contracts.run.ANALYSED_TABLES`.
+    Returns frames by table name, in the forms of `contracts.run.ANALYSED_TABLES`.
     """
     inputs = with_judgments(Inputs(), judgments, queries, settings, progress)
     return analyse_tables(table.staged(), inputs, settings, progress)[0]

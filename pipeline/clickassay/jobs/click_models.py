@@ -87,14 +87,9 @@ class ClickedLists:
 def read_clicks(place: Path, *, market: str | None, depth: int | None) -> ClickedLists:
     """Read the click patterns of a run folder (judged lists only), a pattern table or a store (all lists).
 
-    Parameters
-    ----------
-    place
-        The folder.
-    market
-        One market; None = all.
-    depth
-        Number of positions to use, at most those that are kept; None = all that are kept.
+    place: the folder.
+    market: one market; None = all.
+    depth: number of positions to use, at most those that are kept; None = all that are kept.
 
     Raises ClickModelError if there is no such market or depth; PatternError, ReportError if the folder is
     none of these, or broken, or a file.
@@ -207,14 +202,11 @@ def click_tables(
 ) -> Frames:
     """Fit click models on the judged lists of each market and depth.
 
-    Parameters
-    ----------
-    configurations, patterns
-        In the forms of `contracts.run.CONFIGURATIONS` and `contracts.patterns.PATTERNS`.
+    configurations, patterns: in the forms of `contracts.run.CONFIGURATIONS` and
+      `contracts.patterns.PATTERNS`.
 
-    Returns
-    -------
-    The tables click_models, click_positions, click_grades; without rows if the run has no click models.
+    Returns the tables click_models, click_positions, click_grades; without rows if the run has no click
+    models.
     """
     kinds, parts = run_models(settings), [{form.name: form.empty() for form in _FORMS}]
     if kinds:

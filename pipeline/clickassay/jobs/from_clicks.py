@@ -36,25 +36,16 @@ def judgments_from_clicks(
 ) -> pl.DataFrame:
     """Estimate how relevant each shown result is, free of its positions.
 
-    Parameters
-    ----------
-    clicks
-        Lists and click patterns.
-    model
-        Name of a click model that estimates relevance (`click_models.catalogue`), or `COEC`.
-    pseudo_count
-        As click models take it.
-    cuts
-        A grade is the number of these that the relevance reaches, as ``0.1,0.3,0.6``. None = of a click
-        model, midway between the chances to satisfy that ERR gives to the grades; of COEC no grades.
-    max_grade
-        Highest grade, without cuts.
-    least_sessions
-        Results that fewer sessions showed are left out.
+    clicks: lists and click patterns.
+    model: name of a click model that estimates relevance (`click_models.catalogue`), or `COEC`.
+    pseudo_count: as click models take it.
+    cuts: a grade is the number of these that the relevance reaches, as ``0.1,0.3,0.6``. None = of a click
+      model, midway between the chances to satisfy that ERR gives to the grades; of COEC no grades.
+    max_grade: highest grade, without cuts.
+    least_sessions: results that fewer sessions showed are left out.
 
-    Returns
-    -------
-    Rows of CLICK_JUDGMENTS. The interval leaves out one fold of users at a time (jackknife, Student's t).
+    Returns rows of CLICK_JUDGMENTS. The interval leaves out one fold of users at a time (jackknife, Student's
+    t).
 
     Raises ClickModelError, SettingsError if nothing is clicked, or the name or the cuts are none.
     """
@@ -114,12 +105,8 @@ def _cuts(cuts: str | None, model: str, max_grade: int) -> Floats | None:
 def files_for(rows: pl.DataFrame, form: str) -> Mapping[str, str]:
     """Return the files of a format, by name.
 
-    Parameters
-    ----------
-    rows
-        Rows of CLICK_JUDGMENTS with grades, of one market.
-    form
-        A name in `FORMATS`.
+    rows: rows of CLICK_JUDGMENTS with grades, of one market.
+    form: a name in `FORMATS`.
 
     Raises ClickModelError if there are no rows, no grades, or several markets.
     """

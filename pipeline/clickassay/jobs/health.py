@@ -55,10 +55,7 @@ def log_measures(
 ) -> tuple[Measured, ...]:
     """Return the numbers of the checks of a log alone: of its clicks, days, minutes and users.
 
-    Parameters
-    ----------
-    log
-        The log, if it is open: where a check of clicks or lists fires, rows that show it are looked for.
+    log: the log, if it is open: where a check of clicks or lists fires, rows that show it are looked for.
     """
     measured = tuple(_of_log(table, settings))
     fires = {one.check for one in in_order(measured, settings) if one.fires}
@@ -102,16 +99,10 @@ def run_health(
 ) -> tuple[HealthCheck, ...]:
     """Return all checks of a run: those of `whole_health`, and which way the scale runs.
 
-    Parameters
-    ----------
-    log, table, lists, settings
-        As of `whole_health`.
-    graded, named
-        Usable judgments, and what they and the log name: see `judged_log`.
-    correlations
-        The run's table of this name.
-    attributes
-        Attributes of queries; None without any.
+    log, table, lists, settings: as of `whole_health`.
+    graded, named: usable judgments, and what they and the log name: see `judged_log`.
+    correlations: the run's table of this name.
+    attributes: attributes of queries; None without any.
     """
     labels = settings.scale if len(settings.scale) == settings.max_grade + 1 else ()
     words = order_words(graded.grades["grade"], labels) if graded.grades.height else ""
@@ -135,14 +126,9 @@ def whole_health(
 ) -> tuple[HealthCheck, ...]:
     """Return the checks of a log, its lists and its judgments, but for those that need correlations.
 
-    Parameters
-    ----------
-    log
-        The numbers of the checks of the log alone: `log_measures`.
-    table, lists
-        The pattern table, and its lists.
-    judgments
-        Usable judgments, and the queries that they name, as of `judged_queries`; None without any.
+    log: the numbers of the checks of the log alone: `log_measures`.
+    table, lists: the pattern table, and its lists.
+    judgments: usable judgments, and the queries that they name, as of `judged_queries`; None without any.
     """
     of_judgments = []
     if judgments is not None:

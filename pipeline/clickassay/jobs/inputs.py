@@ -118,16 +118,11 @@ def open_log(
 ) -> Inputs:
     """Open a log, and the judgments if only judged queries are to be kept.
 
-    Parameters
-    ----------
-    searches, clicks, judgments
-        A file, folder, glob or address each, SQL or a frame; searches and clicks may lie where only Spark
-        reaches them. Searches may have one row for each result shown, whose clicks are theirs unless they are
-        given.
-    outcomes
-        Outcomes of searches, likewise.
-    by_file
-        Whether a store is to know the files one by one.
+    searches, clicks, judgments: a file, folder, glob or address each, SQL or a frame; searches and clicks may
+      lie where only Spark reaches them. Searches may have one row for each result shown, whose clicks are
+      theirs unless they are given.
+    outcomes: outcomes of searches, likewise.
+    by_file: whether a store is to know the files one by one.
 
     Raises InputError if a file is missing, cannot be read or lacks a column, clicks name neither URL nor
     position, or there are none.

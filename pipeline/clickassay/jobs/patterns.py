@@ -56,14 +56,9 @@ def log_table(
 ) -> StagedTable:
     """Turn a log into its pattern table.
 
-    Parameters
-    ----------
-    inputs
-        A log; with ``only_judged`` also judgments: sessions of queries without any are counted only.
-    settings
-        Depth, idle limit and scope, folds, normalisation, threads, memory limit.
-    work
-        Folder for temporary files of the engine; None = the system's.
+    inputs: a log; with ``only_judged`` also judgments: sessions of queries without any are counted only.
+    settings: depth, idle limit and scope, folds, normalisation, threads, memory limit.
+    work: folder for temporary files of the engine; None = the system's.
     """
     kept = queries_to_keep(inputs.judgments, settings)
     if settings.engine != "arrays":

@@ -280,12 +280,8 @@ def _other(path: str) -> list[str]:
 def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
     """Return the text of a project file for tables.
 
-    Parameters
-    ----------
-    folder
-        Where the file is to lie: paths count from there.
-    settings
-        Settings that were given; those that the tables need are added.
+    folder: where the file is to lie: paths count from there.
+    settings: settings that were given; those that the tables need are added.
     """
     lines = [
         "# What `clickassay run` reads, and how. Options and variables win over it.",

@@ -55,16 +55,10 @@ def grow_store(
 ) -> StoreGrowth:
     """Add a log to a pattern store; files that it already has are not read again.
 
-    Parameters
-    ----------
-    searches, clicks
-        A file, folder or glob each: all files, or only new ones.
-    folder
-        The store; it is created if it does not exist.
-    outcomes
-        Likewise: outcomes of the searches in these files.
-    judgments
-        A file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
+    searches, clicks: a file, folder or glob each: all files, or only new ones.
+    folder: the store; it is created if it does not exist.
+    outcomes: likewise: outcomes of the searches in these files.
+    judgments: a file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
 
     Raises StoreError if the store is in use, broken, or was made with other settings; InputError if a file
     has changed since it was read, or comes too late; OutputError if the store would lie in a folder of the

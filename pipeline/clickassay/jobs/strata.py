@@ -66,10 +66,7 @@ class UserSplit:
 def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Settings) -> UserSplit:
     """Hold out the users of even folds if the settings need clicks to fit a model of grades or of a metric.
 
-    Parameters
-    ----------
-    judged
-        Queries with judgments, as `log_lists` takes them.
+    judged: queries with judgments, as `log_lists` takes them.
 
     Raises SettingsError if they do, and one side has no sessions, or only the lists of judged queries were
     kept.

@@ -24,15 +24,10 @@ def groups_of_queries(judged: pl.DataFrame) -> pl.DataFrame:
     A group has all queries that are alike to one of it, also by way of others. Pairs are looked for by the
     rarest results of each query: two sets that share 0.6 of all have one of these in common.
 
-    Parameters
-    ----------
-    judged
-        query, url: judged results, also repeatedly.
+    judged: query, url: judged results, also repeatedly.
 
-    Returns
-    -------
-    query, group (its first query by code point), sorted by query; one row for each query of a group of two
-    or more.
+    Returns query, group (its first query by code point), sorted by query; one row for each query of a group
+    of two or more.
     """
     rows = judged.select("query", "url").drop_nulls().unique()
     rows = rows.filter(pl.len().over("query") >= FEWEST)

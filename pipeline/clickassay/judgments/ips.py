@@ -40,12 +40,8 @@ class Biases:
 def position_biases(lists: Iterable[LogLists], depth: int) -> Biases:
     """Estimate position bias from judged queries, of each market and half of the users.
 
-    Parameters
-    ----------
-    lists
-        All sessions that are known, in one part or in several.
-    depth
-        Positions that are looked at.
+    lists: all sessions that are known, in one part or in several.
+    depth: positions that are looked at.
     """
     found: dict[str, dict[str, PositionBias]] = {}
     for part in lists:
@@ -90,18 +86,12 @@ def ips_clicks(
     θ is at least `LEAST_EXAMINATION`, and of the clicks of other users: of odd folds for even ones, and of
     even folds for odd ones (Joachims, Swaminathan and Schnabel 2017).
 
-    Parameters
-    ----------
-    judged
-        Configurations of one depth, over all markets.
-    biases
-        Position bias of each market; None if IPS is not asked for: then there are none.
-    depth
-        k.
+    judged: configurations of one depth, over all markets.
+    biases: position bias of each market; None if IPS is not asked for: then there are none.
+    depth: k.
 
-    Returns
-    -------
-    By market and name: values and variances of its configurations, (N,) in their order, and shifted values.
+    Returns by market and name: values and variances of its configurations, (N,) in their order, and shifted
+    values.
     """
     if biases is None:
         return {}

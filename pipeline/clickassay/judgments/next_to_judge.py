@@ -33,21 +33,13 @@ def next_judgments(
     sessions alone: then the squared width is proportional to sum w^2 / (sum w)^2 over judged queries, w being
     sessions. So a query with very many sessions widens them.
 
-    Parameters
-    ----------
-    table
-        Lists of the log; its most frequent queries are among them.
-    judgments
-        Filled rows are ignored.
-    formed
-        All sessions by market, for coverage.
-    in_other_form
-        (query, url) of the log that are judged, but spelled otherwise there; a null url stands for all.
-        Lists that show one are to be mended, not judged; None = there is none.
+    table: lists of the log; its most frequent queries are among them.
+    judgments: filled rows are ignored.
+    formed: all sessions by market, for coverage.
+    in_other_form: (query, url) of the log that are judged, but spelled otherwise there; a null url stands for
+      all. Lists that show one are to be mended, not judged; None = there is none.
 
-    Returns
-    -------
-    Rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MAX_QUERIES` for each market and goal.
+    Returns rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MAX_QUERIES` for each market and goal.
     """
     lists = _lists(table, depth)
     names = _names(table, lists)

@@ -24,14 +24,9 @@ looked at further down than here.
 def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, normalise_urls: bool) -> None:
     """Refuse judgments whose results have just the sessions and the clicks that this log has of them.
 
-    Parameters
-    ----------
-    rows
-        Judgments as read; without `COUNTS` nothing is checked.
-    lists
-        The sessions of the log, in parts.
-    normalise_urls
-        As the log has it.
+    rows: judgments as read; without `COUNTS` nothing is checked.
+    lists: the sessions of the log, in parts.
+    normalise_urls: as the log has it.
 
     Raises JudgmentError if more than `LEAST_SHARE` of the results that can be compared have both counts.
     """

@@ -76,16 +76,10 @@ def prepare_judgments(
 ) -> Judgments:
     """Check grades, normalise queries and URLs, resolve conflicts, keep the queries of the log.
 
-    Parameters
-    ----------
-    rows
-        Columns query, url, grade (any type), judge, market, as read.
-    log_queries
-        Columns market, query: the queries that the log has.
-    settings
-        Scale, normalisation, conflict rule, part of rows that may be unusable.
-    by_market
-        Whether `rows.market` means something.
+    rows: columns query, url, grade (any type), judge, market, as read.
+    log_queries: columns market, query: the queries that the log has.
+    settings: scale, normalisation, conflict rule, part of rows that may be unusable.
+    by_market: whether `rows.market` means something.
 
     Raises JudgmentError if a grade is off the scale, or grades of one (judge, query, url) differ and no rule
     is chosen; InputError if too many rows hold nulls.
@@ -146,9 +140,7 @@ def check_markets(markets: pl.Series) -> None:
 def judged_queries(rows: pl.DataFrame, *, by_market: bool) -> pl.DataFrame:
     """Return the queries that rows of judgments name, in normal form, each once.
 
-    Returns
-    -------
-    market (null = every market, where judgments have no markets), query.
+    Returns market (null = every market, where judgments have no markets), query.
     """
     named = rows.select("market", "query").drop_nulls().unique()
     normal = _map_values(named, "query", _odd(named["query"], QUERY_MAY_BE_UNNORMALISED), normalise_query)

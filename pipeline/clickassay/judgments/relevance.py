@@ -31,12 +31,8 @@ Estimate = Callable[[ClickLog], Floats]
 def relevance_by(model: str, pseudo_count: float, *, option: str = "--click-model") -> Estimate:
     """Return what estimates the (D,) relevance of the documents of a log.
 
-    Parameters
-    ----------
-    model, pseudo_count
-        A name in `click_models.catalogue`, or COEC; what click models take.
-    option
-        What names the model, for messages.
+    model, pseudo_count: a name in `click_models.catalogue`, or COEC; what click models take.
+    option: what names the model, for messages.
 
     Raises ClickModelError, SettingsError if there is no model of the name, or it has no relevance of a
     result.
@@ -102,12 +98,8 @@ def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -
 
     It grades the results of queries that any judge judged.
 
-    Parameters
-    ----------
-    fitting
-        Sessions of users whose clicks evaluate nothing.
-    settings
-        The model (`click_judge`), the depth that it looks at, and the highest grade.
+    fitting: sessions of users whose clicks evaluate nothing.
+    settings: the model (`click_judge`), the depth that it looks at, and the highest grade.
 
     Raises JudgmentError, SettingsError, ClickModelError if a judge has the name of the new judge, the model
     gives no grades, or nothing was clicked.

@@ -75,18 +75,11 @@ def prepare_scores(
 ) -> Scores:
     """Check scores and bring them to a value for each list and name.
 
-    Parameters
-    ----------
-    rows
-        Columns name, value, and configuration_id or query and results; perhaps market; see `of_searches`.
-    settings
-        Normalisation of URLs, part of rows that may be unusable.
-    by_market
-        Whether `rows.market` means something.
-    deepest
-        Number of results that the pattern table keeps: lists are cut to it.
-    unknown
-        Further rows, of searches that the log does not have.
+    rows: columns name, value, and configuration_id or query and results; perhaps market; see `of_searches`.
+    settings: normalisation of URLs, part of rows that may be unusable.
+    by_market: whether `rows.market` means something.
+    deepest: number of results that the pattern table keeps: lists are cut to it.
+    unknown: further rows, of searches that the log does not have.
 
     Raises InputError, SettingsError if a name or too many values are no score, or nothing names the lists.
     """
@@ -108,16 +101,11 @@ def prepare_scores(
 def of_searches(rows: pl.DataFrame, searches: pl.LazyFrame | None) -> tuple[pl.DataFrame, bool, int]:
     """Name the lists of scores that name searches: by market, query and results.
 
-    Parameters
-    ----------
-    rows
-        As `prepare_scores` takes them, and search_id.
-    searches
-        The searches of the log; None = there is a pattern table only.
+    rows: as `prepare_scores` takes them, and search_id.
+    searches: the searches of the log; None = there is a pattern table only.
 
-    Returns
-    -------
-    The rows, whether they have the market of a search, and how many others name a search that the log lacks.
+    Returns the rows, whether they have the market of a search, and how many others name a search that the log
+    lacks.
 
     Raises InputError if there is no log.
     """

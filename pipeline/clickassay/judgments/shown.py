@@ -15,14 +15,9 @@ from clickassay.patterns.results import NumberedResults
 def results_shown(lists: pl.DataFrame, deepest: int) -> pl.DataFrame:
     """Return one row per result down to `deepest`: a list without results has none.
 
-    Parameters
-    ----------
-    lists
-        With a column `results`; the other columns stay.
+    lists: with a column `results`; the other columns stay.
 
-    Returns
-    -------
-    `list` (row of `lists`, from 0), the other columns, `url`, and `place` (from 0).
+    Returns `list` (row of `lists`, from 0), the other columns, `url`, and `place` (from 0).
     """
     cut = pl.col("results").list.head(deepest)
     rows = lists.with_row_index("list").with_columns(url=cut, place=pl.int_ranges(cut.list.len()))
@@ -61,16 +56,10 @@ def rows_of_numbers(
 
     The last is -1, so that the number -1 has no grade either.
 
-    Parameters
-    ----------
-    lists
-        Lists: the columns `on`.
-    results
-        Their results.
-    grades
-        One row per result of a query: the columns `on` and `url`.
-    on
-        Columns that identify a query, as in `Judgments.query_key`.
+    lists: lists: the columns `on`.
+    results: their results.
+    grades: one row per result of a query: the columns `on` and `url`.
+    on: columns that identify a query, as in `Judgments.query_key`.
     """
     rows = grades.select(*on, "url", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
     rows_of_results = named_results(lists, results, on).join(
@@ -87,16 +76,10 @@ def named_results(lists: pl.DataFrame, results: NumberedResults, on: tuple[str, 
 def judged_pool(lists: pl.DataFrame, judged: pl.DataFrame, max_grade: int) -> NDArray[np.int64]:
     """Count the judged results of each list's query by grade.
 
-    Parameters
-    ----------
-    lists
-        N lists; a query's lists stand together.
-    judged
-        Rows (query, perhaps market, grade, len): how many results of a query have a grade.
+    lists: n lists; a query's lists stand together.
+    judged: rows (query, perhaps market, grade, len): how many results of a query have a grade.
 
-    Returns
-    -------
-    (N, max_grade + 1) counts.
+    Returns (N, max_grade + 1) counts.
     """
     on = [name for name in ("market", "query") if name in judged.columns]
     runs = lists.select(run=pl.struct(on).rle_id())["run"]

@@ -54,22 +54,15 @@ def without_judgments(
 ) -> tuple[str, ...]:
     """Return the lines of one screen for a run with `no_correlation`.
 
-    Parameters
-    ----------
-    lists
-        All lists of the log.
-    graded
-        Judgments of its queries.
-    frames
-        Tables of the run; `statistics`, `funnel` and `next_judgments` are read.
-    judge
-        The judge of the largest sample of the run.
-    is_misread
-        Whether something is wrong with the log or the judgments: then it would mislead to say what to judge.
+    lists: all lists of the log.
+    graded: judgments of its queries.
+    frames: Tables of the run; `statistics`, `funnel` and `next_judgments` are read.
+    judge: the judge of the largest sample of the run.
+    is_misread: whether something is wrong with the log or the judgments: then it would mislead to say what to
+      judge.
 
-    Returns
-    -------
-    Lines, at most 24; none if lists are judged in full, and all of them: judgments are not what is missing.
+    Returns lines, at most 24; none if lists are judged in full, and all of them: judgments are not what is
+    missing.
     """
     shown = _shown(lists, graded, max(settings.depth))
     if shown["judges"].null_count() == 0 and frames["configurations"].height:

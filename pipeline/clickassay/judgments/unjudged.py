@@ -38,12 +38,8 @@ GradeRule = Callable[[pl.DataFrame], pl.Series]
 def fill_unjudged(judgments: Judgments, unjudged: pl.DataFrame, rule: GradeRule) -> Judgments:
     """Return judgments in which unjudged results have grades too.
 
-    Parameters
-    ----------
-    unjudged
-        Rows (judge, market, query, url), as `unjudged_results` gives them.
-    rule
-        Computes their grades.
+    unjudged: rows (judge, market, query, url), as `unjudged_results` gives them.
+    rule: computes their grades.
     """
     grades = unjudged.with_columns(rule(unjudged).cast(pl.Int8).alias("grade"))
     return replace(judgments, filled=grades.select(judgments.grades.columns))
@@ -57,10 +53,8 @@ def constant_grade(grade: int) -> GradeRule:
 def unjudged_results(table: LogLists, judgments: Judgments, *, deepest: int) -> pl.DataFrame:
     """Return the results down to `deepest` that a judge of their query has not judged.
 
-    Returns
-    -------
-    Rows (judge, market, query, url), each once, sorted. Queries of which a judge has judged nothing are left
-    out.
+    Returns rows (judge, market, query, url), each once, sorted. Queries of which a judge has judged nothing
+    are left out.
     """
     shown = _shown(table.configurations, by_market=judgments.by_market, deepest=deepest)
     asked = judgments.grades.select("judge", "market", "query").unique()
@@ -79,15 +73,10 @@ def hot_deck_from_clicks(
 ) -> GradeRule:
     """Return the rule `model`: grades drawn from judged results with similar clicks.
 
-    Parameters
-    ----------
-    fitting
-        Sessions of users whose clicks are used for nothing else.
-    deepest
-        Positions of a list that the click model (DBN) looks at.
-    rng
-        Draws the donor of each grade among the `NEIGHBOURS` judged results of the same judge that are nearest
-        in log-odds of attraction and relevance, and logarithm of impressions.
+    fitting: sessions of users whose clicks are used for nothing else.
+    deepest: positions of a list that the click model (DBN) looks at.
+    rng: draws the donor of each grade among the `NEIGHBOURS` judged results of the same judge that are
+      nearest in log-odds of attraction and relevance, and logarithm of impressions.
 
     Results that those users were never shown get the grade of any judged result.
 

@@ -67,24 +67,15 @@ def editorial_values(
 ) -> tuple[tuple[str, ...], Floats]:
     """Compute editorial metrics of N configurations.
 
-    Parameters
-    ----------
-    grades
-        (N, k) grades 0..g_max, best position first.
-    pool
-        (N, g_max + 1) number of judged results of the query by grade. Not used (may be None) when
-        settings.pool is "shown": then the pool is the results shown. A list that shows a
-        result again, which no log leaves, can bring NDCG and AP above 1.
-    settings
-        relevant_grade, max_grade, persistence and pool.
-    measures
-        What to compute, see `clickassay.metrics.names.parse`; None = `report_measures`.
-    click_models
-        By name: what a fitted click model expects of (N, k) grades; for the measures of that name.
+    grades: (N, k) grades 0..g_max, best position first.
+    pool: (N, g_max + 1) number of judged results of the query by grade. Not used (may be None) when
+      settings.pool is "shown": then the pool is the results shown. A list that shows a result again, which no
+      log leaves, can bring NDCG and AP above 1.
+    settings: relevant_grade, max_grade, persistence and pool.
+    measures: what to compute, see `clickassay.metrics.names.parse`; None = `report_measures`.
+    click_models: by name: what a fitted click model expects of (N, k) grades; for the measures of that name.
 
-    Returns
-    -------
-    The names of the E measures, and their (N, E) values.
+    Returns the names of the E measures, and their (N, E) values.
 
     Raises JudgmentError if a grade is off the scale, or the pool does not fit the grades and the scale;
     SettingsError if a measure is to be cut deeper than k, or its relevant grade is above the scale.

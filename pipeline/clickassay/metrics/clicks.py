@@ -27,16 +27,11 @@ _PAIRS_AT_ONCE = 10_000_000
 def null_success(good: NDArray[np.int64], masks: Integers, sessions: Integers) -> Floats:
     """Compute the SS that configurations would have if masks were drawn regardless of grades.
 
-    Parameters
-    ----------
-    good
-        (N,) masks of the positions with a good grade.
-    masks, sessions
-        (M,) click patterns of all configurations, in any order and perhaps repeated, and their sessions.
+    good: (N,) masks of the positions with a good grade.
+    masks, sessions: (M,) click patterns of all configurations, in any order and perhaps repeated, and their
+      sessions.
 
-    Returns
-    -------
-    (N,) shares of the sessions with a click on a good position, 0..1.
+    Returns (N,) shares of the sessions with a click on a good position, 0..1.
     """
     distinct, place = np.unique(masks, return_inverse=True)
     weights = np.bincount(place, weights=sessions, minlength=len(distinct))
@@ -114,10 +109,7 @@ def plc(masks: Integers) -> Floats:
 def search_success(masks: Integers, good: Integers) -> Floats:
     """SS = 1 if any clicked result is good.
 
-    Parameters
-    ----------
-    masks, good
-        (M,) click masks, and masks of the positions whose grade is at least the success grade.
+    masks, good: (M,) click masks, and masks of the positions whose grade is at least the success grade.
     """
     return uctr(masks & good)
 
@@ -317,18 +309,12 @@ def signal_values(
 ) -> ClickValues:
     """Compute the click metrics of signals over all sessions, of which those without the signal have none.
 
-    Parameters
-    ----------
-    signals
-        By name: index of the configuration, mask above 0 and sessions of rows with the signal.
-    configuration, sessions
-        (P,) pattern rows of all sessions: index 0..size-1 of the configuration, and number of sessions.
-    size, depth
-        N, the number of configurations, and k.
+    signals: by name: index of the configuration, mask above 0 and sessions of rows with the signal.
+    configuration, sessions: (P,) pattern rows of all sessions: index 0..size-1 of the configuration, and
+      number of sessions.
+    size, depth: N, the number of configurations, and k.
 
-    Returns
-    -------
-    The values of the metrics, signal by signal.
+    Returns the values of the metrics, signal by signal.
 
     Raises PatternError if more sessions of a configuration have a signal than there are.
     """
@@ -358,15 +344,10 @@ def outcome_values(
 ) -> ClickValues:
     """Compute the means and variances of outcomes over all sessions, of which those without one have 0.
 
-    Parameters
-    ----------
-    outcomes
-        Rows (n, outcome, sessions, total, total_of_squares), totals in thousandths; the type of `outcome`
-        (`pl.Enum`) has all names. None = none.
-    sessions
-        (N,) sessions of each configuration.
-    ratings
-        Outcomes whose means and variances are over the sessions that have a row.
+    outcomes: rows (n, outcome, sessions, total, total_of_squares), totals in thousandths; the type of
+      `outcome` (`pl.Enum`) has all names. None = none.
+    sessions: (N,) sessions of each configuration.
+    ratings: outcomes whose means and variances are over the sessions that have a row.
     """
     size, found = len(sessions), dict[str, Rated]()
     if outcomes is None:
@@ -418,15 +399,10 @@ def click_values(
     Rows with the same configuration and mask are added up first, so the result depends neither on
     the order of the rows nor on how the sessions are spread over them (days, folds).
 
-    Parameters
-    ----------
-    configuration, masks, sessions
-        (P,) pattern rows: index 0..N-1 of the configuration, click mask, number of sessions (>= 1).
-        Rows in the order of (configuration, mask) are the fast case.
-    good
-        (N,) masks of the positions whose grade is at least the success grade.
-    depth
-        k; no mask may have a click below it.
+    configuration, masks, sessions: (P,) pattern rows: index 0..N-1 of the configuration, click mask, number
+      of sessions (>= 1). Rows in the order of (configuration, mask) are the fast case.
+    good: (N,) masks of the positions whose grade is at least the success grade.
+    depth: k; no mask may have a click below it.
 
     Raises PatternError if a mask, a number of sessions or an index is out of range, or a configuration has no
     row.
@@ -524,16 +500,10 @@ def click_entropy(query: Integers, url: Integers, clicks: Integers, *, queries: 
     H = sum over URLs of p log2(1 / p), p = the URL's share of the query's clicks. The rows may come in any
     order, and the same (query, url) in several rows; the result is the same to the last bit.
 
-    Parameters
-    ----------
-    query, url, clicks
-        (R,) index of the query (0..queries-1), any index of the URL, number of clicks (>= 0).
-    queries
-        Q, the number of queries.
+    query, url, clicks: (R,) index of the query (0..queries-1), any index of the URL, number of clicks (>= 0).
+    queries: Q, the number of queries.
 
-    Returns
-    -------
-    (Q,) entropies in bits, >= 0; 0 for a query without clicks or with clicks on one URL only.
+    Returns (Q,) entropies in bits, >= 0; 0 for a query without clicks or with clicks on one URL only.
 
     Raises PatternError if a number of clicks is negative or an index is out of range.
     """

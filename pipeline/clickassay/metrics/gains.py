@@ -84,19 +84,12 @@ def ndcg(
     A list has each result once, as the pool has (method 3, rule 5): nothing is clipped. `gains`, one number
     for each grade from 0 up, replace the form's gains.
 
-    Parameters
-    ----------
-    grades
-        (N, k) grades 0 or above, best position first.
-    pool
-        (N, g_max + 1) number of judged results of the query by grade.
-    deepest
-        The cut of the ideal list; None = all of the pool.
-    dcg
-        One of `FORMS`.
-    ideal
-        The best results: the ``judged`` ones to the cut, all of them (``uncut``), or those of the list
-        (``shown``).
+    grades: (N, k) grades 0 or above, best position first.
+    pool: (N, g_max + 1) number of judged results of the query by grade.
+    deepest: the cut of the ideal list; None = all of the pool.
+    dcg: one of `FORMS`.
+    ideal: the best results: the ``judged`` ones to the cut, all of them (``uncut``), or those of the list
+      (``shown``).
     """
     if ideal == "shown":
         pool = np.stack([np.count_nonzero(grades == g, axis=1) for g in range(pool.shape[1])], axis=1)

@@ -137,12 +137,8 @@ class Block:
 def measure_values(measure: Measure, lists: Lists, settings: Settings) -> Floats:
     """Return the (Q,) values of a measure, one for each query of the lists.
 
-    Parameters
-    ----------
-    measure
-        With its rule on results without a grade: count as grade 0, left out, or count as another grade.
-    settings
-        relevant_grade, max_grade and persistence, where the measure's name does not give them.
+    measure: with its rule on results without a grade: count as grade 0, left out, or count as another grade.
+    settings: relevant_grade, max_grade and persistence, where the measure's name does not give them.
 
     Raises SettingsError if the measure needs an input that was not given, or its gains do not cover the
     grades; JudgmentError if a grade is above the scale of the measure.

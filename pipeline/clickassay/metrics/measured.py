@@ -22,19 +22,12 @@ def measured_clicks(
 ) -> ClickValues:
     """Compute all click metrics of N configurations, of signals and outcomes too, and by fold of users.
 
-    Parameters
-    ----------
-    patterns, signals
-        Rows (n, fold, click_mask, sessions) of all sessions, sorted by the first three, and by name of those
-        with a signal.
-    outcomes
-        As `outcome_values` takes them, and fold; None = none.
-    good
-        (N,) masks of the positions whose grade is at least the success grade.
-    ratings
-        Outcomes that are ratings.
-    depth
-        k.
+    patterns, signals: rows (n, fold, click_mask, sessions) of all sessions, sorted by the first three, and by
+      name of those with a signal.
+    outcomes: as `outcome_values` takes them, and fold; None = none.
+    good: (N,) masks of the positions whose grade is at least the success grade.
+    ratings: outcomes that are ratings.
+    depth: k.
     """
     values = _click_values(PatternRows.of(patterns), signals, outcomes, good, ratings, depth)
     keys = _cell_keys(patterns)

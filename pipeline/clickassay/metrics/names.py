@@ -29,15 +29,10 @@ def parse(
 ) -> Measure:
     """Read a metric's name, e.g. ``AP(rel=2)@5`` or ``nDCG(dcg='exp-log2')@10``.
 
-    Parameters
-    ----------
-    text
-        A name in the grammar of ir_measures, in capitals or not. ``@k`` must lie in 1..`deepest`. A parameter
-        that has its default is left out, so that names of the same measure are equal.
-    metrics
-        The declared metrics to choose from.
-    rules
-        Parameters that every metric has besides its own.
+    text: a name in the grammar of ir_measures, in capitals or not. ``@k`` must lie in 1..`deepest`. A
+      parameter that has its default is left out, so that names of the same measure are equal.
+    metrics: the declared metrics to choose from.
+    rules: parameters that every metric has besides its own.
 
     Raises SettingsError if the name is not of this grammar, names a metric, parameter or value that is not
     known, or two parameters that exclude each other.
@@ -262,12 +257,8 @@ _FIRST = re.compile(r"[A-Za-z]\w*")
 def without_aliases(text: str, metrics: tuple[Metric, ...]) -> str:
     """Return the name of a measure without aliases: ``MAP@5`` is ``AP(rel=1)@5``, in capitals or not.
 
-    Parameters
-    ----------
-    text
-        A name as it was asked for.
-    metrics
-        The declared metrics; their names stay.
+    text: a name as it was asked for.
+    metrics: the declared metrics; their names stay.
 
     Raises SettingsError if it is a name for which trec_eval has another measure.
     """

@@ -86,16 +86,10 @@ def compute_metrics(
 ) -> Measurements:
     """Compute all metrics of judged configurations.
 
-    Parameters
-    ----------
-    judged
-        Configurations of `judge` at `depth`, over all markets.
-    formed
-        All sessions by market, for coverage; those set apart with them.
-    fitting
-        What `judged` has not, and the models that were fitted on it.
-    estimated
-        Click metrics that rest on estimates, by market and name.
+    judged: configurations of `judge` at `depth`, over all markets.
+    formed: all sessions by market, for coverage; those set apart with them.
+    fitting: what `judged` has not, and the models that were fitted on it.
+    estimated: click metrics that rest on estimates, by market and name.
     """
     good = good_masks(judged.grades, settings)
     clicks = measured_clicks(

@@ -52,10 +52,8 @@ SIGNAL_FORMS: Mapping[str, Mapping[str, DataType]] = {
 def count_batch(funnel: LogFunnel, health: LogCounts, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
     """Count a batch in a funnel, and what shows whether its log is sound.
 
-    Parameters
-    ----------
-    rows
-        The rows of each count but ``sessions``, in the forms of `COUNT_FORMS`; and of `SIGNAL_FORMS`, if any.
+    rows: the rows of each count but ``sessions``, in the forms of `COUNT_FORMS`; and of `SIGNAL_FORMS`, if
+      any.
 
     Raises EngineError if the counts do not add up to the rows that were read.
     """

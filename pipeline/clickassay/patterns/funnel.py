@@ -41,15 +41,10 @@ class LogFunnel:
     ) -> None:
         """Count searches that are new in a batch.
 
-        Parameters
-        ----------
-        read, rejected, usable
-            All, those rejected by reason, and the others.
-        kept
-            Usable rows that are no repeated delivery.
-        left_out, shortened, merged
-            Of these, searches whose query is left out, searches whose list shows a result again, and of the
-            latter those of whose results the normal form of URLs makes fewer.
+        read, rejected, usable: all, those rejected by reason, and the others.
+        kept: usable rows that are no repeated delivery.
+        left_out, shortened, merged: of these, searches whose query is left out, searches whose list shows a
+          result again, and of the latter those of whose results the normal form of URLs makes fewer.
         """
         _check_sum("searches", read, usable + sum(rejected.values()))
         self._closed["searches", "read", ""] += read
@@ -72,17 +67,11 @@ class LogFunnel:
     ) -> None:
         """Count clicks of a batch.
 
-        Parameters
-        ----------
-        read, carried
-            Clicks that are new in the batch, and clicks that were read with an earlier one.
-        rejected
-            New clicks by the reason for which they are unusable.
-        outcomes
-            (ambiguous, in time, of an open session, place of another result, clicks) of clicks whose search
-            is known.
-        orphan_clicks
-            search_id, is_open, clicks: clicks whose search is not known.
+        read, carried: clicks that are new in the batch, and clicks that were read with an earlier one.
+        rejected: new clicks by the reason for which they are unusable.
+        outcomes: (ambiguous, in time, of an open session, place of another result, clicks) of clicks whose
+          search is known.
+        orphan_clicks: search_id, is_open, clicks: clicks whose search is not known.
         """
         outcomes = list(outcomes)
         known = sum(clicks for *_, clicks in outcomes) + int(orphan_clicks["clicks"].sum())
@@ -146,14 +135,9 @@ class LogFunnel:
     ) -> pl.DataFrame:
         """Return the funnel in its contract's form, without orphan clicks; steps without rows are omitted.
 
-        Parameters
-        ----------
-        patterns
-            The pattern table of the same sessions: click_mask, sessions.
-        sessions
-            (market, query is kept, begins on a first page, sessions).
-        is_open
-            For sessions that may still grow, or for all others.
+        patterns: the pattern table of the same sessions: click_mask, sessions.
+        sessions: (market, query is kept, begins on a first page, sessions).
+        is_open: for sessions that may still grow, or for all others.
         """
         rows: Counter[tuple[str, str, int, str, str]] = Counter()
         for (source, step, reason), count in (self._open if is_open else self._closed).items():

@@ -37,12 +37,8 @@ class LogCounts:
     def add_searches(self, times_ms: Numbers, digests: Numbers) -> None:
         """Count usable searches.
 
-        Parameters
-        ----------
-        times_ms
-            (N,) ms since 1970, UTC, 0 or later.
-        digests
-            (N,) of their users, 0 or more.
+        times_ms: (N,) ms since 1970, UTC, 0 or later.
+        digests: (N,) of their users, 0 or more.
         """
         minutes = times_ms // MINUTE_MS
         self._add_days(SEARCHES_BY_DAY, minutes // MINUTES)

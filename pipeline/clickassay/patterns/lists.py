@@ -83,13 +83,9 @@ def log_lists(
 ) -> LogLists:
     """Return the lists of a pattern table by number.
 
-    Parameters
-    ----------
-    judged
-        market (null = every market), query: lists of these and of the `MOST_FREQUENT` queries of each market
-        are looked at, all others counted; None = all are looked at.
-    users
-        Which patterns count, by fold; None = all do.
+    judged: market (null = every market), query: lists of these and of the `MOST_FREQUENT` queries of each
+      market are looked at, all others counted; None = all are looked at.
+    users: which patterns count, by fold; None = all do.
 
     Raises PatternError if configurations, queries and patterns do not belong together, or change meanwhile.
     """

@@ -40,14 +40,9 @@ def number_results(
 ) -> NumberedResults:
     """Give the results of lists numbers.
 
-    Parameters
-    ----------
-    results
-        URLs of each list, best position first.
-    query
-        The number of each list's query, from 0.
-    fingerprints
-        64 bits for each text. Where two URLs of a query share them, texts are put in order instead.
+    results: URLs of each list, best position first.
+    query: the number of each list's query, from 0.
+    fingerprints: 64 bits for each text. Where two URLs of a query share them, texts are put in order instead.
     """
     lengths = results.list.len().to_numpy()
     lists = np.repeat(np.arange(len(lengths)), lengths)
@@ -80,9 +75,7 @@ def _ranks(query: Integers, texts: pl.Series) -> NDArray[np.uint64]:
 def numbered(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], Integers]:
     """Give distinct keys numbers, in their order.
 
-    Returns
-    -------
-    The number of each row, and of each number its first row.
+    Returns the number of each row, and of each number its first row.
     """
     sort = pl.arg_sort_by("key", maintain_order=True)
     order = pl.DataFrame({"key": keys}).select(sort).to_series().to_numpy().astype(np.int64)

@@ -171,10 +171,7 @@ def dates(days: pl.Series) -> pl.Series:
 class Sums:
     """Adds up counts by key.
 
-    Parameters
-    ----------
-    layout
-        How their keys are packed.
+    layout: how their keys are packed.
     """
 
     def __init__(self, layout: WordLayout) -> None:

@@ -204,10 +204,7 @@ def _sum_by_key(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
 def check_judged(table: AnyTable[Any], judged: pl.DataFrame) -> None:
     """Refuse judgments of queries that the stored table left out.
 
-    Parameters
-    ----------
-    judged
-        market (null = every market), query: queries with judgments now.
+    judged: market (null = every market), query: queries with judgments now.
 
     Raises PatternError if one of them is not among those kept.
     """

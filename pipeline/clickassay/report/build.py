@@ -167,16 +167,10 @@ def _depends(claims: Findings) -> tuple[Section, ...]:
 def write_report(run: Run, findings: Findings, folder: Path) -> Report:
     """Write ``report.html``, ``report.md``, ``tables/*`` and ``summary.*`` into `folder`.
 
-    Parameters
-    ----------
-    run, findings
-        A run, and what `findings.draw` drew from it.
-    folder
-        An existing folder. Files of these names in it are replaced.
+    run, findings: a run, and what `findings.draw` drew from it.
+    folder: an existing folder. Files of these names in it are replaced.
 
-    Returns
-    -------
-    What was written; its sentences are without control characters.
+    Returns what was written; its sentences are without control characters.
 
     Raises ReportError if the folder is missing or cannot be written.
     """

@@ -75,16 +75,10 @@ Two threads add up numbers in an order that changes from time to time, and with 
 def ask(run: Path, sql: str) -> pl.DataFrame:
     """Run one SELECT on the tables of a run (``contracts.run.RUN_TABLES``).
 
-    Parameters
-    ----------
-    run
-        Folder of the run, or its database file.
-    sql
-        One statement that returns rows: SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW or SUMMARIZE.
+    run: folder of the run, or its database file.
+    sql: one statement that returns rows: SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW or SUMMARIZE.
 
-    Returns
-    -------
-    The rows, in the order of `sql`.
+    Returns the rows, in the order of `sql`.
 
     Raises QueryError if `run` holds no readable database, or one with other tables than this version's, or
     `sql` is not one valid statement that returns rows.

@@ -41,12 +41,9 @@ class Cells:
 def markets_with_effect(places: pl.DataFrame) -> list[int]:
     """Return the markets in which results get fewer clicks below a better one, at `ONE_SIDED_ALPHA`.
 
-    Parameters
-    ----------
-    places
-        Rows (market, query, result, position, better_position, sessions, clicks) with integer codes: one for
-        each place of a list; a result is of one query, a query of one market. Of results that are shown both
-        alone and below; `better_position` is 0 alone.
+    places: rows (market, query, result, position, better_position, sessions, clicks) with integer codes: one
+      for each place of a list; a result is of one query, a query of one market. Of results that are shown
+      both alone and below; `better_position` is 0 alone.
     """
     markets = []
     for (market,), rows in places.group_by("market", maintain_order=True):
@@ -97,9 +94,7 @@ def query_scores(cells: Cells) -> Floats:
     between users and between lists, as long as the click level of a list does not depend on whether a better
     result stands above. The root makes sampling errors of queries alike: the largest do not decide alone.
 
-    Returns
-    -------
-    (Q,) scores; below 0 where clicks are fewer below a better result.
+    Returns (Q,) scores; below 0 where clicks are fewer below a better result.
     """
     expected = _expected(cells)
     n_positions = cells.position.max(initial=-1) + 1

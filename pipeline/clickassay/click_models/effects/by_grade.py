@@ -36,14 +36,10 @@ def grade_log(
 ) -> GradeLog:
     """Count clicks by list of grades.
 
-    Parameters
-    ----------
-    grades
-        (L, K) grades of lists, 0..max_grade; no list is shorter.
-    queries
-        (L,) code of the query of each list, from 0.
-    patterns
-        Rows (n, click_mask, sessions) by number of the list, in any order; further columns are added up.
+    grades: (L, K) grades of lists, 0..max_grade; no list is shorter.
+    queries: (L,) code of the query of each list, from 0.
+    patterns: rows (n, click_mask, sessions) by number of the list, in any order; further columns are added
+      up.
     """
     n_groups = min(GROUPS, len(np.unique(queries)))
     keyed = np.column_stack([queries % max(n_groups, 1), grades])
@@ -83,10 +79,7 @@ def grade_values(log: GradeLog, fit: Callable[..., Fit]) -> GradeValues:
     Intervals leave out one group of queries at a time (delete-a-group jackknife) on the scale of log-odds;
     Student's t with groups - 1 degrees of freedom.
 
-    Parameters
-    ----------
-    fit
-        (log, limits of `em.Limits`) -> `Fit`.
+    fit: (log, limits of `em.Limits`) -> `Fit`.
     """
     whole, groups = fit(log.log, respond=True), np.unique(log.groups)
     model, near = whole.model, whole.response

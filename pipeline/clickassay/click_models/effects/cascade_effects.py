@@ -37,15 +37,11 @@ EXPOSURE = ("market", "result", "position", "better", "better_position")
 def cascade_effects(judged: JudgedConfigurations, *, judge: str, depth: int) -> pl.DataFrame:
     """Find the results that lose most clicks when a better one stands above them.
 
-    Parameters
-    ----------
-    judged
-        Configurations of `judge` at `depth`, over all markets.
+    judged: configurations of `judge` at `depth`, over all markets.
 
-    Returns
-    -------
-    Rows of contracts.clicks.CASCADE_EFFECTS: the rows of `clearest_pairs`, of markets in which the clicks on
-    all results together are significantly fewer below a better one (`below_better.markets_with_effect`).
+    Returns rows of contracts.clicks.CASCADE_EFFECTS: the rows of `clearest_pairs`, of markets in which the
+    clicks on all results together are significantly fewer below a better one
+    (`below_better.markets_with_effect`).
     """
     places = _compared_places(judged)
     there = places.filter(pl.col("market").is_in(markets_with_effect(places)))
@@ -70,14 +66,9 @@ def clearest_pairs(judged: JudgedConfigurations, *, judge: str, depth: int) -> p
     The quantile takes account of all pairs of the market that are compared (Bonferroni): the clearest of
     thousands looks clear by chance alone.
 
-    Parameters
-    ----------
-    judged
-        Configurations of `judge` at `depth`, over all markets.
+    judged: configurations of `judge` at `depth`, over all markets.
 
-    Returns
-    -------
-    Rows of contracts.clicks.CASCADE_EFFECTS: of each query the pair with the largest
+    Returns rows of contracts.clicks.CASCADE_EFFECTS: of each query the pair with the largest
     min_excess_ctr_ratio (of equal ones the first by URL, position_alone, position_below, better_position,
     better_url), and of these by market at most `MAX_QUERIES`, the largest first, equal ones by query. Only
     pairs with min_excess_ctr_ratio > 1.
@@ -103,11 +94,9 @@ def _clearest(judged: JudgedConfigurations, places: pl.DataFrame, *, judge: str,
 def _compared_places(judged: JudgedConfigurations) -> pl.DataFrame:
     """Return the places of judged configurations whose result is shown both alone and below.
 
-    Returns
-    -------
-    Rows (n, market, query, result, position, better, better_position, sessions, clicks, average): n is the
-    configuration, the next three and `better` are codes; where the result is alone, the latter is -1 and its
-    position 0.
+    Returns rows (n, market, query, result, position, better, better_position, sessions, clicks, average): n
+    is the configuration, the next three and `better` are codes; where the result is alone, the latter is -1
+    and its position 0.
     """
     markets = judged.rows["market"].rle_id().to_numpy().astype(np.int64)  # rows are in order of markets
     sessions, clicks = _counts(judged)
@@ -144,14 +133,10 @@ def _counts(judged: JudgedConfigurations) -> tuple[Integers, Integers]:
 def better_positions(grades: Grades) -> Integers:
     """Return the position of the best result above each result, if it is better.
 
-    Parameters
-    ----------
-    grades
-        (N, k) grades of results, best position first.
+    grades: (N, k) grades of results, best position first.
 
-    Returns
-    -------
-    (N, k) positions from 1: of those above, the first with the highest grade; 0 where that is not higher.
+    Returns (N, k) positions from 1: of those above, the first with the highest grade; 0 where that is not
+    higher.
     """
     better = np.zeros(grades.shape, dtype=np.int64)
     highest = np.full(len(grades), np.iinfo(grades.dtype).min, dtype=grades.dtype)

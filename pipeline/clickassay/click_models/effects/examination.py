@@ -32,15 +32,10 @@ def rbp_discount(persistence: float, depth: int) -> Floats:
 def best_persistence(examined: Floats) -> float | None:
     """Return the p of RBP whose discount comes nearest to examination relative to the first position.
 
-    Parameters
-    ----------
-    examined
-        (K,) chances of examination; NaN where unknown.
+    examined: (K,) chances of examination; NaN where unknown.
 
-    Returns
-    -------
-    The p in 0..1 that minimises the sum over positions of (p^(r-1) - examined[r] / examined[1])^2; None where
-    fewer than two positions are known, or the first is never examined.
+    Returns the p in 0..1 that minimises the sum over positions of (p^(r-1) - examined[r] / examined[1])^2;
+    None where fewer than two positions are known, or the first is never examined.
     """
     known = ~np.isnan(examined)
     if not known[0] or known.sum() < 2 or examined[0] <= 0:

@@ -25,12 +25,8 @@ SETTINGS_FILE = "settings.json"
 def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield a temporary folder that becomes `place` when the block ends well, and is removed otherwise.
 
-    Parameters
-    ----------
-    place
-        Where the folder is to appear.
-    force
-        Replace a folder of ours that is there already.
+    place: where the folder is to appear.
+    force: replace a folder of ours that is there already.
 
     Raises OutputError if something is there already (or is not ours), or the disk is full or may not be
     written.
@@ -77,12 +73,8 @@ def new_folder_in(parent: Path, prefix: str) -> Path:
 def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
     """Yield a folder to work in: locked while it is used, removed at the end or by the next that is made.
 
-    Parameters
-    ----------
-    parent
-        Where it is made.
-    prefix
-        What its name begins with; it begins with a dot itself.
+    parent: where it is made.
+    prefix: what its name begins with; it begins with a dot itself.
     """
     with _held_folder(parent, prefix) as (work, _):
         yield work
@@ -295,14 +287,9 @@ def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
 def published_file(place: Path, *, force: bool = False, ours: str | None = None) -> Iterator[Path]:
     """Yield a temporary path for a file that becomes `place` when the block ends well.
 
-    Parameters
-    ----------
-    place
-        Where the file is to appear.
-    force
-        Replace a file of ours that is there already.
-    ours
-        Text at the beginning of a file by which it is known as one of ours; None: no file is ever replaced.
+    place: where the file is to appear.
+    force: replace a file of ours that is there already.
+    ours: text at the beginning of a file by which it is known as one of ours; None: no file is ever replaced.
 
     Raises OutputError if something is there already (or is not ours), or the disk is full or may not be
     written.

@@ -24,10 +24,7 @@ R = TypeVar("R")
 class Scratch:
     """The folder of a job, and what lies in it.
 
-    Parameters
-    ----------
-    near
-        A place on the disk that it is made on; None = the system's place for temporary files.
+    near: a place on the disk that it is made on; None = the system's place for temporary files.
     """
 
     def __init__(self, near: Path | None) -> None:
@@ -74,10 +71,7 @@ _CURRENT: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
 def scratch(near: Path | str | None = None) -> Iterator[Scratch]:
     """Open the scratch folder of a job; inside another job, it is the other's.
 
-    Parameters
-    ----------
-    near
-        A place that the job writes: the folder is made beside it, on a disk that has room.
+    near: a place that the job writes: the folder is made beside it, on a disk that has room.
     """
     outer = _CURRENT.get()
     if outer is not None:

@@ -13,10 +13,7 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 def sql_text(name: str) -> str:
     """Return the text of ``sql/<name>.sql``.
 
-    Parameters
-    ----------
-    name
-        Folder and file without its ending, e.g. ``questions/log/coverage`` or ``steps/5_visits/visits``.
+    name: folder and file without its ending, e.g. ``questions/log/coverage`` or ``steps/5_visits/visits``.
 
     Raises QueryError if there is no such file; the message names the closest one and all others; EngineError
     if the folder ``sql`` itself is missing.

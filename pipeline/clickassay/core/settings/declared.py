@@ -137,14 +137,9 @@ NAMED_SETTINGS = tuple(name for name in LOG_SETTINGS if "later" not in SETTINGS[
 def log_settings(named: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a log among the settings that its pattern table names.
 
-    Parameters
-    ----------
-    named
-        At least `NAMED_SETTINGS`.
+    named: at least `NAMED_SETTINGS`.
 
-    Returns
-    -------
-    All `LOG_SETTINGS` but the depth, of which a run may ask for less.
+    Returns all `LOG_SETTINGS` but the depth, of which a run may ask for less.
     """
     fields = {name: Settings.model_fields[name].default for name in LOG_SETTINGS}
     # as JSON has them, which tables and stores are written in

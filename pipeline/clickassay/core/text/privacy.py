@@ -29,13 +29,9 @@ _NOTHING = pl.DataFrame(
 class QueryLabels:
     """Labels of a run's queries and of their results, where only queries of enough users are named.
 
-    Parameters
-    ----------
-    queries
-        The run's table ``queries`` (market, query, users_at_least, digest); None when the run has none: then
-        the users of a query are not known.
-    min_users
-        Users who must have issued a query, at least, for it to be named; 1 names every query.
+    queries: the run's table ``queries`` (market, query, users_at_least, digest); None when the run has none:
+      then the users of a query are not known.
+    min_users: users who must have issued a query, at least, for it to be named; 1 names every query.
     """
 
     def __init__(self, queries: pl.DataFrame | None, min_users: int = MIN_USERS) -> None:
@@ -111,14 +107,9 @@ def number_rare_classes(
 ) -> pl.DataFrame:
     """Replace attribute values of few queries by numbers: they may be as personal as a query.
 
-    Parameters
-    ----------
-    correlations
-        Rows with split, class and n_queries.
-    own_splits
-        Splits whose classes are no values of an attribute that the user gave.
-    min_users
-        Queries that a value must have, at least, to be named.
+    correlations: rows with split, class and n_queries.
+    own_splits: splits whose classes are no values of an attribute that the user gave.
+    min_users: queries that a value must have, at least, to be named.
     """
     few = pl.col("split").is_in(own_splits).not_() & (pl.col("n_queries") < min_users)
     numbered = pl.lit("rare value ") + pl.col("class").rank("dense").over("split").cast(pl.String)

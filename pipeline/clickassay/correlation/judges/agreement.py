@@ -21,14 +21,9 @@ from clickassay.metrics.clicks import USES_GRADES
 def confusion(grades: pl.DataFrame) -> pl.DataFrame:
     """Count how often one judge gave one grade and another judge another to the same result.
 
-    Parameters
-    ----------
-    grades
-        Columns judge, market, query, url, grade: one row for each judgment of the log's queries.
+    grades: columns judge, market, query, url, grade: one row for each judgment of the log's queries.
 
-    Returns
-    -------
-    Rows of contracts.judges.CONFUSION, for every pair of judges that share a result.
+    Returns rows of contracts.judges.CONFUSION, for every pair of judges that share a result.
     """
     counts = _judge_pairs(grades).group_by("market", "judge_a", "judge_b", "grade_a", "grade_b").len("rows")
     return CONFUSION.canonical(counts)
@@ -52,17 +47,11 @@ def _judge_pairs(grades: pl.DataFrame) -> pl.DataFrame:
 def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
     """Measure how far each two judges agree on the results that both judged.
 
-    Parameters
-    ----------
-    grades
-        As in `confusion`; perhaps with `unit` (see `classes.with_unit`).
-    max_grade
-        Top of the scale 0..max_grade.
+    grades: as in `confusion`; perhaps with `unit` (see `classes.with_unit`).
+    max_grade: top of the scale 0..max_grade.
 
-    Returns
-    -------
-    Rows of contracts.judges.AGREEMENT. Cohen's kappa (1960) and its weighted forms (1968) are null where both
-    judges give one and the same grade throughout; the interval leaves out one unit at a time.
+    Returns rows of contracts.judges.AGREEMENT. Cohen's kappa (1960) and its weighted forms (1968) are null
+    where both judges give one and the same grade throughout; the interval leaves out one unit at a time.
     """
     both = _judge_pairs(grades)
     names = ["market", "judge_a", "judge_b"]
@@ -107,16 +96,10 @@ _KAPPAS = np.array([[-1.0], [1.0]]).repeat(3, axis=1)
 def kappa(tables: Floats, size: int) -> Floats:
     """Compute Cohen's kappa without weights, with linear and with quadratic weights.
 
-    Parameters
-    ----------
-    tables
-        (..., size²) how often judge A gave the row's grade and judge B the column's.
-    size
-        Number of grades.
+    tables: (..., size²) how often judge A gave the row's grade and judge B the column's.
+    size: number of grades.
 
-    Returns
-    -------
-    (..., 3) 1 - Σ w observed / Σ w expected; NaN where no disagreement is expected.
+    Returns (..., 3) 1 - Σ w observed / Σ w expected; NaN where no disagreement is expected.
     """
     observed = tables.reshape(*tables.shape[:-1], size, size)
     of_a, of_b = observed.sum(axis=-1), observed.sum(axis=-2)
@@ -136,14 +119,9 @@ def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
     Only configurations that both judged take part, and no click metric that uses grades. The editorial
     metrics of a market, depth, click metric and pair of judges are one family for Holm's adjustment.
 
-    Parameters
-    ----------
-    samples
-        The samples of all markets, depths and judges of a run.
+    samples: the samples of all markets, depths and judges of a run.
 
-    Returns
-    -------
-    Rows of contracts.judges.JUDGE_COMPARISONS.
+    Returns rows of contracts.judges.JUDGE_COMPARISONS.
     """
     pairs = [
         (a, b)

@@ -30,17 +30,11 @@ _PAIR = ("query", "unit", "position", "upper", "lower", "order")
 def judge_disagreements(configurations: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
     """Test whose order clicks support, for every two judges of a market and depth.
 
-    Parameters
-    ----------
-    configurations
-        Rows of contracts.run.CONFIGURATIONS whose grades are all judgments, perhaps with `unit` (see
-        `classes.with_unit`).
-    patterns
-        Rows of contracts.patterns.PATTERNS of these configurations.
+    configurations: rows of contracts.run.CONFIGURATIONS whose grades are all judgments, perhaps with `unit`
+      (see `classes.with_unit`).
+    patterns: rows of contracts.patterns.PATTERNS of these configurations.
 
-    Returns
-    -------
-    Rows of contracts.judges.JUDGE_DISAGREEMENTS, for judges who share a configuration.
+    Returns rows of contracts.judges.JUDGE_DISAGREEMENTS, for judges who share a configuration.
     """
     rows = [
         {"market": str(market), "depth": depth, **row}
@@ -74,18 +68,13 @@ def _of_sample(configurations: pl.DataFrame, patterns: pl.DataFrame) -> list[dic
 def contested_pairs(both: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
     """Count the clicks on neighbours that two judges order oppositely.
 
-    Parameters
-    ----------
-    both
-        Configurations that both judged: grades of the first judge in `grades`, of the second in `grades_b`.
-    patterns
-        As in `judge_disagreements`.
+    both: configurations that both judged: grades of the first judge in `grades`, of the second in `grades_b`.
+    patterns: as in `judge_disagreements`.
 
-    Returns
-    -------
-    One row per query (with its unit), position and pair of results: `order` is 1 where the first judge grades
-    the upper result higher, and -1 where the second does; `clicks` are the sessions that clicked exactly one
-    of them, `upper_clicks` those that clicked the upper one. Pairs without such a session are left out.
+    Returns one row per query (with its unit), position and pair of results: `order` is 1 where the first
+    judge grades the upper result higher, and -1 where the second does; `clicks` are the sessions that clicked
+    exactly one of them, `upper_clicks` those that clicked the upper one. Pairs without such a session are
+    left out.
     """
     ids, queries, results = (both[name] for name in ("configuration_id", "query", "results"))
     units = both[unit_column(both)]

@@ -16,20 +16,13 @@ def with_intervals(
 ) -> tuple[Floats, Floats, Floats]:
     """Measure agreement, with intervals.
 
-    Parameters
-    ----------
-    tables
-        (Q, K) counts of pairs of grades by query.
-    measures
-        Turns (..., K) sums over queries into (..., E) values.
-    ranges
-        (2, E) least and largest value of each measure; infinite: it has none.
+    tables: (Q, K) counts of pairs of grades by query.
+    measures: turns (..., K) sums over queries into (..., E) values.
+    ranges: (2, E) least and largest value of each measure; infinite: it has none.
 
-    Returns
-    -------
-    (E,) values and the ends of their 95 % intervals: value -+ t error on Fisher's scale, for which ranges
-    become -1..1, with Satterthwaite's degrees of freedom. NaN where too few queries vary: judges who agree in
-    all queries but one, or in all, may still differ in others.
+    Returns (E,) values and the ends of their 95 % intervals: value -+ t error on Fisher's scale, for which
+    ranges become -1..1, with Satterthwaite's degrees of freedom. NaN where too few queries vary: judges who
+    agree in all queries but one, or in all, may still differ in others.
     """
     values = measures(tables.sum(axis=0))
     scaled, known = _scaled(values, ranges), Deviations()

@@ -18,16 +18,10 @@ def coincidences(tables: Floats, size: int) -> Floats:
 def alphas(pairs: Floats, size: int) -> Floats:
     """Compute Krippendorff's alpha for nominal, ordinal and interval grades (Krippendorff 2011).
 
-    Parameters
-    ----------
-    pairs
-        (..., size²) coincidences: for a result with m grades, each ordered pair of them counts 1/(m - 1).
-    size
-        Number of grades.
+    pairs: (..., size²) coincidences: for a result with m grades, each ordered pair of them counts 1/(m - 1).
+    size: number of grades.
 
-    Returns
-    -------
-    (..., 3) 1 - observed / expected disagreement; NaN where all grades are the same.
+    Returns (..., 3) 1 - observed / expected disagreement; NaN where all grades are the same.
     """
     found = pairs.reshape(*pairs.shape[:-1], size, size)
     totals = found.sum(axis=-1)
@@ -53,16 +47,10 @@ def _distances(totals: Floats, size: int) -> tuple[Floats, Floats, Floats]:
 def ac1(tables: Floats, size: int) -> Floats:
     """Compute Gwet's AC1 (2008), which does not fall where nearly all grades are the same.
 
-    Parameters
-    ----------
-    tables
-        (..., size²) how often judge A gave the row's grade and judge B the column's.
-    size
-        Number of grades of the scale, 2 or more: a grade that nobody gave counts.
+    tables: (..., size²) how often judge A gave the row's grade and judge B the column's.
+    size: number of grades of the scale, 2 or more: a grade that nobody gave counts.
 
-    Returns
-    -------
-    (...,) (observed - chance) / (1 - chance), with chance = Σ π (1 - π) / (size - 1).
+    Returns (...,) (observed - chance) / (1 - chance), with chance = Σ π (1 - π) / (size - 1).
     """
     counted = tables.reshape(*tables.shape[:-1], size, size)
     number = np.maximum(counted.sum(axis=(-1, -2)), 1)

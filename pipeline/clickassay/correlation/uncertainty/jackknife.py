@@ -48,14 +48,9 @@ def left_out(
 ) -> Iterator[Values]:
     """Yield a statistic without each query, some queries at once.
 
-    Parameters
-    ----------
-    contributions
-        (Q, K) additive contributions of the queries.
-    statistic
-        Turns (b, K) sums over queries into (b, ...) values.
-    at_once
-        b, the queries that are left out at once; `QUERIES_AT_ONCE` is a multiple of it.
+    contributions: (Q, K) additive contributions of the queries.
+    statistic: turns (b, K) sums over queries into (b, ...) values.
+    at_once: b, the queries that are left out at once; `QUERIES_AT_ONCE` is a multiple of it.
     """
     total = contributions.sum(axis=0)
     scale = np.abs(total)
@@ -199,20 +194,12 @@ def ratio_interval(
 
     It contains all ratios v for which above - v below is no further from 0 than t standard errors.
 
-    Parameters
-    ----------
-    above, below
-        Estimates of both parts.
-    spreads
-        Their spreads.
-    covariance
-        Their jackknife covariance.
-    degrees
-        Degrees of freedom of the ratio.
+    above, below: estimates of both parts.
+    spreads: their spreads.
+    covariance: their jackknife covariance.
+    degrees: degrees of freedom of the ratio.
 
-    Returns
-    -------
-    The ends; NaN where `below` is too near to 0, so that the ratio has no bound.
+    Returns the ends; NaN where `below` is too near to 0, so that the ratio has no bound.
     """
     square = stdtrit(degrees, (1 + CONFIDENCE) / 2) ** 2
     a = below**2 - square * spreads[1].error ** 2
@@ -238,14 +225,9 @@ def p_value(differences: Floats, spread: Spread) -> Floats:
 def cautions(values: Floats, low: Floats, queries: int, *, heavy_tail: bool = False) -> list[str | None]:
     """Return, for each value in row-major order, why its interval is not reliable; None where it is.
 
-    Parameters
-    ----------
-    values, low
-        Values, and the lower ends of their intervals.
-    queries
-        Queries behind them.
-    heavy_tail
-        Whether their sessions are spread so unevenly that intervals are too short (`tails.is_heavy`).
+    values, low: values, and the lower ends of their intervals.
+    queries: queries behind them.
+    heavy_tail: whether their sessions are spread so unevenly that intervals are too short (`tails.is_heavy`).
     """
     of_all = FEW_QUERIES if queries < MIN_QUERIES else HEAVY_TAIL if heavy_tail else None
     rows = zip(values.ravel(), np.broadcast_to(low, values.shape).ravel(), strict=True)

@@ -11,14 +11,9 @@ ALPHA = 0.05
 def holm(p_values: Floats) -> Floats:
     """Adjust the p-values of one family (Holm 1979): the chance of any false alarm is at most alpha.
 
-    Parameters
-    ----------
-    p_values
-        (..., m) p-values, a family along the last axis; NaN = not tested, not counted.
+    p_values: (..., m) p-values, a family along the last axis; NaN = not tested, not counted.
 
-    Returns
-    -------
-    (..., m) adjusted p-values, 0..1; NaN stays.
+    Returns (..., m) adjusted p-values, 0..1; NaN stays.
     """
     order = np.argsort(p_values, axis=-1)  # NaN last
     ordered = np.take_along_axis(p_values, order, axis=-1)
@@ -33,15 +28,10 @@ def holm(p_values: Floats) -> Floats:
 def together_confidence(p_values: Floats) -> Floats:
     """Return the confidence of single intervals that together cover a family in 95 % of samples (Bonferroni).
 
-    Parameters
-    ----------
-    p_values
-        (..., m) p-values, a family along the last axis; NaN = not tested, not counted.
+    p_values: (..., m) p-values, a family along the last axis; NaN = not tested, not counted.
 
-    Returns
-    -------
-    (..., 1) confidences, 0.95 or more. What `holm` leaves at 0.05 or more has an interval that contains the
-    null value: it multiplies the smallest p-value by as much, and the others by less.
+    Returns (..., 1) confidences, 0.95 or more. What `holm` leaves at 0.05 or more has an interval that
+    contains the null value: it multiplies the smallest p-value by as much, and the others by less.
     """
     tests = np.maximum(np.isfinite(p_values).sum(axis=-1, keepdims=True), 1)
     confidence: Floats = 1 - ALPHA / tests

@@ -35,16 +35,11 @@ def weighted_reliability(squares: Floats, sessions: Floats, sums: Floats, n_clic
 
     Its expected part from sampling is Σ s² (1 - n/N), N = Σ n.
 
-    Parameters
-    ----------
-    squares, sessions
-        (..., C) Σ n (y - m)², and (..., 1) Σ n.
-    sums
-        (..., 3 C + 2) sums of `weighted_noise`.
+    squares, sessions: (..., C) Σ n (y - m)², and (..., 1) Σ n.
+    sums: (..., 3 C + 2) sums of `weighted_noise`.
 
-    Returns
-    -------
-    (..., C) reliabilities, at most 1; NaN where sampling explains all, or no configuration has two sessions.
+    Returns (..., C) reliabilities, at most 1; NaN where sampling explains all, or no configuration has two
+    sessions.
     """
     own, by_sessions, few, counts = np.split(sums, n_clicks * np.arange(1, 4), axis=-1)
     n_few, n_single = counts[..., :1], counts[..., 1:]
@@ -96,10 +91,7 @@ def list_variances(
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
     """Return (C, N) variances, 0 where there is one session; which have one session; which have few.
 
-    Parameters
-    ----------
-    variances, sessions
-        (N, C) variances between the sessions of each list, and (N,) their number.
+    variances, sessions: (N, C) variances between the sessions of each list, and (N,) their number.
     """
     single = sessions < 2
     return np.where(single, 0.0, np.ascontiguousarray(variances.T)), single, ~single & _has_few(sessions)

@@ -89,12 +89,8 @@ class RequiredSize:
 def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str) -> Pilot:
     """Measure a pilot of the difference of two weighted correlations.
 
-    Parameters
-    ----------
-    sample
-        Configurations of one market, depth and judge.
-    click, metric_a, metric_b
-        The click metric and the two editorial metrics.
+    sample: configurations of one market, depth and judge.
+    click, metric_a, metric_b: the click metric and the two editorial metrics.
 
     Raises SettingsError if a metric is not of the sample, or the difference has no standard error.
     """
@@ -111,10 +107,7 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str) -> Pilot:
 def within_pilot(samples: Sequence[Sample], click: str, metric_a: str, metric_b: str) -> Pilot:
     """Measure a pilot of the difference of two correlations within queries (method 8.1).
 
-    Parameters
-    ----------
-    samples
-        Configurations of one depth and judge: of one market, or of all markets together.
+    samples: configurations of one depth and judge: of one market, or of all markets together.
 
     Otherwise as `pilot_of`. Its queries are units with two judged lists, its configurations these lists.
     """
@@ -177,10 +170,7 @@ def _pilot(
 def session_noise(sample: Sample) -> float:
     """Return what sessions, drawn one by one, add to the squared error of a difference of two correlations.
 
-    Parameters
-    ----------
-    sample
-        With one click metric and two editorial metrics, none of them constant.
+    sample: with one click metric and two editorial metrics, none of them constant.
     """
     n = sample.sessions
     y, x = deviations(sample.click_values, n), deviations(sample.editorial_values, n)
@@ -246,16 +236,10 @@ def required_sizes(
 ) -> tuple[RequiredSize, ...]:
     """Return how many queries it takes to detect a difference, for each factor of sessions.
 
-    Parameters
-    ----------
-    pilot
-        Estimate and size of a sample.
-    difference
-        The difference to detect, at the pilot's sessions per query; not 0.
-    factors
-        Sessions per query as multiples of the pilot's.
-    alpha, power
-        Significance level of the two-sided test, and the chance to detect the difference.
+    pilot: estimate and size of a sample.
+    difference: the difference to detect, at the pilot's sessions per query; not 0.
+    factors: sessions per query as multiples of the pilot's.
+    alpha, power: significance level of the two-sided test, and the chance to detect the difference.
     """
     queries = _queries(pilot, difference, alpha, power)
     surely = _mean_over_errors(pilot, alpha, power)

@@ -36,14 +36,9 @@ def tail_index(sessions: Floats) -> float:
     of sessions. Counts are whole, so the threshold is half a session below the smallest of them (Clauset,
     Shalizi and Newman 2009, 3.5).
 
-    Parameters
-    ----------
-    sessions
-        (Q,) sessions of each query, > 0.
+    sessions: (Q,) sessions of each query, > 0.
 
-    Returns
-    -------
-    The index, > 0; infinite where the tail falls faster than a power law, or all queries are alike.
+    Returns the index, > 0; infinite where the tail falls faster than a power law, or all queries are alike.
     """
     tail = _upper_half(sessions)
     if len(tail) < 2 or tail.min() == tail.max():

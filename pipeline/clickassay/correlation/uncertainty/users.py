@@ -40,10 +40,7 @@ class Moved:
     def excess(self, slopes: Floats) -> Spread:
         """Return the variance that users add to numbers, as an error, with its degrees of freedom.
 
-        Parameters
-        ----------
-        slopes
-            (C, P, k) derivatives of P numbers of each click metric by the sums.
+        slopes: (C, P, k) derivatives of P numbers of each click metric by the sums.
         """
         between = Deviations()
         between.add(np.einsum("fck,cpk->fcp", self.by_fold, slopes))
@@ -63,20 +60,12 @@ def moved_by_folds(
 ) -> dict[Name, Moved]:
     """Return how sums of residuals change without each fold of users, effects being held.
 
-    Parameters
-    ----------
-    parts
-        The residuals of each market.
-    units
-        (G,) the unit of each group of all markets, one after the other, as a number.
-    chosen
-        By class: which of these groups belong to it.
-    sides
-        Which run each market is of, 0 or 1: the k sums of one follow those of the other. None = one run.
+    parts: the residuals of each market.
+    units: (G,) the unit of each group of all markets, one after the other, as a number.
+    chosen: by class: which of these groups belong to it.
+    sides: which run each market is of, 0 or 1: the k sums of one follow those of the other. None = one run.
 
-    Returns
-    -------
-    By class; none where there are fewer than `FEWEST_FOLDS` folds.
+    Returns by class; none where there are fewer than `FEWEST_FOLDS` folds.
     """
     folds = folds_of([part.lists for part in parts])
     if len(folds) < FEWEST_FOLDS:
@@ -144,11 +133,9 @@ class _Cells:
     def changes(self, first: int, end: int) -> tuple[Integers, Integers, Floats]:
         """Return how the sums of groups of some units change without each fold that has sessions in them.
 
-        Returns
-        -------
-        (P,) groups and folds, and (C, k, P) changes. A list of n sessions without those of a fold, n', has
-        its weight w' and its value v' = v + (n - n')/n' (v - v of the fold), less what shares of folds
-        without that one explain. Its group is centred anew: sums of w' v' v', less what its means take.
+        Returns (P,) groups and folds, and (C, k, P) changes. A list of n sessions without those of a fold,
+        n', has its weight w' and its value v' = v + (n - n')/n' (v - v of the fold), less what shares of
+        folds without that one explain. Its group is centred anew: sums of w' v' v', less what its means take.
         """
         lists, cells = self.part.lists, self.part.lists.by_fold
         some = self.order[slice(*np.searchsorted(self.units, [first, end]))]

@@ -39,12 +39,9 @@ def import_baidu_ultr(
 ) -> base.Imported:
     """Translate searches, and the expert labels if they are given, into a folder of canonical tables.
 
-    Parameters
-    ----------
-    file
-        Searches, each followed by its documents.
-    judgments
-        Expert labels, ``Qid Query Title Abstract Label Bucket``: joined to documents by query and texts.
+    file: searches, each followed by its documents.
+    judgments: expert labels, ``Qid Query Title Abstract Label Bucket``: joined to documents by query and
+      texts.
 
     Raises InputError if a line is not in the layout (the message names file and line), or there is no search.
     """

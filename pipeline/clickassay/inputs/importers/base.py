@@ -110,13 +110,9 @@ _Judgment = TypeVar("_Judgment", bound=tuple[Any, ...])
 def distinct_judgments(rows: Sequence[_Judgment], counts: dict[str, int]) -> list[_Judgment]:
     """Drop judgments that repeat an earlier one; keep contradictions, which a run's settings resolve.
 
-    Parameters
-    ----------
-    rows
-        (query, URL, grade), and perhaps the judge.
-    counts
-        ``judgments_repeated`` (dropped) and ``judgments_conflicting`` (kept, the second grade of a result)
-        grow; ``judgments`` becomes the number of those returned.
+    rows: (query, URL, grade), and perhaps the judge.
+    counts: ``judgments_repeated`` (dropped) and ``judgments_conflicting`` (kept, the second grade of a
+      result) grow; ``judgments`` becomes the number of those returned.
     """
     distinct = dict.fromkeys(rows)
     results = {(query, url, *judge) for query, url, _, *judge in distinct}
@@ -189,14 +185,9 @@ class CanonicalFolder:
     ) -> Imported:
         """Count shown and judged results; write ``import.json``: files (name, size, digest), counts, notes.
 
-        Parameters
-        ----------
-        importer
-            Its name.
-        notes
-            For the user; they are read after everything is counted.
-        settings
-            The user's options.
+        importer: its name.
+        notes: for the user; they are read after everything is counted.
+        settings: the user's options.
         """
         self.counts.update(self._shown())
         imported = Imported(self.out, dict(self.counts), tuple(notes))
@@ -270,13 +261,9 @@ def rank_list(ranked: Sequence[tuple[int, str]], counts: dict[str, int]) -> list
     The result at that rank is not known, and a list without the gap would move all results below it up. A run
     leaves out a list that is too short for its depth (method 3, rule 7), and counts it.
 
-    Parameters
-    ----------
-    ranked
-        (rank from 1, result), in the order of the log.
-    counts
-        ``searches_out_of_order`` grows by 1 where the log's order differs from the ranks;
-        ``searches_cut_short`` by 1, and ``results_not_placed`` by the results left out, at such a rank.
+    ranked: (rank from 1, result), in the order of the log.
+    counts: ``searches_out_of_order`` grows by 1 where the log's order differs from the ranks;
+      ``searches_cut_short`` by 1, and ``results_not_placed`` by the results left out, at such a rank.
     """
     ranks = [rank for rank, _ in ranked]
     holders: defaultdict[int, list[str]] = defaultdict(list)

@@ -44,12 +44,8 @@ def import_letor(
 ) -> base.Imported:
     """Translate a file of judged documents into ``judgments.parquet`` and ``features.parquet``.
 
-    Parameters
-    ----------
-    file
-        One document a line, a query's documents together.
-    sizes
-        Lines of each query, one number a line, where `file` has no qid.
+    file: one document a line, a query's documents together.
+    sizes: lines of each query, one number a line, where `file` has no qid.
 
     Documents are called by the docid of their comment, or by its first word if every line has one that is its
     own in the query; else ``qid-n``, n being the place in the query's lines from 1. Queries are called by

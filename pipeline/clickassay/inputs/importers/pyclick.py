@@ -34,10 +34,7 @@ _NOTES = (
 def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> base.Imported:
     """Translate a file of pages into a folder of canonical searches and clicks.
 
-    Parameters
-    ----------
-    file
-        Pages, separated by semicolons or line ends.
+    file: pages, separated by semicolons or line ends.
 
     Raises InputError if a page is not in the layout (the message names file and line), or there is none.
     """

@@ -43,14 +43,9 @@ def import_tiangong_st(
 ) -> base.Imported:
     """Translate the sessions, and the human labels if they are given, into a folder of canonical tables.
 
-    Parameters
-    ----------
-    xml
-        The sessions.
-    judgments
-        Human labels: ``id session query_id doc_id grade``.
-    encoding
-        Of both files: one of `ENCODINGS`.
+    xml: the sessions.
+    judgments: human labels: ``id session query_id doc_id grade``.
+    encoding: of both files: one of `ENCODINGS`.
 
     Raises InputError if the XML is not well-formed, declares a DOCTYPE, is in another encoding, or lacks what
     a search needs; or if a line of the labels is not in the layout; SettingsError if `encoding` is unknown.

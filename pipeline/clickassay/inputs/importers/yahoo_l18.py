@@ -51,12 +51,8 @@ def import_yahoo_l18(
 ) -> base.Imported:
     """Translate the log, and its judgments if they are given, into a folder of canonical tables.
 
-    Parameters
-    ----------
-    log
-        ``search_logs-v1.txt``: a page a line.
-    judgments
-        ``relevance_judgments-v1.txt``: ``query url grade``, grades 0 to 4.
+    log: ``search_logs-v1.txt``: a page a line.
+    judgments: ``relevance_judgments-v1.txt``: ``query url grade``, grades 0 to 4.
 
     Raises InputError if a line is not in the layout (the message names file and line), or the log has no
     page.

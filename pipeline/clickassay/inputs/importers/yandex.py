@@ -50,16 +50,11 @@ def import_yandex(
 ) -> base.Imported:
     """Translate a log, and its judgments if there are any, into a folder of canonical tables.
 
-    Parameters
-    ----------
-    log
-        Q and C lines, grouped by session.
-    judgments
-        CLARA's ``query url relevance`` with a header, or Yandex' ``QueryID RegionID URLID label`` without.
-    query_map
-        Two tab-separated columns: QueryID of the log, query of the judgments.
-    time_unit_ms
-        Milliseconds in one unit of TimePassed.
+    log: q and C lines, grouped by session.
+    judgments: CLARA's ``query url relevance`` with a header, or Yandex' ``QueryID RegionID URLID label``
+      without.
+    query_map: two tab-separated columns: QueryID of the log, query of the judgments.
+    time_unit_ms: milliseconds in one unit of TimePassed.
 
     Raises InputError if a line is not in the layout (the message names file and line), a session comes back
     after another began, or a time leaves the years 2000 to 2100; SettingsError if `time_unit_ms` is not a

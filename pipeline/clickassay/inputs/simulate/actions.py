@@ -26,9 +26,7 @@ def with_actions(
 ) -> tuple[ClickRows, Counter[str]]:
     """Add what users put into the cart, with the chance R(g) of the clicked result, and what of it they buy.
 
-    Returns
-    -------
-    Rows in order of time, and counts of what was planted.
+    Returns rows in order of time, and counts of what was planted.
     """
     known = clicks.take(clicks.document != NULL)
     carts = _later(known.take(satisfied(corpus.grades[known.document], rng)), ADDED_TO_CART, rng)

@@ -77,10 +77,7 @@ class RankedLists:
 def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
     """Make up `queries` queries with documents and true grades.
 
-    Parameters
-    ----------
-    queries
-        Number of queries Q; at least 1. Memory grows with it: with the lists at most about 3 kB a query.
+    queries: number of queries Q; at least 1. Memory grows with it: with the lists at most about 3 kB a query.
     """
     words = make_words(max(500, queries // 4), rng)
     lengths = _lengths(queries, rng)

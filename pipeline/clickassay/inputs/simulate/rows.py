@@ -111,21 +111,13 @@ def draw_rows(
 ) -> tuple[SearchRows, ClickRows, Counter[str]]:
     """Show every search its page, draw its clicks, and add noise at the rates of the world.
 
-    Parameters
-    ----------
-    traffic
-        The searches.
-    lists
-        What is found.
-    world
-        How users click, and how noisy the log is.
-    orphan_offset
-        Added to the search id of orphan clicks; at least the number of searches.
+    traffic: the searches.
+    lists: what is found.
+    world: how users click, and how noisy the log is.
+    orphan_offset: added to the search id of orphan clicks; at least the number of searches.
 
-    Returns
-    -------
-    Rows of searches, rows of clicks ordered by time, and counts of what was planted, named as in
-    the ``planted`` part of ``truth.json``.
+    Returns rows of searches, rows of clicks ordered by time, and counts of what was planted, named as in the
+    ``planted`` part of ``truth.json``.
     """
     pages = traffic.query * RANKERS + traffic.ranker
     clicked = _clicked(traffic, lists.pages(pages), world, rng)

@@ -117,16 +117,10 @@ def draw_traffic(
     If `noise` has no repeated searches, no user searches a query twice in a visit, so that every
     search is a session of its own.
 
-    Parameters
-    ----------
-    period
-        Day, and part of the day.
-    popularity
-        Shares of the Q queries.
-    noise
-        How often users repeat a query, and the share of bots.
-    markets
-        Number of markets: 0, 1 or 2.
+    period: day, and part of the day.
+    popularity: shares of the Q queries.
+    noise: how often users repeat a query, and the share of bots.
+    markets: number of markets: 0, 1 or 2.
     """
     visit, actor = _visits(period.searches, noise.bot_searches, rng)
     time_ms = _times(visit, period, rng)

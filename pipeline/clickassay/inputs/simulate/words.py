@@ -21,14 +21,9 @@ _BLOCK = 100_000  # texts and URLs put together at a time: bounds the memory of 
 def make_words(count: int, rng: np.random.Generator) -> list[str]:
     """Make up words of three syllables, in no order.
 
-    Parameters
-    ----------
-    count
-        Number of words; at most half of all such words, 83,187.
+    count: number of words; at most half of all such words, 83,187.
 
-    Returns
-    -------
-    Distinct words.
+    Returns distinct words.
     """
     return _words(min(count, _possible(SYLLABLES) // 2), SYLLABLES, rng)
 
@@ -38,16 +33,10 @@ def longer_words(words: list[str], lengths: NDArray[np.int64], rng: np.random.Ge
 
     Random numbers are drawn only if words are lacking, so smaller corpora do not depend on this.
 
-    Parameters
-    ----------
-    words
-        Words of three syllables; distinct.
-    lengths
-        (Q,) words of each query.
+    words: words of three syllables; distinct.
+    lengths: (Q,) words of each query.
 
-    Returns
-    -------
-    Distinct words of four syllables, none if `words` suffice. With them a fifth of all words is left
+    Returns distinct words of four syllables, none if `words` suffice. With them a fifth of all words is left
     over when each query of one word has its own, so that few draws meet a word that is taken.
     """
     alone = int((lengths == 1).sum())
@@ -70,16 +59,10 @@ def _words(count: int, syllables: int, rng: np.random.Generator) -> list[str]:
 def query_texts(words: list[str], lengths: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
     """Draw a text for each query; a text that another query has is drawn again.
 
-    Parameters
-    ----------
-    words
-        Distinct words, at least as many as there are queries of one word.
-    lengths
-        (Q,) words of each query; 1..5.
+    words: distinct words, at least as many as there are queries of one word.
+    lengths: (Q,) words of each query; 1..5.
 
-    Returns
-    -------
-    Q distinct texts, words separated by a space.
+    Returns q distinct texts, words separated by a space.
     """
     seen: dict[str, None] = {}
     picks = rng.integers(0, len(words), (len(lengths), MOST_WORDS))
@@ -96,16 +79,10 @@ def query_texts(words: list[str], lengths: NDArray[np.int64], rng: np.random.Gen
 def document_urls(words: list[str], documents: int, rng: np.random.Generator) -> Any:  # noqa: ANN401 - pyarrow
     """URLs below the reserved top-level domain ``.example``; the running number makes them distinct.
 
-    Parameters
-    ----------
-    words
-        At least one word.
-    documents
-        Number of documents D; at least 1.
+    words: at least one word.
+    documents: number of documents D; at least 1.
 
-    Returns
-    -------
-    (D,) Arrow array of strings.
+    Returns (D,) Arrow array of strings.
     """
     choices = pa.array(words, pa.string())
     return pa.concat_arrays(

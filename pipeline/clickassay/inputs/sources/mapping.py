@@ -137,14 +137,9 @@ def columns_under(
 ) -> dict[str, tuple[pl.Expr, pl.DataType]]:
     """Return what selects each column of files under our names, and its type.
 
-    Parameters
-    ----------
-    what, file
-        Name of the input and the first of its files, for messages.
-    schema
-        Columns and types of the files.
-    names
-        The columns that have another name there.
+    what, file: name of the input and the first of its files, for messages.
+    schema: columns and types of the files.
+    names: the columns that have another name there.
 
     Raises InputError if the files lack one.
     """
@@ -241,16 +236,10 @@ def likely_columns(
 ) -> dict[str, str]:
     """Return the columns that missing ones may be, by name, type and values; each at most once.
 
-    Parameters
-    ----------
-    what, missing
-        Name of the input, and our columns that it lacks: those that come first choose first.
-    schema, rows
-        Columns and types of the files, and rows whose texts are tried; None = by types alone.
+    what, missing: name of the input, and our columns that it lacks: those that come first choose first.
+    schema, rows: columns and types of the files, and rows whose texts are tried; None = by types alone.
 
-    Returns
-    -------
-    Of records the path of a field.
+    Returns of records the path of a field.
     """
     wants = {want.name: want for want in reversed(_columns_of(what))}
     free = {_key(name): name for name in reversed(schema.names()) if name not in wants}
@@ -319,12 +308,8 @@ def set_aside(
 ) -> Iterator[str]:
     """Yield what to say of columns that are not read, and may be ours or tell arms of an experiment apart.
 
-    Parameters
-    ----------
-    what, wanted
-        Name of the input, and the columns that it may have.
-    schema, rows
-        All its columns, under our names where these are given, and its rows.
+    what, wanted: name of the input, and the columns that it may have.
+    schema, rows: all its columns, under our names where these are given, and its rows.
     """
     beside = [some for some in _INSTEAD if not some.isdisjoint(schema)]
     beside += [SAYS_CLICKED] if SAYS_CLICKED.isdisjoint(schema) else []  # clicks are given
@@ -409,12 +394,8 @@ def likely_table(schema: pl.Schema, rows: pl.LazyFrame | None = None, file: str 
 
     A table of queries needs one column only, which says too little.
 
-    Parameters
-    ----------
-    schema, rows
-        Columns and types of the files, and rows on which a proposal is tried.
-    file
-        Name of the file: scores of searches have the columns of outcomes.
+    schema, rows: columns and types of the files, and rows on which a proposal is tried.
+    file: name of the file: scores of searches have the columns of outcomes.
     """
     found: dict[str, dict[str, str]] = {}
     there: dict[str, set[str]] = {}

@@ -32,16 +32,10 @@ def scan(
 ) -> pl.LazyFrame:
     """Return the rows of files of one format, form and schema, unread.
 
-    Parameters
-    ----------
-    files
-        Names are taken as they are, whatever signs of a glob they hold.
-    format_
-        A value of `files.FORMATS`.
-    schema
-        Of JSON lines: columns and types. None = of all rows of the first file.
-    form
-        Of delimited text: how it is written.
+    files: names are taken as they are, whatever signs of a glob they hold.
+    format_: a value of `files.FORMATS`.
+    schema: of JSON lines: columns and types. None = of all rows of the first file.
+    form: of delimited text: how it is written.
     """
     if format_ == "parquet":
         return scan_parquet(files)
@@ -135,15 +129,10 @@ def parts_of(
 ) -> Iterator[Part]:
     """Yield the parts of an input.
 
-    Parameters
-    ----------
-    read
-        The columns that are read: files that differ in other partitions, as a log of years in its days, are
-        one part. None = all.
-    names
-        The columns that files or folders call otherwise.
-    held
-        Rows of files that are in memory.
+    read: the columns that are read: files that differ in other partitions, as a log of years in its days, are
+      one part. None = all.
+    names: the columns that files or folders call otherwise.
+    held: rows of files that are in memory.
 
     Raises InputError if a file is empty, cannot be read or is of no known format.
     """

@@ -39,14 +39,9 @@ def first_unread(
 ) -> Iterator[Unread]:
     """Yield the first value of each column that cannot be read.
 
-    Parameters
-    ----------
-    wanted
-        Columns of the table.
-    parts
-        Files, format, schema and rows as written, of files that are alike.
-    time_zone
-        Zone of the times that have none.
+    wanted: columns of the table.
+    parts: files, format, schema and rows as written, of files that are alike.
+    time_zone: zone of the times that have none.
     """
     for want in wanted:
         for files, format_, schema, frame in parts:

@@ -110,10 +110,7 @@ def no_whole_number(
 ) -> InputError:
     """Return the error for a float where whole numbers or text are meant.
 
-    Parameters
-    ----------
-    floats
-        The name of its type, and the bound below which whole numbers are exact in it.
+    floats: the name of its type, and the bound below which whole numbers are exact in it.
     """
     dtype, bound = floats
     return InputError(

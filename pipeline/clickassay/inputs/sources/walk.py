@@ -50,13 +50,9 @@ def _said(left_out: Sequence[tuple[str, int]]) -> str:
 def find_files(what: str, path: str | Path) -> Found:
     """List the data files behind a path.
 
-    Parameters
-    ----------
-    what
-        Name of the input, for messages.
-    path
-        A file, which may have any name; a folder; or a glob, which also matches folders. Below a folder or
-        the first wildcard, names that start with . or _ are hidden.
+    what: name of the input, for messages.
+    path: a file, which may have any name; a folder; or a glob, which also matches folders. Below a folder or
+      the first wildcard, names that start with . or _ are hidden.
 
     Raises InputError if there is none, a folder cannot be listed, a link leads nowhere, or a folder is a
     table of a lake.
@@ -106,12 +102,8 @@ def files_below(what: str, folder: Path) -> list[Path]:
 class _Walk:
     """Lists folders, each once, and remembers what it leaves out and why.
 
-    Parameters
-    ----------
-    what
-        Name of the input, for messages.
-    any_ending
-        Whether files are taken whatever their ending.
+    what: name of the input, for messages.
+    any_ending: whether files are taken whatever their ending.
     """
 
     def __init__(self, what: str, *, any_ending: bool = False) -> None:

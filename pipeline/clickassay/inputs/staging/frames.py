@@ -20,10 +20,7 @@ from clickassay.inputs.staging.made import Made
 class Frame:
     """A table in memory: a frame of Polars, eager or lazy, or what hands its columns over as Arrow does.
 
-    Parameters
-    ----------
-    table
-        Of Polars, pandas, PyArrow, or a relation of DuckDB.
+    table: of Polars, pandas, PyArrow, or a relation of DuckDB.
     """
 
     def __init__(self, table: Any) -> None:  # noqa: ANN401 - of any library
@@ -67,15 +64,10 @@ class Frame:
 def framed(what: str, frame: Frame, names: Names, *, held: bool = False) -> Made:
     """Put the needed columns of a frame where files are expected.
 
-    Parameters
-    ----------
-    what
-        Name of the input.
-    names
-        The columns that it calls otherwise.
-    held
-        Whether the rows may stay in memory: then the file has the columns alone. A lazy frame is written in
-        pieces, since its rows may not fit.
+    what: name of the input.
+    names: the columns that it calls otherwise.
+    held: whether the rows may stay in memory: then the file has the columns alone. A lazy frame is written in
+      pieces, since its rows may not fit.
 
     Raises InputError if it is no table.
     """

@@ -28,10 +28,7 @@ _SECONDS = 10
 class Gate:
     """A proxy on this machine, while it is entered.
 
-    Parameters
-    ----------
-    is_open
-        Whether connections to a host, by its name and port, are let through.
+    is_open: whether connections to a host, by its name and port, are let through.
     """
 
     def __init__(self, is_open: Callable[[str, int], bool]) -> None:

@@ -47,16 +47,11 @@ def look_like_impressions(columns: Collection[str]) -> bool:
 def halves_of(table: Input, *, by_file: bool = False, progress: Progress = silent) -> dict[str, Made]:
     """Write searches and clicks of impressions as Parquet into the scratch folder of the job.
 
-    Parameters
-    ----------
-    table
-        Has the columns of `IMPRESSIONS`.
-    by_file
-        Whether each file becomes a file, by which a store knows it; else all become one.
+    table: has the columns of `IMPRESSIONS`.
+    by_file: whether each file becomes a file, by which a store knows it; else all become one.
 
-    Returns
-    -------
-    Files of ``searches``, whose origins count the rows; and of ``clicks``, unless no column tells them.
+    Returns files of ``searches``, whose origins count the rows; and of ``clicks``, unless no column tells
+    them.
 
     Raises InputError if positions begin neither at 0 nor at 1, a click is spelled in a way that is not known,
     or a search lies in several files that are not read together.
@@ -174,12 +169,8 @@ def _sorted(rows: pl.LazyFrame, folder: Path) -> Path:
 class _Halves:
     """Collects searches and clicks of rows in batches, and writes them.
 
-    Parameters
-    ----------
-    table, folder, name
-        As for `write_halves`.
-    first
-        The first position.
+    table, folder, name: as for `write_halves`.
+    first: the first position.
     """
 
     def __init__(self, table: Input, folder: Path, name: str, first: int) -> None:

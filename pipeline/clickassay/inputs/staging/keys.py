@@ -30,14 +30,9 @@ def files_of(what: str, address: str, sizes: Mapping[str, int]) -> Iterator[tupl
 
     Names are those of the keys where a disk takes them; the file of what stands for a folder has no ending.
 
-    Parameters
-    ----------
-    what
-        Name of the input, for messages.
-    address
-        A prefix that stands for a folder, or a glob, without the bucket; '' for the whole of it.
-    sizes
-        By key, the size of the object.
+    what: name of the input, for messages.
+    address: a prefix that stands for a folder, or a glob, without the bucket; '' for the whole of it.
+    sizes: by key, the size of the object.
 
     Raises InputError if the name of a folder is too long, and has the value of a column.
     """

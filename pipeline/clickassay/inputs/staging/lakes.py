@@ -28,14 +28,9 @@ _INSTALL = "install: pip install 'clickassay[lake]'"
 def lake_rows(what: str, place: Path, names: Names, progress: Progress = silent) -> Made | None:
     """Write the rows of a table of Delta Lake or Iceberg; None where no such table lies.
 
-    Parameters
-    ----------
-    what
-        Name of the input.
-    place
-        The folder of the table; of Iceberg also a file ``….metadata.json``, which names its version.
-    names
-        The columns that it calls otherwise.
+    what: name of the input.
+    place: the folder of the table; of Iceberg also a file ``….metadata.json``, which names its version.
+    names: the columns that it calls otherwise.
 
     Raises InputError if the table cannot be read, or a package is missing.
     """
@@ -66,12 +61,8 @@ def delta_rows(
 ) -> Made:
     """Write the rows of a table of Delta Lake, in a folder or an object store.
 
-    Parameters
-    ----------
-    shown, place
-        Its address, for messages and to open it.
-    options
-        Of the store that it lies in, if any.
+    shown, place: its address, for messages and to open it.
+    options: of the store that it lies in, if any.
     """
     try:
         import deltalake  # noqa: PLC0415 - an extra

@@ -95,12 +95,8 @@ class ShownRows:
     ) -> tuple[pa.Table, dict[tuple[str, str], int]]:
         """Return a row for each search with its list, and rows by step and reason of the funnel.
 
-        Parameters
-        ----------
-        first
-            The first position, 0 or 1.
-        shared
-            The columns of the input in which all rows of a search agree.
+        first: the first position, 0 or 1.
+        shared: the columns of the input in which all rows of a search agree.
         """
         ambiguous = self._ambiguous(shared)
         kept = self.here & ~self.repeated & ~self.disputed

@@ -88,15 +88,10 @@ class _Listed:
 def fetched(what: str, url: str, names: Names, progress: Progress = silent) -> Made:
     """Copy the objects behind an address into the scratch folder.
 
-    Parameters
-    ----------
-    what
-        Name of the input.
-    url
-        ``s3://bucket/key``, a prefix that stands for a folder, or a glob; ``gs://``, ``az://``; or the
-        ``https://`` address of one file.
-    names
-        The columns that it calls otherwise: of large Parquet objects only needed columns are copied.
+    what: name of the input.
+    url: ``s3://bucket/key``, a prefix that stands for a folder, or a glob; ``gs://``, ``az://``; or the
+      ``https://`` address of one file.
+    names: the columns that it calls otherwise: of large Parquet objects only needed columns are copied.
 
     Raises InputError if nothing is there, it may not be read, or an object is changed meanwhile.
     """

@@ -48,12 +48,8 @@ def part(server: str, bucket: str, key: str, headers: Mapping[str, str], seconds
 def signature(url: str, at: datetime, secrets: Mapping[str, str]) -> dict[str, str]:
     """Return the headers that sign a request to GET a URL, whose query is in order.
 
-    Parameters
-    ----------
-    at
-        When it is asked, UTC.
-    secrets
-        AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, perhaps AWS_SESSION_TOKEN and AWS_REGION.
+    at: when it is asked, UTC.
+    secrets: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, perhaps AWS_SESSION_TOKEN and AWS_REGION.
     """
     where, day = urlsplit(url), f"{at:%Y%m%d}"
     headers = {"host": where.netloc, "x-amz-content-sha256": _EMPTY, "x-amz-date": f"{at:%Y%m%dT%H%M%SZ}"}

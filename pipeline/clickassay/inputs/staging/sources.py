@@ -21,14 +21,9 @@ def staged(
 ) -> str | Path | Made:
     """Return the files of an input: as they lie here, or made in the scratch folder.
 
-    Parameters
-    ----------
-    what
-        Name of the input.
-    names
-        The columns that it calls otherwise.
-    held
-        Whether the rows of a frame may stay in memory.
+    what: name of the input.
+    names: the columns that it calls otherwise.
+    held: whether the rows of a frame may stay in memory.
 
     Raises InputError if it cannot be read where it lies.
     """

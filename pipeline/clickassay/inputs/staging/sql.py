@@ -75,10 +75,7 @@ class InputSql:
 def selected(what: str, sql: InputSql, progress: Progress = silent) -> Made:
     """Write the rows of SQL as Parquet.
 
-    Parameters
-    ----------
-    what
-        Name of the input, for messages.
+    what: name of the input, for messages.
 
     Raises InputError if the text is not one SELECT, cannot be run, or gives no column; or the database is in
     use.

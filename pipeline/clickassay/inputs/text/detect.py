@@ -106,10 +106,7 @@ def _parquet_columns(file: Path) -> list[str]:
 def _of_columns(file: Path, names: Sequence[str], form: str) -> tuple[Layout, str]:
     """Return the layout of a table, and why a run would not read it.
 
-    Parameters
-    ----------
-    form
-        parquet, csv, tsv (tabs), json (an object a line) or document (one of JSON).
+    form: parquet, csv, tsv (tabs), json (an object a line) or document (one of JSON).
     """
     canonical = _canonical({name.strip() for name in names})
     foreign = _foreign(names, form)

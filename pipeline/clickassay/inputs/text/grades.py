@@ -159,14 +159,9 @@ def grades_of_files(
 ) -> list[dict[str, int]]:
     """Return the grade of each rating of each file, or `NOT_JUDGED`.
 
-    Parameters
-    ----------
-    files
-        For each rating of a file, by `value_key`, the file and line where it occurs first.
-    grade_maps
-        Of each file the result of `parse_grade_map` or `parse_cuts`; None = its ratings are grades.
-    max_grade
-        Highest grade of the scale; None = not given.
+    files: for each rating of a file, by `value_key`, the file and line where it occurs first.
+    grade_maps: of each file the result of `parse_grade_map` or `parse_cuts`; None = its ratings are grades.
+    max_grade: highest grade of the scale; None = not given.
 
     Raises InputError if a rating is not in the map of its file; or, without a map, if ratings are no whole
     numbers 0..`max_grade`, or of no plausible scale: higher than 5 with gaps, or higher than 30. Files

@@ -130,12 +130,8 @@ def lines(
 ) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line without its end) of a text file, reporting progress.
 
-    Parameters
-    ----------
-    encoding
-        One whose line ends are those of ASCII, as UTF-8 and GB18030.
-    hint
-        Appended to the error message for a line that is not in this encoding.
+    encoding: one whose line ends are those of ASCII, as UTF-8 and GB18030.
+    hint: appended to the error message for a line that is not in this encoding.
 
     Raises InputError as `opened`; if a line is not in this encoding, or longer than `LONGEST_LINE` bytes.
     """

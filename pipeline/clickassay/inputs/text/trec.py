@@ -50,20 +50,15 @@ def read_qrels(
 ) -> pl.DataFrame:
     """Return judgments: query, doc (text), grade (0..30, or -1 = pooled, but not judged).
 
-    Parameters
-    ----------
-    source
-        A TREC qrels file (``query 0 doc grade``, or ``query doc grade``), a table (Parquet, CSV, JSON lines),
-        a frame or a dict. Grades below -1 (spam) are judgments, of grade 0; null words and refusals are -1.
-    conflicts
-        What a result judged more than once gets: ``error``, or a grade by a rule of the setting `conflicts`.
-    scale
-        Labels that stand for grades, the worst first, in lower case.
-    counts
-        ``judged_again`` is set to the judgments that such a rule takes no row of its own for, and
-        ``not_judged`` to the ratings that are null or words such as refused.
-    ids
-        Whether queries of a table with their texts and ids are named by the ids.
+    source: a TREC qrels file (``query 0 doc grade``, or ``query doc grade``), a table (Parquet, CSV, JSON
+      lines), a frame or a dict. Grades below -1 (spam) are judgments, of grade 0; null words and refusals are
+      -1.
+    conflicts: what a result judged more than once gets: ``error``, or a grade by a rule of the setting
+      `conflicts`.
+    scale: labels that stand for grades, the worst first, in lower case.
+    counts: ``judged_again`` is set to the judgments that such a rule takes no row of its own for, and
+      ``not_judged`` to the ratings that are null or words such as refused.
+    ids: whether queries of a table with their texts and ids are named by the ids.
 
     Raises InputError if a line, a column or a grade is not what it must be, or a result of a query is judged
     twice.
@@ -119,16 +114,11 @@ def subtopics(rows: pl.DataFrame) -> str | None:
 def read_run(source: Source, *, ranks: bool = False, ids: bool = False) -> pl.DataFrame:
     """Return a run as columns query, doc (text), score (finite number), one row per query and doc.
 
-    Parameters
-    ----------
-    source
-        A TREC run file (``query Q0 doc rank score tag``, where the score decides, as in trec_eval; or
-        ``query doc rank``), a table or a frame with a score or a rank, a dict ``{query: {doc: score}}``, or
-        of lists ``{query: [doc, ...]}``, best first.
-    ranks
-        Whether to add the column rank (number), null where the source has none beside the score.
-    ids
-        Whether queries of a table with their texts and ids are named by the ids.
+    source: a TREC run file (``query Q0 doc rank score tag``, where the score decides, as in trec_eval; or
+      ``query doc rank``), a table or a frame with a score or a rank, a dict ``{query: {doc: score}}``, or of
+      lists ``{query: [doc, ...]}``, best first.
+    ranks: whether to add the column rank (number), null where the source has none beside the score.
+    ids: whether queries of a table with their texts and ids are named by the ids.
 
     Raises InputError if a line, a column or a score is not what it must be, or a query has a doc twice.
     """
@@ -151,16 +141,10 @@ def qrels_lines(
 ) -> pl.DataFrame:
     """Return line (from 1), query, doc, grade, text of each line of qrels; the grade as it is written.
 
-    Parameters
-    ----------
-    file
-        For messages.
-    numbered
-        Its lines, numbered.
-    counts
-        ``blank_lines`` grows by the lines skipped.
-    short
-        Whether lines 'query doc grade' are read too.
+    file: for messages.
+    numbered: its lines, numbered.
+    counts: ``blank_lines`` grows by the lines skipped.
+    short: whether lines 'query doc grade' are read too.
 
     Raises InputError if a line does not have four fields, or all three; or none has any.
     """
@@ -181,14 +165,9 @@ def ranked(run: pl.DataFrame) -> pl.DataFrame:
 def ranking(score: Floats, starts: Sizes, docs: Callable[[], list[str]]) -> Sizes:
     """Return (rows,) places of the rows in trec_eval's order: by falling score, then falling doc (as bytes).
 
-    Parameters
-    ----------
-    score
-        (rows,) list after list.
-    starts
-        (Q + 1,) first row of each list.
-    docs
-        Returns the (rows,) names; called only if scores are equal.
+    score: (rows,) list after list.
+    starts: (Q + 1,) first row of each list.
+    docs: returns the (rows,) names; called only if scores are equal.
     """
     counts = np.diff(starts)
     order = np.arange(len(score))

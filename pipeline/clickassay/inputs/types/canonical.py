@@ -42,23 +42,15 @@ def converted(
 ) -> pl.Expr | None:
     """Bring a column to the canonical type of its kind.
 
-    Parameters
-    ----------
-    column, dtype
-        The column, and its type as it was read.
-    kind
-        What it has to hold.
-    from_text
-        Whether the file holds text only, so that times, numbers and lists are spelled out.
-    time_zone
-        Zone of times that have none: a local time that occurs twice is the earlier, one that does not exist
-        is null.
+    column, dtype: the column, and its type as it was read.
+    kind: what it has to hold.
+    from_text: whether the file holds text only, so that times, numbers and lists are spelled out.
+    time_zone: zone of times that have none: a local time that occurs twice is the earlier, one that does not
+      exist is null.
 
-    Returns
-    -------
-    Int64 or String for an id, String for text, Int64 (ms since 1970, UTC) for a time, List(String) for texts,
-    Int64 for an integer, Boolean for a flag, Int64 (whole ms; -1 = of no use) for seconds; null where a
-    text is none of these. None if the type cannot hold the kind.
+    Returns int64 or String for an id, String for text, Int64 (ms since 1970, UTC) for a time, List(String)
+    for texts, Int64 for an integer, Boolean for a flag, Int64 (whole ms; -1 = of no use) for seconds; null
+    where a text is none of these. None if the type cannot hold the kind.
     """
     if isinstance(dtype, pl.Null):
         return column.cast(_OF_NULLS.get(kind, pl.String()))

@@ -117,12 +117,8 @@ def are_impressions(names: Collection[str]) -> bool:
 def arrow_schema(columns: Sequence[Wanted], *optional: str, **types: Any) -> Any:  # noqa: ANN401 - pyarrow
     """Return the schema of a table with its required columns and these `optional` ones.
 
-    Parameters
-    ----------
-    columns
-        The columns that the table may have.
-    types
-        Arrow types by column, where they are not the usual ones of their kind.
+    columns: the columns that the table may have.
+    types: arrow types by column, where they are not the usual ones of their kind.
     """
     import pyarrow as pa  # noqa: PLC0415 - names of columns need none of it
 

@@ -146,14 +146,9 @@ def inspect_log(
 ) -> Inspection:
     """Read canonical tables as a run would, and count.
 
-    Parameters
-    ----------
-    paths
-        A file, folder or glob for each table, by its name in `inputs.types.columns.CANONICAL`.
-    settings
-        The settings of the run.
-    count
-        Whether to form sessions and count their judged lists; else only types, rows, users and times.
+    paths: a file, folder or glob for each table, by its name in `inputs.types.columns.CANONICAL`.
+    settings: the settings of the run.
+    count: whether to form sessions and count their judged lists; else only types, rows, users and times.
 
     Raises InputError if no table can be opened; of others that can, why one cannot is a problem.
     """

@@ -57,12 +57,8 @@ def foreign_log(
 ) -> tuple[Imported, Inspection]:
     """Return the counts and notes of importing a file, and an inspection of the imported log.
 
-    Parameters
-    ----------
-    file, layout
-        A file of a layout in `IMPORTERS`.
-    judgments
-        Path of canonical judgments by the name of their table; may be empty.
+    file, layout: a file of a layout in `IMPORTERS`.
+    judgments: path of canonical judgments by the name of their table; may be empty.
 
     Raises InputError if the file is not in the layout, or the judgments cannot be read.
     """

@@ -77,10 +77,7 @@ def _too_long(queries: pl.Series) -> Flags | None:
 def first_faults(height: int, faults: tuple[str, ...], by_fault: Mapping[str, Flags | None]) -> Codes | None:
     """Return the place, from 1, of the first fault of each row; 0 where it has none; None if no row has one.
 
-    Parameters
-    ----------
-    by_fault
-        By fault the rows that have it, or None.
+    by_fault: by fault the rows that have it, or None.
     """
     codes = None
     for place, fault in reversed(list(enumerate(faults, 1))):
@@ -120,10 +117,7 @@ def counted_once(searches: Searches, again: Rows, shown: "LogTexts") -> Flags:
 
     The content is market, query and results in normal form, then the page, results and query as read.
 
-    Parameters
-    ----------
-    again
-        Ids that several searches of the log have.
+    again: ids that several searches of the log have.
     """
     counts = np.ones(len(searches), bool)
     rows = among(searches.id.view(np.uint64), again.view(np.uint64))

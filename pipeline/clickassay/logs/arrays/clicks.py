@@ -41,16 +41,10 @@ _PIECE = 1 << 14
 class ClickReader:
     """Reads clicks as numbers.
 
-    Parameters
-    ----------
-    urls
-        The URLs that lists show.
-    by_url
-        Whether clicks name a URL, or else a position.
-    end_ms
-        The first time that is too late for a click.
-    actions
-        The actions met; None where every row is a click.
+    urls: the URLs that lists show.
+    by_url: whether clicks name a URL, or else a position.
+    end_ms: the first time that is too late for a click.
+    actions: the actions met; None where every row is a click.
     """
 
     def __init__(self, urls: Urls, *, by_url: bool, end_ms: int, actions: Actions | None = None) -> None:
@@ -211,14 +205,9 @@ def attributed_clicks(
 ) -> AttributedClicks:
     """Put clicks to their searches.
 
-    Parameters
-    ----------
-    counts
-        Which searches count; the others are repeated deliveries.
-    ambiguous
-        Ids that different searches use, sorted.
-    idle_ms
-        A click belongs to its search if it lies within so many ms of it.
+    counts: which searches count; the others are repeated deliveries.
+    ambiguous: ids that different searches use, sorted.
+    idle_ms: a click belongs to its search if it lies within so many ms of it.
     """
     is_ambiguous = _is_ambiguous(clicks.id, ambiguous)
     row = rows_of_ids(searches.id, counts, clicks.id)

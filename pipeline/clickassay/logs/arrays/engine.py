@@ -56,22 +56,14 @@ class LogBatch:
 class ArraySessioniser:
     """Adds up the pattern table of a log, one batch after the other, in order of time.
 
-    Parameters
-    ----------
-    settings
-        Depth, idle limit and scope, folds, normalisation.
-    by_url
-        Whether clicks name a URL, or else a position.
-    ids
-        Search ids over the whole log, as far as they are known.
-    has_signals
-        Whether clicks have actions, or satisfied clicks are a signal.
-    outcomes
-        Outcomes of searches; None where none are counted.
-    judged_queries
-        market (null = every market), query: sessions of other queries are only counted; None = keep all.
-    keeps_ids
-        Whether `new_ids` are wanted.
+    settings: depth, idle limit and scope, folds, normalisation.
+    by_url: whether clicks name a URL, or else a position.
+    ids: search ids over the whole log, as far as they are known.
+    has_signals: whether clicks have actions, or satisfied clicks are a signal.
+    outcomes: outcomes of searches; None where none are counted.
+    judged_queries: market (null = every market), query: sessions of other queries are only counted; None =
+      keep all.
+    keeps_ids: whether `new_ids` are wanted.
     """
 
     def __init__(
@@ -124,12 +116,8 @@ class ArraySessioniser:
     def add(self, batch: LogBatch, report: Callable[[int, int], None], progress: Progress = silent) -> None:
         """Count a batch.
 
-        Parameters
-        ----------
-        batch
-            Rows that come after all earlier batches.
-        report
-            Called with numbers of searches and clicks read since.
+        batch: rows that come after all earlier batches.
+        report: called with numbers of searches and clicks read since.
 
         Raises InputError if a file cannot be read to its end; EngineError if a check of the step fails.
         """

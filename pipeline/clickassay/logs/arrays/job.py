@@ -57,16 +57,11 @@ def counted_pattern_table(
 ) -> StagedTable:
     """Turn a log into its pattern table (method 2 to 4), however much of it is unusable.
 
-    Parameters
-    ----------
-    log
-        In canonical types.
-    settings
-        Depth, idle limit and scope, folds, normalisation, batches, share of rows that may be unusable.
-    judged_queries
-        market (null = every market), query: sessions of other queries are only counted; None = keep all.
-    outcomes
-        Outcomes of searches; None where none are counted.
+    log: in canonical types.
+    settings: depth, idle limit and scope, folds, normalisation, batches, share of rows that may be unusable.
+    judged_queries: market (null = every market), query: sessions of other queries are only counted; None =
+      keep all.
+    outcomes: outcomes of searches; None where none are counted.
     """
     progress = steady(progress)
     progress(Event("looking at the log"))

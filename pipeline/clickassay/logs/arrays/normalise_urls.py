@@ -33,10 +33,7 @@ class Texts:
 class Urls:
     """The URLs shown so far: their texts as they were read, numbered, and their normal forms.
 
-    Parameters
-    ----------
-    normalise
-        Whether URLs are normalised; if not, each is its own normal form.
+    normalise: whether URLs are normalised; if not, each is its own normal form.
     """
 
     def __init__(self, *, normalise: bool) -> None:

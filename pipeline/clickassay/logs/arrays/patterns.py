@@ -42,12 +42,8 @@ _MONDAY = 4
 class PatternCounts:
     """Adds up sessions by list, first or later page, fold and click mask, and the buckets of users by query.
 
-    Parameters
-    ----------
-    shown
-        The texts read so far.
-    depth, folds, periods
-        Settings of the table.
+    shown: the texts read so far.
+    depth, folds, periods: settings of the table.
     """
 
     def __init__(self, shown: LogTexts, depth: int, folds: int, periods: str) -> None:

@@ -23,16 +23,10 @@ _LIST, _LEFT_OUT = 2, 4
 class SearchReader:
     """Reads searches as numbers.
 
-    Parameters
-    ----------
-    shown
-        What was read so far; new queries, lists and URLs are added.
-    folds
-        Folds of users.
-    only_judged
-        Whether queries without judgments are left out.
-    end_ms
-        The first time that is too late for a search.
+    shown: what was read so far; new queries, lists and URLs are added.
+    folds: folds of users.
+    only_judged: whether queries without judgments are left out.
+    end_ms: the first time that is too late for a search.
     """
 
     def __init__(self, shown: LogTexts, *, folds: int, only_judged: bool, end_ms: int) -> None:

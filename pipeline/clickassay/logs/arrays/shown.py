@@ -28,10 +28,7 @@ LEFT_OUT = "left out"
 class Queries:
     """The (market, query) pairs read so far, numbered as read and in normal form.
 
-    Parameters
-    ----------
-    judged
-        market (null = every market), query: all others are left out; None = keep all.
+    judged: market (null = every market), query: all others are left out; None = keep all.
     """
 
     def __init__(self, judged: pl.DataFrame | None) -> None:
@@ -128,10 +125,7 @@ def normal_queries(queries: pl.Series) -> pl.Series:
 class ShownLists:
     """The result lists read so far, numbered; a list of two queries as read is two lists.
 
-    Parameters
-    ----------
-    depth
-        Results of a list that clicks are looked for in.
+    depth: results of a list that clicks are looked for in.
     """
 
     def __init__(self, depth: int) -> None:

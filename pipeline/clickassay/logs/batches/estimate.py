@@ -166,12 +166,8 @@ def free_bytes(place: Path) -> int:
 def order_warning(windows: Sequence[Window], batch_rows: int | None) -> str | None:
     """Return why a batch is much larger than it should be, and what it needs; None if none is.
 
-    Parameters
-    ----------
-    windows
-        The batches of a run.
-    batch_rows
-        Searches that a batch is to hold; None when it is cut by days or files.
+    windows: the batches of a run.
+    batch_rows: searches that a batch is to hold; None when it is cut by days or files.
     """
     if not windows or batch_rows is None:
         return None

@@ -12,12 +12,8 @@ _FEWEST = 100
 def refuse_lone_last(log: Log[H], chunks: tuple[FileChunk, ...], end_ms: int) -> None:
     """Refuse searches of which the last comes more than a day after the last but one.
 
-    Parameters
-    ----------
-    chunks
-        Chunks of the searches, with their usable times.
-    end_ms
-        The first time that is too late to be usable.
+    chunks: chunks of the searches, with their usable times.
+    end_ms: the first time that is too late to be usable.
 
     Raises InputError if that is so; the message names the file and the search.
     """

@@ -39,21 +39,13 @@ def cut_log(
 ) -> tuple[Window, ...]:
     """Cut a log into windows.
 
-    Parameters
-    ----------
-    searches, clicks
-        All chunks.
-    candidates
-        Times at which a window may begin (ms).
-    batch_rows
-        Searches that a window holds at least, but for the last; 1 = cut at every candidate.
-    start_ms
-        Where the first window begins; None = with all that is there.
+    searches, clicks: all chunks.
+    candidates: times at which a window may begin (ms).
+    batch_rows: searches that a window holds at least, but for the last; 1 = cut at every candidate.
+    start_ms: where the first window begins; None = with all that is there.
 
-    Returns
-    -------
-    Windows in order of time, at least one. If `batch_rows` is above 1, a cut because of which many rows would
-    be read twice is not made.
+    Returns windows in order of time, at least one. If `batch_rows` is above 1, a cut because of which many
+    rows would be read twice is not made.
     """
     cuts: list[int] = []
     begun = _rows_before(searches, start_ms)
@@ -150,10 +142,7 @@ def window_spans(
 ) -> tuple[Span, ...]:
     """Return the rows of a window as few spans: files that lie wholly in it are one.
 
-    Parameters
-    ----------
-    rows_of_file
-        Gives the number of all rows of a file, of row groups outside the window too.
+    rows_of_file: gives the number of all rows of a file, of row groups outside the window too.
     """
     whole = _files_inside(chunks, window, rows_of_file)
     spans = [Span(tuple(sorted(whole)))] if whole else []
@@ -185,10 +174,8 @@ def is_inside(chunk: FileChunk, window: Window) -> bool:
 def rows_in_window(chunk: FileChunk, window: Window) -> tuple[int | None, int | None, bool]:
     """Return which rows of a chunk that spans a cut lie in a window.
 
-    Returns
-    -------
-    First time, and first time after it (ms; None = without limit), and whether rows without a time do: they
-    belong to the first window.
+    Returns first time, and first time after it (ms; None = without limit), and whether rows without a time
+    do: they belong to the first window.
     """
     first, last, start, end = chunk.first_ms, chunk.last_ms, window.start_ms, window.end_ms
     is_cut_before = start is not None and first is not None and first < start

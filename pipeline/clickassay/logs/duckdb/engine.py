@@ -31,12 +31,8 @@ _KEPT_FILES = 2  # tables of closed and of open sessions; what is carried over f
 class DuckDBEngine:
     """Runs steps on DuckDB; tables between them lie in memory, or in `folder` beyond the memory limit.
 
-    Parameters
-    ----------
-    folder
-        Empty folder for spilled rows and for tables that are fetched; the caller removes it.
-    threads, memory_limit
-        Memory in bytes. None = all cores; 3 GB, or 80 % of RAM if that is less.
+    folder: empty folder for spilled rows and for tables that are fetched; the caller removes it.
+    threads, memory_limit: memory in bytes. None = all cores; 3 GB, or 80 % of RAM if that is less.
     """
 
     def __init__(self, *, folder: Path, threads: int | None = None, memory_limit: int | None = None) -> None:
@@ -55,10 +51,7 @@ class DuckDBEngine:
     def read_parquet(self, files: list[Path], *, numbered: bool = False) -> DuckDBPyRelation:
         """Return the rows of Parquet files of one schema, as DuckDB reads them, unread.
 
-        Parameters
-        ----------
-        numbered
-            Whether to add `file_row_number`: the place of a row in its file, from 0.
+        numbered: whether to add `file_row_number`: the place of a row in its file, from 0.
         """
         with self.translated_errors():
             names = [escape(str(file)) for file in files]  # which would be patterns

@@ -48,10 +48,7 @@ Types = tuple[tuple[str, str], ...]
 class LogReader:
     """Opens the halves of a log in DuckDB.
 
-    Parameters
-    ----------
-    engine
-        Reads the files.
+    engine: reads the files.
     """
 
     def __init__(self, engine: DuckDBEngine) -> None:

@@ -55,15 +55,10 @@ def dialect(name: str) -> Dialect:
 def source(what: str, given: str, engine: Dialect, taken: Collection[str]) -> Source:
     """Return a table or Parquet files by their name, quoted.
 
-    Parameters
-    ----------
-    what
-        Name of the option, for messages.
-    given
-        A table (``logs.searches``; parts with special characters in backticks or double quotes), or a path,
-        glob or URI of Parquet files: any name with a slash in it or that ends in ``.parquet``.
-    taken
-        Names of the script's own views.
+    what: name of the option, for messages.
+    given: a table (``logs.searches``; parts with special characters in backticks or double quotes), or a
+      path, glob or URI of Parquet files: any name with a slash in it or that ends in ``.parquet``.
+    taken: names of the script's own views.
 
     Raises SettingsError if it is neither, or the script has a view of the same name.
     """

@@ -146,14 +146,9 @@ def _results() -> dict[str, Step]:
 def write_script(name: str, log: ScriptLog, settings: Settings) -> str:
     """Return the whole script, with comments, as one text of statements that end with a semicolon.
 
-    Parameters
-    ----------
-    name
-        ``spark`` or ``duckdb``.
-    log
-        The inputs, and where to write.
-    settings
-        Depth, idle limit and scope, folds, normalisation; the clock, by default of the script's run.
+    name: ``spark`` or ``duckdb``.
+    log: the inputs, and where to write.
+    settings: depth, idle limit and scope, folds, normalisation; the clock, by default of the script's run.
 
     Raises SettingsError if a name cannot be written into a script, or nor can a setting of the log that is
     given; EngineError if SQLGlot, which translates the steps to Spark, is not installed.

@@ -37,14 +37,9 @@ _PARQUET: dict[str, Any] = {
 class SparkEngine:
     """Runs steps on a Spark session; large tables are staged as Parquet in a folder that all workers reach.
 
-    Parameters
-    ----------
-    session
-        Classic or Spark Connect.
-    staging
-        Folder (a path that Spark reads and writes) for tables between steps; the caller removes it.
-    here
-        Folder of this machine for tables that are fetched.
+    session: classic or Spark Connect.
+    staging: folder (a path that Spark reads and writes) for tables between steps; the caller removes it.
+    here: folder of this machine for tables that are fetched.
     """
 
     def __init__(self, session: "SparkSession", staging: str, here: Path) -> None:

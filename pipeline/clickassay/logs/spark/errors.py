@@ -98,12 +98,8 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
 def translate_error(error: BaseException, more: str = "") -> ClickassayError:
     """Return the error that explains Spark's error and what to do.
 
-    Parameters
-    ----------
-    error
-        What PySpark or Py4J raised.
-    more
-        Output of Java meanwhile.
+    error: what PySpark or Py4J raised.
+    more: output of Java meanwhile.
     """
     if isinstance(error, ClickassayError):
         return error

@@ -84,22 +84,13 @@ def write_spark_patterns(  # noqa: PLR0913 - as `make_patterns`
 ) -> None:
     """Write the pattern table of a log on Spark; it need not fit the memory of this machine.
 
-    Parameters
-    ----------
-    searches, clicks
-        A half that lies here, a path with a scheme that Spark knows, or a table's name.
-    settings
-        Of the pattern table, and where Spark runs.
-    folder
-        Empty folder here for the table, and for staging unless settings name another.
-    judged_queries
-        Queries to keep; None = all.
-    outcomes_of
-        Prepares outcomes of searches; None where none are counted.
-    info
-        Settings and versions of the table; inputs and Spark's version are added.
-    then_to
-        Path with a scheme, to which the finished folder is copied.
+    searches, clicks: a half that lies here, a path with a scheme that Spark knows, or a table's name.
+    settings: of the pattern table, and where Spark runs.
+    folder: empty folder here for the table, and for staging unless settings name another.
+    judged_queries: queries to keep; None = all.
+    outcomes_of: prepares outcomes of searches; None where none are counted.
+    info: settings and versions of the table; inputs and Spark's version are added.
+    then_to: path with a scheme, to which the finished folder is copied.
     """
     log_bytes = bytes_here(searches, clicks)
     progress(Event("starting Spark"))
@@ -153,12 +144,8 @@ def _free(place: SparkFolder, uri: str) -> SparkFolder:
 def spark_engine(settings: Settings, work: Path | None, log_bytes: int | None) -> Iterator[SparkEngine]:
     """Yield an engine with a staging folder of its own, which is removed afterwards.
 
-    Parameters
-    ----------
-    work
-        Folder here for spilled rows; None = the system's temporary one.
-    log_bytes
-        Of the log, if it lies here: `bytes_here`.
+    work: folder here for spilled rows; None = the system's temporary one.
+    log_bytes: of the log, if it lies here: `bytes_here`.
     """
     place = SparkPlace(
         settings.spark_master,

@@ -48,20 +48,13 @@ from clickassay.patterns.table import Pieces, StagedTable
 class SqlSessioniser(Generic[R]):
     """Adds up the pattern table of a log, one batch after the other.
 
-    Parameters
-    ----------
-    engine
-        Runs the SQL.
-    settings
-        Depth, idle limit and scope, folds, normalisation.
-    by_url
-        Whether clicks name a URL, or else a position.
-    has_signals
-        Whether clicks have actions, or satisfied clicks are a signal.
-    outcomes
-        Outcomes of searches; None where none are counted.
-    judged_queries
-        market (null = every market), query: sessions of other queries are only counted; None = keep all.
+    engine: runs the SQL.
+    settings: depth, idle limit and scope, folds, normalisation.
+    by_url: whether clicks name a URL, or else a position.
+    has_signals: whether clicks have actions, or satisfied clicks are a signal.
+    outcomes: outcomes of searches; None where none are counted.
+    judged_queries: market (null = every market), query: sessions of other queries are only counted; None =
+      keep all.
     """
 
     def __init__(
@@ -90,12 +83,9 @@ class SqlSessioniser(Generic[R]):
     def find_ambiguous_ids(self, searches: R, carried: R, ambiguous: R) -> None:
         """Find the search ids that are ambiguous in all of a log in batches, which a batch alone cannot know.
 
-        Parameters
-        ----------
-        searches
-            All searches of the log.
-        carried, ambiguous
-            Searches carried over from its earlier parts, and the search ids that were found ambiguous there.
+        searches: all searches of the log.
+        carried, ambiguous: searches carried over from its earlier parts, and the search ids that were found
+          ambiguous there.
         """
         self._read = READ_BATCH
         self._engine.show("ambiguous_log", ambiguous)
@@ -115,10 +105,7 @@ class SqlSessioniser(Generic[R]):
 
         A log whose ambiguous search ids were not looked for is one batch, which finds them by itself.
 
-        Parameters
-        ----------
-        watermark_ms
-            No row of a later batch is older (ms since 1970, UTC).
+        watermark_ms: no row of a later batch is older (ms since 1970, UTC).
         """
         carried_searches, carried_clicks = carried or (None, None)
         self._engine.show("searches_log", searches, carried_searches)

@@ -311,12 +311,8 @@ SEQUENCE = (
 def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
     """Return the values of the steps' ``$`` parameters, but for ``watermark_ms``.
 
-    Parameters
-    ----------
-    settings
-        Depth, idle limit and scope, folds, normalisation.
-    by_url
-        Whether clicks name a URL, or else a position.
+    settings: depth, idle limit and scope, folds, normalisation.
+    by_url: whether clicks name a URL, or else a position.
     """
     return {
         "first_ms": FIRST_MS,
@@ -357,14 +353,9 @@ def run_steps(
 ) -> None:
     """Run the views, stages and checks among the steps that apply to a run; the caller fetches results.
 
-    Parameters
-    ----------
-    engine
-        Runs, or records, the SQL.
-    values
-        For the ``$`` parameters of the steps.
-    properties
-        Properties of the run.
+    engine: runs, or records, the SQL.
+    values: for the ``$`` parameters of the steps.
+    properties: properties of the run.
 
     Raises EngineError if a check finds rows.
     """

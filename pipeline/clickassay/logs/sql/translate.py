@@ -40,10 +40,7 @@ class Macro:
 def filled_step(step: str, values: Mapping[str, Value]) -> str:
     """Return the SELECT of a step as it is written, for DuckDB, without its first comment.
 
-    Parameters
-    ----------
-    values
-        For the ``$`` parameters; others are ignored.
+    values: for the ``$`` parameters; others are ignored.
 
     Raises EngineError if the step names a value that is not given.
     """
@@ -68,14 +65,9 @@ def _literal(value: Value) -> str:
 def translate_step(step: str, dialect: str, values: Mapping[str, Value]) -> str:
     """Return the SELECT of a step in the dialect of an engine.
 
-    Parameters
-    ----------
-    step
-        Name of a file of ``sql/``, as ``steps/5_visits/visits``.
-    dialect
-        Name of the engine: of its macros file, and of SQLGlot's dialect.
-    values
-        For the ``$`` parameters; others are ignored.
+    step: name of a file of ``sql/``, as ``steps/5_visits/visits``.
+    dialect: name of the engine: of its macros file, and of SQLGlot's dialect.
+    values: for the ``$`` parameters; others are ignored.
 
     Raises EngineError if SQLGlot is not installed, or the step names a value that is not given.
     """

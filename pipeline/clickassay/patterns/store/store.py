@@ -337,9 +337,7 @@ class PatternStore:
 
         So are the settings of the store, which its first batch has too.
 
-        Returns
-        -------
-        One line for each fault; none if all is as it was written.
+        Returns one line for each fault; none if all is as it was written.
         """
         first = self.settings["forgotten_before"]
         faults = [

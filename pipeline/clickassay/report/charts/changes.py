@@ -62,14 +62,9 @@ class ChangedNumber:
 def changed_numbers(rows: Sequence[ChangedNumber], *, head: str, axis: str) -> Drawing:
     """Draw one row per number: a ring at A, a dot at B, and the interval of the change around it.
 
-    Parameters
-    ----------
-    rows
-        The numbers, at least one; all on one scale.
-    head
-        Head of the names.
-    axis
-        Title of the axis.
+    rows: the numbers, at least one; all on one scale.
+    head: head of the names.
+    axis: title of the axis.
     """
     heads = apart({row.name: shorten(row.name, _LABEL) for row in rows})
     values = [_values(row, heads[row.name]) for row in rows]

@@ -30,14 +30,9 @@ def discount_lines(
 ) -> Drawing:
     """Draw examination by position, one line for each model, and discounts as dashed lines.
 
-    Parameters
-    ----------
-    examined
-        Share of sessions that examine each position, from the first on, by model; 0..1.
-    discounts
-        Weight of each position relative to the first, by metric; 0..1.
-    main
-        The model that is drawn in colour; the others are grey.
+    examined: share of sessions that examine each position, from the first on, by model; 0..1.
+    discounts: weight of each position relative to the first, by metric; 0..1.
+    main: the model that is drawn in colour; the others are grey.
     """
     deepest = max(len(line) for line in (*examined.values(), *discounts.values()))
     values = [

@@ -49,14 +49,9 @@ def curves(
 ) -> Drawing:
     """Draw at most `MOST_LINES` lines and one quiet one, with their names above.
 
-    Parameters
-    ----------
-    lines
-        At least one.
-    domains
-        Ranges of both axes.
-    heads
-        Titles of the axes.
+    lines: at least one.
+    domains: ranges of both axes.
+    heads: titles of the axes.
     """
     labels = apart({line.name: shorten(visible(line.name), PLOT[0] - _STROKE_WIDTH) for line in lines})
     x = number_axis("x", domains[0], ticks=5, grid=False, title=heads[0], titleY=30.0, **TITLE)
@@ -102,12 +97,8 @@ def _points(lines: Sequence[Line]) -> Values:
 def difference_bars(differences: Sequence[tuple[str, float]], *, head: str) -> Drawing:
     """Draw a bar for each query, upwards where the difference is above 0.
 
-    Parameters
-    ----------
-    differences
-        Names and differences in -1..1, from left to right.
-    head
-        Title of the axis.
+    differences: names and differences in -1..1, from left to right.
+    head: title of the axis.
     """
     values: Values = [
         {

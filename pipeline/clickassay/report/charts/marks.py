@@ -314,14 +314,9 @@ def histogram_2d(
 ) -> Drawing:
     """Draw the bins of a 2D histogram, the darker the more draws lie in them.
 
-    Parameters
-    ----------
-    values
-        Bins that are not empty: left, right, low, high, draws, and the columns of `titles`.
-    domains
-        Ranges of both axes; both contain 0.
-    heads
-        Titles of the axes, without any text of a log.
+    values: bins that are not empty: left, right, low, high, draws, and the columns of `titles`.
+    domains: ranges of both axes; both contain 0.
+    heads: titles of the axes, without any text of a log.
     """
     across, up = (
         number_axis(
@@ -350,12 +345,8 @@ def histogram_2d(
 def click_rates(values: Values, titles: Mapping[str, str]) -> Drawing:
     """Draw click-through rates as bars, with a tick at the average of the position.
 
-    Parameters
-    ----------
-    values
-        Rows: label, share and average (0..1), whether no better result is above (alone).
-    titles
-        Heads of the columns that a bar shows when it is pointed at, by column.
+    values: rows: label, share and average (0..1), whether no better result is above (alone).
+    titles: heads of the columns that a bar shows when it is pointed at, by column.
     """
     drawn = [
         {

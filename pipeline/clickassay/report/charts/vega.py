@@ -80,16 +80,11 @@ def picture(
 ) -> Drawing:
     """Draw layers of marks over the same values.
 
-    Parameters
-    ----------
-    layers
-        Vega-Lite layers; all share the values and their scales.
-    values
-        One record for each datum.
-    titles
-        Heads of the columns that are shown when a mark is pointed at, by column: the column ``tip`` has them.
-    size, sides
-        Width and height of the plot and the space around it, in pixels.
+    layers: vega-Lite layers; all share the values and their scales.
+    values: one record for each datum.
+    titles: heads of the columns that are shown when a mark is pointed at, by column: the column ``tip`` has
+      them.
+    size, sides: width and height of the plot and the space around it, in pixels.
     """
     spec = specification(layers, values, titles, size=size, sides=sides)
     try:
@@ -124,12 +119,8 @@ def specification(
 def image(spec: Spec, title: Sequence[str], subtitle: Sequence[str]) -> bytes:
     """Draw a specification as PNG on white, under a title, for where no page can be shown.
 
-    Parameters
-    ----------
-    spec
-        Of `specification`.
-    title, subtitle
-        Their lines, which take room above the picture.
+    spec: of `specification`.
+    title, subtitle: their lines, which take room above the picture.
 
     Raises ReportError if it cannot be drawn here.
     """
@@ -156,16 +147,10 @@ def tip_text(value: Mapping[str, Any], titles: Mapping[str, str]) -> str:
 def layer(mark: Spec, encoding: Spec, *, only: str | None = None, tip: bool = False) -> Spec:
     """Return one layer of marks.
 
-    Parameters
-    ----------
-    mark
-        Mark of Vega-Lite with its properties.
-    encoding
-        Its channels.
-    only
-        Column that is true for the values to draw; None draws all.
-    tip
-        Whether the marks show their datum when pointed at; the others are hidden from screen readers.
+    mark: mark of Vega-Lite with its properties.
+    encoding: its channels.
+    only: column that is true for the values to draw; None draws all.
+    tip: whether the marks show their datum when pointed at; the others are hidden from screen readers.
     """
     own: Spec = {"mark": {**mark, "aria": tip}, "encoding": dict(encoding)}
     if tip:

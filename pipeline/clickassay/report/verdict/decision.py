@@ -142,10 +142,7 @@ def _opposed(pair: tuple[str, str] | None, question: Question) -> str:
 def advise(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) -> Advice:
     """Return a decision in words.
 
-    Parameters
-    ----------
-    verdict, health
-        What it is drawn from: see `findings.decision.decide`.
+    verdict, health: what it is drawn from: see `findings.decision.decide`.
     """
     sentence, *reasons, step = _told(verdict, decision, health)
     is_told = decision.kind not in {"log_at_fault", "cannot_decide"}

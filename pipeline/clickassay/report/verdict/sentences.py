@@ -216,14 +216,9 @@ def second_finding(claim: Claim) -> Finding:
 def _of_two(claim: Claim, without: str, opening: Callable[[str], str], same: str) -> Finding:
     """Say which metric is highest, and how often it and clicks prefer the same of two.
 
-    Parameters
-    ----------
-    without
-        The sentence where there is no value, without its reason.
-    opening
-        The first sentence for the name of a metric, without its number.
-    same
-        The noun after "prefer the same".
+    without: the sentence where there is no value, without its reason.
+    opening: the first sentence for the name of a metric, without its number.
+    same: the noun after "prefer the same".
     """
     ranking = claim.ranking
     if not ranking.competitors:
@@ -392,12 +387,8 @@ def _counted(claim: DependsClaim) -> str:
 def scope_text(run: Run, sample: SampleKey | None, by_other_judges: Mapping[str, str]) -> str:
     """Return which sample decides, and what would be decided by other judges.
 
-    Parameters
-    ----------
-    sample
-        Market, depth and judge; the market is ``all`` for all markets together.
-    by_other_judges
-        The decision of each judge who decides otherwise, without a full stop.
+    sample: market, depth and judge; the market is ``all`` for all markets together.
+    by_other_judges: the decision of each judge who decides otherwise, without a full stop.
     """
     if run.headline is None or sample is None:
         return ""

@@ -31,14 +31,9 @@ FAMILY_NOTHING = "all editorial metrics of one market, depth, judge and click me
 def summary(findings: Findings, decision: Advice, days: tuple[date, date] | None = None) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema.
 
-    Parameters
-    ----------
-    findings
-        Verdict, findings and health of a run.
-    decision
-        What they amount to, in words.
-    days
-        The first and the last day of the log.
+    findings: verdict, findings and health of a run.
+    decision: what they amount to, in words.
+    days: the first and the last day of the log.
     """
     texts = [one.text for one in (*write_findings(findings), within_finding(findings.within))]
     claims = (

@@ -56,14 +56,10 @@ def audit_run(
 ) -> Audit:
     """Compute every convention on the judged configurations of one market, depth and judge of a run.
 
-    Parameters
-    ----------
-    place
-        A run, or its folder.
-    judgments
-        The judgments that the run was made with; None = only the grades of results shown, which a run keeps.
-    wanted
-        Which market, depth and judge; what it leaves open is chosen as in `Run.key`.
+    place: a run, or its folder.
+    judgments: the judgments that the run was made with; None = only the grades of results shown, which a run
+      keeps.
+    wanted: which market, depth and judge; what it leaves open is chosen as in `Run.key`.
 
     Raises ReportError if there is no such run, it is broken, its grades were drawn from clicks, or
     `judgments` are others than those that it was made with; InputError, JudgmentError if `judgments` cannot

@@ -32,14 +32,9 @@ ONE_LIST = Table(
 def one_list(shown: Sequence[int | None], others: Sequence[int], max_grade: int) -> Lists:
     """Return a single ranked list.
 
-    Parameters
-    ----------
-    shown
-        Grades of its results, best first; None = without a grade.
-    others
-        Grades of the query's judged results that it does not show.
-    max_grade
-        Top grade of the scale.
+    shown: grades of its results, best first; None = without a grade.
+    others: grades of the query's judged results that it does not show.
+    max_grade: top grade of the scale.
 
     Raises JudgmentError if a grade is off the scale.
     """

@@ -35,12 +35,8 @@ Convention = tuple[str, str]
 def conventions(evaluation: Evaluation, *, average_over: AverageOver) -> tuple[Convention, ...]:
     """Return the conventions that the measures of an evaluation depend on, and a line on each.
 
-    Parameters
-    ----------
-    evaluation
-        The evaluation; its measures have every parameter spelled out.
-    average_over
-        Which queries its means are over.
+    evaluation: the evaluation; its measures have every parameter spelled out.
+    average_over: which queries its means are over.
     """
     about = {
         "Gain and discount": _gain,

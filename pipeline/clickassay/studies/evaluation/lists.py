@@ -16,16 +16,10 @@ def ranked_lists(
 ) -> Lists:
     """Join a run with judgments.
 
-    Parameters
-    ----------
-    run
-        Columns query, doc (text), score (number); one row per query and doc.
-    qrels
-        Columns query, doc (text), grade (whole number); one row per query and doc.
-    queries
-        The queries to take, sorted; a query that the run lacks has an empty list.
-    max_grade
-        Largest grade that the pool has a place for; not below the grades of `qrels`.
+    run: columns query, doc (text), score (number); one row per query and doc.
+    qrels: columns query, doc (text), grade (whole number); one row per query and doc.
+    queries: the queries to take, sorted; a query that the run lacks has an empty list.
+    max_grade: largest grade that the pool has a place for; not below the grades of `qrels`.
 
     Results are in the order of `inputs.text.trec.ranking`.
     """

@@ -290,12 +290,8 @@ _STEPS: Mapping[str, Callable[[_Ranked], _Steps]] = {
 def click_arithmetic(name: str, masks: Integers, sessions: Integers, good: int) -> Arithmetic:
     """Return the computation of the click metric `name`: the mean over the sessions.
 
-    Parameters
-    ----------
-    masks, sessions
-        (M,) distinct click masks of the configuration, and their sessions.
-    good
-        Mask of the positions whose grade is at least the success grade; only SS uses it.
+    masks, sessions: (M,) distinct click masks of the configuration, and their sessions.
+    good: mask of the positions whose grade is at least the success grade; only SS uses it.
 
     Raises SettingsError if there is no such metric, or it has no steps.
     """

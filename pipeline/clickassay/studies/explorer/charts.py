@@ -24,16 +24,10 @@ def scatter(
 ) -> Any:  # noqa: ANN401 - a layer of charts, whose type differs between releases
     """Draw configurations.
 
-    Parameters
-    ----------
-    drawn
-        Those drawn as points: configuration_id, query (as it may be shown), n_sessions, click, editorial.
-    every
-        All of them: if there are more than are drawn, a heat map of their sessions lies below the points.
-    click_metric, editorial_metric
-        Names of the metrics, for the axes.
-    ring
-        Id of the configuration to be ringed; '' for none.
+    drawn: those drawn as points: configuration_id, query (as it may be shown), n_sessions, click, editorial.
+    every: all of them: if there are more than are drawn, a heat map of their sessions lies below the points.
+    click_metric, editorial_metric: names of the metrics, for the axes.
+    ring: id of the configuration to be ringed; '' for none.
     """
     scale = alt.Scale(zero=True, nice=True)
     x = alt.X("editorial:Q", title=editorial_metric, scale=scale)

@@ -96,16 +96,10 @@ def points(
 ) -> pl.DataFrame:
     """Read the configurations of a scatter.
 
-    Parameters
-    ----------
-    click_metric, editorial_metric
-        The two metrics.
-    members
-        Only configurations of these queries; None = all.
+    click_metric, editorial_metric: the two metrics.
+    members: only configurations of these queries; None = all.
 
-    Returns
-    -------
-    Columns configuration_id, query (raw), n_sessions, click and editorial; most sessions first.
+    Returns columns configuration_id, query (raw), n_sessions, click and editorial; most sessions first.
     """
     rows = _rows(run, key)
     if members is not None:

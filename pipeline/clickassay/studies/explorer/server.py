@@ -49,18 +49,11 @@ def serve(
 ) -> None:
     """Serve the page of a run until the user presses Ctrl-C.
 
-    Parameters
-    ----------
-    run
-        A run folder that `read.explored_run` has checked.
-    port
-        Port of 127.0.0.1; None = any free port.
-    min_users
-        Queries of fewer users are shown as digests.
-    open_browser
-        Whether to open the page in the user's browser.
-    tell
-        Called with the address, which holds the token, once the port is taken.
+    run: a run folder that `read.explored_run` has checked.
+    port: port of 127.0.0.1; None = any free port.
+    min_users: queries of fewer users are shown as digests.
+    open_browser: whether to open the page in the user's browser.
+    tell: called with the address, which holds the token, once the port is taken.
 
     Raises SettingsError if the extra ``[explore]`` is not installed, or the port is taken or forbidden.
     """

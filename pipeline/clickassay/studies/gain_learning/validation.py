@@ -81,12 +81,8 @@ def study(
 ) -> Study:
     """Learn a map on all queries, and again without each fold of them.
 
-    Parameters
-    ----------
-    observed
-        Its clicks are values of `options.click_metric`.
-    fixed
-        The map that the learned one is compared with, and that the search starts from.
+    observed: its clicks are values of `options.click_metric`.
+    fixed: the map that the learned one is compared with, and that the search starts from.
 
     Raises LearningError if there are fewer than two queries per fold, or grades or clicks do not vary.
     """

@@ -25,20 +25,12 @@ QUARTERS = 4
 def bias(names: tuple[str, str], pair: pl.DataFrame, classes: pl.DataFrame | None, size: int) -> pl.DataFrame:
     """Measure the difference of two judges in groups of results, and test each against the other groups.
 
-    Parameters
-    ----------
-    names
-        The judges.
-    pair
-        Columns query, grade_a, grade_b, place (0..1, in the file of the second judge).
-    classes
-        Columns query, and a text for each kind of classes; results without a class are left out there.
-    size
-        Number of grades.
+    names: the judges.
+    pair: columns query, grade_a, grade_b, place (0..1, in the file of the second judge).
+    classes: columns query, and a text for each kind of classes; results without a class are left out there.
+    size: number of grades.
 
-    Returns
-    -------
-    Rows of BIAS, for each kind that has two groups or more.
+    Returns rows of BIAS, for each kind that has two groups or more.
 
     Raises InputError if a kind of classes is called as the groups by grade or by place are.
     """

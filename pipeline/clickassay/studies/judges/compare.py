@@ -68,10 +68,8 @@ def judgments_of(
 ) -> tuple[tuple[str, ...], pl.DataFrame, int]:
     """Read judgments of two judges or more, as `import judgments` does.
 
-    Returns
-    -------
-    Names of the judges; rows judge, topic, doc, grade as in the files, and query, url, the normalised forms
-    of topic and doc; and how many ratings are no judgments.
+    Returns names of the judges; rows judge, topic, doc, grade as in the files, and query, url, the normalised
+    forms of topic and doc; and how many ratings are no judgments.
 
     Raises InputError if a file cannot be read, or there is one judge.
     """
@@ -104,16 +102,10 @@ def compare_judges(
 ) -> JudgesCompared:
     """Compare judges by the results that they have in common.
 
-    Parameters
-    ----------
-    judges
-        Their names.
-    rows
-        Rows judge, query, url, grade. Of a result that a judge judged more than once, the first counts.
-    max_grade
-        Top of the scale, which AC1 depends on; None = the highest grade given.
-    classes
-        Columns query, and a text for each kind of classes that bias is measured by; a query once.
+    judges: their names.
+    rows: rows judge, query, url, grade. Of a result that a judge judged more than once, the first counts.
+    max_grade: top of the scale, which AC1 depends on; None = the highest grade given.
+    classes: columns query, and a text for each kind of classes that bias is measured by; a query once.
 
     Raises NothingInCommonError if no two judges judged a result in common.
     """

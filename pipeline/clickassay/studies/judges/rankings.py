@@ -26,18 +26,11 @@ def rankings_under(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare the order of runs under two judges.
 
-    Parameters
-    ----------
-    judges
-        Their names.
-    measure
-        Name of the measure.
-    values
-        For each judge: by run, the (Q,) values of the same queries.
+    judges: their names.
+    measure: name of the measure.
+    values: for each judge: by run, the (Q,) values of the same queries.
 
-    Returns
-    -------
-    Rows of RANKINGS and of RANKING_PAIRS.
+    Returns rows of RANKINGS and of RANKING_PAIRS.
     """
     runs = list(values[0])
     one, two = (np.column_stack([side[run] for run in runs]) for side in values)

@@ -79,9 +79,7 @@ def queries_needed(row: Mapping[str, Any], at_least: float | None) -> int | None
     Its half width shrinks with the square root of their number. Without `at_least` it is to be `WITHIN`;
     with it, the interval is to leave `at_least` out with a chance of 0.8 if kappa is as measured.
 
-    Returns
-    -------
-    Their number, more or less than there are now; None without an interval, or where nothing is open.
+    Returns their number, more or less than there are now; None without an interval, or where nothing is open.
     """
     if row["ci_low"] is None or row["value"] == row["ci_low"]:
         return None

@@ -31,12 +31,8 @@ def propose_judgments(
 ) -> JudgmentProposal:
     """Take the results that a run proposes to judge for a goal, as many as the budget pays for.
 
-    Parameters
-    ----------
-    goal
-        ``coverage`` (most sessions judged) or ``interval`` (narrowest intervals of correlations).
-    budget
-        Number of labels.
+    goal: ``coverage`` (most sessions judged) or ``interval`` (narrowest intervals of correlations).
+    budget: number of labels.
 
     Raises ActiveError if the run proposes nothing for the goal, or the budget does not pay for the first
     query; ReportError if there is no such run, or it is broken.

@@ -33,10 +33,7 @@ class OrderedLogit:
 def fit_ordered_logit(scores: Floats, grades: Integers, *, grades_of_scale: int) -> OrderedLogit:
     """Fit slope and thresholds by penalised maximum likelihood.
 
-    Parameters
-    ----------
-    scores, grades
-        (N,) of judged documents; grades 0..grades_of_scale - 1, all of which need not occur.
+    scores, grades: (N,) of judged documents; grades 0..grades_of_scale - 1, all of which need not occur.
 
     Raises ActiveError if fewer than `MIN_JUDGED` documents are judged, a score is no number, or all scores or
     all grades are the same.

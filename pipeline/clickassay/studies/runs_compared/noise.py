@@ -81,16 +81,10 @@ class _Kind(Generic[Part]):
 def weighted_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Changes:
     """Test the changes of all weighted correlations between two samples by leaving out units, and users.
 
-    Parameters
-    ----------
-    a, b
-        Samples of the first and second run with the same C click and E editorial metrics.
-    folds
-        The same without each fold of users.
+    a, b: samples of the first and second run with the same C click and E editorial metrics.
+    folds: the same without each fold of users.
 
-    Returns
-    -------
-    The C E changes in row-major order.
+    Returns the C E changes in row-major order.
     """
     return _changes((a, b), (_weighted(a), _weighted(b)), folds)
 
@@ -132,12 +126,8 @@ def mean_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Chan
 def mean_intervals(sample: Sample, without_users: Sequence[Sample] = ()) -> Changes:
     """Return the means over sessions of one run as changes from 0, in the order of `mean_changes`.
 
-    Parameters
-    ----------
-    sample
-        The sample.
-    without_users
-        The same without each fold of users; empty where users are not known.
+    sample: the sample.
+    without_users: the same without each fold of users; empty where users are not known.
     """
     pairs = [(part, part) for part in without_users]
     return _changes((sample, sample), (_NOTHING, _means(sample)), pairs)
@@ -346,15 +336,10 @@ def from_intervals(a: NDArray[np.float64], b: NDArray[np.float64]) -> Changes:
     z = (artanh r_B - artanh r_A) / √(error_A² + error_B²). The errors of runs with common queries are
     correlated, so that this test is then conservative.
 
-    Parameters
-    ----------
-    a, b
-        (P, 3) correlations with the lower and upper ends of their intervals; NaN where unknown.
+    a, b: (P, 3) correlations with the lower and upper ends of their intervals; NaN where unknown.
 
-    Returns
-    -------
-    Changes whose interval is r_B - r_A with the ends of Zou (2007): -√((r_B - low_B)² + (high_A - r_A)²)
-    and +√((high_B - r_B)² + (r_A - low_A)²).
+    Returns changes whose interval is r_B - r_A with the ends of Zou (2007): -√((r_B - low_B)² + (high_A -
+    r_A)²) and +√((high_B - r_B)² + (r_A - low_A)²).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         fisher_a, fisher_b = np.arctanh(a), np.arctanh(b)

@@ -140,11 +140,9 @@ class DiffOptions:
 def compare_numbers(runs: tuple[Run, Run], options: DiffOptions) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare the numbers of two runs that the options select.
 
-    Returns
-    -------
-    One row per number (`PLACE`): a, b, change, ci_low, ci_high, p_value, p_adjusted, family, status,
-    tested_by, caution, reason. And one row per market, depth and judge of both: queries and configurations
-    of A, of B, and of both.
+    Returns one row per number (`PLACE`): a, b, change, ci_low, ci_high, p_value, p_adjusted, family, status,
+    tested_by, caution, reason. And one row per market, depth and judge of both: queries and configurations of
+    A, of B, and of both.
     """
     joined = _join(*(_numbers_of(run, options) for run in runs))
     overlap, again = _left_out(runs, joined)

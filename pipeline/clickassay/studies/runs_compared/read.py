@@ -65,9 +65,7 @@ def _check_values(run: Run, contract: Table) -> None:
 def entries(a: Run, b: Run) -> tuple[RecordedPair, ...]:
     """Compare the records of two runs: inputs, settings, versions; the command is not compared.
 
-    Returns
-    -------
-    All inputs, also equal ones; of the rest only what differs.
+    Returns all inputs, also equal ones; of the rest only what differs.
     """
     of_both = (
         (INPUT, a.info["inputs"], b.info["inputs"]),

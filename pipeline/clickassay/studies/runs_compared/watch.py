@@ -57,14 +57,9 @@ def check_watch(
 ) -> None:
     """Check that each value of an option has a number in A, which a change could be a finding against.
 
-    Parameters
-    ----------
-    numbers
-        As `compare_numbers` returns them.
-    watch, options
-        The watched numbers, and which were compared.
-    name
-        What the watch is called in messages.
+    numbers: as `compare_numbers` returns them.
+    watch, options: the watched numbers, and which were compared.
+    name: what the watch is called in messages.
 
     Raises SettingsError if one has none: the watch would always pass.
     """

@@ -193,12 +193,8 @@ def uneven_words(sizes: pl.DataFrame, names: tuple[str, str] = ("A", "B")) -> st
 
     This difference alone changes correlations: with fewer sessions, chance clicks lower them.
 
-    Parameters
-    ----------
-    sizes
-        As in `RunComparison`.
-    names
-        What the runs are called.
+    sizes: as in `RunComparison`.
+    names: what the runs are called.
     """
     wide = sizes.pivot("quantity", index=SAMPLE_COLUMNS, values=["a", "b"])
     if not {"a_n_sessions", "b_n_sessions"} <= {*wide.columns}:
@@ -252,10 +248,7 @@ def change_words(row: Mapping[str, Any]) -> str:
     For instance ``mean ERR (depth 5) rose from 0.4 to 0.42, by 0.02 [0.01, 0.03], beyond noise``, or ``the
     correlation of ERR with MeanRR (depth 5) fell from 0.4 to 0.37, by 0.03 [0.01, 0.05], within noise``.
 
-    Parameters
-    ----------
-    row
-        A row of `RunComparison.numbers` whose value changed, or that is only in A.
+    row: a row of `RunComparison.numbers` whose value changed, or that is only in A.
     """
     if row["status"] == ONLY_A:
         return f"{place_words(row)} has no value in B ({row['reason']})"
@@ -290,14 +283,9 @@ _KINDS_OF_CORRELATION = {
 def alone_words(numbers: pl.DataFrame, status: str, names: tuple[str, str] = ("A", "B")) -> str | None:
     """Describe the numbers that only one run computed, e.g. ``6 numbers only in A: depth 10``; None if none.
 
-    Parameters
-    ----------
-    numbers
-        Rows of `RunComparison.numbers`.
-    status
-        `ONLY_A` or `ONLY_B`.
-    names
-        What the runs are called.
+    numbers: rows of `RunComparison.numbers`.
+    status: `ONLY_A` or `ONLY_B`.
+    names: what the runs are called.
     """
     rows = numbers.filter(not_computed(status))
     others = numbers.filter(~not_computed(status))

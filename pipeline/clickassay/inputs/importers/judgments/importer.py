@@ -86,12 +86,8 @@ def import_judgments(
 ) -> Imported:
     """Translate ratings of other tools into ``judgments.parquet``.
 
-    Parameters
-    ----------
-    files
-        One or more, of one layout or several.
-    read_options, rating_options
-        How to read the files, and what their ratings stand for.
+    files: one or more, of one layout or several.
+    read_options, rating_options: how to read the files, and what their ratings stand for.
 
     Raises InputError if a file is missing or broken, or its ratings are no grades and there is no grade map;
     SettingsError if options contradict each other.

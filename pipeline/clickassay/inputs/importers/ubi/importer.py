@@ -69,13 +69,9 @@ def import_ubi(
 ) -> Imported:
     """Translate queries and events of UBI into a folder of canonical tables.
 
-    Parameters
-    ----------
-    paths
-        Files of queries, of events, or of both, in any order: bulk or JSON lines, Parquet (.parquet), CSV
-        (.csv); or folders of such files.
-    click_actions
-        Values of action_name that are clicks on a result.
+    paths: files of queries, of events, or of both, in any order: bulk or JSON lines, Parquet (.parquet), CSV
+      (.csv); or folders of such files.
+    click_actions: values of action_name that are clicks on a result.
 
     Raises InputError if a document is not in the layout (the message names file and line), or no event is a
     click, or no search is left; SettingsError if a click action is the impression, or none is given.

@@ -36,16 +36,10 @@ def ambiguous_ids(
 ) -> AmbiguousIds:
     """Find the ambiguous ids of a log, which a batch alone cannot know.
 
-    Parameters
-    ----------
-    searches
-        All searches of the log.
-    before
-        Ids that were found ambiguous in earlier parts of the log.
-    carried
-        Searches of earlier parts that may be delivered again.
-    end_ms
-        The first time that is too late for a search.
+    searches: all searches of the log.
+    before: ids that were found ambiguous in earlier parts of the log.
+    carried: searches of earlier parts that may be delivered again.
+    end_ms: the first time that is too late for a search.
 
     Raises EngineError if two search ids share a fingerprint.
     """
@@ -129,12 +123,8 @@ def _check_fingerprints(ids: pl.Series) -> None:
 def usable_ids(searches: pl.LazyFrame, wanted: pl.Series, rejected: pl.Series) -> pl.Series:
     """Return the wanted search ids that a usable search has.
 
-    Parameters
-    ----------
-    wanted
-        Distinct ids, as they are read.
-    rejected
-        The search_id of each search that is unusable.
+    wanted: distinct ids, as they are read.
+    rejected: the search_id of each search that is unusable.
     """
     present = _with_ids(searches.select("search_id"), _fingerprints(wanted))["search_id"].value_counts()
     unusable = rejected.drop_nulls().value_counts(name="unusable")

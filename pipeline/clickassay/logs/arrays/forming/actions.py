@@ -22,10 +22,7 @@ _MOST_TEXTS = 1_000
 class Actions:
     """The texts of actions that were met, by number, and the kind of each.
 
-    Parameters
-    ----------
-    settings
-        Which actions are signals.
+    settings: which actions are signals.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -97,12 +94,9 @@ def masks_of_events(
 ) -> Iterator[tuple[int, Rows, Rows]]:
     """Yield each kind of signal with the first searches of the sessions that have it, and their masks.
 
-    Parameters
-    ----------
-    height
-        Number of searches.
-    search, kind, place
-        Of each event the first search of its session, its kind, and its position there; 0 = in no top result.
+    height: number of searches.
+    search, kind, place: of each event the first search of its session, its kind, and its position there; 0 =
+      in no top result.
     """
     there = np.flatnonzero(place > 0)
     search, kind = search.take(there), kind.take(there)

@@ -65,14 +65,9 @@ def satisfied_clicks(
 
     The counts are of what decided it, for the funnel.
 
-    Parameters
-    ----------
-    counts
-        Which searches count.
-    read, placed
-        The clicks of a batch, and those in time.
-    formed
-        Visits, at least of the users of `searches_before_clicks`.
+    counts: which searches count.
+    read, placed: the clicks of a batch, and those in time.
+    formed: visits, at least of the users of `searches_before_clicks`.
     """
     clicked = read.clicks.time.take(placed.click)
     until_next, key, events = _events(searches, counts, clicked, placed, formed, rule)

@@ -32,10 +32,7 @@ class Formed:
 class GivenOutcomes:
     """Outcomes by search id: names, and ids, values and rows of each.
 
-    Parameters
-    ----------
-    rows
-        As `logs.outcomes.Outcomes` has them.
+    rows: as `logs.outcomes.Outcomes` has them.
     """
 
     def __init__(self, rows: pl.DataFrame) -> None:

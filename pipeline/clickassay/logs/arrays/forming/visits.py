@@ -68,14 +68,9 @@ def visits(
 ) -> Visits:
     """Form the visits of a batch.
 
-    Parameters
-    ----------
-    counts
-        Which searches count.
-    pairs
-        Number of the (market, query) in normal form of each search.
-    also
-        Searches whose users' visits are formed too.
+    counts: which searches count.
+    pairs: number of the (market, query) in normal form of each search.
+    also: searches whose users' visits are formed too.
     """
     active = searches.time.copy()
     np.maximum.at(active, placed.search, clicks.time.take(placed.click))

@@ -26,12 +26,8 @@ def best_stops(
     rises with V(r + 1), so that the last rank is decided first, and is linear in R(g), so that the least or
     the largest R(g) is best.
 
-    Parameters
-    ----------
-    chances
-        (top + 1,) R(g) by grade, never falling.
-    utilities
-        u by rank from 1; stopping below them is worth nothing.
+    chances: (top + 1,) R(g) by grade, never falling.
+    utilities: u by rank from 1; stopping below them is worth nothing.
     """
     lists, deepest = holes.lists, len(utilities) if cut is None else min(cut, len(utilities))
     grades = np.zeros(len(holes.rows), dtype=np.int64)
@@ -59,15 +55,10 @@ def climb(
 ) -> Floats:
     """Return the (Q,) largest values of a ratio D / I over the grades of holes (Dinkelbach 1967).
 
-    Parameters
-    ----------
-    value
-        The (Q,) ratios under some grades; 0 where I is 0.
-    choose
-        Grades that make D - x I largest in every query, for (Q,) numbers x. They have a larger ratio than x
-        wherever any grades have.
-    start
-        (Q,) ratios under any grades.
+    value: the (Q,) ratios under some grades; 0 where I is 0.
+    choose: grades that make D - x I largest in every query, for (Q,) numbers x. They have a larger ratio than
+      x wherever any grades have.
+    start: (Q,) ratios under any grades.
     """
     best = start
     while True:

@@ -28,22 +28,13 @@ def by_class(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compute means, and differences of runs, within classes of queries.
 
-    Parameters
-    ----------
-    measures
-        The E measures.
-    values
-        By run: (Q, E) values.
-    queries
-        The Q queries.
-    classes
-        Columns query (normalised), and a text for each kind of classes.
-    baseline
-        The run that each other one is compared with; None = every two.
+    measures: the E measures.
+    values: by run: (Q, E) values.
+    queries: the Q queries.
+    classes: columns query (normalised), and a text for each kind of classes.
+    baseline: the run that each other one is compared with; None = every two.
 
-    Returns
-    -------
-    Rows of CLASS_MEANS and of CLASS_COMPARISONS, whose p_holm is corrected for all its rows.
+    Returns rows of CLASS_MEANS and of CLASS_COMPARISONS, whose p_holm is corrected for all its rows.
     """
     names = [str(one) for one in measures]
     ends = np.array([(one.metric.low, one.metric.high) for one in measures], np.float64).T

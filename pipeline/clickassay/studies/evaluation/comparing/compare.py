@@ -48,16 +48,10 @@ def comparison_table(
 ) -> pl.DataFrame:
     """Compare every two runs by every measure, in the form of `forms.COMPARISONS`.
 
-    Parameters
-    ----------
-    names
-        The E measures.
-    values
-        By run: (Q, E) values, for the same queries in the same order.
-    seed
-        Of the randomisation test.
-    baseline
-        The run that each other one is compared with; None = every two.
+    names: the E measures.
+    values: by run: (Q, E) values, for the same queries in the same order.
+    seed: of the randomisation test.
+    baseline: the run that each other one is compared with; None = every two.
 
     `p_value` is of the paired t test, `p_randomised` of a paired randomisation test (signs of the differences
     drawn `RESAMPLES` times). `p_holm` is `p_value` corrected for all rows of the table (Holm 1979). There is

@@ -22,16 +22,10 @@ def leaderboard(measures: Sequence[Measure], means: pl.DataFrame, comparisons: p
     Two that do not differ share one, if there are at most `MOST` runs; of more, if they also differ from none
     between them.
 
-    Parameters
-    ----------
-    measures
-        The measures.
-    means, comparisons
-        Tables of the evaluation; `comparisons` of every two runs.
+    measures: the measures.
+    means, comparisons: Tables of the evaluation; `comparisons` of every two runs.
 
-    Returns
-    -------
-    Rows of LEADERBOARD; none with fewer than `FEWEST` runs.
+    Returns rows of LEADERBOARD; none with fewer than `FEWEST` runs.
     """
     if means["run"].n_unique() < FEWEST:
         return LEADERBOARD.empty()

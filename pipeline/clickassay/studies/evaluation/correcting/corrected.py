@@ -94,18 +94,12 @@ def corrected_means(
 ) -> Corrected:
     """Correct the means of a judge.
 
-    Parameters
-    ----------
-    judge
-        (N, E) values by the judge of all queries.
-    people
-        (n, E) values by people; n may be 0.
-    both
-        (n,) the places of their queries among the N; with `shares`, once for each draw.
-    reach
-        (E,) R, by how much the judge may err in a query.
-    shares, weights
-        (n,), (N,) shares of the draws of a plan, and of the queries; each adds up to 1. None = all alike.
+    judge: (N, E) values by the judge of all queries.
+    people: (n, E) values by people; n may be 0.
+    both: (n,) the places of their queries among the N; with `shares`, once for each draw.
+    reach: (E,) R, by how much the judge may err in a query.
+    shares, weights: (n,), (N,) shares of the draws of a plan, and of the queries; each adds up to 1. None =
+      all alike.
 
     The squared error is the jackknife's over the n (method 7.1), plus w² var(f) / N, plus 2 (w R / n)² of the
     two queries where the judge errs; degrees of the sum are Satterthwaite's.
@@ -234,16 +228,10 @@ def corrected_tables(
 ) -> CorrectedTables:
     """Correct the means of each run, and the differences of every two.
 
-    Parameters
-    ----------
-    measures
-        The E measures, every parameter spelled out; intervals of means are cut to their ranges.
-    sides
-        By run: its values; the queries of all runs are the same.
-    baseline
-        The run that each other one is compared with; None = every two.
-    design
-        How a plan chose the queries that people judged; None = at random, each query counting as much.
+    measures: the E measures, every parameter spelled out; intervals of means are cut to their ranges.
+    sides: by run: its values; the queries of all runs are the same.
+    baseline: the run that each other one is compared with; None = every two.
+    design: how a plan chose the queries that people judged; None = at random, each query counting as much.
     """
     names = tuple(map(str, measures))
     first = next(iter(sides.values()))

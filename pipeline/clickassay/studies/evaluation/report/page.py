@@ -41,20 +41,12 @@ def build_evaluation_report(
 ) -> StudyReport:
     """Turn the frames of an evaluation into sentences, tables and pictures, without writing anything.
 
-    Parameters
-    ----------
-    frames
-        The tables of `studies.evaluation.forms.EVALUATION_TABLES` by name.
-    conventions
-        Pairs (convention, text): the definitions that the numbers depend on.
-    rel
-        Lowest grade that the curves of precision count as relevant.
-    shares
-        Names of the measures that lie in 0..1.
-    command
-        The command line.
-    per_query
-        Whether the page has the values by query.
+    frames: the tables of `studies.evaluation.forms.EVALUATION_TABLES` by name.
+    conventions: pairs (convention, text): the definitions that the numbers depend on.
+    rel: lowest grade that the curves of precision count as relevant.
+    shares: names of the measures that lie in 0..1.
+    command: the command line.
+    per_query: whether the page has the values by query.
     """
     runs = frames["runs"]["run"].to_list()
     queries = plural(int(frames["runs"]["queries_averaged"][0]), "query", "queries")

@@ -124,14 +124,9 @@ def check_run(
 ) -> tuple[Outcome, ...]:
     """Check rules against a finished run.
 
-    Parameters
-    ----------
-    place
-        The run, or its folder.
-    rules
-        The rules, as `grammar.parse_rules` returns them.
-    choice
-        The sample of rules that do not name one; open parts are as in the report's headline.
+    place: the run, or its folder.
+    rules: the rules, as `grammar.parse_rules` returns them.
+    choice: the sample of rules that do not name one; open parts are as in the report's headline.
 
     Raises ReportError if a folder is no run, or a table of it is missing or broken; SettingsError if a rule
     names what the run does not have.
@@ -237,12 +232,8 @@ def _stretched(quantity: RunQuantity) -> RunQuantity:
 def state_of(quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
     """Return the state of a rule about a number: it is broken only if every value of its interval breaks it.
 
-    Parameters
-    ----------
-    quantity
-        The number; an exact one is its own interval.
-    comparison, limit
-        One of `grammar.COMPARISONS`, and what the number is compared with.
+    quantity: the number; an exact one is its own interval.
+    comparison, limit: one of `grammar.COMPARISONS`, and what the number is compared with.
     """
     ends = [_is_kept(end, comparison, limit) for end in quantity.ends]
     if not ends:

@@ -36,16 +36,10 @@ def required_click_metric(name: str) -> str:
 def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run: str) -> str:
     """Return the column of a run that is the metric of this name: ``map`` may be ``AP(rel=1)``.
 
-    Parameters
-    ----------
-    name
-        The name, as everywhere in the grammar of `clickassay.metrics.names`.
-    columns
-        The names of the run's editorial metrics.
-    settings
-        Settings of the run: they give what a name leaves open, so that ``AP(rel=3)`` is ``AP`` there.
-    run
-        What messages call it.
+    name: the name, as everywhere in the grammar of `clickassay.metrics.names`.
+    columns: the names of the run's editorial metrics.
+    settings: settings of the run: they give what a name leaves open, so that ``AP(rel=3)`` is ``AP`` there.
+    run: what messages call it.
 
     Raises SettingsError if there is no such metric, or the run does not have it.
     """

@@ -131,9 +131,7 @@ def write_comparison(report: ComparisonReport, out: Path, *, force: bool) -> Pat
 
     A folder has ``report.html``, ``report.md``, ``tables/`` and ``settings.json``.
 
-    Returns
-    -------
-    The page.
+    Returns the page.
 
     Raises OutputError if something is there already, or it cannot be written.
     """
