@@ -157,10 +157,9 @@ class PowerResult(Result):
         asked = question or _question(run)
         key, pilot, table = _PILOTS[asked](run, choice, names)
         than = run.current if run.current in names[1:] else None
+        size = family_size(run.tables[table], key, names[0], than)
         family = "all pairs" if than is None else f"all others against {than}"
-        given = test.comparisons
-        counted = family_size(run.tables[table], key, names[0], than) if given is None else given
-        tests = (counted, family if given is None else None)
+        tests = (size, family) if test.comparisons is None else (test.comparisons, None)
         return cls(key, _analyse(asked, pilot, names, test, tests), name)
 
     @property

@@ -6,7 +6,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text.words import visible
-from clickassay.findings.estimates import Estimate, estimate
+from clickassay.findings.estimates import Estimate, estimate, not_computed
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import IPS
@@ -39,19 +39,23 @@ def position_bias_sections(run: Run) -> tuple[Section, ...]:
         {row["editorial_metric"]: estimate(row) for row in every.filter(click_metric=click).to_dicts()}
         for click in (IPS, run.click)
     )
-    known = any(one.value is not None for one in of_ips.values())
-    tables: tuple[ReportTable, ...] = ()
-    why = next((one.reason for one in of_ips.values()), None) or "it was not computed"
-    if known:
-        names = [*dict.fromkeys((*run.editorial, *BASELINES))]
-        rows = tuple(
-            Row("", visible(name), (of_ips[name], of_clicks[name])) for name in names if name in of_ips
+    rows = tuple(
+        Row("", visible(name), (of_ips[name], of_clicks.get(name, not_computed())))
+        for name in dict.fromkeys((*run.editorial, *BASELINES))
+        if name in of_ips
+    )
+    title = f"Correlation over all queries with IPS, and with {run.click}"
+    table = ReportTable("ips", title, "Metric", (IPS, run.click), rows)
+    if any(one.value is not None for one in of_ips.values()):
+        return (
+            Section("position_bias", TITLE, (LIMIT, MEANING), tables=(table,), folded=(_positions(run),)),
         )
-        title = f"Correlation over all queries with IPS, and with {run.click}"
-        tables = (ReportTable("ips", title, "Metric", (IPS, run.click), rows, notes=(LIMIT,)),)
-    first = LIMIT if known else f"IPS has no value: {why}."
-    reading = (first, MEANING, *(() if known else (LIMIT,)))
-    return (Section("position_bias", TITLE, reading, tables=tables, folded=(_positions(run),)),)
+    why = next((one.reason for one in of_ips.values()), None) or "it was not computed"
+    return (
+        Section(
+            "position_bias", TITLE, (f"IPS has no value: {why}.", MEANING, LIMIT), folded=(_positions(run),)
+        ),
+    )
 
 
 def _positions(run: Run) -> ReportTable:
