@@ -18,7 +18,10 @@ FEWEST_LISTS = 50
 """Lists beyond the first of each query that it takes to take periods and folds out."""
 
 LISTS_FOR_FOLDS = 160
-"""With fewer lists beyond the first of each query, folds are joined, and their excess is not counted."""
+"""With fewer lists beyond the first of each query, the excess of folds is not counted."""
+
+LISTS_FOR_ALL_FOLDS = 80
+"""With fewer, folds are joined in pairs: 8 leave too much of one busy user where there are more lists."""
 
 FEWEST_PERIODS, MOST_PERIODS, LISTS_A_PERIOD = 4, 12, 20
 """Periods are 1 + d / 20 for d lists beyond the first of each query, but so many at least and at most."""
@@ -219,7 +222,7 @@ def _as_they_are(lists: GroupedLists) -> Residuals:
 def _taken_out(block: Sequence[GroupedLists], free: int) -> list[Residuals]:
     """Regress all columns on shares, weighted, within queries; eigenvalues near 0 of their sum are none."""
     periods = periods_of(block)
-    joined = USER_FOLDS if free >= LISTS_FOR_FOLDS else USER_FOLDS // 2
+    joined = USER_FOLDS if free >= LISTS_FOR_ALL_FOLDS else USER_FOLDS // 2
     folds = np.unique(folds_of(block) % joined)
     of_periods = max(0, periods.number - 1)  # the first period and the first fold are left out
     shares = [

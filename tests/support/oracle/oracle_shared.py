@@ -19,7 +19,7 @@ Row = dict[str, Any]
 Group = tuple[str, str]
 """A market and a query."""
 
-FEWEST, MANY = 50, 160
+FEWEST, MORE, MANY = 50, 80, 160
 """Lists without groups that a block has at least, and from which on folds are 16 and users are in errors."""
 
 NO_EIGENVALUE = 1e-10
@@ -101,7 +101,7 @@ class Block:
         self.free = free_lists(rows)
         self.periods = periods_of(rows)
         folds = {fold for row in rows for fold in row["by fold"]}
-        self.folds = {fold: fold % (16 if self.free >= MANY else 8) for fold in folds}
+        self.folds = {fold: fold % (16 if self.free >= MORE else 8) for fold in folds}
         groups = list(grouped(rows).values())
         z = np.concatenate([self.deviations(own) for own in groups])
         weights = np.array([weight(row) for own in groups for row in own])

@@ -29,7 +29,7 @@ NO_TIMES = "times are not known: a change over time may be in this number"
 NO_USERS = "users are not known: one busy user may be in this number"
 
 NULL = "null SS"
-LEAST_FOLDS, BEYOND_CHANCE = 8, 1.5
+LEAST_FOLDS = 8
 NAMED, OPEN = 5, 1e-11
 
 
@@ -207,7 +207,7 @@ class Errors:
         folds, v = u.shape[1], u.sum(axis=0)
         between = (folds - 1) / folds * float(((v - v.mean()) ** 2).sum())
         chance = folds / (folds - 1) * float(((u - u.mean(axis=1, keepdims=True)) ** 2).sum())
-        if between <= BEYOND_CHANCE * chance:
+        if between <= chance:
             return None
         return between - chance, intervals.degrees_of_freedom([float(one) for one in v])
 

@@ -19,9 +19,6 @@ from clickassay.correlation.weighted import precision_weights
 FEWEST_FOLDS = 8
 """Fewer folds of users say too little of the variance between them."""
 
-BEYOND_CHANCE = 1.5
-"""Folds have an excess where their variance is so many times what chance gives, or more."""
-
 UNITS_AT_ONCE = 2**10
 
 Name = TypeVar("Name", bound=Hashable)
@@ -46,9 +43,7 @@ class Moved:
         between.add(np.einsum("fck,cpk->fcp", self.by_fold, slopes))
         found = between.spread()
         chance = ((slopes @ self.by_chance) * slopes).sum(axis=-1)
-        variance = found.error**2
-        counted = variance > BEYOND_CHANCE * chance  # false for NaN
-        added = np.sqrt(np.where(counted, variance - chance, 0.0))
+        added = np.sqrt(np.fmax(found.error**2 - chance, 0.0))
         return Spread(added, found.degrees, found.queries)
 
 

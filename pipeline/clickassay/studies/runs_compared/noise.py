@@ -32,7 +32,7 @@ from clickassay.correlation.uncertainty.jackknife import (
     p_value,
 )
 from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
-from clickassay.correlation.uncertainty.users import BEYOND_CHANCE, moved_by_folds
+from clickassay.correlation.uncertainty.users import moved_by_folds
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, moments_of, without_rounding
 from clickassay.correlation.within import QueryGroups
 
@@ -302,8 +302,7 @@ def _with_users(
         * folds
         / (folds - 1)
     )
-    excess = between.error**2 > BEYOND_CHANCE * by_chance
-    added = np.where(excess, between.error**2 - by_chance, 0.0)
+    added = np.maximum(between.error**2 - by_chance, 0)
     return spread.widened(1.0, Spread(np.sqrt(added), between.degrees, folds))
 
 
