@@ -24,6 +24,7 @@ from clickassay.logs.sql.steps import (
     PATTERNS_OF_DAYS,
     READ_LOG,
     Step,
+    counted_properties,
     results,
     run_steps,
     step_values,
@@ -129,7 +130,8 @@ def record_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> Script
     after = settings.latest_ms - settings.clock_ms + 1
     end_ms = SqlText(f"least({END_MS}, {engine.clock_ms} + {after})")  # end_of_times, of the script's clock
     values = step_values(settings, by_url=by_url) | {"watermark_ms": NEVER_MS, "end_ms": end_ms}
-    run_steps(recorder, (*READ_LOG, *FORM_SESSIONS, *_TABLES), values, ("periods",))
+    properties = counted_properties(settings, has_signals=False, has_outcomes=False)
+    run_steps(recorder, (*READ_LOG, *FORM_SESSIONS, *_TABLES), values, properties)
     for name, step in _results().items():
         recorder.keep(name, step.file)
     return recorder
