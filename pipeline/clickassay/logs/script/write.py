@@ -23,7 +23,6 @@ from clickassay.logs.sql.steps import (
     PATTERNS,
     PATTERNS_OF_DAYS,
     READ_LOG,
-    Property,
     Step,
     counted_properties,
     results,
@@ -131,13 +130,8 @@ def record_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> Script
     after = settings.latest_ms - settings.clock_ms + 1
     end_ms = SqlText(f"least({END_MS}, {engine.clock_ms} + {after})")  # end_of_times, of the script's clock
     values = step_values(settings, by_url=by_url) | {"watermark_ms": NEVER_MS, "end_ms": end_ms}
-<<<<<<< HEAD
-    has: tuple[Property, ...] = ("periods",)
-    run_steps(recorder, (*READ_LOG, *FORM_SESSIONS, *_TABLES), values, has)
-=======
     properties = counted_properties(settings, has_signals=False, has_outcomes=False)
     run_steps(recorder, (*READ_LOG, *FORM_SESSIONS, *_TABLES), values, properties)
->>>>>>> w-a2
     for name, step in _results().items():
         recorder.keep(name, step.file)
     return recorder
