@@ -272,12 +272,15 @@ def test_where_values_are_not_kept_lists_tell(tmp_path):
     assert "10 lists hold" in page
 
 
-RATED = {"click_metric": "stars", **QUICK}
+RATED = {"periods": "none", "click_metric": "stars", **QUICK}
 
 
 @pytest.fixture(scope="module")
 def two_runs():
-    """Return a run in which few sessions rated, and one of the log of these sessions alone, of a sum."""
+    """Return a run in which few sessions rated, and one of the log of these sessions alone, of a sum.
+
+    Without days: shares by period are those of all sessions of a list.
+    """
     world, rng = signal_world(20_000, seed=4, noise=0.2, bought=0.5), np.random.default_rng(4)
     is_rated = pl.Series(rng.random(world.searches.height) < 0.1)
     searches = world.searches.filter(is_rated)

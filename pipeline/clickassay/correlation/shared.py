@@ -291,15 +291,18 @@ def moments(places: Sequence[GroupedLists]) -> tuple[float, Floats]:
 def _spread_of(shares: Floats, lists: GroupedLists) -> Floats:
     """Return Σ w z zᵀ of (K, n) shares p less what drawing sessions adds: w (1 - w/W)(diag p - p pᵀ)/(n - 1).
 
-    Of lists with two sessions or more, in groups that have two such lists.
+    Of lists with two sessions or more, n of all users, in groups that have two such lists.
     """
-    weights = np.where(lists.sessions > 1, lists.weights, 0.0)
+    if lists.shown is None:
+        return np.zeros((len(shares), len(shares)))
+    sessions = np.bincount(lists.shown.rows, lists.shown.sessions, len(lists.rows))
+    weights = np.where(sessions > 1, lists.weights, 0.0)
     several = np.add.reduceat((weights > 0).astype(np.int64), lists.starts) > 1
     weights = np.where(several[lists.group], weights, 0.0)
     whole = np.maximum(np.add.reduceat(weights, lists.starts), 1e-9)
     means = np.add.reduceat(shares * weights, lists.starts, axis=1) / whole
     centred = shares - means[:, lists.group]
-    drawn = weights * (1 - weights / whole[lists.group]) / np.maximum(lists.sessions - 1, 1)
+    drawn = weights * (1 - weights / whole[lists.group]) / np.maximum(sessions - 1, 1)
     spread: Floats = (centred * weights) @ centred.T - np.diag(shares @ drawn) + (shares * drawn) @ shares.T
     return spread
 

@@ -12,7 +12,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS, DIFFERENCES, DRAWS, WITHIN
 from clickassay.core.records import Floats, NamedMetrics, Sample, Split, pairs_of
 from clickassay.core.seeds import child
-from clickassay.correlation.estimates import Estimates, Statistic, estimates
+from clickassay.correlation.estimates import PERFECT, Estimates, Statistic, estimates
 from clickassay.correlation.rankers import (
     Within,
     covariance_contributions,
@@ -242,7 +242,7 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
         "correlation": parts.correlations,
         **_intervals(known),
         "null_correlation": np.where(np.isnan(parts.correlations), np.nan, nulls),
-        "ceiling": np.broadcast_to(np.where(ceiling < highest, np.nan, ceiling)[:, None], nulls.shape),
+        "ceiling": np.broadcast_to(np.where(ceiling < highest * (1 - PERFECT), np.nan, ceiling)[:, None], nulls.shape),
         "sign_agreement": 0.5 + np.arcsin(parts.correlations) / math.pi,
         "moments": np.full(nulls.shape, ways),
         "side_by_side": np.broadcast_to(side_by_side, nulls.shape),

@@ -213,14 +213,14 @@ def moments(rows: Rows) -> float | None:
     periods = periods_of(rows)
     size = len(set(periods.values()))
     spread = np.zeros((size, size))
-    for own in grouped([row for row in rows if row["n_sessions"] > 1]).values():
+    for own in grouped([row for row in rows if sum(row["by day"].values()) > 1]).values():
         if len(own) == 1:
             continue
         weights, given = [weight(row) for row in own], [shares(row["by day"], periods) for row in own]
         z = around([list(one.values()) for one in given], weights)
         for row, w, off, share in zip(own, weights, z, given, strict=True):
             p = np.array(list(share.values()))
-            drawn = (np.diag(p) - np.outer(p, p)) / (row["n_sessions"] - 1)
+            drawn = (np.diag(p) - np.outer(p, p)) / (sum(row["by day"].values()) - 1)
             spread += w * np.outer(off, off) - w * (1 - w / math.fsum(weights)) * drawn
     values = np.linalg.eigvalsh(spread)
     kept = values[values > NO_EIGENVALUE * size]
