@@ -236,13 +236,16 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
     known = _estimates_within(place, contributions, nulls, users)
     ceiling = np.sqrt(parts.reliabilities)
     highest = np.max(np.abs(parts.correlations), axis=1, where=~np.isnan(parts.correlations), initial=0.0)
+    ceiling = np.where(ceiling < highest * (1 - PERFECT), np.nan, ceiling)
     ways, side_by_side = place.moments
     taken = place.taken_out
     columns = {
         "correlation": parts.correlations,
         **_intervals(known),
         "null_correlation": np.where(np.isnan(parts.correlations), np.nan, nulls),
-        "ceiling": np.broadcast_to(np.where(ceiling < highest * (1 - PERFECT), np.nan, ceiling)[:, None], nulls.shape),
+        "ceiling": np.broadcast_to(
+            np.where(ceiling < highest * (1 - PERFECT), np.nan, ceiling)[:, None], nulls.shape
+        ),
         "sign_agreement": 0.5 + np.arcsin(parts.correlations) / math.pi,
         "moments": np.full(nulls.shape, ways),
         "side_by_side": np.broadcast_to(side_by_side, nulls.shape),
