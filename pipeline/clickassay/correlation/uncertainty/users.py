@@ -103,7 +103,17 @@ def _added(changes: Floats, keys: Integers) -> tuple[Floats, Integers]:
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     if len(starts) == len(keys):
         return changes, keys
-    return np.add.reduceat(changes, starts, axis=-1), keys[starts]
+    return _sums(changes, starts), keys[starts]
+
+
+def _sums(values: Floats, starts: Integers) -> Floats:
+    """Return the (..., P) sums of (..., M) values from each start on: faster than `reduceat` for few each."""
+    sizes = np.diff(starts, append=values.shape[-1])
+    sums = values.take(starts, axis=-1)
+    for more in range(1, int(sizes.max(initial=0))):
+        longer = np.flatnonzero(sizes > more)
+        sums[..., longer] += values.take(starts[longer] + more, axis=-1)
+    return sums
 
 
 @dataclass(frozen=True)
@@ -150,7 +160,7 @@ class _Cells:
         step[:n_clicks] += lists.clicks[:, own] - cells.values[some].T
         new = old + sessions / np.maximum(left, 1) * step
         weighted, old_weighted = new * after, old * before
-        means = np.add.reduceat(weighted - old_weighted, starts, axis=1)
+        means = _sums(weighted - old_weighted, starts)
         whole = lists.whole[group[starts]] + np.add.reduceat(after - before, starts)
         there = whole > 1e-9
         means = np.where(there, means / np.sqrt(np.where(there, whole, 1.0)), 0.0)
@@ -158,7 +168,7 @@ class _Cells:
 
         def change(one: slice | int, other: slice | int) -> Floats:
             products = weighted[one] * new[other] - old_weighted[one] * old[other]
-            sums: Floats = np.add.reduceat(products, starts, axis=-1) - means[one] * means[other]
+            sums: Floats = _sums(products, starts) - means[one] * means[other]
             return sums
 
         metrics = slice(n_clicks, both)
