@@ -27,6 +27,7 @@ QUICK = {
     "few lists": SharedWorld({"m": 20}, seed=4),
     "small markets share a block": SharedWorld({"a": 45, "b": 20, "c": 22}, sessions=5, seed=5),
     "a small market in no block": SharedWorld({"a": 45, "b": 12}, sessions=5, seed=6),
+    "a market without a group": SharedWorld({"a": 10, "b": 1}, lists=(1, 2), seed=3),
     "one day": SharedWorld(days=1, seed=7),
     "one fold": SharedWorld(settings={"folds": 1}, seed=8),
     "weeks": SharedWorld(settings={"periods": "week"}, seed=9),
