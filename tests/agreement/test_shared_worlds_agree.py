@@ -26,7 +26,7 @@ QUICK = {
     "8 folds": SharedWorld(sessions=20, seed=3),
     "few lists": SharedWorld({"m": 20}, seed=4),
     "small markets share a block": SharedWorld({"a": 45, "b": 20, "c": 22}, sessions=5, seed=5),
-    "a small market in no block": SharedWorld({"a": 45, "b": 12}, sessions=5, seed=6),
+    "a market without a group": SharedWorld({"a": 10, "b": 1}, lists=(1, 2), sessions=3, seed=3),
     "one day": SharedWorld(days=1, seed=7),
     "one fold": SharedWorld(settings={"folds": 1}, seed=8),
     "weeks": SharedWorld(settings={"periods": "week"}, seed=9),
@@ -37,6 +37,7 @@ QUICK = {
 """Worlds by what they reach."""
 
 THOROUGH = {
+    "a small market in no block": SharedWorld({"a": 45, "b": 12}, sessions=5, seed=6),
     "16 folds": SharedWorld({"m": 120}, sessions=5),
     "16 folds of two blocks": SharedWorld({"a": 70, "b": 75}, seed=21),
     "16 folds of a small block": SharedWorld({"a": 33, "b": 33, "c": 33, "d": 33, "e": 33}, seed=22),

@@ -119,7 +119,7 @@ class Periods:
         rows, days, sessions = lists.shown.rows, lists.shown.days, lists.shown.sessions
         period = np.append(self.period, self.number - 1)[np.searchsorted(self.days, days)]
         period[days == NO_DAY] = self.number - 1
-        counts = np.bincount(period * size + rows, sessions, self.number * size).reshape(-1, size)
+        counts = np.bincount(period * size + rows, sessions, self.number * size).reshape(self.number, size)
         shares: Floats = counts / np.maximum(counts.sum(axis=0), 1)
         return shares
 

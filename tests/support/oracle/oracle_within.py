@@ -26,7 +26,7 @@ from support.oracle.oracle_tables import adjusted_by_click, compared_pairs, esti
 NO_GROUP = "no query has two judged lists"
 SAME = "the {} metric is the same in all lists of each query"
 NO_TIMES = "times are not known: a change over time may be in this number"
-NO_USERS = "users are not known: one busy user may be in this number"
+NO_USERS = "fewer than 8 folds of users: one busy user may be in this number"
 
 NULL = "null SS"
 LEAST_FOLDS = 8
@@ -244,7 +244,7 @@ def within(lists: WithinLists, rows: Rows, place: Rows) -> dict[Pair, dict[str, 
             **columns,
             "p_value": intervals.p_of_null(value, null, values, widen),
             "null_correlation": None if value is None else null,
-            "ceiling": ceiling(whole, pair[0]),
+            **ceiling(whole, pair[0]),
             "sign_agreement": sign_agreement(value),
             "n_configurations": len(rows),
             "n_queries": len(left_out),
@@ -260,15 +260,21 @@ def within(lists: WithinLists, rows: Rows, place: Rows) -> dict[Pair, dict[str, 
     return adjusted_by_click(found, whole, left_out, widens)
 
 
-def ceiling(whole: Found, click: str) -> float | None:
-    """Return the root of a reliability; None where a correlation is beyond it, by more than rounding."""
+def ceiling(whole: Found, click: str) -> dict[str, float | None]:
+    """Return the root of a reliability; None where a correlation is beyond it.
+
+    And, where one is but for rounding, the root all the same: then either is right.
+    """
     reliable = whole.reliabilities[click]
     if reliable is None:
-        return None
-    seen = [
-        abs(value) for pair, value in whole.correlations.items() if pair[0] == click and value is not None
-    ]
-    return None if math.sqrt(reliable) < max(seen, default=0.0) else math.sqrt(reliable)
+        return {"ceiling": None}
+    values = [value for pair, value in whole.correlations.items() if pair[0] == click]
+    root, highest = (
+        math.sqrt(reliable),
+        max((abs(value) for value in values if value is not None), default=0.0),
+    )
+    open_root = {"open_ceiling": root} if abs(root - highest) <= intervals.PERFECT else {}
+    return {"ceiling": None if root < highest else root, **open_root}
 
 
 def caution(value: float | None, low: float | None, units: int, place: Rows) -> str | None:
