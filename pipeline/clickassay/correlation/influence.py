@@ -14,7 +14,7 @@ from clickassay.core.contracts.correlation import INFLUENCE, WITHIN_INFLUENCE
 from clickassay.core.records import Floats, Integers, NamedMetrics, Sample, pairs_of
 from clickassay.correlation.tables import with_sample_columns
 from clickassay.correlation.uncertainty.jackknife import left_out, no_rounding
-from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, sample_moments
+from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, sample_moments, without_rounding
 from clickassay.correlation.within import QueryGroups
 
 MAX_QUERIES = 5
@@ -176,6 +176,7 @@ def _shares(shifts: Floats, squares: Floats) -> Floats:
 
 def _removed(units: _Units, removed: Floats) -> Floats:
     """Return (P, R) correlations of each pair without the (P, R, K) sums removed for it."""
-    values = units.statistic(units.sums.sum(axis=0) - removed)
+    total = units.sums.sum(axis=0)
+    values = units.statistic(without_rounding(total - removed, np.abs(total)))
     own: Floats = np.moveaxis(np.diagonal(values, axis1=0, axis2=2), -1, 0)
     return own
