@@ -15,7 +15,6 @@ from clickassay.core.contracts.correlation import (
 )
 from clickassay.core.records import Floats, Integers, NamedMetrics, Sample
 from clickassay.core.special import ndtri, stdtrit
-from clickassay.correlation.partial import partial_correlations
 from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
 from clickassay.correlation.uncertainty.jackknife import (
@@ -23,19 +22,29 @@ from clickassay.correlation.uncertainty.jackknife import (
     Spread,
     cautions,
     difference_interval,
+    fisher_interval,
     left_out,
     no_rounding,
     p_value,
 )
 from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm, together_confidence
 from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
-from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, correlation_matrix, sample_moments
+from clickassay.correlation.weighted import (
+    QUERIES_AT_ONCE,
+    centred_sums,
+    correlation_matrix,
+    ratio,
+    sample_moments,
+)
 from clickassay.correlation.within import QueryGroups
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import USES_GRADES
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
+
+SAME = 1e-9
+"""Two metrics are one where so small a part of the square of either is not the other's."""
 
 POWER = 0.8
 """Power of `queries_needed`: the chance to detect a difference of the size seen."""
@@ -105,6 +114,45 @@ def within_comparisons(place: QueryGroups) -> pl.DataFrame:
                 partials[..., at] = found[:, :, held.index(names[base]), metric]
     columns = {column.name: own for column, own in zip(ADDED, partials, strict=True)}
     return WITHIN_COMPARISONS.canonical(_rows(place, difference, spread, more=columns))
+
+
+def partial_correlations(place: QueryGroups, held: Sequence[str]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return what metrics add to each of B that are held, over all queries; a place has a group.
+
+    Clicks are regressed, within queries and with the weights of lists, on both metrics together. The
+    coefficient of one is 0 where it says nothing beside the other; the partial correlation is this
+    coefficient in standard units of what the other leaves of clicks and of it (method 8.1).
+
+    Returns (C, B, E) partial correlations, NaN where none exists; both ends of their 95 % intervals, which
+    leave out units one at a time as those of correlations do; and p-values of 0.
+    """
+    at = [place.editorial_names.index(name) for name in held]
+    n_clicks, n_editorial = len(place.click_names), len(place.editorial_names)
+    between = []
+    for part in place.parts:
+        metrics, starts = part.values[n_clicks : n_clicks + n_editorial], part.lists.starts
+        weighted = metrics * part.lists.weights
+        between += [
+            np.concatenate([np.add.reduceat(weighted[one] * metrics, starts, axis=1).T for one in at], 1)
+        ]
+    chosen = place.classes[EVERY, EVERY]
+    more = place.groups.by_unit(chosen, np.concatenate(between))
+    sums = np.concatenate([place.groups.by_unit(chosen), more], axis=1)
+
+    def partials(some: Floats) -> Floats:
+        parts = place.split(some[..., : -more.shape[1]])
+        both = some[..., -more.shape[1] :].reshape(*some.shape[:-1], len(at), n_editorial)
+        shared = ratio(both, parts.squares_x[..., at], parts.squares_x)[..., None, :, :]
+        of_held, of_metrics = parts.correlations[..., at, None], parts.correlations[..., None, :]
+        left = (1 - of_held**2) * (1 - shared**2)
+        values: Floats = (of_metrics - of_held * shared) / np.sqrt(np.where(left > SAME, left, np.nan))
+        return np.where(np.abs(values) < 1 - SAME, values, np.nan)
+
+    values, gathered = partials(sums.sum(axis=0)), Deviations()
+    for without in left_out(sums, partials):
+        gathered.add(np.arctanh(without) - np.arctanh(values))
+    spread = gathered.spread().widened(place.taken_out.factor)
+    return values, *fisher_interval(values, spread), p_value(np.arctanh(values), spread)
 
 
 def _pairs(sample: NamedMetrics) -> Pairs:
