@@ -1,6 +1,6 @@
 """Which editorial metric predicts clicks better: COMPARISONS and DIFFERENCE_COMPARISONS of the contracts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
