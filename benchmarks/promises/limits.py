@@ -19,12 +19,13 @@ from benchmarks.lib.measuring import ROOT
 from benchmarks.lib.processes import in_processes
 from benchmarks.lib.tables import measure
 from benchmarks.promises.promised_power import weighted_truth
-from benchmarks.promises.verdict import AT_ONCE, CLICKS, KINDS, SIZES, Kind, true_values, with_clicks
+from benchmarks.promises.verdict.pools import AT_ONCE, CLICKS, KINDS, SIZES, Kind, true_values, with_clicks
 from clickassay.core.records import Sample
 from clickassay.core.seeds import child
 from clickassay.correlation.classes import unsplit
 from clickassay.correlation.tables import correlations, within
 from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
+from clickassay.correlation.within import query_groups
 from clickassay.studies.runs_compared.gate.check import limit_state, state_of
 from clickassay.studies.runs_compared.gate.outcome import RuleState
 from clickassay.studies.runs_compared.gate.quantities import CORRELATION, RunQuantity
@@ -89,7 +90,7 @@ def fell(before: Sample, after: Sample) -> bool:
     """Return whether anything fell beyond noise, by Holm in each family and for all that changed."""
     tests = [
         mean_changes(before, after), weighted_changes(before, after), closed_form_changes(before, after),
-        within_changes([before], [after]),
+        within_changes(*(query_groups([one])[0] for one in (before, after)), users=False),
     ]  # fmt: skip
     clicks = len(before.click_names)
     families = [(one.b - one.a, one.p) for one in tests[1:]]
