@@ -19,7 +19,7 @@ from benchmarks.lib.measuring import ROOT
 from benchmarks.lib.processes import in_processes
 from benchmarks.lib.tables import measure
 from benchmarks.promises.promised_power import weighted_truth
-from benchmarks.promises.verdict import AT_ONCE, CLICKS, KINDS, SIZES, Kind, true_values, with_clicks
+from benchmarks.promises.verdict.pools import AT_ONCE, CLICKS, KINDS, SIZES, Kind, true_values, with_clicks
 from clickassay.core.records import Sample
 from clickassay.core.seeds import child
 from clickassay.correlation.classes import unsplit

@@ -20,7 +20,7 @@ from benchmarks.lib.measuring import ROOT
 from benchmarks.lib.processes import in_processes
 from benchmarks.lib.tables import measure
 from benchmarks.promises.calibration.worlds import Pool
-from benchmarks.promises.verdict import KINDS, Kind, true_values
+from benchmarks.promises.verdict.pools import KINDS, Kind, true_values
 from clickassay.core.records import Sample
 from clickassay.core.seeds import child
 from clickassay.core.special import ndtr, ndtri

@@ -130,9 +130,19 @@ def test_the_promises_are_kept(table):
 
 
 def test_samples_of_a_small_world_have_a_row_each(benchmark_module):
-    verdict = benchmark_module("verdict")
+    verdict = benchmark_module("verdict.pools")
     rows = verdict.of_task(verdict.Task(verdict.KINDS[0], 60, 0, 2, seed=1))
     assert rows.height == 2
     assert rows["held"].is_between(0, 1).all()
     truth = verdict.true_values(verdict.KINDS[0].pool(1))
     assert ((truth > 0) & (truth < 1)).all()
+
+
+def test_a_log_whose_queries_share_a_sale_has_a_row(benchmark_module):
+    shared = benchmark_module("verdict.shared")
+    task = shared.Task(shared.WORLDS[0], 60, 0, 2, 2, 1)
+    rows = shared.of_task(task)
+    assert rows.height == 2
+    assert rows["one_change"].to_list() == [1, 1]
+    assert rows["moments"].is_between(1, 2).all()
+    assert rows["beside"].is_between(0, 0.5).all()

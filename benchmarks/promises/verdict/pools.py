@@ -1,6 +1,6 @@
 """Whether correlations within queries, and decisions by them, keep their promises in worlds of known truth.
 
-    python -m benchmarks.promises.verdict [--worlds N] [--seed N] [--processes N] [--out FILE]
+    python -m benchmarks.promises.verdict.pools [--worlds N] [--seed N] [--processes N] [--out FILE]
 
 Queries are drawn from a large pool, so the truth is the value over the whole pool. One row per kind of log
 and number of queries: how often 95 % intervals hold the true value (`held`); how often the simultaneous
@@ -14,7 +14,8 @@ the shares of decisions that are *switch* (`switch`), *switch* to a metric that 
 (`switch_wrong`), *keep* (`keep`), *keep* where another metric is truly better by more than the margin
 (`keep_wrong`), the same where *keep* is said for want of a significant difference (`keep_wrong_untested`),
 and *depends on the click metric*, which it never does here (`depends_wrong`); and how often the truly best
-metric is among the best, where any is (`best_among`).
+metric is among the best, where any is (`best_among`). Of the *switch*, *keep*, *use* and *use any* sentences
+alone, `switch_false` and its like are the shares that are false.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from benchmarks.lib.measuring import ROOT
 from benchmarks.lib.processes import in_processes
 from benchmarks.lib.tables import measure
 from benchmarks.promises.calibration.worlds import Nature, Pool, draw, exchanged, make_pool
-from clickassay.core.contracts.run import ANALYSED_TABLES
+from benchmarks.promises.verdict.decisions import SAID, decisions_of, false_share
 from clickassay.core.records import Floats, Sample
 from clickassay.core.seeds import child
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
@@ -35,18 +36,12 @@ from clickassay.correlation.tables import within
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.correlation.weighted import precision_weights
 from clickassay.correlation.within import QueryGroups, all_markets, query_groups
-from clickassay.findings.claims import Verdict
-from clickassay.findings.decision import Decision, decide
-from clickassay.findings.draw import verdict_of
-from clickassay.findings.question import Deciding
-from clickassay.findings.run import run_of
 
 REPORT = ROOT / "reports" / "calibration" / "verdict.csv"
 SIZES = (60, 200, 1000)
 AT_ONCE = 50
 SESSIONS_OF_FEW = 3
 MARKETS = 5
-MARGIN = 0.05
 ALIKE = 5
 CLICKS = ("UCTR", "MaxRR")
 """Two click metrics by name: both are drawn with the same chances."""
@@ -215,7 +210,9 @@ def of_task(task: Task) -> pl.DataFrame:
         none = sample if task.kind.special == "null" else exchanged(sample, rng)
         any_of_none = {"any_of_none": float(_pairs_of(task.kind.place(none)).height > 0)}
         place = task.kind.place(sample)
-        rows.append(_of_sample(sample, place, truth) | any_of_none | _of_decisions(place, truth))
+        tables = {"within": within(place), "within_comparisons": within_comparisons(place)}
+        decisions = decisions_of(place.key, tables, CLICKS, truth)
+        rows.append(_of_sample(sample, tables, truth) | any_of_none | decisions)
     labels = (pl.lit(task.kind.name).alias("log"), pl.lit(task.queries, pl.Int64).alias("queries"))
     return pl.DataFrame(rows).select(*labels, pl.all())
 
@@ -233,11 +230,11 @@ def with_clicks(sample: Sample, pool: Pool, rng: np.random.Generator) -> Sample:
     )
 
 
-def _of_sample(sample: Sample, place: QueryGroups, truth: dict[str, float]) -> dict[str, float]:
+def _of_sample(sample: Sample, tables: dict[str, pl.DataFrame], truth: dict[str, float]) -> dict[str, float]:
     true = pl.col("editorial_metric").replace_strict(truth, return_dtype=pl.Float64)
-    first = within(place).filter(click_metric=CLICKS[0])
+    first = tables["within"].filter(click_metric=CLICKS[0])
     held = first.select(true.is_between("ci_low", "ci_high").mean()).item()
-    pairs = _with_truth(within_comparisons(place).filter(click_metric=CLICKS[0]), truth)
+    pairs = _with_truth(tables["within_comparisons"].filter(click_metric=CLICKS[0]), truth)
     jointly = pairs.select(pl.col("true").is_between("simultaneous_low", "simultaneous_high").all()).item()
     wrong = _significant(pairs).filter(pl.col("difference").sign() != pl.col("true").sign()).height
     others = {"closed_form": difference_comparisons(sample), "weighted": comparisons(sample)}
@@ -266,34 +263,6 @@ def _pairs_of(place: QueryGroups) -> pl.DataFrame:
     return _significant(within_comparisons(place))
 
 
-def _of_decisions(place: QueryGroups, truth: dict[str, float]) -> dict[str, float | None]:
-    """Return the shares of decisions of each kind, each metric being in use in turn."""
-    empty = {table.name: table.empty() for table in ANALYSED_TABLES}
-    tables = {**empty, "within": within(place), "within_comparisons": within_comparisons(place)}
-    run = run_of(tables, {"settings": {"click_metric": list(CLICKS)}})
-    verdict = verdict_of(run, Deciding("rankings", place.key))
-    best = verdict.claims[0].ranking.among_best
-    shares = [_of_decision(decide(verdict, (), name, MARGIN), verdict, truth) for name in truth]
-    means = {name: float(np.mean([one[name] for one in shares])) for name in shares[0]}
-    return means | {"best_among": float(max(truth, key=truth.__getitem__) in best) if best else None}
-
-
-def _of_decision(decision: Decision, verdict: Verdict, truth: dict[str, float]) -> dict[str, bool]:
-    current, subject = decision.current or "", decision.subject or ""
-    ranking = verdict.claims[0].ranking
-    is_better = max(truth.values()) - truth[current] > MARGIN
-    is_untested = current in ranking.competitors and not ranking.above(current, ranking.metrics)
-    is_decided = decision.kind != "cannot_decide"
-    return {
-        "switch": decision.kind == "switch",
-        "switch_wrong": decision.kind == "switch" and truth[subject] < truth[current],
-        "keep": decision.kind == "keep",
-        "keep_wrong": decision.kind == "keep" and is_better,
-        "keep_wrong_untested": is_decided and is_untested and is_better,
-        "depends_wrong": decision.kind == "choose_click_metric",
-    }
-
-
 DECISIONS = ("switch", "switch_wrong", "keep", "keep_wrong", "keep_wrong_untested", "depends_wrong")
 
 
@@ -312,6 +281,7 @@ def measured(worlds: int, seed: int, processes: int) -> pl.DataFrame:
         pl.col("held", "jointly", "pairs", "pairs_closed_form", "pairs_weighted").cast(pl.Float64).mean(),
         pl.when(found > 0).then(pl.col("wrong").sum() / found).alias("wrong"),
         pl.col("any_of_none", *DECISIONS, "best_among").mean(),
+        *(false_share(kind) for kind in SAID),
     )
 
 
