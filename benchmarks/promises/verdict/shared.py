@@ -144,7 +144,7 @@ def of_task(task: Task) -> pl.DataFrame:
         )
     labels = (pl.lit(task.world.name).alias("world"), pl.lit(task.queries, pl.Int64).alias("queries"))
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    return frame.select(*labels, pl.col(pl.Boolean).cast(pl.Float64), pl.exclude(pl.Boolean))
+    return frame.select(*labels, pl.all().cast(pl.Float64))
 
 
 def _significant(rows: pl.DataFrame) -> pl.DataFrame:
