@@ -267,9 +267,8 @@ def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_ed
 def within_spread(place: QueryGroups, difference: Floats, pairs: Pairs) -> Spread:
     """Return the spread of differences of two correlations within queries; see `difference_spread`."""
     sums = place.groups.by_unit(place.classes[EVERY, EVERY])
-    slopes = place.split(sums.sum(axis=0)).slopes
     moved = place.moved.get((EVERY, EVERY))
-    users = None if moved is None else moved.excess(slopes[:, pairs[0]] - slopes[:, pairs[1]])
+    users = None if moved is None else moved.excess(pairs)
     return _spread(sums, difference, pairs, place.correlations).widened(place.taken_out.factor, users)
 
 

@@ -232,7 +232,7 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
     parts = place.split(contributions.sum(axis=0))
     nulls = np.where(_uses_grades(place), parts.nulls, 0.0)
     moved = place.moved.get(name)
-    users = None if moved is None else moved.excess(parts.slopes)
+    users = None if moved is None else moved.excess()
     known = _estimates_within(place, contributions, nulls, users)
     ceiling = np.sqrt(parts.reliabilities)
     highest = np.max(np.abs(parts.correlations), axis=1, where=~np.isnan(parts.correlations), initial=0.0)

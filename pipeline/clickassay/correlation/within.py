@@ -105,16 +105,12 @@ class WithinSums:
 
     @property
     def slopes(self) -> Floats:
-        """(C, E, 1 + 2 E) derivatives of the correlations by the sums of `uncertainty.users.Moved`."""
+        """(C, E, 3) derivatives of the correlations by `squares_y`, `products` and `squares_x`."""
         r = self.correlations
-        number = r.shape[1]
-        slopes = np.zeros((*r.shape, 1 + 2 * number))
-        at = np.arange(number)
         with np.errstate(divide="ignore", invalid="ignore"):
-            slopes[..., 0] = -r / 2 / self.squares_y[:, None]
-            slopes[:, at, 1 + at] = 1 / np.sqrt(self.squares_y[:, None] * self.squares_x)
-            slopes[:, at, 1 + number + at] = -r / 2 / self.squares_x
-        return slopes
+            by_products = 1 / np.sqrt(self.squares_y[:, None] * self.squares_x)
+            slopes = -r / 2 / self.squares_y[:, None], by_products, -r / 2 / self.squares_x
+        return np.stack(slopes, axis=-1)
 
     @property
     def reliabilities(self) -> Floats:
@@ -210,9 +206,13 @@ class QueryGroups:
 
     @cached_property
     def moved(self) -> Mapping[tuple[str, str], Moved]:
-        """By class with lists enough: what each fold of users moves its sums by."""
+        """By class with lists enough: what each fold of users moves its correlations by."""
         n_free = self.groups.n_lists - 1
-        chosen = {name: own for name, own in self.classes.items() if n_free[own].sum() >= LISTS_FOR_FOLDS}
+        chosen = {
+            name: (own, self.split(self.groups.values[own].sum(axis=0)).slopes[None])
+            for name, own in self.classes.items()
+            if n_free[own].sum() >= LISTS_FOR_FOLDS
+        }
         return moved_by_folds(self.parts, self.groups.places, chosen) if chosen else {}
 
 

@@ -26,39 +26,42 @@ Name = TypeVar("Name", bound=Hashable)
 
 @dataclass(frozen=True)
 class Moved:
-    """How sums change without each of F folds of users, for each of C click metrics.
+    """How correlations within queries change without each of F folds of users, by their derivatives."""
 
-    The k = 1 + 2 E sums are Σ w c² | Σ w c e of each editorial metric | Σ w e² of each, of residuals.
-    """
+    by_fold: Floats  # (F, C, E) changes.
+    by_chance: Floats  # (C, E, E) F/(F - 1) Σ (u - mean u)(u - mean u)ᵀ, u the changes by unit and fold.
 
-    by_fold: Floats  # (F, C, k) changes of the sums of all units.
-    by_chance: Floats  # (C, k, k) F/(F - 1) Σ (d - mean d)(d - mean d)ᵀ, d the changes of each unit.
+    def excess(self, pairs: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None) -> Spread:
+        """Return the variance that users add to correlations, as an error, with its degrees of freedom.
 
-    def excess(self, slopes: Floats) -> Spread:
-        """Return the variance that users add to numbers, as an error, with its degrees of freedom.
-
-        slopes: (C, P, k) derivatives of P numbers of each click metric by the sums.
+        pairs: (P,) and (P,) editorial metrics: of differences, the first minus the second.
         """
+        moved, chance = self.by_fold, np.diagonal(self.by_chance, axis1=1, axis2=2)
+        if pairs is not None:
+            a, b = pairs
+            moved = moved[..., a] - moved[..., b]
+            chance = chance[:, a] + chance[:, b] - 2 * self.by_chance[:, a, b]
         between = Deviations()
-        between.add(np.einsum("fck,cpk->fcp", self.by_fold, slopes))
+        between.add(moved)
         found = between.spread()
-        chance = ((slopes @ self.by_chance) * slopes).sum(axis=-1)
-        added = np.sqrt(np.fmax(found.error**2 - chance, 0.0))
+        with np.errstate(invalid="ignore"):
+            added = np.sqrt(np.maximum(np.nan_to_num(found.error**2 - chance), 0.0))
         return Spread(added, found.degrees, found.queries)
 
 
 def moved_by_folds(
     parts: Sequence[Residuals],
     units: Integers,
-    chosen: Mapping[Name, NDArray[np.bool_]],
+    chosen: Mapping[Name, tuple[NDArray[np.bool_], Floats]],
     sides: Sequence[int] | None = None,
 ) -> dict[Name, Moved]:
-    """Return how sums of residuals change without each fold of users, effects being held.
+    """Return how correlations change without each fold of users, what is taken out being held.
 
     parts: the residuals of each market.
     units: (G,) the unit of each group of all markets, one after the other, as a number.
-    chosen: by class: which of these groups belong to it.
-    sides: which run each market is of, 0 or 1: the k sums of one follow those of the other. None = one run.
+    chosen: by class: which of these groups belong to it, and (S, C, E, 3) derivatives of its correlations by
+      Σ w c², Σ w c e and Σ w e², of each side.
+    sides: which run each market is of, 0 or 1; None = one run.
 
     Returns by class; none where there are fewer than `FEWEST_FOLDS` folds.
     """
@@ -68,24 +71,24 @@ def moved_by_folds(
     firsts = np.cumsum([0, *(len(part.lists.starts) for part in parts)])
     cells = [_Cells.of(part, units[first:], int(first)) for part, first in zip(parts, firsts, strict=False)]
     sides = sides or (0,) * len(parts)
-    n_clicks, each = len(parts[0].lists.clicks), 1 + 2 * len(parts[0].lists.metrics)
-    k = each * (max(sides) + 1)
-    squares = {name: np.zeros((n_clicks, k, k)) for name in chosen}
-    by_fold = {name: np.zeros((n_clicks, k, USER_FOLDS)) for name in chosen}
+    shape = len(parts[0].lists.clicks), len(parts[0].lists.metrics)
+    squares = {name: np.zeros((*shape, shape[1])) for name in chosen}
+    by_fold = {name: np.zeros((*shape, USER_FOLDS)) for name in chosen}
     for first in range(0, int(units.max(initial=-1)) + 1, UNITS_AT_ONCE):
         some = [own.changes(first, first + UNITS_AT_ONCE) for own in cells]
-        groups, fold = (np.concatenate(of) for of in list(zip(*some, strict=True))[:2])
-        changes, at = np.zeros((n_clicks, k, len(groups))), 0
-        for side, (_, _, of_part) in zip(sides, some, strict=True):
-            end = at + of_part.shape[-1]
-            changes[:, side * each : (side + 1) * each, at:end] = of_part
-            at = end
-        for name, groups_of in chosen.items():
-            own = np.flatnonzero(groups_of[groups])
-            unit, moved = units[groups[own]], changes if len(own) == len(groups) else changes[..., own]
-            moved, keys = _added(moved, unit * USER_FOLDS + fold[own])
-            unit, of_fold = np.divmod(keys, USER_FOLDS)
-            by_fold[name] += moved @ (of_fold[:, None] == np.arange(USER_FOLDS)).astype(np.float64)
+        for name, (members, slopes) in chosen.items():
+            keys, moves = [], []
+            for side, (groups, fold, changes) in zip(sides, some, strict=True):
+                own = np.flatnonzero(members[groups])
+                keys.append(units[groups[own]] * USER_FOLDS + fold[own])
+                kept = changes if len(own) == len(groups) else changes.take(own, axis=-1)
+                of_y, of_both, of_x = np.split(kept, [1, 1 + shape[1]], axis=1)
+                by_y, by_both, by_x = np.moveaxis(slopes[side], -1, 0)[..., None]
+                moves.append(by_y * of_y + by_both * of_both + by_x * of_x)
+            moved, key = _added(np.concatenate(moves, axis=-1), np.concatenate(keys))
+            unit, of_fold = np.divmod(key, USER_FOLDS)
+            is_of = (of_fold[:, None] == np.arange(USER_FOLDS)).astype(np.float64)
+            by_fold[name] += (moved.reshape(-1, len(key)) @ is_of).reshape(*shape, USER_FOLDS)
             of_units, _ = _added(moved, unit)
             squares[name] += moved @ moved.swapaxes(-1, -2)
             squares[name] -= of_units @ of_units.swapaxes(-1, -2) / len(folds)

@@ -105,11 +105,12 @@ def _excess(a: QueryGroups, b: QueryGroups) -> Spread | None:
     names = a.groups.units + b.groups.units
     units = np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
     sides = (0,) * len(a.parts) + (1,) * len(b.parts)
-    moved = moved_by_folds((*a.parts, *b.parts), units, {EVERY: np.ones(len(units), bool)}, sides)
-    slopes = [place.split(place.groups.values.sum(axis=0)).slopes for place in (a, b)]
+    of_a, of_b = (place.split(place.groups.values.sum(axis=0)).slopes for place in (a, b))
+    chosen = {EVERY: (np.ones(len(units), np.bool_), np.stack([-of_a, of_b]))}
+    moved = moved_by_folds((*a.parts, *b.parts), units, chosen, sides)
     if not moved:
         return None
-    found = moved[EVERY].excess(np.concatenate([-slopes[0], slopes[1]], axis=-1))
+    found = moved[EVERY].excess()
     return Spread(found.error.ravel(), found.degrees.ravel(), found.queries)
 
 
