@@ -158,7 +158,10 @@ def tables() -> dict[str, pl.DataFrame]:
         "funnel": FUNNEL,
         "patterns": PATTERNS,
         "correlations": [(*uk, *row[:7], *NOTHING, *row[7:], None) for row in CORRELATIONS],
-        "within": [(row[0], *uk[1:], *row[1:8], *NOTHING, *row[8:], None) for row in WITHIN],
+        "within": [
+            (row[0], *uk[1:], *row[1:8], *NOTHING, *row[8:10], *NOTHING[:5], *row[10:], None)
+            for row in WITHIN
+        ],
         "differences": [(*uk, *row[:8], *NOTHING[:6], *row[8:], None) for row in DIFFERENCES],
         "judge_comparisons": JUDGE_COMPARISONS,
         "judge_disagreements": JUDGE_DISAGREEMENTS,

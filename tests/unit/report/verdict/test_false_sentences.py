@@ -158,7 +158,7 @@ def test_keep_is_bounded_by_each_interval_by_itself():
     [
         (CHURN, None),
         (TRUE["times are not known"], "Times are not known: a change over time may be in this number."),
-        ({**CHURN, "user_folds": 0}, "Users are not known: one busy user may be in this number."),
+        ({**CHURN, "user_folds": 0}, "Fewer than 8 folds of users: one busy user may be in this number."),
     ],
 )
 def test_what_is_not_known_and_so_not_taken_out_is_a_caution(changes, caution):
