@@ -78,5 +78,5 @@ def test_days_of_some_lists_are_numbered_anew():
     frame = frame.with_columns(pl.col("day").cast(pl.Int32).cast(pl.Date))
     shown = Shown.of(np.array([2, 2, 2, -1, 0]), frame)
     assert rows_of(shown) == [(0, 20_000, 1), (2, NO_DAY, 4), (2, 20_000, 3), (2, 20_001, 5)]
-    assert rows_of(shown.chosen(np.array([1, 2]))) == [(1, NO_DAY, 4), (1, 20_000, 3), (1, 20_001, 5)]
-    assert rows_of(shown.chosen(np.array([1, 3]))) == []
+    assert rows_of(shown.of_rows(np.array([1, 2]))) == [(1, NO_DAY, 4), (1, 20_000, 3), (1, 20_001, 5)]
+    assert rows_of(shown.of_rows(np.array([1, 3]))) == []

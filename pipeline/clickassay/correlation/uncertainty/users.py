@@ -84,7 +84,8 @@ def moved_by_folds(
                 kept = changes if len(own) == len(groups) else changes.take(own, axis=-1)
                 of_y, of_both, of_x = np.split(kept, [1, 1 + shape[1]], axis=1)
                 by_y, by_both, by_x = np.moveaxis(slopes[side], -1, 0)[..., None]
-                moves.append(by_y * of_y + by_both * of_both + by_x * of_x)
+                with np.errstate(invalid="ignore"):  # a metric that does not vary has no derivative
+                    moves.append(by_y * of_y + by_both * of_both + by_x * of_x)
             moved, key = _added(np.concatenate(moves, axis=-1), np.concatenate(keys))
             unit, of_fold = np.divmod(key, USER_FOLDS)
             is_of = (of_fold[:, None] == np.arange(USER_FOLDS)).astype(np.float64)
