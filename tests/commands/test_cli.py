@@ -223,7 +223,7 @@ def test_a_pattern_table_and_a_report_on_it_are_the_run(log, run, tmp_path):
     assert f"Pattern table: {tmp_path / 'p'}\nNext: clickassay report --patterns " in printed
     assert {path.name for path in (tmp_path / "p").iterdir()} == {
         "configurations.parquet", "patterns.parquet", "queries.parquet", "funnel.parquet", "health.parquet",
-        "settings.json",
+        "settings.json", "shown.parquet",
     }  # fmt: skip
     more = ("--judgments", log["judgments"], "--queries", log["queries"])
     said_by("report", "--patterns", tmp_path / "p", *more, "--out", tmp_path / "r", *QUICK)

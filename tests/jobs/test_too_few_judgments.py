@@ -63,7 +63,7 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         "  --unjudged zero (or extremes, model): grades by rule, in 3 sessions of queries with some judgment",
         "  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET",
         "Health: 11 checks found no fault, 22 could not speak (they have 4 of 50 clicks, 4 of 1,000 "
-        "searches, 4 of 1,000 sessions, 4 of 20 clicks a day, 1 of 7 days, 1 of 20 judged queries, 2 of 20 "
+        "searches, 4 of 1,000 sessions, 4 of 20 clicks a day, 1 of 20 judged queries, 2 of 20 "
         "judgments, 0 of 20 queries with a correlation and 2 of 20 results).",
         f"Report: {tmp_path / 'run' / 'report.html'}",
         "verdict: finding",
