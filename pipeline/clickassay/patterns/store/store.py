@@ -267,8 +267,13 @@ class PatternStore:
 
     def outcome_kinds(self) -> dict[str, str]:
         """Return the kind of each outcome that a run brought, by name."""
-        named = (batch.info.get("outcome_kinds", {}) for batch in self.history())
-        return {name: kind for kinds in named for name, kind in kinds.items()}
+        found: dict[str, str] = {}
+        for batch in self.history():
+            kinds = batch.info.get("outcome_kinds", {})
+            if not isinstance(kinds, dict):
+                raise broken(batch.folder / "batch.json", ValueError("outcome_kinds is no table of names"))
+            found |= kinds
+        return found
 
     def health(self) -> pl.DataFrame:
         """Return the counts of the checks of the whole log, as their contract has them."""
