@@ -37,7 +37,7 @@ QUICK = {
 """Worlds by what they reach."""
 
 THOROUGH = {
-    "a small market in no block": SharedWorld({"a": 45, "b": 12}, sessions=5, seed=6),
+    "a small market joins a block": SharedWorld({"a": 45, "b": 12}, sessions=5, seed=6),
     "16 folds": SharedWorld({"m": 120}, sessions=5),
     "16 folds of two blocks": SharedWorld({"a": 70, "b": 75}, seed=21),
     "16 folds of a small block": SharedWorld({"a": 33, "b": 33, "c": 33, "d": 33, "e": 33}, seed=22),

@@ -62,6 +62,10 @@ WORLDS = (
     World("side by side, clicks follow", "beside", "trend sale", effect=1.5),
     World("A/B, clicks follow", "users", "trend sale", effect=1.5),
     World("releases, each query drifts", "releases", "own", effect=1.5),
+    World("release, no shock", "half", effect=1.5),
+    World("churn, no shock", "churn", effect=1.5),
+    World("side by side, no shock", "beside", effect=1.5),
+    World("A/B, even users, no shock", "users", effect=1.5),
 )
 
 

@@ -196,11 +196,16 @@ def residuals_of(samples: Sequence[GroupedLists]) -> list[Residuals]:
     """Take out what periods and folds explain in the lists of each market of one depth and judge.
 
     A market with `FEWEST_LISTS` lists beyond the first of each query is a block of its own; the others form
-    one block together. Nothing is taken out of a block with fewer.
+    one block together, or join the smallest market that is one if they have fewer. Nothing is taken out where
+    all markets together have fewer.
     """
     found: dict[int, Residuals] = {}
     small = [number for number, lists in enumerate(samples) if lists.free < FEWEST_LISTS]
-    for numbers in (*([number] for number in range(len(samples)) if number not in small), small):
+    blocks = [[number] for number in range(len(samples)) if number not in small]
+    is_block = not blocks or sum(samples[number].free for number in small) >= FEWEST_LISTS
+    joined = blocks.append if is_block else min(blocks, key=lambda own: samples[own[0]].free).extend
+    joined(small)
+    for numbers in blocks:
         block = [samples[number] for number in numbers]
         free = sum(lists.free for lists in block)
         taken = map(_as_they_are, block) if free < FEWEST_LISTS else _taken_out(block, free)

@@ -148,6 +148,10 @@ def with_residuals(rows: Rows, columns: list[str]) -> Rows:
         by_market[row["market"]].append(row)
     large = [own for own in by_market.values() if free_lists(own) >= FEWEST]
     small = [row for own in by_market.values() if free_lists(own) < FEWEST for row in own]
+    if large and free_lists(small) < FEWEST:
+        next_larger = min(large, key=free_lists)
+        next_larger += small
+        small = []
     found = []
     for own in [*large, small]:
         block = Block(own, columns) if free_lists(own) >= FEWEST else None
