@@ -22,7 +22,7 @@ from clickassay.core.records import ByFold, Sample, Shown
 from clickassay.correlation.comparisons import within_comparisons
 from clickassay.correlation.influence import within_influence
 from clickassay.correlation.tables import within
-from clickassay.correlation.within import all_markets, query_groups
+from clickassay.correlation.within.groups import all_markets, query_groups
 from clickassay.findings.arrays import graded_sample
 from clickassay.findings.draw import draw_findings
 from clickassay.findings.run import open_run

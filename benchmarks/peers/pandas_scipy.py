@@ -7,7 +7,7 @@ and for every query class; it makes no funnel, no SQL tables and no report.
 """
 
 import sys
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -291,7 +291,8 @@ def comparisons(found: np.ndarray, draws: np.ndarray) -> pd.DataFrame:
     """Compare every two editorial metrics by their correlation with each click metric."""
     rows = []
     metric_pairs = list(combinations(range(len(EDITORIAL_METRICS)), 2))
-    for click, (a, b) in ((c, pair) for c in range(len(found)) for pair in metric_pairs):
+    compared = [click for click, name in enumerate(CLICK_METRICS) if name != "SS"]  # it depends on the grades
+    for click, (a, b) in product(compared, metric_pairs):
         drawn = draws[:, click, a] - draws[:, click, b]
         fewer = min((drawn <= 0).sum(), (drawn >= 0).sum())
         rows.append(

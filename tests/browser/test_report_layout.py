@@ -165,7 +165,7 @@ def test_the_first_screen_has_the_decision_the_picture_and_the_health_of_the_log
 def test_what_a_reader_decides_by_takes_six_screens_and_little_room(opened, made, name):
     folder = made(name)
     with opened(folder, **VIEWS["1280"]) as page:
-        assert page.evaluate("document.documentElement.scrollHeight") <= 6.1 * SCREEN * (
+        assert page.evaluate("document.documentElement.scrollHeight") <= 6 * SCREEN * (
             1 if name == "sample" else 1.2
         )
         assert page.locator("#record details[open]").count() == 0

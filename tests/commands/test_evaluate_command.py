@@ -594,8 +594,6 @@ def test_a_folder_among_the_files_is_refused(files, tmp_path):
 
 def test_a_name_of_a_file_is_no_pattern(files, tmp_path):
     run, other = run_file(tmp_path / "run[12].txt", RUNS["old"]), run_file(tmp_path / "run1.txt", RUNS["new"])
-    lines = [
-        printed(files[0], one, "-m", "AP", "--format", "tsv").splitlines()[1]
-        for one in (files[1], run, other)
-    ]
+    as_tsv = ("-m", "AP", "--format", "tsv")
+    lines = [printed(files[0], one, *as_tsv).splitlines()[1] for one in (files[1], run, other)]
     assert lines[0] == lines[1] != lines[2]

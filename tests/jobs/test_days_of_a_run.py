@@ -7,8 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from clickassay.core.errors import ReportError
 from clickassay.core.progress import silent
 from clickassay.core.records import NO_DAY, Shown
+from clickassay.correlation.within import users
+from clickassay.correlation.within.groups import query_groups
 from clickassay.findings.arrays import configurations_of, graded_sample
 from clickassay.findings.run import open_run
 from clickassay.jobs.analyse import analyse
@@ -66,11 +69,26 @@ def test_a_table_that_was_made_before_there_were_days_is_read_and_its_run_has_no
     assert analyse(table, SAMPLE["judgments"], None, SETTINGS)["shown"].is_empty()
 
 
-def test_a_run_that_was_made_before_there_were_days_is_read(folder, tmp_path):
-    shutil.copytree(folder, tmp_path / "old", ignore=shutil.ignore_patterns("shown.parquet"))
-    run = open_run(tmp_path / "old")
-    assert run.tables["shown"].is_empty()
-    assert graded_sample(run, run.samples[0]).sample.shown is None
+def test_a_run_that_has_lost_its_days_is_refused(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "run", ignore=shutil.ignore_patterns("shown.parquet"))
+    with pytest.raises(ReportError, match=r"shown\.parquet"):
+        graded_sample(open_run(tmp_path / "run"), open_run(folder).samples[0])
+
+
+def test_what_users_move_does_not_depend_on_how_many_units_are_summed_at_once(folder, monkeypatch):
+    run = open_run(folder)
+    (place,) = query_groups([graded_sample(run, run.samples[0]).sample])
+    few = np.arange(len(place.groups.n_lists)) < 3  # most blocks have no unit of this class
+    slopes = place.split(place.groups.values.sum(axis=0)).slopes[None]
+    chosen = {"all": (~few | few, slopes), "few": (few, slopes)}
+    found = []
+    for at_once in (2**8, 1):
+        monkeypatch.setattr(users, "UNITS_AT_ONCE", at_once)
+        found.append(users.moved_by_folds(place.parts, place.groups.places, chosen))
+    for name in chosen:
+        whole, one = (moved[name] for moved in found)
+        assert one.by_fold == pytest.approx(whole.by_fold, abs=1e-12, nan_ok=True)
+        assert one.by_chance == pytest.approx(whole.by_chance, abs=1e-12, nan_ok=True)
 
 
 def test_days_of_some_lists_are_numbered_anew():

@@ -13,7 +13,7 @@ from clickassay.cli.app import app
 from clickassay.click_models.position_bias import PositionBias
 from clickassay.core.errors import SettingsError
 from clickassay.jobs import strata
-from clickassay.judgments.ips import Biases
+from clickassay.judgments.ips import Biases, position_biases
 from support.logs.position_world import position_world
 
 THETA = (1, 0.6, 0.4, 0.3, 0.25)
@@ -132,19 +132,31 @@ def test_intervals_contain_the_error_of_examination():
     assert (own["p_adjusted"] >= own["p_value"]).all()
 
 
-def bias_of(rows, covariance=None):
-    """Make the position bias of a half; positions are as if independent if only their errors are known."""
-    examination, errors = (rows.sort("position")[name].to_numpy() for name in ("examination", "log_error"))
-    spread = np.diag(errors**2) if covariance is None else covariance
-    return PositionBias(examination, spread, 1000, 1000, 1000)
+def exactly(rows):
+    """Make the position bias of a half as if it were known without error."""
+    return PositionBias(rows.sort("position")["examination"].to_numpy(), np.zeros((5, 5)), 1000, 1000, 1000)
 
 
 def overall_as_known(world, rows):
     """Return the correlations with IPS as if this examination were known without error."""
-    halves = {half: bias_of(rows.filter(users=half), np.zeros((5, 5))) for half in ("even", "odd")}
+    halves = {half: exactly(rows.filter(users=half)) for half in ("even", "odd")}
+    return overall(run_with(world, Biases({"all": halves})))
+
+
+def run_with(world, biases):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strata, "position_biases", lambda *_: Biases({"all": halves}))
-        return overall(run_of(world))
+        patch.setattr(strata, "position_biases", lambda *_: biases)
+        return run_of(world)
+
+
+def biases_of(world):
+    """Return the position bias of a run, as the table of the run and as it is used."""
+    kept = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            strata, "position_biases", lambda *given: kept.append(position_biases(*given)) or kept[0]
+        )
+        return run_of(world).position_bias, kept[0]
 
 
 def test_the_same_log_gives_the_same_bytes():
@@ -168,16 +180,15 @@ def test_known_examination_gives_the_rows_of_any_other_click_metric():
 @pytest.mark.thorough
 def test_the_error_added_is_the_spread_of_values_over_examinations_of_other_users():
     worlds = [position_world(9_000, seed=100 + one, theta=THETA, per_query=4) for one in range(14)]
-    tables = [run_of(world).position_bias for world in worlds]
-    usable = [one for one in tables if one["reason"].null_count() == one.height]
+    usable = [
+        (table, biases)
+        for table, biases in map(biases_of, worlds)
+        if table["reason"].null_count() == table.height
+    ]
     assert len(usable) > 7
     values, further = [], []
-    for one in usable:
-        with pytest.MonkeyPatch.context() as patch:
-            given = {half: bias_of(one.filter(users=half)) for half in ("even", "odd")}
-            patch.setattr(strata, "position_biases", lambda *_, given=given: Biases({"all": given}))
-            own = overall(run_of(worlds[0]))
-        known = overall_as_known(worlds[0], one)
+    for table, biases in usable:
+        own, known = overall(run_with(worlds[0], biases)), overall_as_known(worlds[0], table)
         values.append(own["correlation"].to_numpy())
         squares = [((rows["ci_high"] - rows["correlation"]) / 1.96).to_numpy() ** 2 for rows in (own, known)]
         further.append(squares[0] - squares[1])

@@ -35,7 +35,7 @@ from clickassay.correlation.comparisons import comparisons, difference_compariso
 from clickassay.correlation.tables import within
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
 from clickassay.correlation.weighted import precision_weights
-from clickassay.correlation.within import QueryGroups, all_markets, query_groups
+from clickassay.correlation.within.groups import QueryGroups, all_markets, query_groups
 
 REPORT = ROOT / "reports" / "calibration" / "verdict.csv"
 SIZES = (60, 200, 1000)

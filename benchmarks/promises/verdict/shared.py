@@ -28,7 +28,7 @@ from clickassay.core.seeds import child
 from clickassay.correlation.comparisons import within_comparisons
 from clickassay.correlation.tables import within
 from clickassay.correlation.uncertainty.multiplicity import ALPHA
-from clickassay.correlation.within import QueryGroups, all_markets, query_groups
+from clickassay.correlation.within.groups import QueryGroups, all_markets, query_groups
 
 REPORT = ROOT / "reports" / "calibration" / "shared.csv"
 SIZES = (60, 100, 200, 1000)

@@ -1,6 +1,6 @@
 """Judged configurations → correlations of click metrics with editorial metrics.
 
-- ``weighted``, ``rankers``: the two correlations; ``estimates``: with their intervals.
+- ``weighted``, ``rankers``, ``within``: the three correlations; ``estimates``: with their intervals.
 - ``uncertainty``: standard errors, what sampling does, many tests at once, power.
 - ``comparisons``, ``influence``, ``classes``, ``judges``: pairs of metrics, queries, splits and judges.
 - ``conventions``: one metric under the conventions of many tools.

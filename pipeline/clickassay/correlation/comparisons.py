@@ -36,7 +36,7 @@ from clickassay.correlation.weighted import (
     ratio,
     sample_moments,
 )
-from clickassay.correlation.within import QueryGroups
+from clickassay.correlation.within.groups import QueryGroups
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import USES_GRADES
 

@@ -15,7 +15,7 @@ from clickassay.core.records import Floats, Integers, NamedMetrics, Sample, pair
 from clickassay.correlation.tables import with_sample_columns
 from clickassay.correlation.uncertainty.jackknife import left_out, no_rounding
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, sample_moments, without_rounding
-from clickassay.correlation.within import QueryGroups
+from clickassay.correlation.within.groups import QueryGroups
 
 MAX_QUERIES = 5
 """Queries of each side that are named."""

@@ -38,7 +38,13 @@ from clickassay.correlation.weighted import (
     null_of_deviations,
     sample_moments,
 )
-from clickassay.correlation.within import CLICKS_SAME, EDITORIAL_SAME, NO_GROUP, QueryGroups, WithinSums
+from clickassay.correlation.within.groups import (
+    CLICKS_SAME,
+    EDITORIAL_SAME,
+    NO_GROUP,
+    QueryGroups,
+    WithinSums,
+)
 
 
 def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None = None) -> pl.DataFrame:
@@ -233,7 +239,9 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
     nulls = np.where(_uses_grades(place), parts.nulls, 0.0)
     moved = place.moved.get(name)
     users = None if moved is None else moved.excess()
-    known = _estimates_within(place, contributions, nulls, users)
+    # SS is off its own null where lists changed at one moment: it is shown beside it, and not tested
+    tested = np.where(_uses_grades(place), np.nan, nulls)
+    known = _estimates_within(place, contributions, tested, users)
     ceiling = np.sqrt(parts.reliabilities)
     highest = np.max(np.abs(parts.correlations), axis=1, where=~np.isnan(parts.correlations), initial=0.0)
     ceiling = np.where(ceiling < highest * (1 - PERFECT), np.nan, ceiling)
@@ -243,9 +251,7 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
         "correlation": parts.correlations,
         **_intervals(known),
         "null_correlation": np.where(np.isnan(parts.correlations), np.nan, nulls),
-        "ceiling": np.broadcast_to(
-            np.where(ceiling < highest * (1 - PERFECT), np.nan, ceiling)[:, None], nulls.shape
-        ),
+        "ceiling": np.broadcast_to(ceiling[:, None], nulls.shape),
         "sign_agreement": 0.5 + np.arcsin(parts.correlations) / math.pi,
         "moments": np.full(nulls.shape, ways),
         "side_by_side": np.broadcast_to(side_by_side, nulls.shape),

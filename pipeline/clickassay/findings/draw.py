@@ -10,7 +10,7 @@ from clickassay.core.text.words import count, plural, visible
 from clickassay.correlation.classes import with_unit
 from clickassay.correlation.estimates import Level, levels
 from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
-from clickassay.correlation.within import NO_GROUP
+from clickassay.correlation.within.groups import NO_GROUP
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
 from clickassay.findings.decision import Decision, decide, decide_with_judges, with_capped
 from clickassay.findings.depends import by_click, dependences, varied

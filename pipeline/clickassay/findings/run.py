@@ -14,7 +14,7 @@ import polars.selectors as cs
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import ContractError
 from clickassay.core.contracts.form import Table as Contract
-from clickassay.core.contracts.patterns import PATTERNS, SHOWN
+from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import ANALYSED_TABLES, ANOTHER_LAYOUT, CONFIGURATIONS, LAYOUT, RUN_TABLES
 from clickassay.core.errors import ReportError
 from clickassay.core.files.documents import DocumentError, read_json
@@ -389,8 +389,6 @@ class _FolderTables(Mapping[str, pl.DataFrame]):
 
     def _table(self, contract: Contract) -> pl.DataFrame:
         file = self._folder / f"{contract.name}.parquet"
-        if contract is SHOWN and not file.exists():
-            return SHOWN.empty()  # of a run made before there was one
         if not file.is_file():
             raise _no_run(self._folder, file.name)
         try:

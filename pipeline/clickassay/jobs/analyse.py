@@ -34,7 +34,7 @@ from clickassay.correlation.judges.disagreements import judge_disagreements
 from clickassay.correlation.tables import correlations, differences, within
 from clickassay.correlation.uncertainty.estimated import estimated_correlations
 from clickassay.correlation.weighted import sample_moments
-from clickassay.correlation.within import QueryGroups, all_markets, query_groups
+from clickassay.correlation.within.groups import QueryGroups, all_markets, query_groups
 from clickassay.health.checks import Measured, health_table, refuse_stops
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.health import in_order, judged_log, log_measures, run_health

@@ -29,19 +29,23 @@ def measured_clicks(
     ratings: outcomes that are ratings.
     depth: k.
     """
-    values = _click_values(PatternRows.of(patterns), signals, outcomes, good, ratings, depth)
-    keys = _cell_keys(patterns)
-    cells = np.unique(keys)
+
+    def measured(rows: pl.DataFrame, more: Mapping[str, pl.DataFrame], good: Integers) -> ClickValues:
+        of = PatternRows.of(rows)
+        clicks = click_values(of.configuration, of.masks, of.sessions, good, depth=depth)
+        others = {name: PatternRows.of(own) for name, own in more.items()}
+        of_signals = signal_values(others, of.configuration, of.sessions, size=len(good), depth=depth)
+        return clicks.beside(of_signals)
 
     def celled(rows: pl.DataFrame) -> pl.DataFrame:
         return rows.with_columns(n=np.searchsorted(cells, _cell_keys(rows)))
 
+    values = measured(patterns, signals, good)
+    values = values.beside(outcome_values(outcomes, values.sessions, ratings))
+    cells = np.unique(_cell_keys(patterns))
     own, fold = np.divmod(cells, USER_FOLDS)
-    small = {name: celled(rows) for name, rows in signals.items()}
-    rows = PatternRows.of(celled(patterns))
-    found = _click_values(rows, small, None, good[own], ratings, depth)
-    totals = None if outcomes is None else celled(outcomes)
-    means, rated = _outcome_means(totals, found.sessions, ratings)
+    found = measured(celled(patterns), {name: celled(rows) for name, rows in signals.items()}, good[own])
+    means, rated = _outcome_means(None if outcomes is None else celled(outcomes), found.sessions, ratings)
     by_fold = ByFold(own, fold, found.sessions, np.hstack([found.means, means]))
     parts = {}
     for name, (sessions, own_means) in rated.items():
@@ -55,21 +59,6 @@ def _cell_keys(rows: pl.DataFrame) -> Integers:
     n, fold = (rows[name].to_numpy().astype(np.int64) for name in ("n", "fold"))
     keys: Integers = n * USER_FOLDS + fold % USER_FOLDS
     return keys
-
-
-def _click_values(
-    patterns: PatternRows,
-    signals: Mapping[str, pl.DataFrame],
-    outcomes: pl.DataFrame | None,
-    good: Integers,
-    ratings: Collection[str],
-    depth: int,
-) -> ClickValues:
-    n, mask, sessions = patterns.configuration, patterns.masks, patterns.sessions
-    clicks = click_values(n, mask, sessions, good, depth=depth)
-    of_signals = {name: PatternRows.of(rows) for name, rows in signals.items()}
-    clicks = clicks.beside(signal_values(of_signals, n, sessions, size=len(good), depth=depth))
-    return clicks.beside(outcome_values(outcomes, clicks.sessions, ratings))
 
 
 def _outcome_means(

@@ -242,7 +242,7 @@ def within(lists: WithinLists, rows: Rows, place: Rows) -> dict[Pair, dict[str, 
         found[pair] = {
             "correlation": value,
             **columns,
-            "p_value": intervals.p_of_null(value, null, values, widen),
+            "p_value": None if pair[0] == "SS" else intervals.p_of_null(value, null, values, widen),
             "null_correlation": None if value is None else null,
             **ceiling(whole, pair[0]),
             "sign_agreement": sign_agreement(value),

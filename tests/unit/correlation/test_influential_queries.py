@@ -7,7 +7,7 @@ import pytest
 
 from clickassay.core.contracts.correlation import INFLUENCE
 from clickassay.correlation.influence import MAX_QUERIES, influence, within_influence
-from clickassay.correlation.within import all_markets, query_groups
+from clickassay.correlation.within.groups import all_markets, query_groups
 from support.one_correlation import weighted_correlation
 
 

@@ -9,7 +9,7 @@ from scipy.stats import t
 
 from clickassay.core.records import Shown
 from clickassay.correlation.comparisons import within_comparisons
-from clickassay.correlation.within import query_groups
+from clickassay.correlation.within.groups import query_groups
 from unit.correlation.test_within import sample_of
 
 

@@ -18,7 +18,7 @@ from clickassay.correlation.uncertainty.power import (
     within_pilot,
     within_session_noise,
 )
-from clickassay.correlation.within import all_markets, query_groups
+from clickassay.correlation.within.groups import all_markets, query_groups
 
 SIZE = {"queries": 400, "configurations": 1000, "sessions": 30_000}
 

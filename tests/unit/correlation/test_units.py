@@ -13,7 +13,7 @@ from clickassay.core.errors import InputError
 from clickassay.correlation.classes import groups_of, has_groups, query_splits, unsplit, with_units
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.tables import correlations, differences, within
-from clickassay.correlation.within import query_groups
+from clickassay.correlation.within.groups import query_groups
 from support.one_correlation import jackknife
 from support.runs.given_sample import rows_of, sample_of
 

@@ -13,7 +13,7 @@ from clickassay.core.records import Sample, SampleKey
 from clickassay.correlation.comparisons import within_comparisons
 from clickassay.correlation.tables import within
 from clickassay.correlation.weighted import precision_weights
-from clickassay.correlation.within import NO_GROUP, all_markets, query_groups
+from clickassay.correlation.within.groups import NO_GROUP, all_markets, query_groups
 
 
 def sample_of(queries, sessions, clicks, editorial, market="m", null=None):

@@ -35,7 +35,7 @@ from clickassay.correlation.weighted import (
     precision_weights,
     sample_moments,
 )
-from clickassay.correlation.within import NO_GROUP, QueryGroups, all_markets, query_groups
+from clickassay.correlation.within.groups import NO_GROUP, QueryGroups, all_markets, query_groups
 
 ERRORS, FACTORS, BISECTIONS = 400, (0.25, 1e6), 50
 """Errors over which power is averaged, factors of queries that are tried, and how often these are halved."""

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from clickassay.core.text.words import capital, count, listed, number, plural, signed
 from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
-from clickassay.correlation.within import NO_TIMES, NO_USERS
+from clickassay.correlation.within.groups import NO_TIMES, NO_USERS
 from clickassay.findings.claims import Verdict
 from clickassay.findings.decision import Decision, Kind
 from clickassay.findings.draw import Findings
@@ -278,7 +278,7 @@ def _margin(ranking: Ranking, decision: Decision) -> str:
     """Say which differences count as none, and what that means at the correlations that there are."""
     if not decision.margin:
         return ""
-    text = f"Differences in correlation below {decision.margin:g} count as none"
+    text = f"Differences below {decision.margin:g} count as none"
     if decision.question == "queries":
         return f"{text}."
     reference = (decision.is_compared and decision.current) or ranking.highest

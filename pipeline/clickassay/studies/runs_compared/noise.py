@@ -20,7 +20,6 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Floats, Sample
 from clickassay.core.special import ndtr, ndtri
 from clickassay.correlation.rankers import covariance_contributions, exact_correlations, within_queries
-from clickassay.correlation.shared import LISTS_FOR_FOLDS
 from clickassay.correlation.uncertainty.jackknife import (
     CONFIDENCE,
     Deviations,
@@ -32,9 +31,10 @@ from clickassay.correlation.uncertainty.jackknife import (
     p_value,
 )
 from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
-from clickassay.correlation.uncertainty.users import moved_by_folds
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, moments_of, without_rounding
-from clickassay.correlation.within import QueryGroups
+from clickassay.correlation.within.groups import QueryGroups
+from clickassay.correlation.within.shared import LISTS_FOR_FOLDS
+from clickassay.correlation.within.users import moved_by_folds
 
 Statistic = Callable[[Floats], Floats]
 """Turns (..., K) sums over queries into (..., P) values."""

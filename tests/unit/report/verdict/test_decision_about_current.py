@@ -17,7 +17,7 @@ def test_a_metric_is_kept_where_nothing_can_be_better_by_the_margin():
     assert found.bound == pytest.approx(bound(0.04, NARROW, 1), abs=1e-6)  # no family
     assert found.sentence == "Keep DCG: for comparing two rankings nothing is better by more than 0.041"
     assert found.reason == (
-        "0.041 is the upper end of the 95 % interval of ERR. Differences in correlation below 0.05 count as "
+        "0.041 is the upper end of the 95 % interval of ERR. Differences below 0.05 count as "
         "none: about 1.7 of 100 pairs of lists in another order. DCG is not significantly better than the "
         "grade of the first result, the relevance of the first result or the mean grade alone."
     )

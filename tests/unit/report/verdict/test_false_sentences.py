@@ -234,7 +234,7 @@ def test_what_a_metric_adds_to_a_baseline_that_does_as_well_is_what_its_partial_
     assert (found.kind, found.subject) == ("baseline_as_good", "MeanGrade@1")
     if said.startswith("0"):
         said = f"No metric adds anything to {ALONE} {SHOW} {said})."
-    assert found.lead.startswith(f"{said} Differences in correlation below 0.05".strip())
+    assert found.lead.startswith(f"{said} Differences below 0.05".strip())
     step = "Look at ERR next to" if said == PARTIAL else "Keep another metric only if"
     assert found.next_step.startswith(step)
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-from clickassay.correlation.within import all_markets, query_groups
+from clickassay.correlation.within.groups import all_markets, query_groups
 from clickassay.studies.runs_compared.noise import (
     closed_form_changes,
     from_intervals,

@@ -25,9 +25,8 @@ HEADS = (
     "Interval width so far",
 )
 NOTE = (
-    "So far: down to this row. Interval width so far: expected width of the intervals of correlations, "
-    "relative to the width now, if queries differ only in their number of sessions. A few queries with very "
-    "many sessions raise coverage but widen the intervals."
+    "So far: down to this row. Interval width: expected, relative to the width now, if queries differ only "
+    "in their number of sessions. A few queries with very many raise coverage but widen intervals."
 )
 HOW = (
     "The command plan --run writes a sheet of the results to judge, as many as a budget allows. They are "
@@ -47,7 +46,7 @@ def next_judgments_section(run: Run) -> Section:
         tuple(
             _row(row) for goal in GOALS for row in named.filter(goal=goal).head(SHOWN).iter_rows(named=True)
         ),
-        notes=(NOTE, run.labels.rule) if own.height else (),
+        notes=(NOTE,) if own.height else (),
         data=run.labels.relabel(frame.drop("urls")),
         group_head="Goal",
     )

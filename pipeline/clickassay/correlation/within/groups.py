@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Floats, Integers, Sample, SampleKey, Split
-from clickassay.correlation.shared import (
+from clickassay.correlation.uncertainty.noise import list_variances, pooled_variance, reliability
+from clickassay.correlation.weighted import QUERIES_AT_ONCE, ratio
+from clickassay.correlation.within.shared import (
     LISTS_FOR_FOLDS,
     Residuals,
     TakenOut,
@@ -24,9 +26,7 @@ from clickassay.correlation.shared import (
     moments,
     residuals_of,
 )
-from clickassay.correlation.uncertainty.noise import list_variances, pooled_variance, reliability
-from clickassay.correlation.uncertainty.users import FEWEST_FOLDS, Moved, moved_by_folds
-from clickassay.correlation.weighted import QUERIES_AT_ONCE, ratio
+from clickassay.correlation.within.users import FEWEST_FOLDS, Moved, moved_by_folds
 
 NO_GROUP = "no query has two judged lists"
 CLICKS_SAME = "the click metric is the same in all lists of each query"

@@ -174,7 +174,7 @@ class TakenOut:
 
     @property
     def factor(self) -> float:
-        """D / (d - r): the part of a squared error that regression takes away."""
+        """What squared errors are multiplied by, as regression makes them too small: d / (d - r)."""
         return self.free / (self.free - self.rank) if self.rank else 1.0
 
 
@@ -202,9 +202,11 @@ def residuals_of(samples: Sequence[GroupedLists]) -> list[Residuals]:
     found: dict[int, Residuals] = {}
     small = [number for number, lists in enumerate(samples) if lists.free < FEWEST_LISTS]
     blocks = [[number] for number in range(len(samples)) if number not in small]
-    is_block = not blocks or sum(samples[number].free for number in small) >= FEWEST_LISTS
-    joined = blocks.append if is_block else min(blocks, key=lambda own: samples[own[0]].free).extend
-    joined(small)
+    if blocks and sum(samples[number].free for number in small) < FEWEST_LISTS:
+        smallest = min(blocks, key=lambda own: samples[own[0]].free)
+        smallest += small
+    else:
+        blocks.append(small)
     for numbers in blocks:
         block = [samples[number] for number in numbers]
         free = sum(lists.free for lists in block)

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.core.records import USER_FOLDS, Floats, Integers
-from clickassay.correlation.shared import Residuals, folds_of
 from clickassay.correlation.uncertainty.jackknife import Deviations, Spread
 from clickassay.correlation.weighted import precision_weights
+from clickassay.correlation.within.shared import Residuals, folds_of
 
 FEWEST_FOLDS = 8
 """Fewer folds of users say too little of the variance between them."""
 
-UNITS_AT_ONCE = 2**10
+UNITS_AT_ONCE = 2**8
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -89,7 +89,7 @@ def moved_by_folds(
             moved, key = _added(np.concatenate(moves, axis=-1), np.concatenate(keys))
             unit, of_fold = np.divmod(key, USER_FOLDS)
             is_of = (of_fold[:, None] == np.arange(USER_FOLDS)).astype(np.float64)
-            by_fold[name] += (moved.reshape(-1, len(key)) @ is_of).reshape(*shape, USER_FOLDS)
+            by_fold[name] += moved @ is_of
             of_units, _ = _added(moved, unit)
             squares[name] += moved @ moved.swapaxes(-1, -2)
             squares[name] -= of_units @ of_units.swapaxes(-1, -2) / len(folds)
@@ -107,17 +107,37 @@ def _added(changes: Floats, keys: Integers) -> tuple[Floats, Integers]:
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     if len(starts) == len(keys):
         return changes, keys
-    return _sums(changes, starts), keys[starts]
+    return np.add.reduceat(changes, starts, axis=-1), keys[starts]
 
 
-def _sums(values: Floats, starts: Integers) -> Floats:
-    """Return the (..., P) sums of (..., M) values from each start on: faster than `reduceat` for few each."""
-    sizes = np.diff(starts, append=values.shape[-1])
-    sums = values.take(starts, axis=-1)
-    for more in range(1, int(sizes.max(initial=0))):
-        longer = np.flatnonzero(sizes > more)
-        sums[..., longer] += values.take(starts[longer] + more, axis=-1)
-    return sums
+@dataclass(frozen=True)
+class _Layers:
+    """Runs of neighbouring rows, put so that their sums are sums of slices: many runs of few rows each."""
+
+    order: Integers  # (M,) rows: of runs of one length the first rows, then the second ones, and so on.
+    firsts: Integers  # (P,) the first row of each run, shortest runs first.
+    runs: tuple[tuple[int, int], ...]  # Each length, and how many runs have it.
+
+    @classmethod
+    def of(cls, starts: Integers, size: int) -> "_Layers":
+        """Return the layers of runs that begin at these rows, of so many."""
+        lengths = np.diff(starts, append=size)
+        by_length = {length: starts[lengths == length] for length in np.unique(lengths).tolist()}
+        rows = [firsts + place for length, firsts in by_length.items() for place in range(length)]
+        runs = tuple((length, len(firsts)) for length, firsts in by_length.items())
+        return cls(np.concatenate(rows), np.concatenate([*by_length.values()]), runs)
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the (..., P) sums of (..., M) values in this order."""
+        parts, at = [], 0
+        for length, number in self.runs:
+            layers = values[..., at : at + length * number]
+            part = layers[..., :number]
+            for place in range(1, length):
+                part = part + layers[..., place * number : (place + 1) * number]
+            parts.append(part)
+            at += length * number
+        return np.concatenate(parts, axis=-1)
 
 
 @dataclass(frozen=True)
@@ -151,9 +171,11 @@ class _Cells:
         n_clicks, n_editorial = len(lists.clicks), len(lists.metrics)
         if cells is None or not len(some):
             return some, some, np.zeros((n_clicks, 1 + 2 * n_editorial, 0))
+        keys = lists.group[cells.rows[some]] * USER_FOLDS + cells.folds[some]
+        layers = _Layers.of(np.flatnonzero(np.diff(keys, prepend=-1)), len(keys))
+        group, fold = np.divmod(keys[layers.firsts], USER_FOLDS)
+        some = some[layers.order]
         own, folds, sessions = cells.rows[some], cells.folds[some], cells.sessions[some]
-        group = lists.group[own]
-        starts = np.flatnonzero((np.diff(group, prepend=-1) != 0) | (np.diff(folds, prepend=-1) != 0))
         left = lists.sessions[own] - sessions
         before, after = lists.weights[own], precision_weights(left)
         both = n_clicks + n_editorial
@@ -164,20 +186,19 @@ class _Cells:
         step[:n_clicks] += lists.clicks[:, own] - cells.values[some].T
         new = old + sessions / np.maximum(left, 1) * step
         weighted, old_weighted = new * after, old * before
-        means = _sums(weighted - old_weighted, starts)
-        whole = lists.whole[group[starts]] + np.add.reduceat(after - before, starts)
+        means = layers.sums(weighted - old_weighted)
+        whole = lists.whole[group] + layers.sums(after - before)
         there = whole > 1e-9
         means = np.where(there, means / np.sqrt(np.where(there, whole, 1.0)), 0.0)
-        changes = np.empty((n_clicks, 1 + 2 * n_editorial, len(starts)))
+        changes = np.empty((n_clicks, 1 + 2 * n_editorial, len(group)))
 
         def change(one: slice | int, other: slice | int) -> Floats:
             products = weighted[one] * new[other] - old_weighted[one] * old[other]
-            sums: Floats = _sums(products, starts) - means[one] * means[other]
-            return sums
+            return layers.sums(products) - means[one] * means[other]
 
         metrics = slice(n_clicks, both)
         changes[:, 1 + n_editorial :] = change(metrics, metrics)
         for click in range(n_clicks):
             changes[click, 0] = change(click, click)
             changes[click, 1 : 1 + n_editorial] = change(click, metrics)
-        return group[starts] + self.first, folds[starts], changes
+        return group + self.first, fold, changes

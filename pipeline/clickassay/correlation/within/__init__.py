@@ -1,0 +1,1 @@
+"""Correlations within queries: their groups, what periods and users explain, and what users add to errors."""
