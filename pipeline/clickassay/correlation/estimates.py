@@ -47,7 +47,7 @@ class Estimates:
     # Two-sided p-values of the null values, 0..1; 0 for a correlation that is 1 without any of the queries.
     p: Floats
     # simultaneous_low, simultaneous_high: Intervals that cover all tested correlations of a row at once in 95
-    # % of samples (Bonferroni).
+    # % of samples (Bonferroni); NaN for one that is not tested.
     simultaneous_low: Floats
     simultaneous_high: Floats
 
@@ -103,7 +103,7 @@ def estimates(
     bottom, top = (np.where(np.isnan(low), np.nan, end) for end in ends)
     p = _p_values(z, spread, perfect, null)
     together = fisher_interval(values, spread, together_confidence(p))
-    all_low, all_high = (np.where(perfect, values, end) for end in together)
+    all_low, all_high = (np.where(np.isnan(p), np.nan, np.where(perfect, values, end)) for end in together)
     return Estimates(low, high, corrected, bottom, top, p, all_low, all_high)
 
 

@@ -132,7 +132,8 @@ def adjusted_by_click(
             values = [one.correlations[pair] for one in left_out]
             widen = intervals.as_is if widens is None else widens[pair]
             ends, _ = intervals.fisher_interval(whole.correlations[pair], values, tests, widen)
-            row |= dict(zip(SIMULTANEOUS, ends, strict=True))
+            tested = row["p_value"] is not None
+            row |= dict(zip(SIMULTANEOUS, ends if tested else (None, None), strict=True))
     return found
 
 
