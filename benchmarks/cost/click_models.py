@@ -72,7 +72,7 @@ def _click_log(patterns: Path) -> Any:
 def _em() -> dict[str, tuple[Callable[..., Any], Callable[..., Any]]]:
     """Return (ours, session by session) of the models that take expectation maximisation."""
     sys.path.insert(0, str(ROOT / "tests"))
-    from clickassay.click_models.cascade.fit import fit_ccm, fit_dbn, fit_dcm, fit_sdbn  # noqa: PLC0415
+    from clickassay.click_models.cascade import fit_ccm, fit_dbn, fit_dcm, fit_sdbn  # noqa: PLC0415
     from clickassay.click_models.factorised import fit_factorised  # noqa: PLC0415
     from support.logs import click_oracle as oracle  # noqa: PLC0415
 

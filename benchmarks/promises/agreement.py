@@ -21,9 +21,8 @@ from benchmarks.lib.processes import in_processes
 from benchmarks.lib.tables import measure
 from clickassay.core.records import Floats
 from clickassay.core.seeds import child
-from clickassay.correlation.judges.agreement import tables_by_unit
-from clickassay.correlation.judges.intervals import with_intervals
-from clickassay.correlation.uncertainty.jackknife import cautions
+from clickassay.correlation.agreement import tables_by_unit, with_intervals
+from clickassay.correlation.uncertainty.intervals import cautions
 from clickassay.studies.judges.compare import all_measures
 from clickassay.studies.judges.forms import MEASURES, RANGES
 

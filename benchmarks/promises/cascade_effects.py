@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.lib.measuring import ROOT, machine
-from clickassay.click_models.effects.cascade_effects import cascade_effects, clearest_pairs
+from clickassay.click_models.cascade_effects import cascade_effects, clearest_pairs
 from clickassay.core.records import Floats, Integers, JudgedConfigurations
 
 REPORT = ROOT / "reports" / "calibration" / "cascade_effects.csv"

@@ -27,7 +27,7 @@ from benchmarks.lib.tables import measure
 from clickassay.core.records import Floats
 from clickassay.core.seeds import child
 from clickassay.core.settings import load_settings
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measures, spell_out
 from clickassay.studies.evaluation.correcting.corrected import MIN_BOTH, Corrected, corrected_means

@@ -24,7 +24,7 @@ from clickassay.core.records import Sample
 from clickassay.core.seeds import child
 from clickassay.correlation.classes import unsplit
 from clickassay.correlation.tables import correlations, within
-from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
+from clickassay.correlation.uncertainty.intervals import ALPHA, holm
 from clickassay.correlation.within.groups import query_groups
 from clickassay.studies.runs_compared.gate.check import limit_state, state_of
 from clickassay.studies.runs_compared.gate.outcome import RuleState

@@ -25,8 +25,7 @@ from clickassay.core.records import Sample
 from clickassay.core.seeds import child
 from clickassay.core.special import ndtr, ndtri
 from clickassay.correlation.comparisons import queries_needed
-from clickassay.correlation.uncertainty.jackknife import p_value
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA, p_value
 from clickassay.correlation.uncertainty.power import Pilot, pilot_of, required_sizes, within_pilot
 from clickassay.correlation.weighted import correlation_matrix
 

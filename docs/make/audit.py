@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from clickassay.metrics.tools.formulas import AuditScale
+from clickassay.metrics.conventions import AuditScale
 from clickassay.studies.audit.one_list import audit_list, one_list
 
 PAGE = Path(__file__).parents[1] / "reference" / "audit.md"

@@ -25,7 +25,7 @@ from clickassay.correlation.rankers import (
     within_queries,
 )
 from clickassay.correlation.tables import correlations
-from clickassay.correlation.uncertainty.multiplicity import holm
+from clickassay.correlation.uncertainty.intervals import holm
 from clickassay.metrics.catalogue import BASELINES, METRICS, editorial_values, report_measures
 from clickassay.metrics.clicks import CLICK_METRICS, CLICKS, click_values
 from clickassay.metrics.editorial import EDITORIAL_METRICS

@@ -9,7 +9,7 @@ from clickassay.health.list_checks import list_checks
 from clickassay.jobs.health import in_order, log_measures
 from clickassay.jobs.inputs import open_log
 from clickassay.jobs.patterns import log_table
-from clickassay.judgments.shown import clicks_by_position
+from clickassay.judgments.join import clicks_by_position
 from clickassay.patterns.lists import log_lists
 from support.logs import tiny
 from support.logs.sick import NEIGHBOURS, SICK, healthy

@@ -10,7 +10,7 @@ from benchmarks.lib.processes import in_processes
 from benchmarks.promises.calibration.work import share_error
 from clickassay.core.seeds import child
 from clickassay.core.settings import load_settings
-from clickassay.correlation.judges.disagreements import judge_disagreements
+from clickassay.correlation.disagreements import judge_disagreements
 from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.patterns import log_to_patterns

@@ -17,7 +17,7 @@ from benchmarks.promises.calibration.work import REAL, Chunk, chunks
 from benchmarks.promises.calibration.worlds import FAR, FIRST, NEAR, draw, make_pool, truth, with_metrics
 from clickassay.core.records import Floats, Sample
 from clickassay.correlation.rankers import covariance_contributions, exact_correlations, within_queries
-from clickassay.correlation.uncertainty.jackknife import left_out
+from clickassay.correlation.uncertainty.intervals import left_out
 from clickassay.correlation.uncertainty.noise import within_noise, within_reliability
 from clickassay.correlation.weighted import centred_sums, query_moments
 

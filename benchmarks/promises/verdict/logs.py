@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import USER_FOLDS, Floats, Integers, Sample, SampleKey, Shown
 from clickassay.metrics.clicks import null_success
-from clickassay.metrics.measured import measured_clicks
+from clickassay.metrics.scoring import measured_clicks
 
 DAYS, DOCUMENTS, TOP_GRADE, GOOD = 60, 8, 4, 3
 CLICKS = ("MeanRR", "UCTR", "PLC", "SS")

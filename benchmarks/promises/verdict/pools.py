@@ -33,7 +33,7 @@ from clickassay.core.records import Floats, Sample
 from clickassay.core.seeds import child
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.tables import within
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.correlation.weighted import precision_weights
 from clickassay.correlation.within.groups import QueryGroups, all_markets, query_groups
 

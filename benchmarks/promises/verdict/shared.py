@@ -27,7 +27,7 @@ from clickassay.core.records import ByFold, Floats, Sample
 from clickassay.core.seeds import child
 from clickassay.correlation.comparisons import within_comparisons
 from clickassay.correlation.tables import within
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.correlation.within.groups import QueryGroups, all_markets, query_groups
 
 REPORT = ROOT / "reports" / "calibration" / "shared.csv"

@@ -2,9 +2,8 @@
 
 - ``model``, ``catalogue``: the interface of every model; the models by name.
 - ``click_log``: what they are fitted on.
-- ``em``, ``factorised``, ``cascade``: how they are fitted; ``response``: how on nearly the same log.
-- ``comparison``: fitted on some sessions, evaluated on others.
-- ``expectation``: the clicks that a fit expects.
-- ``tables``: fits as tables.
-- ``effects``: what follows from a fit, and what the log shows without a model.
+- ``em``, ``factorised``, ``cascade``: how they are fitted.
+- ``comparison``: fitted on some sessions, evaluated on others; examination. ``tables``: fits as tables.
+- ``by_grade``: models of grades, and the clicks that a fit expects.
+- ``position_bias``, ``cascade_effects``: what the log shows without a model.
 """

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from clickassay.click_models.cascade.fit import fit_ccm, fit_dbn, fit_dcm, fit_sdbn
-from clickassay.click_models.cascade.model import fit_cascade
+from clickassay.click_models.cascade import fit_cascade, fit_ccm, fit_dbn, fit_dcm, fit_sdbn
 from clickassay.click_models.factorised import (
     fit_factorised,
     fit_rate,

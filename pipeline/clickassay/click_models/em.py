@@ -6,8 +6,7 @@ from typing import Protocol, TypedDict
 import numpy as np
 
 from clickassay.click_models.click_log import ClickLog, Floats, total
-from clickassay.click_models.model import ClickModel, Fit
-from clickassay.click_models.response import Response, Rounds, response
+from clickassay.click_models.model import ClickModel, Fit, Response, Rounds, response
 
 ROUNDS = 200
 TOLERANCE = 1e-7

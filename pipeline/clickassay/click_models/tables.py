@@ -6,8 +6,7 @@ import polars as pl
 
 from clickassay.click_models.catalogue import ClickModelKind
 from clickassay.click_models.click_log import ClickLog, summed
-from clickassay.click_models.comparison import EvaluatedModel, TrainTestSplit
-from clickassay.click_models.effects.examination import best_persistence, examination
+from clickassay.click_models.comparison import EvaluatedModel, TrainTestSplit, best_persistence, examination
 from clickassay.click_models.model import Fit
 from clickassay.core.contracts.clicks import CLICK_DOCUMENTS, CLICK_MODELS, CLICK_PARAMETERS, CLICK_POSITIONS
 

@@ -17,18 +17,21 @@ from clickassay.core.records import Floats, Integers, NamedMetrics, Sample
 from clickassay.core.special import ndtri, stdtrit
 from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
-from clickassay.correlation.uncertainty.jackknife import (
+from clickassay.correlation.uncertainty.intervals import (
+    ALPHA,
+    DIFFERENCE_INDEX,
     Deviations,
     Spread,
     cautions,
     difference_interval,
     fisher_interval,
+    holm,
+    is_heavy,
     left_out,
     no_rounding,
     p_value,
+    together_confidence,
 )
-from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm, together_confidence
-from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import (
     QUERIES_AT_ONCE,
     centred_sums,

@@ -15,7 +15,7 @@ from clickassay.core.settings import Settings
 from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import difference_spread
 from clickassay.correlation.tables import correlations
-from clickassay.correlation.uncertainty.jackknife import (
+from clickassay.correlation.uncertainty.intervals import (
     Deviations,
     difference_interval,
     left_out,
@@ -23,9 +23,8 @@ from clickassay.correlation.uncertainty.jackknife import (
 )
 from clickassay.correlation.weighted import correlation_matrix, sample_moments, without_rounding
 from clickassay.metrics.clicks import counted_clicks
+from clickassay.metrics.conventions import AuditScale, Convention, conventions
 from clickassay.metrics.lists import NO_GRADE, Lists
-from clickassay.metrics.tools.conventions import Convention, conventions
-from clickassay.metrics.tools.formulas import AuditScale
 
 Row = dict[str, object]
 

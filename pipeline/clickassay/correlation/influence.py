@@ -13,7 +13,7 @@ import polars as pl
 from clickassay.core.contracts.correlation import INFLUENCE, WITHIN_INFLUENCE
 from clickassay.core.records import Floats, Integers, NamedMetrics, Sample, pairs_of
 from clickassay.correlation.tables import with_sample_columns
-from clickassay.correlation.uncertainty.jackknife import left_out, no_rounding
+from clickassay.correlation.uncertainty.intervals import left_out, no_rounding
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, sample_moments, without_rounding
 from clickassay.correlation.within.groups import QueryGroups
 

@@ -17,7 +17,7 @@ from clickassay.metrics.clicks import (
     is_click_metric,
     null_success,
 )
-from clickassay.metrics.measured import measured_clicks
+from clickassay.metrics.scoring import measured_clicks
 
 
 @dataclass(frozen=True)

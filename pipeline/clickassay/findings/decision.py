@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
-from clickassay.correlation.uncertainty.jackknife import FEW_QUERIES, HEAVY_TAIL, NO_INTERVAL
+from clickassay.correlation.uncertainty.intervals import FEW_QUERIES, HEAVY_TAIL, NO_INTERVAL
 from clickassay.findings.claims import Claim, Verdict
 from clickassay.findings.ranking import Lead, Question, Ranking, Shared
 from clickassay.health.checks import HealthCheck

@@ -9,7 +9,7 @@ import polars as pl
 from clickassay.core.text.words import count, plural, visible
 from clickassay.correlation.classes import with_unit
 from clickassay.correlation.estimates import Level, levels
-from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
+from clickassay.correlation.uncertainty.intervals import MIN_QUERIES
 from clickassay.correlation.within.groups import NO_GROUP
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
 from clickassay.findings.decision import Decision, decide, decide_with_judges, with_capped

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import count
-from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
+from clickassay.correlation.uncertainty.intervals import MIN_QUERIES
 from clickassay.findings.ranking import Question, Ranking, rank, rank_within
 from clickassay.findings.run import Run
 

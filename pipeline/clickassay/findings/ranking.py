@@ -13,8 +13,14 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import listed
-from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES, Spread, difference_interval
-from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm, together_confidence
+from clickassay.correlation.uncertainty.intervals import (
+    ALPHA,
+    MIN_QUERIES,
+    Spread,
+    difference_interval,
+    holm,
+    together_confidence,
+)
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.run import Run, in_order
 from clickassay.metrics.catalogue import BASELINES

@@ -9,7 +9,7 @@ import polars as pl
 
 from clickassay.core.contracts.findings import SIGNAL_CORRELATIONS
 from clickassay.core.records import Sample, SampleKey
-from clickassay.correlation.signals import AcrossHalves, Halves, across_halves
+from clickassay.correlation.estimates import AcrossHalves, Halves, across_halves
 from clickassay.findings.arrays import folds_of, sample_without
 from clickassay.findings.question import deciding
 from clickassay.findings.ranking import Ranking

@@ -10,7 +10,7 @@ import polars as pl
 from clickassay.core.contracts.findings import CLAIMS, RANKING, SIGNAL_CORRELATIONS, VERDICT
 from clickassay.core.contracts.form import Table
 from clickassay.core.records import SampleKey
-from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
+from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL
 from clickassay.findings.claims import Claim
 from clickassay.findings.decision import decide
 from clickassay.findings.draw import Findings, verdict_of

@@ -26,13 +26,12 @@ from clickassay.core.records import Sample, Split
 from clickassay.core.settings import OF_DWELL_TIMES, RATING, SUM, Settings, kinds_named
 from clickassay.core.text.privacy import with_digests
 from clickassay.core.text.words import did_you_mean, listed
+from clickassay.correlation.agreement import agreement, confusion, judge_comparisons
 from clickassay.correlation.classes import groups_of, query_splits, unsplit, with_unit, with_units
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
+from clickassay.correlation.disagreements import judge_disagreements
 from clickassay.correlation.influence import influence, within_influence
-from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons
-from clickassay.correlation.judges.disagreements import judge_disagreements
-from clickassay.correlation.tables import correlations, differences, within
-from clickassay.correlation.uncertainty.estimated import estimated_correlations
+from clickassay.correlation.tables import correlations, differences, estimated_correlations, within
 from clickassay.correlation.weighted import sample_moments
 from clickassay.correlation.within.groups import QueryGroups, all_markets, query_groups
 from clickassay.health.checks import Measured, health_table, refuse_stops
@@ -51,7 +50,6 @@ from clickassay.jobs.strata import (
     unjudged_table,
 )
 from clickassay.judgments.ips import bias_table
-from clickassay.judgments.own_clicks import refuse_own_clicks
 from clickassay.judgments.prepare import (
     Judgments,
     check_labels,
@@ -59,7 +57,7 @@ from clickassay.judgments.prepare import (
     judged_queries,
     prepare_judgments,
 )
-from clickassay.judgments.relevance import with_click_judge
+from clickassay.judgments.relevance import refuse_own_clicks, with_click_judge
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
 from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, named_click, signal_of
 from clickassay.metrics.scoring import Measurements, formed_sessions, headline_clicks

@@ -8,18 +8,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from clickassay.click_models.by_grade import grade_log, grade_values
 from clickassay.click_models.catalogue import PSEUDO_COUNT, ClickModelKind, click_models
 from clickassay.click_models.click_log import ClickLog, check_clicked, click_log
 from clickassay.click_models.comparison import (
     EvaluatedModel,
     TrainTestSplit,
+    best_persistence,
     best_predictor,
     compare,
+    dcg_discount,
+    rbp_discount,
     split_by_users,
     split_sessions,
 )
-from clickassay.click_models.effects.by_grade import grade_log, grade_values
-from clickassay.click_models.effects.examination import best_persistence, dcg_discount, rbp_discount
 from clickassay.click_models.model import Fit
 from clickassay.click_models.tables import (
     documents_table,

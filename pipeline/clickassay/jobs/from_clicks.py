@@ -12,7 +12,7 @@ from clickassay.core.files.tables import as_csv
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.special import stdtrit
 from clickassay.core.text import escape
-from clickassay.correlation.uncertainty.jackknife import CONFIDENCE
+from clickassay.correlation.uncertainty.intervals import CONFIDENCE
 from clickassay.inputs.text.grades import parse_cuts
 from clickassay.jobs.click_models import ClickedLists
 from clickassay.judgments.relevance import COEC, Estimate, grades_of, relevance_by, usual_cuts

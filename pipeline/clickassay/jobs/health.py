@@ -27,13 +27,13 @@ from clickassay.health.list_checks import list_checks
 from clickassay.health.log_checks import log_checks, zone_checks
 from clickassay.inputs.types.canonical import UTC
 from clickassay.judgments.alike import groups_of_queries
-from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import (
+from clickassay.judgments.join import (
     clicks_by_position,
     named_results,
     rows_of_judge,
     rows_of_numbers,
 )
+from clickassay.judgments.prepare import Judgments
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.metrics.clicks import counted_clicks
 from clickassay.patterns.funnel import MERGED

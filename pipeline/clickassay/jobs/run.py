@@ -28,9 +28,9 @@ from clickassay.jobs.click_models import run_models
 from clickassay.jobs.health import HEALTH_FILE
 from clickassay.jobs.inputs import Inputs, open_log, with_judgments
 from clickassay.jobs.patterns import log_table, opened_table
+from clickassay.judgments.next_to_judge import no_correlation, without_judgments
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.relevance import check_click_judge
-from clickassay.judgments.too_few import no_correlation, without_judgments
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.clicks import counted_clicks, named_click
 from clickassay.patterns.folders.places import DATABASE, Place, place_of

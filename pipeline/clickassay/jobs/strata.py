@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.click_models.by_grade import expected_mean_rr, grade_log
+from clickassay.click_models.cascade_effects import cascade_effects
 from clickassay.click_models.catalogue import click_models
-from clickassay.click_models.effects.by_grade import grade_log
-from clickassay.click_models.effects.cascade_effects import cascade_effects
-from clickassay.click_models.expectation import expected_mean_rr
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS
 from clickassay.core.contracts.form import Table
@@ -38,8 +37,7 @@ from clickassay.judgments.unjudged import (
     hot_deck_from_clicks,
     unjudged_results,
 )
-from clickassay.metrics.catalogue import report_measures
-from clickassay.metrics.click_model_metrics import MODEL_METRICS, Expectation
+from clickassay.metrics.catalogue import MODEL_METRICS, Expectation, report_measures
 from clickassay.metrics.clicks import wants_ips
 from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metrics, headline_clicks
 from clickassay.patterns.lists import LogLists, log_lists, user_halves

@@ -11,13 +11,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from clickassay.click_models.cascade.fit import fit_dbn
+from clickassay.click_models.cascade import fit_dbn
 from clickassay.click_models.click_log import Floats, click_log
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import JudgmentError
 from clickassay.core.special import logit
+from clickassay.judgments.join import results_shown
 from clickassay.judgments.prepare import KEY, Judgments
-from clickassay.judgments.shown import results_shown
 from clickassay.patterns.lists import LogLists
 
 RULES = {"drop": (), "zero": ("zero",), "model": ("model",), "extremes": ("zero", "best")}

@@ -1,7 +1,8 @@
 """Every editorial metric that a name can ask a run for, and their values (method 6)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -11,12 +12,49 @@ from numpy.typing import NDArray
 from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
-from clickassay.metrics.click_model_metrics import CLICK_MODELS, MODEL_METRICS, Expectation
-from clickassay.metrics.definition import Measure
-from clickassay.metrics.editorial import EDITORIAL, PLAIN
-from clickassay.metrics.gains import Grades
+from clickassay.metrics.definition import Measure, Metric
+from clickassay.metrics.editorial import EDITORIAL, PLAIN, Grades
 from clickassay.metrics.names import parse, without_aliases
 from clickassay.metrics.ranked import RANKED
+
+# ---- click models ----------------------------------------------------------------------------------
+
+
+CLICK_MODELS = "click_models"
+"""Name of the array in `Metric.needs` that has the fitted models."""
+
+Expectation = Callable[[NDArray[np.integer]], Floats]
+"""(N, k) grades -> (N,) the MeanRR that a model expects."""
+
+_NAMES = {
+    "PBM": "position-based model",
+    "CM": "cascade model",
+    "DCM": "dependent click model",
+    "SDBN": "simplified dynamic Bayesian network",
+    "DBN": "dynamic Bayesian network",
+    "UBM": "user browsing model",
+    "CCM": "click chain model",
+}
+
+
+def _expected(grades: NDArray[np.integer], fitted: Mapping[str, Expectation], *, model: str) -> Floats:
+    if model not in fitted:
+        raise SettingsError(
+            f"metric {model} needs a fitted click model, and none was fitted: "
+            "make the pattern table with --folds 2 or more (16 by default)"
+        )
+    return fitted[model](grades)
+
+
+MODEL_METRICS = tuple(
+    Metric(
+        name, f"MeanRR that the {words} expects", 0, 1, "ours, after Chapelle et al. 2009, section 7",
+        partial(_expected, model=name), ("grades", CLICK_MODELS),
+    )
+    for name, words in _NAMES.items()
+)  # fmt: skip
+"""One for each click model that separates examination from attraction."""
+
 
 METRICS = EDITORIAL + PLAIN + RANKED + MODEL_METRICS
 """Every editorial metric that a name can ask for."""

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.records import Floats
 from clickassay.metrics.definition import Metric, Parameter
-from clickassay.metrics.editorial import GAINS, REL
-from clickassay.metrics.gains import Grades, Values, discounted, relative_to_ideal
+from clickassay.metrics.editorial import GAINS, REL, Grades, Values, discounted, relative_to_ideal
 
 Flags = NDArray[np.bool_]
 Sizes = NDArray[np.int64]

@@ -1,6 +1,6 @@
 """Click metrics and editorial metrics of judged configurations, as arrays and as tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import Column
-from clickassay.core.contracts.patterns import FUNNEL
+from clickassay.core.contracts.patterns import FUNNEL, names_known
 from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
 from clickassay.core.records import (
+    USER_FOLDS,
+    ByFold,
     EstimatedClicks,
     Floats,
+    Integers,
     JudgedConfigurations,
     Rated,
     Sample,
@@ -22,19 +25,21 @@ from clickassay.core.records import (
     first_digits,
 )
 from clickassay.core.settings import Settings
-from clickassay.metrics.catalogue import editorial_values
-from clickassay.metrics.click_model_metrics import Expectation
+from clickassay.metrics.catalogue import Expectation, editorial_values
 from clickassay.metrics.clicks import (
     CLICK_METRICS,
     IPS,
     ClickValues,
+    PatternRows,
     click_entropy,
+    click_values,
     counted_clicks,
     good_masks,
     null_success,
+    outcome_values,
+    signal_values,
     wants_ips,
 )
-from clickassay.metrics.measured import measured_clicks
 
 
 @dataclass(frozen=True)
@@ -316,3 +321,75 @@ def formed_sessions(funnel: pl.DataFrame) -> dict[str, int]:
     """Return all sessions by market (or under 'all') from a log's funnel."""
     formed = funnel.filter((pl.col("source") == "sessions") & (pl.col("step") == "formed"))
     return dict(formed.group_by("market").agg(pl.col("rows").sum()).sort("market").iter_rows()) or {EVERY: 0}
+
+
+# ---- click metrics, of signals and outcomes too ----------------------------------------------------
+
+
+def measured_clicks(
+    patterns: pl.DataFrame,
+    signals: Mapping[str, pl.DataFrame],
+    outcomes: pl.DataFrame | None,
+    good: Integers,
+    ratings: Collection[str],
+    *,
+    depth: int,
+) -> ClickValues:
+    """Compute all click metrics of N configurations, of signals and outcomes too, and by fold of users.
+
+    patterns, signals: rows (n, fold, click_mask, sessions) of all sessions, sorted by the first three, and by
+      name of those with a signal.
+    outcomes: as `outcome_values` takes them, and fold; None = none.
+    good: (N,) masks of the positions whose grade is at least the success grade.
+    ratings: outcomes that are ratings.
+    depth: k.
+    """
+
+    def measured(rows: pl.DataFrame, more: Mapping[str, pl.DataFrame], good: Integers) -> ClickValues:
+        of = PatternRows.of(rows)
+        clicks = click_values(of.configuration, of.masks, of.sessions, good, depth=depth)
+        others = {name: PatternRows.of(own) for name, own in more.items()}
+        of_signals = signal_values(others, of.configuration, of.sessions, size=len(good), depth=depth)
+        return clicks.beside(of_signals)
+
+    def celled(rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.with_columns(n=np.searchsorted(cells, _cell_keys(rows)))
+
+    values = measured(patterns, signals, good)
+    values = values.beside(outcome_values(outcomes, values.sessions, ratings))
+    cells = np.unique(_cell_keys(patterns))
+    own, fold = np.divmod(cells, USER_FOLDS)
+    found = measured(celled(patterns), {name: celled(rows) for name, rows in signals.items()}, good[own])
+    means, rated = _outcome_means(None if outcomes is None else celled(outcomes), found.sessions, ratings)
+    by_fold = ByFold(own, fold, found.sessions, np.hstack([found.means, means]))
+    parts = {}
+    for name, (sessions, own_means) in rated.items():
+        (at,) = sessions.nonzero()
+        cells_of = ByFold(own[at], fold[at], sessions[at], own_means[at, None])
+        parts[name] = replace(values.ratings[name], by_fold=cells_of)
+    return replace(values, by_fold=by_fold, ratings=parts)
+
+
+def _cell_keys(rows: pl.DataFrame) -> Integers:
+    n, fold = (rows[name].to_numpy().astype(np.int64) for name in ("n", "fold"))
+    keys: Integers = n * USER_FOLDS + fold % USER_FOLDS
+    return keys
+
+
+def _outcome_means(
+    outcomes: pl.DataFrame | None, sessions: Integers, ratings: Collection[str]
+) -> tuple[Floats, dict[str, tuple[Integers, Floats]]]:
+    """Return (M, K) means of sums over the sessions of M cells; of ratings, who rated, and means of these."""
+    sums, rated = [np.zeros((len(sessions), 0))], dict[str, tuple[Integers, Floats]]()
+    if outcomes is None:
+        return sums[0], rated
+    for name in names_known(outcomes["outcome"]):
+        rows = outcomes.filter(outcome=name)
+        n = rows["n"].to_numpy()
+        totals = np.bincount(n, rows["total"].cast(pl.Float64).to_numpy(), len(sessions)) / 1000
+        if name in ratings:
+            counts = np.bincount(n, rows["sessions"].to_numpy(), len(sessions)).astype(np.int64)
+            rated[name] = counts, totals / np.maximum(counts, 1)
+        else:
+            sums.append((totals / sessions)[:, None])
+    return np.hstack(sums), rated

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import clickassay as ca
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 
 START_MS = 1_700_000_000_000
 DAY_MS = 86_400_000

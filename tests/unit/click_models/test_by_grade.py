@@ -8,12 +8,12 @@ import pytest
 from scipy.special import logit
 from scipy.stats import t as student_t
 
-from clickassay.click_models.cascade.model import CascadeModel
+from clickassay.click_models.by_grade import GROUPS, grade_log, grade_values
+from clickassay.click_models.cascade import CascadeModel
 from clickassay.click_models.catalogue import click_models
 from clickassay.click_models.click_log import ClickLog
-from clickassay.click_models.effects.by_grade import GROUPS, grade_log, grade_values
 from clickassay.click_models.factorised import FactorisedModel
-from clickassay.click_models.response import Response
+from clickassay.click_models.model import Response
 from support.logs.click_logs import documents
 from support.logs.drawn_clicks import simulate
 from support.places import ROOT

@@ -7,10 +7,13 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from clickassay.click_models.effects import below_better
-from clickassay.click_models.effects import cascade_effects as cascade_module
-from clickassay.click_models.effects.below_better import markets_with_effect, p_value
-from clickassay.click_models.effects.cascade_effects import cascade_effects, clearest_pairs
+from clickassay.click_models import cascade_effects as cascade_module
+from clickassay.click_models.cascade_effects import (
+    cascade_effects,
+    clearest_pairs,
+    markets_with_effect,
+    p_value,
+)
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.patterns.identity import configuration_id
 from support.logs.tiny_table import judged_at, judgment_rows, table_of
@@ -245,7 +248,7 @@ def judged_of(depth, judge, lists, masks, grades):
 def test_the_test_of_all_queries_is_that_of_a_regression_on_dummies(seed, monkeypatch):
     lists, masks, grades = random_log(random.Random(seed))  # noqa: S311 - no secret
     found = []
-    monkeypatch.setattr(below_better, "p_value", lambda scores: found.append(p_value(scores)) or 1.0)
+    monkeypatch.setattr(cascade_module, "p_value", lambda scores: found.append(p_value(scores)) or 1.0)
     judged = judged_of(4, "editor", lists, masks, grades)
     assert cascade_effects(judged, judge="editor", depth=4).is_empty()  # every p-value is 1
     expected = [

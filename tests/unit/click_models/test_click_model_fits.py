@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clickassay.click_models.cascade.fit import fit_ccm, fit_dbn, fit_dcm, fit_sdbn
-from clickassay.click_models.cascade.model import (
+from clickassay.click_models.cascade import (
     CascadeModel,
     closed_form_dcm,
     closed_form_sdbn,
     counts,
     fit_cascade,
+    fit_ccm,
+    fit_dbn,
+    fit_dcm,
+    fit_sdbn,
 )
 from clickassay.click_models.catalogue import CLICK_MODELS, click_models
 from clickassay.click_models.comparison import score

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.click_models.cascade.model import CascadeModel
+from clickassay.click_models.cascade import CascadeModel
 from clickassay.click_models.comparison import log_likelihoods, score
 from clickassay.click_models.factorised import FactorisedModel
 from support.logs import click_oracle as oracle

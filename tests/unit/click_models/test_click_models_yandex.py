@@ -6,7 +6,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from clickassay.click_models.cascade.model import closed_form_dcm, closed_form_sdbn, counts
+from clickassay.click_models.cascade import closed_form_dcm, closed_form_sdbn, counts
 from clickassay.click_models.catalogue import CLICK_MODELS
 from clickassay.click_models.click_log import click_log
 from clickassay.click_models.comparison import compare, score, split_by_users

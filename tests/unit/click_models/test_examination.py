@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.click_models.cascade.model import CascadeModel
-from clickassay.click_models.effects.examination import (
+from clickassay.click_models.cascade import CascadeModel
+from clickassay.click_models.comparison import (
     best_persistence,
     dcg_discount,
     examination,

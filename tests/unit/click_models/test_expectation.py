@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.click_models.cascade.model import CascadeModel
+from clickassay.click_models.by_grade import expected_mean_rr
+from clickassay.click_models.cascade import CascadeModel
 from clickassay.click_models.click_log import ClickLog
 from clickassay.click_models.comparison import log_likelihoods
-from clickassay.click_models.expectation import expected_mean_rr
 from clickassay.click_models.factorised import FactorisedModel
 from support.logs.click_logs import documents, random_lists
 

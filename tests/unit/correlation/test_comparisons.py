@@ -13,7 +13,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from clickassay.correlation.comparisons import comparison_columns as columns_and_cautions
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, queries_needed
-from clickassay.correlation.uncertainty.jackknife import Spread
+from clickassay.correlation.uncertainty.intervals import Spread
 from support.one_correlation import jackknife, overall
 from support.runs.given_sample import sample_of
 

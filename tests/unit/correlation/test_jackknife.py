@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from clickassay.correlation.uncertainty import jackknife
-from clickassay.correlation.uncertainty.jackknife import (
+from clickassay.correlation.uncertainty import intervals
+from clickassay.correlation.uncertainty.intervals import (
     BlockSums,
     Deviations,
     Spread,
@@ -121,7 +121,7 @@ def test_deviations_may_come_in_any_blocks(deviations, cut):
 
 @pytest.mark.parametrize("at_once", [1, 2, 8, 16])
 def test_sums_are_the_same_bit_for_bit_however_many_queries_come_at_once(monkeypatch, at_once):
-    monkeypatch.setattr(jackknife, "QUERIES_AT_ONCE", 16)
+    monkeypatch.setattr(intervals, "QUERIES_AT_ONCE", 16)
     values = np.random.default_rng(5).normal(size=(39, 3))
     sums = BlockSums()
     for first in range(0, len(values), at_once):

@@ -11,8 +11,8 @@ from scipy.stats import t
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from clickassay.core.contracts.judges import AGREEMENT, JUDGE_COMPARISONS
-from clickassay.correlation.judges.agreement import agreement, confusion, judge_comparisons, kappa
-from clickassay.correlation.uncertainty.jackknife import NO_INTERVAL
+from clickassay.correlation.agreement import agreement, confusion, judge_comparisons, kappa
+from clickassay.correlation.uncertainty.intervals import NO_INTERVAL
 from support.one_correlation import jackknife, weighted_correlation
 from support.runs.given_sample import rows_of
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from clickassay.core.contracts.judges import JUDGE_DISAGREEMENTS
-from clickassay.correlation.judges.disagreements import contested_pairs, judge_disagreements
+from clickassay.correlation.disagreements import contested_pairs, judge_disagreements
 
 ALL = {"market": "all", "depth": 3}
 

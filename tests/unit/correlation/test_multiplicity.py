@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from statsmodels.stats.multitest import multipletests
 
-from clickassay.correlation.uncertainty.multiplicity import holm
+from clickassay.correlation.uncertainty.intervals import holm
 
 P_VALUES = st.one_of(st.just(math.nan), st.floats(0, 1), st.sampled_from([0.01, 0.02, 0.04, 1.0]))
 

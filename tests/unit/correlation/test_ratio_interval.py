@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clickassay.correlation.uncertainty.jackknife import Spread, ratio_interval
+from clickassay.correlation.uncertainty.intervals import Spread, ratio_interval
 
 
 def interval(above, below, errors, covariance=0.0, degrees=math.inf):

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.correlation.judges.agreement import kappa
-from clickassay.correlation.judges.reliability import ac1, alphas, coincidences
+from clickassay.correlation.agreement import ac1, alphas, coincidences, kappa
 
 KRIPPENDORFF = """
 * * * * * 3 4 1 2 1 1 3 3 * 3

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from clickassay.correlation.signals import Halves, across_halves
+from clickassay.correlation.estimates import Halves, across_halves
 
 
 def plain(halves):

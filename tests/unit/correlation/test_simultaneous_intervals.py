@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 from clickassay.core.special import stdtrit
 from clickassay.correlation.comparisons import comparisons, difference_comparisons
-from clickassay.correlation.uncertainty.multiplicity import holm, together_confidence
+from clickassay.correlation.uncertainty.intervals import holm, together_confidence
 from support.one_correlation import jackknife, overall, ranked
 from support.runs.given_sample import sample_of
 

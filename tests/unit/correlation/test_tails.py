@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.correlation.comparisons import comparisons
-from clickassay.correlation.uncertainty.tails import CORRELATION_INDEX, DIFFERENCE_INDEX, is_heavy, tail_index
+from clickassay.correlation.uncertainty.intervals import (
+    CORRELATION_INDEX,
+    DIFFERENCE_INDEX,
+    is_heavy,
+    tail_index,
+)
 
 HEAVY = "sessions per query are heavy-tailed, so queries that decide may be missing"
 

@@ -4,15 +4,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from clickassay.click_models.by_grade import expected_mean_rr
 from clickassay.click_models.catalogue import CLICK_MODELS, click_models
 from clickassay.click_models.click_log import ClickLog
-from clickassay.click_models.expectation import expected_mean_rr
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings, load_settings
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
-from clickassay.metrics.catalogue import METRICS, editorial_values
-from clickassay.metrics.click_model_metrics import MODEL_METRICS
+from clickassay.metrics.catalogue import METRICS, MODEL_METRICS, editorial_values
 from clickassay.metrics.names import parse
 from support.logs.small_logs import simulated
 

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from clickassay.core.errors import JudgmentError, MetricError, SettingsError
 from clickassay.core.settings import Settings
-from clickassay.metrics.catalogue import METRICS, editorial_values, report_measures, shown_pool
-from clickassay.metrics.click_model_metrics import MODEL_METRICS
-from clickassay.metrics.editorial import expected_reciprocal_rank, satisfaction
-from clickassay.metrics.gains import FORMS, ideal_grades, ndcg
+from clickassay.metrics.catalogue import METRICS, MODEL_METRICS, editorial_values, report_measures, shown_pool
+from clickassay.metrics.editorial import FORMS, expected_reciprocal_rank, ideal_grades, ndcg, satisfaction
 from clickassay.metrics.names import parse
 
 SHOWN = Settings(pool="shown")

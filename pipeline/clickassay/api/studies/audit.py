@@ -23,7 +23,7 @@ from clickassay.core.text.words import did_you_mean
 from clickassay.findings.run import Run
 from clickassay.inputs.staging.sources import Source
 from clickassay.metrics.clicks import CLICK_METRICS
-from clickassay.metrics.tools.formulas import AuditScale
+from clickassay.metrics.conventions import AuditScale
 from clickassay.studies.audit.on_run import Audit, audit_run
 from clickassay.studies.audit.one_list import audit_list, one_list
 

@@ -14,7 +14,7 @@ from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleChoice, SampleKey
-from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
+from clickassay.correlation.uncertainty.intervals import MIN_QUERIES
 from clickassay.correlation.uncertainty.power import (
     Pilot,
     RequiredSize,

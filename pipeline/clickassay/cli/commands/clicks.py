@@ -286,7 +286,7 @@ def _show_examination(
     tried: "Sequence[EvaluatedModel]", best: "EvaluatedModel", persistence: float | None
 ) -> None:
     """Show what share of users examines each position, the model that predicts best as bars."""
-    from clickassay.click_models.effects.examination import dcg_discount
+    from clickassay.click_models.comparison import dcg_discount
 
     models = [one for one in tried if one.kind.estimates_examination]
     numbers = ("position", *(one.kind.name for one in models), "DCG")

@@ -25,9 +25,15 @@ from clickassay.correlation.comparisons import (
     difference_spread,
     within_spread,
 )
-from clickassay.correlation.uncertainty.jackknife import CONFIDENCE, Spread, difference_interval, no_rounding
+from clickassay.correlation.uncertainty.intervals import (
+    CONFIDENCE,
+    DIFFERENCE_INDEX,
+    Spread,
+    difference_interval,
+    is_heavy,
+    no_rounding,
+)
 from clickassay.correlation.uncertainty.noise import list_variances
-from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import (
     HALF_KNOWN,
     correlation_matrix,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.core.records import USER_FOLDS, Floats, Integers
-from clickassay.correlation.uncertainty.jackknife import Deviations, Spread
+from clickassay.correlation.uncertainty.intervals import Deviations, Spread
 from clickassay.correlation.weighted import precision_weights
 from clickassay.correlation.within.shared import Residuals, folds_of
 

@@ -27,6 +27,7 @@ from clickassay.inputs.tables import Input, collected, files_named, mixed_times
 from clickassay.inputs.types.columns import CANONICAL
 from clickassay.jobs.health import log_measures, whole_health
 from clickassay.jobs.inputs import impressions, made_halves, opened
+from clickassay.judgments.join import clicks_by_position, results_shown
 from clickassay.judgments.prepare import (
     Judgments,
     check_labels,
@@ -34,7 +35,6 @@ from clickassay.judgments.prepare import (
     judged_queries,
     prepare_judgments,
 )
-from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.logs.arrays.job import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.logs.sql.steps import FIRST_MS, end_of_times

@@ -9,7 +9,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text.words import capital, number, percent, sentence, signed, visible
 from clickassay.correlation.estimates import Level
-from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
+from clickassay.correlation.uncertainty.intervals import MIN_QUERIES
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import WITHIN_QUERIES, Competitor, Lead, Quantity, Ranking, highest_possible

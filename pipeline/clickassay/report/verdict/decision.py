@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from clickassay.core.text.words import capital, count, listed, number, plural, signed
-from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
+from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL
 from clickassay.correlation.within.groups import NO_TIMES, NO_USERS
 from clickassay.findings.claims import Verdict
 from clickassay.findings.decision import Decision, Kind

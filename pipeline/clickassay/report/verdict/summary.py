@@ -7,7 +7,7 @@ from typing import Any
 
 from clickassay.core.records import SampleKey
 from clickassay.correlation.estimates import Level
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from clickassay.core.text.words import count, listed, number, span
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Lead, Ranking
 from clickassay.report.cells import Cell, Spelled, caution_reason, p_text

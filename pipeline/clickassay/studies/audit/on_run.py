@@ -20,12 +20,11 @@ from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.sources import Source, staged
 from clickassay.inputs.tables import WholeInput, read_input
 from clickassay.inputs.types.columns import JUDGMENTS
+from clickassay.judgments.join import judged_pool, rows_of_numbers
 from clickassay.judgments.prepare import Judgments, prepare_judgments
-from clickassay.judgments.shown import judged_pool, rows_of_numbers
 from clickassay.metrics.catalogue import shown_pool
+from clickassay.metrics.conventions import AuditScale, Convention, conventions
 from clickassay.metrics.lists import NO_GRADE, Lists
-from clickassay.metrics.tools.conventions import Convention, conventions
-from clickassay.metrics.tools.formulas import AuditScale
 from clickassay.patterns.results import number_results
 
 NEEDS_POOL = "needs judged results that no list shows: give --judgments"

@@ -8,9 +8,8 @@ import polars as pl
 from clickassay.core.contracts.conventions import CHOICE, CONVENTION, QUANTITY, TOOLS
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import JudgmentError, SettingsError
+from clickassay.metrics.conventions import INCOMPLETE_JUDGMENTS, AuditScale, conventions
 from clickassay.metrics.lists import NO_GRADE, Lists
-from clickassay.metrics.tools.conventions import INCOMPLETE_JUDGMENTS, conventions
-from clickassay.metrics.tools.formulas import AuditScale
 
 NONE = "-"
 """How a result without a grade is written."""

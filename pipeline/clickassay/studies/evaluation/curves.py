@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clickassay.core.records import Floats
-from clickassay.metrics.gains import discount, ideal_grades
+from clickassay.metrics.editorial import discount, ideal_grades
 from clickassay.metrics.lists import Block, Lists
 from clickassay.metrics.ranked import RECALLS, precision_at_recalls, r_precision, share
 

@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import Floats, Integers
 from clickassay.core.settings import Settings
-from clickassay.metrics.catalogue import METRICS, shown_pool
-from clickassay.metrics.click_model_metrics import MODEL_METRICS
+from clickassay.metrics.catalogue import METRICS, MODEL_METRICS, shown_pool
 from clickassay.metrics.clicks import CLICKS
 from clickassay.metrics.definition import Measure, Metric, given_arguments
-from clickassay.metrics.editorial import satisfaction
-from clickassay.metrics.gains import discount, grade_gains, ideal_gains, ideal_grades
+from clickassay.metrics.editorial import discount, grade_gains, ideal_gains, ideal_grades, satisfaction
 from clickassay.metrics.names import parse
 
 ROUNDING = 1e-9

@@ -12,10 +12,8 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.core.records import Floats
-from clickassay.correlation.judges.agreement import kappa, tables_by_unit
-from clickassay.correlation.judges.intervals import FREE, with_intervals
-from clickassay.correlation.uncertainty.jackknife import Deviations, cautions, left_out, p_value
-from clickassay.correlation.uncertainty.multiplicity import holm
+from clickassay.correlation.agreement import FREE, kappa, tables_by_unit, with_intervals
+from clickassay.correlation.uncertainty.intervals import Deviations, cautions, holm, left_out, p_value
 from clickassay.studies.judges.forms import BIAS
 
 MEAN_GRADE, QUARTER = "mean_grade", "quarter"

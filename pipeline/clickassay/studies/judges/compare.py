@@ -15,10 +15,8 @@ from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.text.words import listed
-from clickassay.correlation.judges.agreement import kappa, tables_by_unit
-from clickassay.correlation.judges.intervals import with_intervals
-from clickassay.correlation.judges.reliability import ac1, alphas, coincidences
-from clickassay.correlation.uncertainty.jackknife import cautions
+from clickassay.correlation.agreement import ac1, alphas, coincidences, kappa, tables_by_unit, with_intervals
+from clickassay.correlation.uncertainty.intervals import cautions
 from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from clickassay.inputs.normalise import normalise_query, normalise_url

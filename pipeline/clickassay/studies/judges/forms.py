@@ -4,7 +4,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import CAUTION, INTERVAL, with_interval
 from clickassay.core.contracts.form import Column, Table
-from clickassay.correlation.judges.intervals import FREE
+from clickassay.correlation.agreement import FREE
 
 JUDGES = (
     Column("judge_a", pl.String, "a judge"),

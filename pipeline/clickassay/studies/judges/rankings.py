@@ -15,9 +15,14 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.records import Floats, Integers
-from clickassay.correlation.uncertainty.jackknife import FEW_QUERIES, MIN_QUERIES
-from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
-from clickassay.correlation.uncertainty.paired import half_width, t_test
+from clickassay.correlation.uncertainty.intervals import (
+    ALPHA,
+    FEW_QUERIES,
+    MIN_QUERIES,
+    half_width,
+    holm,
+    t_test,
+)
 from clickassay.studies.judges.forms import RANKING_PAIRS, RANKINGS
 
 

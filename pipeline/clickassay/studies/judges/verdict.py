@@ -9,8 +9,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.special import ndtri
 from clickassay.core.text.words import count, listed, number, percent, plural, visible
-from clickassay.correlation.uncertainty.jackknife import NO_INTERVAL
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA, NO_INTERVAL
 from clickassay.studies.judges.compare import JudgesCompared
 
 WITHIN = 0.05

@@ -11,7 +11,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.words import visible
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.run import Run, largest_samples
 from clickassay.studies.runs_compared.numbers import DiffOptions, compare_numbers
 from clickassay.studies.runs_compared.read import RecordedPair, entries, read_for_comparison

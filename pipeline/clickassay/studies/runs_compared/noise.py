@@ -20,17 +20,18 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Floats, Sample
 from clickassay.core.special import ndtr, ndtri
 from clickassay.correlation.rankers import covariance_contributions, exact_correlations, within_queries
-from clickassay.correlation.uncertainty.jackknife import (
+from clickassay.correlation.uncertainty.intervals import (
     CONFIDENCE,
+    DIFFERENCE_INDEX,
     Deviations,
     Spread,
     cautions,
     difference_interval,
+    is_heavy,
     left_out,
     no_rounding,
     p_value,
 )
-from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, moments_of, without_rounding
 from clickassay.correlation.within.groups import QueryGroups
 from clickassay.correlation.within.shared import LISTS_FOR_FOLDS

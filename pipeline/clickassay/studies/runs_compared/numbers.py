@@ -13,8 +13,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SAMPLE_COLUMNS, USER_FOLDS, Floats, Sample, SampleKey, pairs_of
-from clickassay.correlation.uncertainty.jackknife import no_rounding
-from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
+from clickassay.correlation.uncertainty.intervals import ALPHA, holm, no_rounding
 from clickassay.correlation.within.groups import all_markets, query_groups
 from clickassay.findings.arrays import folds_of, graded_sample, sample_without
 from clickassay.findings.run import Run

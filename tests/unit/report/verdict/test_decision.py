@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.text.words import MINUS
-from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
+from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL
 from clickassay.findings.decision import Kind
 from clickassay.health.checks import BY_NAME, HealthCheck
 from clickassay.report.verdict.decision import advise_run

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
-from clickassay.metrics.catalogue import BASELINES, METRICS, editorial_values
-from clickassay.metrics.click_model_metrics import MODEL_METRICS
+from clickassay.metrics.catalogue import BASELINES, METRICS, MODEL_METRICS, editorial_values
 from clickassay.metrics.clicks import CLICK_METRICS, good_masks
 from clickassay.metrics.editorial import EDITORIAL, EDITORIAL_METRICS, PLAIN
 from clickassay.metrics.names import parse

@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
 from clickassay.core.records import SampleKey
-from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
+from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL
 from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import open_run
 from clickassay.studies.runs_compared.compare import compare_runs

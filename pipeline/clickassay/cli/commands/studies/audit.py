@@ -80,7 +80,7 @@ def audit(
 
 def _of_list(one: OneList, depth: int | None, settings: Settings, value: str | None) -> "ListAuditResult":
     from clickassay.api.studies.audit import ListAuditResult
-    from clickassay.metrics.tools.formulas import AuditScale
+    from clickassay.metrics.conventions import AuditScale
     from clickassay.studies.audit.one_list import read_grades
 
     shown = read_grades("--grades", one.grades or "")

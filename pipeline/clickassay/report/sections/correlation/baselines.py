@@ -8,7 +8,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.words import capital, listed, number
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.estimates import Estimate, estimate, not_computed
 from clickassay.findings.ranking import Lead, Ranking, rank, rank_within
 from clickassay.findings.run import Run

@@ -8,7 +8,7 @@ import polars as pl
 from clickassay.core.contracts.correlation import COMPARISONS
 from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.text.words import MINUS, count, number, plural, signed, span
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.ranking import Lead, Ranking, groups, lead_from_row, letters

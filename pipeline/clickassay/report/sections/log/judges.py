@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text.words import number, percent, plural, sentence, visible
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.ranking import lead_from_row
 from clickassay.findings.run import Run

@@ -7,7 +7,7 @@ import polars as pl
 
 from clickassay.core.settings import OF_DWELL_TIMES
 from clickassay.core.text.words import capital, count, listed, number, percent, plural, visible
-from clickassay.correlation.uncertainty.jackknife import MIN_QUERIES
+from clickassay.correlation.uncertainty.intervals import MIN_QUERIES
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.ranking import Lead, rank
 from clickassay.findings.run import Run

@@ -10,8 +10,7 @@ from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
 from clickassay.inputs.text.trec import Sizes
 from clickassay.metrics.definition import Measure, given_arguments
-from clickassay.metrics.editorial import satisfaction
-from clickassay.metrics.gains import Values, discount
+from clickassay.metrics.editorial import Values, discount, satisfaction
 from clickassay.metrics.lists import Grades, Lists, measure_values
 from clickassay.studies.evaluation.bounds.holes import HoleGrades, Holes, find_holes
 from clickassay.studies.evaluation.bounds.pairs import fewest_wrong, most_wrong

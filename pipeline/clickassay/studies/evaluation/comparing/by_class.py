@@ -7,8 +7,7 @@ import polars as pl
 
 from clickassay.core.contracts.form import Table
 from clickassay.core.records import Floats, Integers
-from clickassay.correlation.uncertainty.multiplicity import holm
-from clickassay.correlation.uncertainty.paired import half_width, t_test
+from clickassay.correlation.uncertainty.intervals import half_width, holm, t_test
 from clickassay.inputs.normalise import normalise_query
 from clickassay.metrics.definition import Measure
 from clickassay.studies.evaluation.comparing.compare import mean_with_interval, pairs_of_runs

@@ -9,8 +9,8 @@ import polars as pl
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import Floats
 from clickassay.core.text.words import listed
-from clickassay.correlation.uncertainty.multiplicity import holm
-from clickassay.correlation.uncertainty.paired import ROUNDING, half_width, t_test
+from clickassay.correlation.uncertainty.intervals import half_width, holm, t_test
+from clickassay.correlation.weighted import ROUNDING
 from clickassay.studies.evaluation.forms import COMPARISONS
 
 RESAMPLES = 10_000

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.ranking import groups, letters
 from clickassay.metrics.definition import Measure
 from clickassay.studies.evaluation.forms import LEADERBOARD, in_form

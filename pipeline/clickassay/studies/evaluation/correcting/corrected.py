@@ -31,8 +31,7 @@ import polars as pl
 from clickassay.core.records import Floats
 from clickassay.core.special import stdtr, stdtrit
 from clickassay.core.text.words import number, percent, visible
-from clickassay.correlation.uncertainty.jackknife import Deviations, Spread
-from clickassay.correlation.uncertainty.multiplicity import holm
+from clickassay.correlation.uncertainty.intervals import Deviations, Spread, holm
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
 from clickassay.studies.evaluation.comparing.compare import pairs_of_runs

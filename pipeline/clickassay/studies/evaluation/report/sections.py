@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.text.words import MINUS, count, listed, number, plural, visible
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.estimates import Estimate
 from clickassay.report.cells import Cell, Row, Spelled
 from clickassay.report.charts.lines import MOST_LINES, Line, curves, difference_bars

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from clickassay.core.text.words import listed, plural, visible
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.report.model import Section
 from clickassay.report.study import StudyReport
 from clickassay.studies.judges.compare import JudgesCompared

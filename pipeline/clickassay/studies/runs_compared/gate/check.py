@@ -15,7 +15,7 @@ from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
 from clickassay.core.errors import ReportError, SettingsError
 from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
 from clickassay.core.text.words import plural, visible
-from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL, MIN_QUERIES
+from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL, MIN_QUERIES
 from clickassay.findings.run import Run, largest_samples, run_at
 from clickassay.health.checks import OK, fired
 from clickassay.studies.runs_compared.gate.grammar import HEALTH, Limit, NotWorse, Rule, RunState

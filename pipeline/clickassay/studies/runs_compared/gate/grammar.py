@@ -18,7 +18,7 @@ from typing import get_args
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleChoice
 from clickassay.core.text.words import did_you_mean, listed
-from clickassay.correlation.uncertainty.multiplicity import ALPHA
+from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.decision import Kind
 from clickassay.health.checks import OK, Severity
 from clickassay.studies.runs_compared.gate.quantities import QUANTITIES

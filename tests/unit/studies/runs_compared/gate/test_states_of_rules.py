@@ -8,7 +8,7 @@ import pytest
 from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
 from clickassay.core.errors import ReportError, SettingsError
 from clickassay.core.records import SampleChoice, SampleKey
-from clickassay.correlation.uncertainty.jackknife import HEAVY_TAIL
+from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL
 from clickassay.findings.run import open_run
 from clickassay.findings.run import run_of as read_run
 from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run, state_of

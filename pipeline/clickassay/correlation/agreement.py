@@ -1,6 +1,6 @@
 """Judges compared: how far they agree, and whose grades make metrics predict clicks better (*ours*)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -11,11 +11,62 @@ from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARI
 from clickassay.core.records import Floats, Integers, Sample, pairs_of, sums_by_unit
 from clickassay.correlation.classes import unit_column
 from clickassay.correlation.comparisons import comparison_columns, difference_spread
-from clickassay.correlation.judges.intervals import with_intervals
-from clickassay.correlation.uncertainty.jackknife import Spread, cautions, no_rounding
-from clickassay.correlation.uncertainty.tails import DIFFERENCE_INDEX, is_heavy
+from clickassay.correlation.uncertainty.intervals import (
+    CONFIDENCE,
+    DIFFERENCE_INDEX,
+    Deviations,
+    Spread,
+    cautions,
+    difference_interval,
+    is_heavy,
+    left_out,
+    no_rounding,
+)
 from clickassay.correlation.weighted import correlation_matrix, query_moments
 from clickassay.metrics.clicks import USES_GRADES
+
+FREE = (-np.inf, np.inf)
+"""The range of a measure that has none: a mean difference."""
+
+
+def with_intervals(
+    tables: Floats, measures: Callable[[Floats], Floats], ranges: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Measure agreement, with intervals.
+
+    tables: (Q, K) counts of pairs of grades by query.
+    measures: turns (..., K) sums over queries into (..., E) values.
+    ranges: (2, E) least and largest value of each measure; infinite: it has none.
+
+    Returns (E,) values and the ends of their 95 % intervals: value -+ t error on Fisher's scale, for which
+    ranges become -1..1, with Satterthwaite's degrees of freedom. NaN where too few queries vary: judges who
+    agree in all queries but one, or in all, may still differ in others.
+    """
+    values = measures(tables.sum(axis=0))
+    scaled, known = _scaled(values, ranges), Deviations()
+    for left in left_out(tables, measures):
+        with np.errstate(invalid="ignore"):  # both at an end
+            known.add(_scaled(left, ranges) - scaled)
+    low, high = difference_interval(scaled, known.spread(), CONFIDENCE)
+    return values, _unscaled(low, ranges), _unscaled(high, ranges)
+
+
+def _scaled(values: Floats, ranges: Floats) -> Floats:
+    low, high = ranges
+    with np.errstate(divide="ignore", invalid="ignore"):  # at an end: infinite
+        scaled: Floats = np.where(np.isinf(low), values, np.arctanh((2 * values - low - high) / (high - low)))
+    return scaled
+
+
+def _unscaled(scaled: Floats, ranges: Floats) -> Floats:
+    low, high = ranges
+    with np.errstate(invalid="ignore"):
+        middle = (low + high + (high - low) * np.tanh(scaled)) / 2
+    values: Floats = np.where(np.isinf(low), scaled, middle)
+    return values
+
+
+# ---- judges of a run -------------------------------------------------------------------------------
 
 
 def confusion(grades: pl.DataFrame) -> pl.DataFrame:
@@ -216,3 +267,62 @@ def _spread(moments: Floats, difference: Floats) -> Spread:
     first = np.arange(difference.shape[1])
     pairs = first, first + len(first)
     return difference_spread(moments, difference, pairs, n_editorial=2 * len(first))
+
+
+# ---- other measures --------------------------------------------------------------------------------
+
+
+def coincidences(tables: Floats, size: int) -> Floats:
+    """Return (..., size²) coincidences of two judges: each pair of grades in both orders.
+
+    `tables`, (..., size²), count how often judge A gave the row's grade and judge B the column's.
+    """
+    counted = tables.reshape(*tables.shape[:-1], size, size)
+    both: Floats = (counted + counted.swapaxes(-1, -2)).reshape(tables.shape)
+    return both
+
+
+def alphas(pairs: Floats, size: int) -> Floats:
+    """Compute Krippendorff's alpha for nominal, ordinal and interval grades (Krippendorff 2011).
+
+    pairs: (..., size²) coincidences: for a result with m grades, each ordered pair of them counts 1/(m - 1).
+    size: number of grades.
+
+    Returns (..., 3) 1 - observed / expected disagreement; NaN where all grades are the same.
+    """
+    found = pairs.reshape(*pairs.shape[:-1], size, size)
+    totals = found.sum(axis=-1)
+    number = totals.sum(axis=-1)[..., None]
+    distances = np.stack([np.broadcast_to(one, found.shape) for one in _distances(totals, size)], axis=-3)
+    observed = (found[..., None, :, :] * distances).sum(axis=(-1, -2))
+    expected = (totals[..., :, None] * totals[..., None, :])[..., None, :, :] * distances
+    by_chance = expected.sum(axis=(-1, -2)) / np.maximum(number - 1, 1)
+    out = np.full(observed.shape, np.nan)
+    values: Floats = 1 - np.divide(observed, by_chance, out=out, where=by_chance > 0)
+    return values
+
+
+def _distances(totals: Floats, size: int) -> tuple[Floats, Floats, Floats]:
+    """Return squared distances: 0 or 1; by how many grades given lie between; by their difference."""
+    apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
+    up_to = np.cumsum(totals, axis=-1)
+    middle = up_to - totals / 2
+    between = middle[..., :, None] - middle[..., None, :]
+    return np.minimum(apart, 1), between**2, apart**2
+
+
+def ac1(tables: Floats, size: int) -> Floats:
+    """Compute Gwet's AC1 (2008), which does not fall where nearly all grades are the same.
+
+    tables: (..., size²) how often judge A gave the row's grade and judge B the column's.
+    size: number of grades of the scale, 2 or more: a grade that nobody gave counts.
+
+    Returns (...,) (observed - chance) / (1 - chance), with chance = Σ π (1 - π) / (size - 1).
+    """
+    counted = tables.reshape(*tables.shape[:-1], size, size)
+    number = np.maximum(counted.sum(axis=(-1, -2)), 1)
+    equal = np.trace(counted, axis1=-2, axis2=-1) / number
+    share = (counted.sum(axis=-1) + counted.sum(axis=-2)) / (2 * number[..., None])
+    chance = (share * (1 - share)).sum(axis=-1) / (size - 1)
+    value: Floats = (equal - chance) / (1 - chance)
+    return value

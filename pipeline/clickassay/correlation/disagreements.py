@@ -20,8 +20,14 @@ from clickassay.core.contracts.judges import JUDGE_DISAGREEMENTS
 from clickassay.core.records import Floats
 from clickassay.correlation.classes import unit_column
 from clickassay.correlation.comparisons import queries_needed
-from clickassay.correlation.uncertainty.jackknife import Spread, cautions, p_value, ratio_interval
-from clickassay.correlation.uncertainty.multiplicity import ALPHA, holm
+from clickassay.correlation.uncertainty.intervals import (
+    ALPHA,
+    Spread,
+    cautions,
+    holm,
+    p_value,
+    ratio_interval,
+)
 from clickassay.correlation.weighted import precision_weights
 
 _PAIR = ("query", "unit", "position", "upper", "lower", "order")

@@ -1,4 +1,4 @@
-"""Intervals and p-values from leaving out one query at a time (method 7.1).
+"""Intervals and p-values: by leaving out one query at a time, and of many tests at once (method 7.1).
 
 The configurations of a query depend on each other, so queries are what is left out. All statistics here
 follow from sums over queries, so leaving one out is a subtraction, and exact.
@@ -19,6 +19,40 @@ from numpy.typing import NDArray
 from clickassay.core.records import Floats
 from clickassay.core.special import stdtr, stdtrit
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, ROUNDING, without_rounding
+
+ALPHA = 0.05
+"""Level of all tests."""
+
+
+def holm(p_values: Floats) -> Floats:
+    """Adjust the p-values of one family (Holm 1979): the chance of any false alarm is at most alpha.
+
+    p_values: (..., m) p-values, a family along the last axis; NaN = not tested, not counted.
+
+    Returns (..., m) adjusted p-values, 0..1; NaN stays.
+    """
+    order = np.argsort(p_values, axis=-1)  # NaN last
+    ordered = np.take_along_axis(p_values, order, axis=-1)
+    tests = np.isfinite(ordered).sum(axis=-1, keepdims=True)
+    left = np.maximum(tests - np.arange(ordered.shape[-1]), 1)
+    raised = np.maximum.accumulate(np.minimum(1, np.where(np.isnan(ordered), 0, ordered * left)), axis=-1)
+    adjusted = np.empty_like(raised)
+    np.put_along_axis(adjusted, order, np.where(np.isnan(ordered), np.nan, raised), axis=-1)
+    return adjusted
+
+
+def together_confidence(p_values: Floats) -> Floats:
+    """Return the confidence of single intervals that together cover a family in 95 % of samples (Bonferroni).
+
+    p_values: (..., m) p-values, a family along the last axis; NaN = not tested, not counted.
+
+    Returns (..., 1) confidences, 0.95 or more. What `holm` leaves at 0.05 or more has an interval that
+    contains the null value: it multiplies the smallest p-value by as much, and the others by less.
+    """
+    tests = np.maximum(np.isfinite(p_values).sum(axis=-1, keepdims=True), 1)
+    confidence: Floats = 1 - ALPHA / tests
+    return confidence
+
 
 Values = TypeVar("Values")
 
@@ -237,3 +271,86 @@ def cautions(values: Floats, low: Floats, queries: int, *, heavy_tail: bool = Fa
 def no_rounding(deviations: Floats) -> Floats:
     """Set differences between correlations to 0 that are only rounding."""
     return without_rounding(deviations, np.ones(1))
+
+
+# ---- tails -----------------------------------------------------------------------------------------
+#
+# A weighted correlation is decided by the queries with most sessions. Where sessions per query follow a
+# power law, with P(n > x) falling as x^-index, queries far larger than any in the sample are never far
+# away: a sample without them gives an interval that is too short, and contains no sign of them. What it
+# does contain is the shape of its tail, and that shape is looked at here.
+
+
+CORRELATION_INDEX = 3.0
+"""Below this index a correlation has a caution: sessions have no third moment, so t is skewed for long."""
+
+DIFFERENCE_INDEX = 2.0
+"""Below this index a paired difference has a caution: sessions have no variance.
+
+The queries that are missing move both correlations alike, so that their difference bears heavier tails.
+"""
+
+POWER_LAW_VARIATION = 0.87
+"""Logarithms above a threshold vary by this much, relative to their mean, or more: a power law.
+
+It is 1 for a power law, and 0.76 for a lognormal law of any sigma, above its median.
+"""
+
+FEWEST_SESSIONS, FEWEST_QUERIES = 5.0, 50
+"""Small counts say little of a shape: the tail has queries of 5 sessions or more, if there are 50 of them."""
+
+
+def tail_index(sessions: Floats) -> float:
+    """Return the index of the power law that the upper half of sessions per query follows.
+
+    Hill's estimator (1975), 1 / mean of log(n / threshold) over the queries with at least the median number
+    of sessions. Counts are whole, so the threshold is half a session below the smallest of them (Clauset,
+    Shalizi and Newman 2009, 3.5).
+
+    sessions: (Q,) sessions of each query, > 0.
+
+    Returns the index, > 0; infinite where the tail falls faster than a power law, or all queries are alike.
+    """
+    tail = _upper_half(sessions)
+    if len(tail) < 2 or tail.min() == tail.max():
+        return np.inf
+    logs = np.log(tail / (tail.min() - 0.5))
+    return float(1 / logs.mean()) if logs.std() >= POWER_LAW_VARIATION * logs.mean() else np.inf
+
+
+def is_heavy(sessions: Floats, least_index: float) -> bool:
+    """Return whether sessions per query follow a power law of a lower index than this."""
+    return tail_index(sessions) < least_index
+
+
+def _upper_half(sessions: Floats) -> Floats:
+    ordered = np.sort(sessions)
+    median = ordered[len(ordered) // 2] if len(ordered) else 0.0
+    enough = int((sessions >= FEWEST_SESSIONS).sum()) >= FEWEST_QUERIES
+    upper: Floats = ordered[ordered >= (max(median, FEWEST_SESSIONS) if enough else median)]
+    return upper
+
+
+# ---- means -----------------------------------------------------------------------------------------
+
+
+def half_width(values: Floats) -> Floats:
+    """Return the (E,) half widths of the 95 % intervals of means of (Q, E) values; NaN below two queries."""
+    number = len(values)
+    if number < 2:
+        return np.full(values.shape[1], np.nan)
+    error = values.std(axis=0, ddof=1) / np.sqrt(number)
+    half: Floats = stdtrit(number - 1, (1 + CONFIDENCE) / 2) * error
+    return half
+
+
+def t_test(difference: Floats) -> Floats:
+    """Return the (E,) two-sided p-values that means of (Q, E) differences are 0; NaN if they do not vary."""
+    number = len(difference)
+    if number < 2:
+        return np.full(difference.shape[1], np.nan)
+    error = difference.std(axis=0, ddof=1) / np.sqrt(number)
+    varies = error > ROUNDING * np.abs(difference).max(axis=0)
+    statistic = np.divide(difference.mean(axis=0), error, out=np.zeros(len(error)), where=varies)
+    p: Floats = np.where(varies, 2 * stdtr(number - 1, -np.abs(statistic)), np.nan)
+    return p

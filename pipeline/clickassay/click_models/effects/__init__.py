@@ -1,1 +1,0 @@
-"""What fitted click models say of users: examination, grades, cascade effects."""

@@ -1,1 +1,0 @@
-"""How other tools compute the same metrics."""
