@@ -5,9 +5,6 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from clickassay.core.settings import Settings
-from clickassay.logs.script.dialects import dialect
-from clickassay.logs.script.write import record_steps
 from clickassay.logs.sql.steps import GIVEN, SEARCH_IDS, SEQUENCE, If, IfRows, Step
 from clickassay.logs.sql.translate import first_comment, tables_read
 
@@ -78,20 +75,14 @@ Tables that are there before the first step.
 """
 
 HEAD = """
-| file | makes | one row per … | when | reads | read by | engines |
-|---|---|---|---|---|---|---|
+| file | makes | one row per … | when | reads | read by |
+|---|---|---|---|---|---|
 """
 
 
 def makes_table(step: Step) -> bool:
     """Return whether later steps can read the table of a step."""
     return step.kind in ("view", "stage")
-
-
-def script_files() -> frozenset[str]:
-    """Return the files that a script holds."""
-    written = record_steps(dialect("duckdb"), Settings(), by_url=True).steps
-    return frozenset(step.source.removeprefix("sql/").removesuffix(".sql") for step in written)
 
 
 def sql_page() -> str:
@@ -157,7 +148,6 @@ def _row(file: str) -> str:
         _condition(steps[-1].when),  # the pass over search ids has conditions of its own
         _names(sorted(tables_read(file))),
         _names(reader.rpartition("/")[2] for reader in readers),
-        ", ".join(_engines(file)),
     )
     return f"| {' | '.join(cells)} |\n"
 
@@ -166,12 +156,6 @@ def _condition(when: If | IfRows | None) -> str:
     if isinstance(when, If):
         return PROPERTIES[when.property][0 if when.so else 1]
     return "" if when is None else f"`{when.table}` has {'rows' if when.so else 'no row'}"
-
-
-def _engines(file: str) -> Iterable[str]:
-    yield from ("DuckDB", "Spark")
-    if file in script_files():
-        yield "script"
 
 
 def _link(file: str) -> str:

@@ -21,10 +21,9 @@ from support.logs.small_logs import (
     session_counts,
     simulated,
 )
-from support.logs.stores import assert_same
+from support.logs.stores import assert_same, differing
 from support.logs.tiny import files_of
 from support.logs.tiny_table import judged_at, judgment_rows
-from support.logs.written_sql import differing
 
 few = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 DAY = 24 * 3_600_000

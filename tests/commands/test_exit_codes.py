@@ -25,7 +25,7 @@ from support.processes import ran
         ("query", "--list"),
         ("query", "--list", "--csv"),
         ("evaluate", "--list-metrics"),
-        ("sql", "--dialect", "duckdb"),
+        ("settings", "--json"),
         ("--version",),
     ],
     ids=" ".join,
@@ -43,7 +43,7 @@ def test_a_reader_that_leaves_early_is_no_error(arguments):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--version",), ("query", "--list", "--json"), ("sql", "--dialect", "duckdb")], ids=" ".join
+    "arguments", [("--version",), ("query", "--list", "--json"), ("settings", "--json")], ids=" ".join
 )
 def test_an_output_that_the_shell_has_closed_is_no_error(arguments):
     line = f"{shlex.join(tiny.started_with(*arguments))} >&-"

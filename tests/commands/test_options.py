@@ -124,8 +124,8 @@ def test_what_is_no_option_is_answered_with_the_closest_one():
 
 # ---- --json -------------------------------------------------------------------------------------
 
-SAY_NOTHING = {("sql",), ("init",), ("explore",), ("simulate",), ("groups",), ("store", "forget")}
-"""Commands that print a script, an address or one line about what they wrote: no results."""
+SAY_NOTHING = {("init",), ("explore",), ("simulate",), ("groups",), ("store", "forget")}
+"""Commands that print an address or one line about what they wrote: no results."""
 
 
 def test_every_command_that_prints_results_has_json():

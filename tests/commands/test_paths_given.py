@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from clickassay.cli.app import app
-from clickassay.cli.places import OF_SCRIPT, place_of
+from clickassay.cli.places import place_of
 from support.logs import tiny
 from support.places import ROOT
 
@@ -77,12 +77,10 @@ def test_every_command_but_simulate_reads_a_place_and_all_paths_are_places():
 
 def given(words, name, value):
     """Return the command line of a command with one place given, and what else it needs as it comes."""
-    arguments = {("patterns",): ["--out", "out"], ("sql",): ["--dialect", "duckdb"]}.get(words, [])
-    if name in {"out", "store", "dialect"}:
-        arguments = [one for one in arguments if words == ("sql",)]
+    arguments = ["--out", "out"] if words == ("patterns",) and name not in {"out", "store"} else []
     for one in ALL[words].params:
         here = one.name == name
-        if here or (one.required and one.name != "dialect"):
+        if here or one.required:
             text = value if here else "1"
             arguments = [
                 *arguments,
@@ -106,7 +104,7 @@ def kind_of(case):
     return place_of(declared(case[0])[case[1]].annotation)
 
 
-@pytest.mark.parametrize("case", [case for case in PLACES if kind_of(case) is not OF_SCRIPT], ids=ids)
+@pytest.mark.parametrize("case", PLACES, ids=ids)
 def test_a_url_is_refused_before_any_work_where_nothing_reads_or_writes_it(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for url in ("s3://KEY:HU/SH@bucket/logs", "https://shop.example/run?X-Amz-Signature=HU", "hdfs:/logs"):

@@ -18,7 +18,6 @@ from support.places import ROOT, tracked
 
 NOT_RUN = {
     r"clickassay explore": "it serves a page until Ctrl-C",
-    r"clickassay sql .* \| duckdb": "it needs the command line of DuckDB; the script is run elsewhere",
     r"clickassay run \.\.\. ": "a part of a command",
     r"clickassay \w+.*\[OPTIONS\]|clickassay COMMAND": "a usage line",
     r"clickassay import (yandex|trec-session) data/": "it needs real logs; run with its page",

@@ -155,7 +155,7 @@ def test_workers_that_take_up_no_job_are_not_waited_for(spark):
 
 def test_an_old_spark_is_named_with_the_version_that_is_needed(tmp_path, monkeypatch):
     monkeypatch.setattr("pyspark.__version__", "3.5.6")
-    refused(tiny.write_log(tmp_path), "Spark 3.5.6 is too old, the steps need 4", "clickassay sql")
+    refused(tiny.write_log(tmp_path), "Spark 3.5.6 is too old, the steps need 4: upgrade the cluster")
 
 
 def test_a_spark_that_is_not_installed_is_told_how_to_install(tmp_path, monkeypatch):

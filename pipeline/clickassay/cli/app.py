@@ -130,11 +130,6 @@ COMMANDS = {
         "Second half of run: a stored pattern table and judgments to a report, in seconds.",
         module="run",
     ),
-    "sql": CommandEntry(
-        LOGS,
-        "Print the SQL that turns logs into a pattern table, commented, to run where the logs are.",
-        module="patterns",
-    ),
     "store": CommandEntry(
         LOGS, "Look at a pattern store, check it, drop batches.", module="patterns", function="stores"
     ),

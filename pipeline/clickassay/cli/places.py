@@ -14,11 +14,9 @@ class PathMark:
 
     on_spark: bool = False  # Engine Spark reads or writes it, so that it may be a URL there.
     on_store: bool = False  # It may be an address of an object store.
-    # It goes into a script as it is: where the script runs, and not here, it is looked for.
-    as_written: bool = False
 
 
-HERE, OF_SCRIPT = PathMark(), PathMark(as_written=True)
+HERE = PathMark()
 OF_STORE, OF_ENGINE = PathMark(on_store=True), PathMark(on_store=True, on_spark=True)
 OF_SPARK = PathMark(on_spark=True)
 
@@ -47,7 +45,7 @@ def checked(name: str, value: Any, place: PathMark | None, *, on_spark: bool) ->
     if not is_text(value):
         advice = "give a text in UTF-8" if place is None else "rename it, or give a link to it"
         raise SettingsError(f"{name}: {value} is not UTF-8; {advice}")
-    if place is None or place.as_written or (place.on_spark and on_spark):
+    if place is None or (place.on_spark and on_spark):
         return value
     return _on_this_machine(name, value, place)
 

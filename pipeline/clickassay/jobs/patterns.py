@@ -96,9 +96,9 @@ def stored_patterns(place: Path) -> PatternTable:
 
 
 def opened_table(place: Path) -> StagedTable:
-    """Open a pattern table from its folder, from a store, or from the output of the SQL of `clickassay sql`.
+    """Open a pattern table from its folder or from a store.
 
-    Raises PatternError, StoreError if the folder is none of these, or broken.
+    Raises PatternError, StoreError if the folder is neither, or broken.
     """
     if place_of(place) is Place.STORE:
         return PatternStore(place).table().staged()

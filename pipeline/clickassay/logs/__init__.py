@@ -5,6 +5,5 @@
 - ``sql``: the sequence of SQL steps, in the dialect of an engine; ``engine``: what runs them.
 - ``duckdb``: the steps on DuckDB, in this process; ``spark``: on Spark, for logs that outgrow one machine.
 - ``arrays``: what the steps say, with Polars and NumPy instead of SQL: the default.
-- ``script``: the steps as a script of SQL for another scheduler.
 - ``grow``: a pattern store brought up to a log, reading only new files; ``used_ids``: ids must be new.
 """

@@ -10,17 +10,15 @@ from numpy.typing import NDArray
 Value = str | int | bool
 
 
-class SqlText(str):
-    """A value that is SQL in the dialect of the engine, filled in as it stands."""
-
-    __slots__ = ()
-
-
 Ids = NDArray[np.int64] | NDArray[np.uint64]
 
 
-class StepEngine(Protocol):
-    """Runs, or records, the SELECTs of the declared steps."""
+R = TypeVar("R")
+"""Rows of an engine's own, which it has not read yet."""
+
+
+class SqlEngine(Protocol[R]):
+    """Runs all of the declared steps, over rows that it reads itself."""
 
     def stage(self, name: str, step: str, **values: Value) -> None:
         """Store the rows of `step` as table `name`."""
@@ -35,14 +33,6 @@ class StepEngine(Protocol):
     def is_empty(self, name: str) -> bool:
         """Return whether table `name` holds no row."""
         ...
-
-
-R = TypeVar("R")
-"""Rows of an engine's own, which it has not read yet."""
-
-
-class SqlEngine(StepEngine, Protocol[R]):
-    """Runs all of the declared steps, over rows that it reads itself."""
 
     def show(self, name: str, rows: R, carried: R | None = None) -> None:
         """Let SQL see rows as table `name`, with a column ``carried``: true for those carried over."""

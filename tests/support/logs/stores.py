@@ -8,8 +8,8 @@ import polars as pl
 from clickassay.core.contracts.patterns import SHOWN
 from clickassay.core.settings import load_settings
 from clickassay.jobs.stores import grow_store
+from clickassay.patterns.folders.table_folder import FOLDER_TABLES, OWN_TABLES
 from support.logs.small_logs import simulated
-from support.logs.written_sql import differing
 
 FILES = 3
 
@@ -36,6 +36,24 @@ def some_times(log, number, seed):
     times = times_of(pl.read_parquet(log / "searches.parquet")).drop_nulls()
     rng = random.Random(seed)  # noqa: S311 - a test's choice
     return [rng.randint(times.min() + 1, times.max()) for _ in range(number)]
+
+
+def differing(one, other):
+    """Return the names of the tables that differ between two pattern tables, or that one of them has."""
+    found, expected = map(in_form, (one, other))
+    return [
+        name
+        for name in found | expected
+        if name not in found or name not in expected or not found[name].equals(expected[name])
+    ]
+
+
+def in_form(table):
+    """Return the tables that a pattern table has, in the form of their contracts."""
+    forms = (FOLDER_TABLES | OWN_TABLES).items()
+    return {
+        name: form.canonical(getattr(table, name)) for name, form in forms if getattr(table, name) is not None
+    }
 
 
 def assert_same(table, whole, what=""):

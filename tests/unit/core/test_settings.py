@@ -11,7 +11,6 @@ from clickassay.core.settings import (
     MAX_DEPTH,
     NAMED_SETTINGS,
     SETTINGS,
-    SQL_SETTINGS,
     Settings,
     load_settings,
     log_settings,
@@ -206,7 +205,6 @@ def test_several_depths_metrics_and_models_may_be_one_text():
 
 def test_the_settings_of_a_log_are_those_that_its_pattern_table_depends_on():
     of_all = {"depth", "idle_minutes", "idle_scope", "normalise_urls", "folds"}
-    assert set(SQL_SETTINGS) == of_all | {"clock"}
     assert set(NAMED_SETTINGS) == of_all | {"only_judged"}
     beside = {"signal", "satisfied_seconds", "last_click", "outcome", "reformulation_minutes", "periods"}
     assert set(LOG_SETTINGS) == of_all | beside | {"only_judged", "clock", "time_zone"}

@@ -10,7 +10,6 @@ from clickassay.patterns.folders.table_folder import read_patterns
 
 TABLE = ("settings.json", "configurations.parquet", "patterns.parquet", "queries.parquet", "funnel.parquet")
 RUN = (*TABLE, "run.duckdb", "statistics.parquet")
-SCRIPT = ("settings.parquet", "counts/searches.parquet")
 FOLDERS = {
     "a store": (("store.json", "1/batch.json"), Place.STORE),
     "a run": (RUN, Place.RUN),
@@ -21,8 +20,6 @@ FOLDERS = {
     "a pattern table without patterns": ([name for name in TABLE if name[0] != "p"], Place.PATTERN_TABLE),
     "tables without settings": (TABLE[1:], Place.OTHER),
     "an evaluation": (("settings.json", "means.parquet", "report.html"), Place.OTHER),
-    "a script that runs": (SCRIPT, Place.SCRIPT_FOLDER),
-    "a script that has ended": ((*SCRIPT, *TABLE[1:]), Place.SCRIPT_FOLDER),
     "a log": (("searches.parquet", "clicks.parquet"), Place.OTHER),
     "an empty folder": ((), Place.OTHER),
 }
@@ -55,7 +52,6 @@ READS = {
     Place.STORE: "is not a pattern table",
     Place.OTHER: "is not a pattern table",
     Place.PATTERN_TABLE: "is broken",
-    Place.SCRIPT_FOLDER: "left by the SQL of `clickassay sql`, is broken",
 }
 """What is said of folders whose files are empty."""
 

@@ -1,17 +1,17 @@
-"""`clickassay patterns`, `store` and `sql`: logs to a pattern table, to a store that grows, as a script."""
+"""`clickassay patterns` and `store`: logs to a pattern table, or to a store that grows."""
 
 import shlex
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from clickassay.cli.console import conclude, say, show, show_table, write_json, write_out
+from clickassay.cli.console import conclude, say, show, show_table, write_json
 from clickassay.cli.exit import ExitCode
 from clickassay.cli.inputs import Given, inputs_of
 from clickassay.cli.options import FORCE, JSON, QUIET, with_options
-from clickassay.cli.places import OF_SCRIPT, OF_SPARK
+from clickassay.cli.places import OF_SPARK
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import (
     MACHINE_SETTINGS,
@@ -21,7 +21,7 @@ from clickassay.cli.settings import (
 )
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
-from clickassay.core.settings import PROJECT, SQL_SETTINGS, ProjectFile, Settings
+from clickassay.core.settings import PROJECT, ProjectFile, Settings
 from clickassay.core.text.words import plural, utc_text
 
 if TYPE_CHECKING:
@@ -251,66 +251,3 @@ def forget(
     with kept.locked():
         dropped = kept.forget_from(first) if first is not None else kept.forget_before(before or 0)
     say(f"{store}: {plural(dropped, 'batch', 'batches')} dropped")
-
-
-@dataclass(frozen=True)
-class LogTables:
-    """The log as the script finds it."""
-
-    searches: Annotated[
-        str,
-        typer.Option(help="A table, or Parquet: a path, glob or URI (with a slash, or .parquet)."),
-        OF_SCRIPT,
-    ] = "logs.searches"
-    clicks: Annotated[str, typer.Option(help="The same of clicks."), OF_SCRIPT] = "logs.clicks"
-    clicks_by: Annotated[Literal["url", "position"], typer.Option(help="What a click names.")] = "url"
-    has_market: Annotated[
-        bool, typer.Option("--has-market/--no-market", help="Whether searches have a column market.")
-    ] = True
-    has_page: Annotated[
-        bool, typer.Option("--has-page/--no-page", help="Whether searches have a column page.")
-    ] = True
-
-
-def sql(
-    dialect: Annotated[
-        Literal["spark", "duckdb"], typer.Option(help="Whose SQL: spark (extra [spark]) or duckdb.")
-    ],
-    tables: LogTables,
-    settings: Annotated[Settings, settings_of(*SQL_SETTINGS)],
-    out: Annotated[
-        str, typer.Option(help="Folder, or URI for Spark, that the script writes its result into."), OF_SCRIPT
-    ] = "patterns",
-    work: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Where tables between steps lie (Spark: on storage of all workers) or spill (DuckDB). "
-            "[default: --out for Spark]",
-        ),
-        OF_SCRIPT,
-    ] = None,
-) -> None:
-    """Print the SQL that turns logs into a pattern table, commented, to run where the logs are.
-
-    It makes sessions of searches and clicks, and refuses settings of the log that it does not write. Edit its
-    two views where your columns have other names; `clickassay report --patterns` takes the result.
-
-    Examples
-    --------
-        clickassay sql --dialect spark --searches logs.searches --clicks logs.clicks --out s3a://lab/june
-
-        clickassay sql --dialect duckdb --searches log/s --clicks log/c --out june | duckdb -bail
-    """
-    from clickassay.logs.script.write import ScriptLog, write_script
-
-    log = ScriptLog(
-        tables.searches,
-        tables.clicks,
-        out,
-        work,
-        by_url=tables.clicks_by == "url",
-        has_market=tables.has_market,
-        has_page=tables.has_page,
-    )
-    write_out(write_script(dialect, log, settings))

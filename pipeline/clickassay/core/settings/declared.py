@@ -27,10 +27,9 @@ class Setting:
     metavar: str | None = None
     details: str = ""
     also: str | None = None
-    # Empty unless it decides the pattern table of a log. ``sql``: the SQL of `clickassay sql` has it too;
-    # ``engine``: engines alone. ``later`` too: the first tables, which were made with its default, do not
-    # name it.
-    of_log: Literal["", "sql", "sql later", "engine", "engine later"] = ""
+    # Empty unless it decides the pattern table of a log. ``first``: every table names it; ``later``: the
+    # first tables, which were made with its default, do not.
+    of_log: Literal["", "first", "later"] = ""
 
     @property
     def is_list(self) -> bool:
@@ -128,9 +127,7 @@ SETTINGS: Mapping[str, Setting] = {
 
 LOG_SETTINGS = tuple(name for name, one in SETTINGS.items() if one.of_log)
 """Settings that decide the pattern table of a log."""
-SQL_SETTINGS = tuple(name for name in LOG_SETTINGS if "sql" in SETTINGS[name].of_log)
-"""Settings that the SQL of `clickassay sql` has."""
-NAMED_SETTINGS = tuple(name for name in LOG_SETTINGS if "later" not in SETTINGS[name].of_log)
+NAMED_SETTINGS = tuple(name for name in LOG_SETTINGS if SETTINGS[name].of_log == "first")
 """Settings that every pattern table names."""
 
 

@@ -45,7 +45,7 @@ class SettingsOfLog(BaseModel):
         "Cut k of results and clicks.",
         each=f"1 to {MAX_DEPTH}",
         metavar="K",
-        of_log="sql",
+        of_log="first",
     )
     idle_minutes: float = setting(
         "Sessions",
@@ -54,13 +54,13 @@ class SettingsOfLog(BaseModel):
         gt=0,
         le=7 * 24 * 60,
         metavar="MINUTES",
-        of_log="sql",
+        of_log="first",
     )
     idle_scope: Literal["user", "query"] = setting(
         "Sessions",
         "user",
         "Whose activity counts: the user's, or the user's with the same query.",
-        of_log="sql",
+        of_log="first",
     )
     normalise_urls: bool = setting(
         "Sessions",
@@ -68,14 +68,14 @@ class SettingsOfLog(BaseModel):
         "Bring URLs to a normal form.",
         details="Scheme and host in lower case, without default port, one trailing slash, and a fragment "
         "that does not begin with / or !; ids that are no URLs are left alone.",
-        of_log="sql",
+        of_log="first",
     )
     signal: tuple[str, ...] = setting(
         "Sessions",
         ("auto",),
         "What counts on results besides clicks: actions of the log, satisfied, auto (every action) or none.",
         metavar="NAMES",
-        of_log="engine later",
+        of_log="later",
         details="`satisfied`: clicks with a long dwell time. `auto` leaves out impression, view and scroll. "
         "[Signals](../how-to/signals.md).",
     )
@@ -86,13 +86,13 @@ class SettingsOfLog(BaseModel):
         gt=0,
         le=24 * 3600,
         metavar="SECONDS",
-        of_log="engine later",
+        of_log="later",
     )
     last_click: Literal["satisfied", "unsatisfied"] = setting(
         "Sessions",
         "satisfied",
         "What a click is after which nothing follows in its visit, where the log gives no dwell time.",
-        of_log="engine later",
+        of_log="later",
     )
     outcome: tuple[Literal["abandoned", "reformulated"], ...] = setting(
         "Sessions",
@@ -100,7 +100,7 @@ class SettingsOfLog(BaseModel):
         "Outcomes of sessions that follow from the log: abandoned, reformulated.",
         unset="none",
         metavar="NAMES",
-        of_log="engine later",
+        of_log="later",
         details="`abandoned`: no click. `reformulated`: soon another query, no click between. Numbers of "
         "your own come by `--outcomes`.",
     )
@@ -119,7 +119,7 @@ class SettingsOfLog(BaseModel):
         gt=0,
         le=24 * 60,
         metavar="MINUTES",
-        of_log="engine later",
+        of_log="later",
     )
     max_rejected: float = setting(
         "Sessions",
@@ -166,7 +166,7 @@ class SettingsOfLog(BaseModel):
         False,
         "Keep only the lists of queries that have judgments; count the sessions of all others.",
         details="Coverage stays exact.",
-        of_log="engine",
+        of_log="first",
     )
     batch: str = setting(
         "Log",
@@ -197,7 +197,7 @@ class SettingsOfLog(BaseModel):
         metavar="TIME",
         details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
         "repeated on another day.",
-        of_log="sql later",
+        of_log="later",
     )
     time_zone: str = setting(
         "Log",
@@ -207,7 +207,7 @@ class SettingsOfLog(BaseModel):
         details="Times with a zone keep theirs, and numbers are UTC. Of a local time that occurs twice (in "
         "autumn) the earlier is meant; one that does not exist (in spring) is rejected and counted as null "
         "timestamp.",
-        of_log="engine later",
+        of_log="later",
     )
     folds: int = setting(
         "Log",
@@ -218,14 +218,14 @@ class SettingsOfLog(BaseModel):
         details="Models are fitted on clicks of even folds and evaluated on odd ones; `diff` needs 8 or "
         "more to know what users' habits add. A store keeps the number that it was made with.",
         metavar="N",
-        of_log="sql",
+        of_log="first",
     )
 
     periods: Literal["day", "week", "none"] = setting(
         "Log",
         "day",
         "Whether the pattern table says on which day (UTC) or in which week lists were shown.",
-        of_log="engine later",
+        of_log="later",
     )
 
     @property

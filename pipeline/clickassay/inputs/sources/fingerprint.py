@@ -17,8 +17,6 @@ LISTING = "listing"
 """Of path, size and time of change, where only Spark reaches; of an input, of paths and sizes."""
 ROWS = "rows"
 """Of the rows of a table in memory."""
-TABLES = "tables"
-"""Of the tables that were made, where another program read the files."""
 
 END_BYTES = 1 << 20
 

@@ -261,12 +261,10 @@ def _option(name: str, source: Source) -> str:
 def own_folder(folder: Path) -> tuple[str, str] | None:
     """Return the kind of a folder that clickassay wrote, and a command that reads it; None for others."""
     name, place = shlex.quote(str(folder)), place_of(folder)
-    report = f"clickassay report --patterns {name} --judgments JUDGMENTS --out RUN"
     commands = {
         Place.STORE: f"clickassay store info {name}",
         Place.RUN: f"clickassay explore {name}",
-        Place.PATTERN_TABLE: report,
-        Place.SCRIPT_FOLDER: report,
+        Place.PATTERN_TABLE: f"clickassay report --patterns {name} --judgments JUDGMENTS --out RUN",
     }
     return (place.value, commands[place]) if place in commands else None
 

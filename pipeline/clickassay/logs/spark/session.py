@@ -114,10 +114,7 @@ def _check_installed() -> None:
 
 def _check_version(version: str) -> None:
     if int(version.split(".", maxsplit=1)[0]) < _OLDEST_SPARK:
-        raise EngineError(
-            f"Spark {version} is too old, the steps need {_OLDEST_SPARK}: upgrade the cluster, or print "
-            "the SQL with `clickassay sql --dialect spark` and adapt it"
-        )
+        raise EngineError(f"Spark {version} is too old, the steps need {_OLDEST_SPARK}: upgrade the cluster")
 
 
 def _active() -> "SparkSession | None":

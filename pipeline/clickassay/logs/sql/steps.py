@@ -1,18 +1,17 @@
 """The steps from a log to its pattern table as data: every SELECT of the path that is SQL throughout.
 
-``logs/duckdb`` and ``logs/spark`` run these steps, and ``logs/script`` writes them into a script;
-``logs/arrays`` does what they say without SQL. ``sql/README.md``, generated from them, shows which step reads
-which.
+``logs/duckdb`` and ``logs/spark`` run these steps; ``logs/arrays`` does what they say without SQL.
+``sql/README.md``, generated from them, shows which step reads which.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from clickassay.core.errors import EngineError
 from clickassay.core.settings import Settings
-from clickassay.logs.engine import StepEngine, Value
+from clickassay.logs.engine import SqlEngine, Value
 
 FIRST_MS = 631_152_000_000  # 1990-01-01 UTC
 END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one inside
@@ -346,14 +345,13 @@ def counted_properties(settings: Settings, *, has_signals: bool, has_outcomes: b
 
 
 def run_steps(
-    engine: StepEngine,
+    engine: SqlEngine[Any],
     steps: Iterable[Step],
     values: Mapping[str, Value],
     properties: Collection[Property] = (),
 ) -> None:
     """Run the views, stages and checks among the steps that apply to a run; the caller fetches results.
 
-    engine: runs, or records, the SQL.
     values: for the ``$`` parameters of the steps.
     properties: properties of the run.
 
@@ -371,7 +369,7 @@ def run_steps(
             check(engine, step.file, **values)
 
 
-def check(engine: StepEngine, file: str, **values: Value) -> None:
+def check(engine: SqlEngine[Any], file: str, **values: Value) -> None:
     """Run a check.
 
     Raises EngineError if it finds rows.

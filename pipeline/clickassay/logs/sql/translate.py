@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from clickassay.core.errors import EngineError
 from clickassay.core.files.sql import sql_text
-from clickassay.logs.engine import SqlText, Value
+from clickassay.logs.engine import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +55,6 @@ def filled_step(step: str, values: Mapping[str, Value]) -> str:
 
 
 def _literal(value: Value) -> str:
-    if isinstance(value, SqlText):
-        return value
     if isinstance(value, bool):
         return str(value).upper()
     return str(value) if isinstance(value, int) else "'{}'".format(value.replace("'", "''"))
@@ -79,7 +77,7 @@ def translate_step(step: str, dialect: str, values: Mapping[str, Value]) -> str:
 def _translate(step: str, dialect: str, values: tuple[tuple[str, Value], ...]) -> str:
     sqlglot = _sqlglot()
     tree = sqlglot.parse_one(sql_text(step), dialect=_WRITTEN_IN)
-    tree = tree.transform(_with_values(step, dialect, dict(values)))
+    tree = tree.transform(_with_values(step, dict(values)))
     tree = tree.transform(_with_macros(_macros(dialect)))
     text: str = tree.sql(dialect, pretty=True, comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
     return text
@@ -106,7 +104,7 @@ def _comment_lines(lines: list[str]) -> int:
     return next(number for number, line in enumerate(lines) if not line.startswith("--"))
 
 
-def _with_values(step: str, dialect: str, values: Mapping[str, Value]) -> "Rewrite":
+def _with_values(step: str, values: Mapping[str, Value]) -> "Rewrite":
     from sqlglot import exp  # noqa: PLC0415
 
     def fill(node: "exp.Expr") -> "exp.Expr":
@@ -115,9 +113,7 @@ def _with_values(step: str, dialect: str, values: Mapping[str, Value]) -> "Rewri
         name = node.name
         if name not in values:
             raise EngineError(f"step {step} needs a value for ${name}")
-        value = values[name]
-        is_sql = isinstance(value, SqlText)
-        return exp.convert(_sqlglot().parse_one(value, dialect=dialect) if is_sql else value)
+        return exp.convert(values[name])
 
     return fill
 

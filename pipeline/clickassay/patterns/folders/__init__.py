@@ -1,1 +1,1 @@
-"""Folders that hold a pattern table: this package's, a SQL script's, and how to tell them apart."""
+"""Folders that hold a pattern table: and how to tell them from others."""

@@ -13,10 +13,6 @@ DATABASE = "run.duckdb"
 """The file of a run folder that holds all its tables."""
 
 
-COUNTS_FOLDER = "counts"
-"""The folder with counts of steps inside the folder that a script leaves."""
-
-
 class Place(Enum):
     """What a path can be; each value completes "it is …"."""
 
@@ -25,7 +21,6 @@ class Place(Enum):
     RUN = "a run"
     STORE = "a store of patterns"
     PATTERN_TABLE = "a pattern table"
-    SCRIPT_FOLDER = "a pattern table, left by the SQL of `clickassay sql`"
     OTHER = "another folder"
 
 
@@ -33,7 +28,7 @@ def place_of(path: Path) -> Place:
     """Return what a path is.
 
     A run is recognised even if its database or its statistics were removed, and a pattern table if one of its
-    two large tables was: the error names the missing file when it is read. A script may not have ended yet.
+    two large tables was: the error names the missing file when it is read.
 
     Raises InputError if it cannot be a path.
     """
@@ -47,8 +42,7 @@ def place_of(path: Path) -> Place:
     if (path / SETTINGS_FILE).is_file():
         has_table = _any(path, "patterns.parquet", "configurations.parquet")
         return Place.PATTERN_TABLE if has_table else Place.OTHER
-    is_script = (path / "settings.parquet").exists() and (path / COUNTS_FOLDER).is_dir()
-    return Place.SCRIPT_FOLDER if is_script else Place.OTHER
+    return Place.OTHER
 
 
 def _any(folder: Path, *names: str) -> bool:

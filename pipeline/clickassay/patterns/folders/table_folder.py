@@ -24,7 +24,6 @@ from clickassay.core.files.machine import refuse_machine_fault
 from clickassay.core.files.output import SETTINGS_FILE, write_json
 from clickassay.core.files.tables import scan_parquet, write_table
 from clickassay.patterns.folders.places import Place, place_of
-from clickassay.patterns.folders.script_folder import read_script_folder
 from clickassay.patterns.table import PatternTable, Pieces, StagedTable
 
 FOLDER_TABLES = {
@@ -58,7 +57,7 @@ def write_folder_tables(table: PatternTable | StagedTable, folder: Path) -> None
 
 
 def read_patterns(folder: Path) -> PatternTable:
-    """Read a stored pattern table, or what the SQL of `clickassay sql` has left.
+    """Read a stored pattern table.
 
     Raises PatternError if the folder is not one, or a file of it is missing, broken or of another form.
     """
@@ -71,8 +70,6 @@ def opened_patterns(folder: Path) -> StagedTable:
     Raises PatternError as there.
     """
     place = place_of(folder)
-    if place is Place.SCRIPT_FOLDER:
-        return read_script_folder(folder).staged()
     if place is Place.RUN:
         raise PatternError(
             f"{folder} is the folder of a run, not a pattern table; `clickassay patterns` makes those"
