@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from clickassay.core.settings import Settings
-from clickassay.health.checks import BY_NAME, compared
-from clickassay.health.judgment_checks import order_check, order_words
+from clickassay.health.checks import BY_NAME, checked
+from clickassay.health.measures import order_numbers, order_words
 from clickassay.jobs.health import log_measures, whole_health
 from clickassay.jobs.inputs import open_log
 from clickassay.jobs.patterns import log_table
@@ -62,7 +62,7 @@ def test_a_scale_that_runs_the_other_way_is_named_with_its_labels(high, status):
     scale = ("perfect", "good", "bad")
     words = order_words(pl.Series([2, 0, 2, 1]), scale)
     assert words == "the grades seen are 0 (perfect), 1 (good) and 2 (bad), taken as worst to best"
-    (found,) = compared(order_check(-0.3, -0.5, high, words), BY_NAME)
+    (found,) = checked(order_numbers(20, -0.3, -0.5, high, words))
     assert found.status == status
     if status == "finding":
         assert "0 (perfect), 1 (good) and 2 (bad), taken as worst to best" in found.sentence

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from clickassay.core.settings import Settings
-from clickassay.health.checks import checks_with, compared
-from clickassay.health.list_checks import list_checks
+from clickassay.health.checks import checked, checks_with
+from clickassay.health.measures import list_numbers
 from clickassay.jobs.health import in_order, log_measures
 from clickassay.jobs.inputs import open_log
 from clickassay.jobs.patterns import log_table
@@ -26,7 +26,7 @@ def found_in(folder, change_searches, change_clicks, **more):
     table = log_table(inputs, settings)
     lists = log_lists(table)
     positions = list(clicks_by_position(lists, table.stored_depth))
-    of_lists = compared(list_checks(lists, positions, table.stored_depth), checks_with(settings.health_limit))
+    of_lists = checked(list_numbers(lists, positions, table.stored_depth), checks_with(settings.health_limit))
     found = (*in_order(log_measures(table, settings, inputs.log), settings), *of_lists)
     return [one for one in found if one.fires]
 

@@ -1,17 +1,21 @@
-"""The checks of a log's health: names, severities and thresholds; and what a check found."""
+"""The checks of a log's health: rows of measure, limit, sentence and remedy, which one engine runs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from string import Formatter
 from typing import Any, Literal
 
 import polars as pl
 
 from clickassay.core.contracts.run import HEALTH_CHECKS
 from clickassay.core.errors import InputError, SettingsError
-from clickassay.core.text.words import count, did_you_mean, listed, plural
+from clickassay.core.text.words import count, did_you_mean, listed, number, percent, plural
 
 Side = Literal["above", "below"]
+
+Numbers = Mapping[str, Any]
+"""What `health.measures` found, by name: numbers, and texts of sentences; what does not apply is missing."""
 
 
 class Severity(StrEnum):
@@ -31,7 +35,7 @@ TOO_FEW = "too few"
 
 @dataclass(frozen=True)
 class Check:
-    """A check."""
+    """A check; its measure, sentence, remedy and example name what `health.measures` found."""
 
     name: str  # As it is named in tables, settings and documents.
     severity: Severity  # What it amounts to if it fires.
@@ -40,6 +44,13 @@ class Check:
     side: Side = "above"
     caution: float | None = None  # Where a caution begins; None = there is none, or it is all that there is.
     fault: str = ""  # What is wrong if it fires, as a clause without numbers: for titles and lists.
+    measure: str = ""  # Its number, by name; or a part and its whole, ``late/clicks``.
+    # sentence, remedy: What is wrong, with numbers (see `_Words`), and what to do.
+    sentence: str = ""
+    remedy: str = ""
+    example: str = ""  # Rows of the data that show it, by name; '' = none are looked for.
+    # What there must be enough of for it to speak: the number, the fewest, and what is counted.
+    least: tuple[tuple[str, int, str], ...] = ()
 
     def is_beyond(self, value: float, threshold: float) -> bool:
         """Return whether a number is beyond a threshold."""
@@ -53,85 +64,249 @@ class Check:
 
 STOP, FINDING, CAUTION = Severity
 
+FEW_CLICKS = (("clicks", 50, "clicks"),)
+"""Of fewer clicks, shares say little."""
+_SEARCHES = 1000
+"""Fewer searches say nothing about how they lie in time, or among users."""
+_FEW_SESSIONS = (("sessions", 1000, "sessions"),)
+_FEW_RESULTS = (("fewest_results", 20, "results"),)
+"""Of fewer results, shares say little."""
+_FEW_JUDGMENTS = (("judgments", 20, "judgments"),)
+"""Fewer do not show which grades there are."""
+
 CHECKS = (
     Check("lost_clicks", STOP, "share of clicks that no search can be given", 0.9,
-          fault="clicks have no search that they could belong to"),
+          fault="clicks have no search that they could belong to",
+          measure="lost/clicks", least=FEW_CLICKS, example="lost_example",
+          sentence="Of {clicks:plural click}, {lost/clicks} have no search that they could belong to: "
+          "{unmatched:count} name one that the log does not have, {late:count} are beyond its idle limit.",
+          remedy="Check search_id and the time zone of both tables: `clickassay inspect` shows examples."),
     Check("no_clicks", FINDING, "clicks in the log", 1, "below",
-          fault="there is no click"),
+          fault="there is no click",
+          measure="clicks",
+          sentence="{no_click}",
+          remedy="{no_click_remedy}"),
     Check("unmatched_clicks", FINDING, "share of clicks without a search", 0.25, caution=0.02,
-          fault="clicks name searches that are not there"),
+          fault="clicks name searches that are not there",
+          measure="unmatched/clicks", least=FEW_CLICKS, example="unmatched_example",
+          sentence="{unmatched/clicks} of the clicks name a search that the log does not have.",
+          remedy="Write search_id alike in both tables (case, spaces, prefix), and give the searches of all "
+          "days."),
     Check("late_clicks", FINDING, "share of clicks beyond the idle limit", 0.25, caution=0.02,
-          fault="clicks come after the idle limit of their search"),
+          fault="clicks come after the idle limit of their search",
+          measure="late/clicks", least=FEW_CLICKS, example="late_example",
+          sentence="{late/clicks} of the clicks are beyond the idle limit of their search.",
+          remedy="Give the times of both tables in UTC; if clicks really come so late, set --idle-minutes."),
     Check("clicks_elsewhere", FINDING, "share of clicks on no result kept", 0.5, caution=0.2,
-          fault="clicks are on none of the first results of their search"),
+          fault="clicks are on none of the first results of their search",
+          measure="elsewhere/in_time", least=FEW_CLICKS, example="elsewhere_example",
+          sentence="{elsewhere/in_time} of the clicks are {where} of their search.",
+          remedy="Write URLs alike in clicks and results; if users click further down, set a larger "
+          "--depth."),
     Check("ambiguous_clicks", FINDING, "share of clicks whose search_id is ambiguous", 0.05,
-          fault="different searches have one search_id"),
+          fault="different searches have one search_id",
+          measure="ambiguous/clicks", least=FEW_CLICKS,
+          sentence="{ambiguous/clicks} of the clicks name a search_id that several different searches have.",
+          remedy="Give each search an id of its own."),
     Check("positions_from_zero", FINDING, "share of clicks at a position below 1", 0.005,
-          fault="positions of clicks do not count from 1"),
+          fault="positions of clicks do not count from 1",
+          measure="below_1/clicks", least=FEW_CLICKS,
+          sentence="{below_1/clicks} of the clicks are at a position below 1.",
+          remedy="Positions count from 1: add 1 to those of a log that counts from 0."),
     Check("same_minute", CAUTION, "share of searches in one minute of the day", 0.5,
-          fault="one minute of the day has a large part of the searches"),
+          fault="one minute of the day has a large part of the searches",
+          measure="of_one_minute/timed", least=(("timed", _SEARCHES, "searches"),),
+          sentence="{of_one_minute/timed:percent} of the searches ({of_one_minute:count}) are at {minute} "
+          "of their day.",
+          remedy="Give times, not dates: they put searches and clicks in order."),
     Check("busy_minute", CAUTION, "share of searches in the busiest minute of the day", 0.05,
-          fault="one minute of the day has many searches"),
+          fault="one minute of the day has many searches",
+          measure="of_busy_minute/timed", least=(("timed", _SEARCHES, "searches"),),
+          sentence="{of_busy_minute/timed:percent} of the searches ({of_busy_minute:count}) are at {minute} "
+          "of their day.",
+          remedy="If a program sends them, leave it out: it does not click as people do."),
     Check("busy_user", CAUTION, "share of searches in the busiest of 4,096 groups of users", 0.01,
-          fault="one user, or a few, have many searches"),
+          fault="one user, or a few, have many searches",
+          measure="standing_out", least=(("of_users", _SEARCHES, "searches"),),
+          sentence="One user, or a few of {users_about:count}, have {of_busy_user/of_users:percent} of the "
+          "searches ({of_busy_user:count}).",
+          remedy="If this is a program, or an id that many share, leave it out of the log."),
     Check("one_search_each", CAUTION, "searches for each user", 1.05, "below",
-          fault="nearly every user has one search"),
+          fault="nearly every user has one search",
+          measure="of_users/users", least=(("of_users", _SEARCHES, "searches"),),
+          sentence="{of_users:count} searches are of about {users_about:count} users: nearly all have one.",
+          remedy="Check that user_id names a person or a browser, not a request: visits cannot be seen "
+          "otherwise."),
     Check("missing_days", CAUTION, "days without a search between the first and the last", 0,
-          fault="days have no search"),
+          fault="days have no search",
+          measure="missing_days",
+          sentence="{missing_days:plural day} between the first and the last {missing_days:has/have} no "
+          "search, {missing_dates}.",
+          remedy="Check that every day was delivered, and that no time is years away."),
     Check("double_days", CAUTION, "days with more than twice the searches of the median day", 0,
-          fault="days have twice the usual searches"),
+          fault="days have twice the usual searches",
+          measure="double_days", least=(("dated", _SEARCHES, "searches"), ("days", 3, "days")),
+          sentence="{double_days:plural day} {double_days:has/have} more than twice the {usual_day:count} "
+          "searches of the median day, {double_dates}.",
+          remedy="Check that no day was delivered twice."),
     Check("days_without_clicks", FINDING, "days with searches and no click", 0,
-          fault="days have searches and no click"),
+          fault="days have searches and no click",
+          measure="silent_days", least=(("expected_clicks", 20, "clicks a day"),),
+          sentence="{silent_days:plural day} {silent_days:has/have} searches and no click, {silent_dates}.",
+          remedy="Deliver the clicks of these days, or leave the days out: they count as searches without a "
+          "click."),
     Check("times_without_zone", CAUTION, "share of times without a zone among times with one", 0,
-          fault="only some times have a zone"),
+          fault="only some times have a zone",
+          measure="local_times/mixed_times",
+          sentence="There are {times_by_table}; times without a zone are taken as UTC.",
+          remedy="Where they are local times, name their zone, as --time-zone Europe/Berlin; if all are "
+          "UTC, --health-limit times_without_zone=off."),
     Check("no_idle_gaps", CAUTION, "share of pauses beyond the idle limit", 0.001, "below",
-          fault="nearly every user has one visit"),
+          fault="nearly every user has one visit",
+          measure="idle_pauses/long_log_pauses",
+          sentence="Of {long_log_pauses:count} pauses between searches of a user, {idle_pauses:count} "
+          "{idle_pauses:is/are} longer than {idle_minutes} minutes, although the log covers {covered_days} "
+          "days: nearly every user has one visit.",
+          remedy="Check that user_id names a person or a browser, not a visit, and that times are not cut."),
     Check("standing_time", CAUTION, "share of pauses of 0 ms", 0.2,
-          fault="searches of a user have the same time"),
+          fault="searches of a user have the same time",
+          measure="no_pauses/pauses",
+          sentence="{no_pauses/pauses:percent} of the pauses between searches of a user ({no_pauses:count} "
+          "of {pauses:count}) are of 0 ms: time stands still.",
+          remedy="Give the time of each search to the second or better; searches that a page sends at once "
+          "are one."),
     Check("silent_hours", CAUTION, "hours without a search that usually have some", 0,
-          fault="hours have no search"),
+          fault="hours have no search",
+          measure="silent_hours",
+          sentence="{silent_hours:plural hour} {silent_hours:has/have} no search, although this hour of the "
+          "day usually has {usual_searches} or more, {silent_hours:/the first }on {silent_from} UTC.",
+          remedy="Check whether the clock jumped, or a part of the log was not delivered."),
     Check("busy_query", CAUTION, "share of sessions of the most frequent query", 0.2,
-          fault="one query has many sessions"),
+          fault="one query has many sessions",
+          measure="of_busy_query/sessions", least=_FEW_SESSIONS,
+          sentence="{of_busy_query/sessions:percent} of the sessions ({of_busy_query:count}) are of one "
+          "query.",
+          remedy="If a program or a default sends it, leave it out of the log."),
     Check("misplaced_clicks", CAUTION, "share of clicks whose position is of another URL", 0.01,
-          fault="positions and URLs of clicks disagree"),
+          fault="positions and URLs of clicks disagree",
+          measure="misplaced/kept_clicks", least=FEW_CLICKS,
+          sentence="{misplaced/kept_clicks} of the clicks have a position at which their list shows another "
+          "result than their URL; the URL counts.",
+          remedy="Find out which of the two is right; if it is the position, leave the column url out."),
     Check("repeated_results", CAUTION, "share of lists that show a result again", 0.05,
-          fault="lists show a result again"),
+          fault="lists show a result again",
+          measure="repeating/lists", example="merged_example",
+          sentence="{repeating/lists:percent} of the lists ({repeating:count} of {lists:count}) show a "
+          "result again; each result counts at its first place.{merged}",
+          remedy="{repeats_remedy}"),
     Check("one_list_length", CAUTION, "lengths of lists, where all are below the depth", 2, "below",
-          fault="all lists are equally short"),
+          fault="all lists are equally short",
+          measure="lengths", least=_FEW_SESSIONS,
+          sentence="Every list has {longest:plural result}.",
+          remedy="Check that results hold what was shown, and were not cut or read as one text."),
     Check("many_markets", CAUTION, "markets of the log", 20,
-          fault="there are many markets"),
+          fault="there are many markets",
+          measure="markets",
+          sentence="The log has {markets:plural market}, such as {first_markets}.",
+          remedy="Check that the column market names countries or sites: each value is measured by itself."),
     Check("flat_clicks", CAUTION, "clicks at position 1 over those at the best other", 1.1, "below",
-          fault="the first position is hardly clicked more than another"),
+          fault="the first position is hardly clicked more than another",
+          measure="times_as_often",
+          sentence="Position {best_place} is clicked in {best_rate:percent} of the sessions that show it, "
+          "position 1 in {first_rate:percent} ({times_as_often:number 2} times as often).",
+          remedy="Check the order of results, and that positions count from 1; or something else stands "
+          "above them."),
     Check("queries_that_fold", CAUTION, "share of queries that differ in what Unicode folds", 0.005,
-          fault="queries differ only in what Unicode folds"),
+          fault="queries differ only in what Unicode folds",
+          measure="folding/queries", example="folding_example",
+          sentence="{folding:plural query/queries} of {queries:count} would be one with another query if "
+          "texts were folded as Unicode does (NFKC and full case folding); here they stay apart, and their "
+          "sessions too.",
+          remedy="Fold queries in log and judgments if users mean the same by them."),
     Check("unseen_queries", CAUTION, "share of judged queries that the log does not have", 0.9,
-          fault="judged queries are not in the log"),
+          fault="judged queries are not in the log",
+          measure="unseen/judged_of_log", example="query_example",
+          sentence="Of {judged:plural judged query/judged queries} the log has {in_log:none/count}.",
+          remedy="Check that the judgments are of this log, and that queries are written alike."),
     Check("no_judged_queries", FINDING, "judged queries that the log has", 1, "below",
-          fault="no judged query is in the log"),
+          fault="no judged query is in the log",
+          measure="in_log", example="query_example",
+          sentence="Of {judged:plural judged query/judged queries} the log has {in_log:none/count}.",
+          remedy="Check that the judgments are of this log, and that queries are written alike."),
     Check("queries_alike", FINDING, "share of queries in another form", 0.25, caution=0.01,
-          fault="log and judgments write queries in different forms"),
+          fault="log and judgments write queries in different forms",
+          measure="alike/judged_of_log", example="query_example",
+          sentence="{alike:plural judged query/judged queries} of {judged:count} {alike:is/are} in the log "
+          "in another form only.",
+          remedy="Write queries alike in log and judgments, then judge what is still missing."),
     Check("unjudged_queries", CAUTION, "share of sessions of queries without a judgment", 0.99,
-          fault="sessions are of queries without a judgment"),
+          fault="sessions are of queries without a judgment",
+          measure="share_unjudged",
+          sentence="{share_unjudged:percent 2} of the {every_session:count} sessions are of a query without "
+          "any judgment.",
+          remedy="Judge queries that users ask often (`clickassay plan`), if the judgments are of this log."),
     Check("no_judged_results", FINDING, "judged results that a list shows", 1, "below",
-          fault="no judged result is in a list of its query"),
+          fault="no judged result is in a list of its query",
+          measure="in_lists", example="url_example",
+          sentence="Of {judged_results:plural judged result} the lists of their queries show "
+          "{in_lists:none/count}.",
+          remedy="Check that log and judgments name results alike."),
     Check("urls_alike", FINDING, "share of results in another form", 0.1, caution=0.01,
-          fault="log and judgments write results in different forms"),
+          fault="log and judgments write results in different forms",
+          measure="urls_alike/shown", least=_FEW_RESULTS, example="url_example",
+          sentence="{urls_alike/shown:percent} of the results shown for judged queries ({urls_alike:count} "
+          "of {shown:count}) have a judgment in another form only.",
+          remedy="Write URLs alike in log and judgments, then judge what is still missing."),
     Check("unjudged_results", CAUTION, "share of results without a judgment", 0.95,
-          fault="results have no judgment"),
+          fault="results have no judgment",
+          measure="unjudged/shown", least=_FEW_RESULTS, example="url_example",
+          sentence="{unjudged/shown:percent} of the results shown for judged queries ({unjudged:count} of "
+          "{shown:count}) have no judgment.",
+          remedy="Check that log and judgments name results alike; if they do, judge what users see."),
     Check("unshown_results", CAUTION, "share of judged results in no list", 0.99,
-          fault="judged results are in no list"),
+          fault="judged results are in no list",
+          measure="unshown/judged_results", least=_FEW_RESULTS, example="url_example",
+          sentence="{unshown/judged_results:percent} of the judged results ({unshown:count} of "
+          "{judged_results:count}) are in no list of their query.",
+          remedy="Check that log and judgments name results alike, and that the judgments are not of "
+          "another time."),
     Check("no_query_attributes", FINDING, "queries with attributes in the log", 1, "below",
-          fault="no query with attributes is in the log"),
+          fault="no query with attributes is in the log",
+          measure="attributed_in_log", example="attributes_example",
+          sentence="Of {attributed:plural query/queries} with attributes the log has "
+          "{attributed_in_log:none/count}.",
+          remedy="Check that --queries names attributes of this log, and that queries are written alike."),
     Check("one_grade", FINDING, "different grades in the judgments", 2, "below",
-          fault="all judgments have one grade"),
+          fault="all judgments have one grade",
+          measure="grades", least=_FEW_JUDGMENTS,
+          sentence="Every judgment has the grade {lowest_grade}: no metric can tell results apart by it.",
+          remedy="Check the column that is read as grade."),
     Check("top_grade_unused", CAUTION, "highest grade seen over the scale's highest", 1, "below",
-          fault="no judgment has the highest grade"),
+          fault="no judgment has the highest grade",
+          measure="highest_grade/max_grade", least=_FEW_JUDGMENTS,
+          sentence="The grades seen are {grades_seen}; the scale goes up to {max_grade}. ERR takes its "
+          "chance of satisfaction from the highest grade of the scale.",
+          remedy="If {highest_grade} is the best grade, set --max-grade {highest_grade}."),
     Check("bottom_grade_unused", CAUTION, "lowest grade seen, where several are", 0,
-          fault="no judgment has the lowest grade"),
+          fault="no judgment has the lowest grade",
+          measure="lowest_of_several",
+          sentence="The grades seen are {grades_seen}; the scale begins at 0, the only grade without gain.",
+          remedy="If {lowest_grade} is the worst grade, set --scale {scale_from_lowest}, or write grades "
+          "from 0 by `import judgments --grade-map {grade_map}`."),
     Check("near_duplicate_queries", CAUTION, "share of judged queries alike to another one", 0.1,
-          fault="queries share most of their judged results with others"),
+          fault="queries share most of their judged results with others",
+          measure="near_duplicates/with_judgments", least=(("with_judgments", 20, "judged queries"),),
+          sentence="{near_duplicates/with_judgments:percent} of the judged queries ({near_duplicates:count} "
+          "of {with_judgments:count}) share most of their judged results with another one: they make "
+          "{groups:plural group}. Intervals take them for independent, and are too short.",
+          remedy="Write a column of groups by `clickassay groups`, and give its table as --queries."),
     Check("reversed_grades", FINDING, "correlation of the first grade with clicks", 0, "below",
-          fault="the better the grade of the first result, the fewer clicks"),
+          fault="the better the grade of the first result, the fewer clicks",
+          measure="surely_reversed", least=(("correlated_queries", 20, "queries with a correlation"),),
+          sentence="The better the grade of the first result, the fewer clicks: their correlation is "
+          "{first_grade} (95 % interval {first_grade_interval}); {grades_in_order}.",
+          remedy="If that is not their order, turn the scale round: `--scale` takes labels worst first, "
+          "`import judgments --grade-map` gives grades other numbers."),
 )  # fmt: skip
 """All checks, in the order of reports."""
 
@@ -153,36 +328,13 @@ def checks_with(limits: Iterable[str]) -> dict[str, Check]:
         if number == "off":
             checks.pop(name, None)
             continue
-        checks[name] = replace(BY_NAME[name], threshold=_number(name, number), caution=None)
+        try:
+            checks[name] = replace(BY_NAME[name], threshold=float(number), caution=None)
+        except ValueError:
+            raise SettingsError(
+                f"health_limit {name}: {number!r} is no number; e.g. {name}=0.5, or {name}=off"
+            ) from None
     return checks
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise SettingsError(
-            f"health_limit {name}: {text!r} is no number; e.g. {name}=0.5, or {name}=off"
-        ) from None
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The number of a check, and what would be said if it fires."""
-
-    # name, value: The check and its number; None where there are too few rows to say it.
-    name: str
-    value: float | None
-    # sentence, remedy: What is wrong, with numbers, or what there is too little of; what to do.
-    sentence: str
-    remedy: str
-    example: str = ""  # Rows of the data that show it; '' where none is known.
-
-
-def too_few(amount: int, least: int, rows: str, *names: str) -> Iterator[Measured]:
-    """Yield checks that need at least so many rows, e.g. ``clicks``, where there are fewer."""
-    for name in names:
-        yield Measured(name, None, f"{count(amount)} of {count(least)} {rows}", "")
 
 
 @dataclass(frozen=True)
@@ -195,7 +347,7 @@ class HealthCheck:
     # value, threshold: Its number and its threshold; the number is on the wrong side if it fires.
     value: float | None
     threshold: float
-    # sentence, remedy, example: As in `Measured`; '' if it is `OK`.
+    # sentence, remedy, example: What is wrong, or too few; what to do; rows that show it. '' if it is `OK`.
     sentence: str = ""
     remedy: str = ""
     example: str = ""
@@ -230,22 +382,68 @@ class HealthCheck:
         return asdict(self)
 
 
-def compared(measured: Iterable[Measured], checks: Mapping[str, Check]) -> tuple[HealthCheck, ...]:
-    """Compare numbers with the thresholds of their checks; those without a check are left out."""
-    by_name = {one.name: one for one in measured}
-    return tuple(
-        _compared(by_name[name], checks[name]) for name in BY_NAME if name in by_name and name in checks
-    )
+_FORMS: Mapping[str, Callable[[Any, str], str]] = {
+    "": lambda value, _: str(value),
+    "count": lambda value, _: count(value),
+    "none/count": lambda value, _: count(value) if value else "none",
+    "number": lambda value, decimals: number(value, int(decimals)),
+    "percent": lambda value, decimals: percent(value, int(decimals or 1)),
+    "plural": lambda value, noun: plural(value, *noun.split("/")),
+}
 
 
-def _compared(one: Measured, check: Check) -> HealthCheck:
-    if one.value is None:
-        return HealthCheck(check.name, TOO_FEW, None, check.first, one.sentence)
-    for status, threshold in ((check.severity, check.threshold), (CAUTION, check.caution)):
-        if threshold is not None and check.is_beyond(one.value, threshold):
-            said = one.sentence, one.remedy, one.example
-            return HealthCheck(check.name, str(status), one.value, threshold, *said)
-    return HealthCheck(check.name, OK, one.value, check.first)
+class _Words(Formatter):
+    """Fills in sentences: ``{late/clicks}`` is a share and both numbers, ``{late/clicks:percent}`` that.
+
+    ``{days:count}`` has thousands marked, ``{days:plural day}`` a noun; ``{days:has/have}`` is the word for
+    one or for several, ``{days:none/count}`` a number or the word for 0.
+    """
+
+    def get_value(self, key: int | str, args: Sequence[Any], numbers: Mapping[str, Any]) -> Any:  # noqa: ANN401, ARG002
+        """Return a number, or a part and its whole."""
+        part, _, whole = str(key).partition("/")
+        return (numbers[part], numbers[whole]) if whole else numbers[part]
+
+    def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401
+        """Return it in words."""
+        form, _, rest = format_spec.partition(" ")
+        if isinstance(value, tuple):
+            share = percent(value[0] / value[1])
+            return share if form else f"{share} ({count(value[0])} of {count(value[1])})"
+        if form in _FORMS:
+            return _FORMS[form](value, rest)
+        one, _, several = format_spec.partition("/")
+        return one if value == 1 else several
+
+
+def checked(numbers: Numbers, checks: Mapping[str, Check] = BY_NAME) -> tuple[HealthCheck, ...]:
+    """Run checks, in the order of reports; those whose measure is missing are left out.
+
+    numbers: what `health.measures` found; `speaking` names checks that speak of however few rows.
+    """
+    words, outcomes = _Words(), []
+    for check in (checks[name] for name in BY_NAME if name in checks):
+        part, _, whole = check.measure.partition("/")
+        if part not in numbers or (whole and whole not in numbers):
+            continue
+        needs = () if check.name in numbers.get("speaking", ()) else check.least
+        few = [(numbers[name], least, rows) for name, least, rows in needs if numbers[name] < least]
+        if few:
+            text = f"{count(few[0][0])} of {count(few[0][1])} {few[0][2]}"
+            outcomes.append(HealthCheck(check.name, TOO_FEW, None, check.first, text))
+            continue
+        value = numbers[part] / numbers[whole] if whole else numbers[part]
+        outcome = HealthCheck(check.name, OK, value, check.first)
+        for status, threshold in ((CAUTION, check.caution), (check.severity, check.threshold)):
+            if threshold is not None and check.is_beyond(value, threshold):
+                outcome = HealthCheck(
+                    check.name, str(status), value, threshold,
+                    sentence=words.vformat(check.sentence, (), numbers),
+                    remedy=words.vformat(check.remedy, (), numbers),
+                    example=numbers.get(check.example, ""),
+                )  # fmt: skip
+        outcomes.append(outcome)
+    return tuple(outcomes)
 
 
 def refuse_stops(checks: Iterable[HealthCheck]) -> None:

@@ -23,7 +23,7 @@ _MOST_ROWS = 1000
 def click_examples(
     searches: pl.LazyFrame, clicks: pl.LazyFrame, rows: int, idle_ms: int, *, by_url: bool
 ) -> dict[str, str]:
-    """Return sentences that show what is wrong with clicks, by check; a check without an example is missing.
+    """Return sentences that show what is wrong with clicks, by name; one without an example is missing.
 
     searches, clicks: a log in canonical types.
     rows: number of clicks.
@@ -38,11 +38,11 @@ def click_examples(
     found = columns.join(wanted, on="search_id", how="semi").collect(engine="streaming")
     joined = taken.join(found.unique("search_id", keep="first", maintain_order=True), on="search_id")
     texts = {
-        "unmatched_clicks": _ids(taken.join(found, on="search_id", how="anti"), searches),
-        "late_clicks": _offset(joined, idle_ms),
-        "clicks_elsewhere": _urls(joined) if by_url else "",
+        "unmatched_example": _ids(taken.join(found, on="search_id", how="anti"), searches),
+        "late_example": _offset(joined, idle_ms),
+        "elsewhere_example": _urls(joined) if by_url else "",
     }
-    texts["lost_clicks"] = " ".join(filter(None, (texts["unmatched_clicks"], texts["late_clicks"])))
+    texts["lost_example"] = " ".join(filter(None, (texts["unmatched_example"], texts["late_example"])))
     return {name: text for name, text in texts.items() if text}
 
 

@@ -34,7 +34,7 @@ from clickassay.correlation.influence import influence, within_influence
 from clickassay.correlation.tables import correlations, differences, estimated_correlations, within
 from clickassay.correlation.weighted import sample_moments
 from clickassay.correlation.within.groups import QueryGroups, all_markets, query_groups
-from clickassay.health.checks import Measured, health_table, refuse_stops
+from clickassay.health.checks import Numbers, health_table, refuse_stops
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.health import in_order, judged_log, log_measures, run_health
 from clickassay.jobs.inputs import Inputs, with_judgments
@@ -141,7 +141,7 @@ def analyse_tables(
 
 def _checked(
     table: StagedTable, inputs: Inputs, settings: Settings
-) -> tuple[tuple[Measured, ...], pl.DataFrame, Settings]:
+) -> tuple[Numbers, pl.DataFrame, Settings]:
     """Return the health of a log that is of use, its queries, and the settings as the log has them."""
     measures = log_measures(table, settings, inputs.log)
     refuse_stops(in_order(measures, settings))

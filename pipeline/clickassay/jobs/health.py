@@ -1,7 +1,6 @@
 """The health of a log and its judgments: the numbers of its checks, gathered from the tables of a run."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 
 import numpy as np
 import polars as pl
@@ -11,20 +10,21 @@ from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import has_groups
 from clickassay.findings.run import largest_samples
-from clickassay.health.checks import (
-    HealthCheck,
-    Measured,
-    checks_with,
-    compared,
-    fired,
-    health_table,
-    too_few,
-)
+from clickassay.health.checks import HealthCheck, Numbers, checked, checks_with, fired, health_table
 from clickassay.health.examples import click_examples, merged_example
-from clickassay.health.join_checks import JudgedLog, attributes_check, folded_queries, join_checks
-from clickassay.health.judgment_checks import alike_check, judgment_checks, order_check, order_words
-from clickassay.health.list_checks import list_checks
-from clickassay.health.log_checks import log_checks, zone_checks
+from clickassay.health.measures import (
+    JudgedLog,
+    alike_numbers,
+    attribute_numbers,
+    fold_numbers,
+    join_numbers,
+    judgment_numbers,
+    list_numbers,
+    log_numbers,
+    order_numbers,
+    order_words,
+    zone_numbers,
+)
 from clickassay.inputs.types.canonical import UTC
 from clickassay.judgments.alike import groups_of_queries
 from clickassay.judgments.join import (
@@ -50,23 +50,23 @@ _FEW_QUERIES = 20
 _OF_CLICKS = {"lost_clicks", "unmatched_clicks", "late_clicks", "clicks_elsewhere"}
 
 
-def log_measures(
-    table: StagedTable, settings: Settings, log: Log[LocalHalf] | None = None
-) -> tuple[Measured, ...]:
-    """Return the numbers of the checks of a log alone: of its clicks, days, minutes and users.
+def log_measures(table: StagedTable, settings: Settings, log: Log[LocalHalf] | None = None) -> Numbers:
+    """Return the numbers of a log alone: of its clicks, days, minutes and users.
 
     log: the log, if it is open: where a check of clicks or lists fires, rows that show it are looked for.
     """
-    measured = tuple(_of_log(table, settings))
-    fires = {one.check for one in in_order(measured, settings) if one.fires}
-    examples: dict[str, str] = {}
-    if log is not None and fires & _OF_CLICKS:
-        rows = int(table.funnel.filter(source="clicks", step="read")["rows"].sum())
+    numbers = dict(log_numbers(table.funnel, table.health))
+    if table.info.get("settings", {}).get("time_zone", settings.time_zone) == UTC:  # another was given
+        numbers |= zone_numbers(table.info.get("mixed_times", {}))
+    if log is None:
+        return numbers
+    fires = {one.check for one in in_order(numbers, settings) if one.fires}
+    if fires & _OF_CLICKS:
         frames = log.searches.frame, log.clicks.frame
-        examples |= click_examples(*frames, rows, settings.idle_ms, by_url=log.by_url)
-    if log is not None and "repeated_results" in fires and table.funnel.filter(reason=MERGED).height:
-        examples["repeated_results"] = merged_example(log.searches.frame)
-    return tuple(replace(one, example=examples.get(one.name, "")) for one in measured)
+        numbers |= click_examples(*frames, numbers["clicks"], settings.idle_ms, by_url=log.by_url)
+    if "repeated_results" in fires and table.funnel.filter(reason=MERGED).height:
+        numbers["merged_example"] = merged_example(log.searches.frame)
+    return numbers
 
 
 def log_findings(
@@ -76,19 +76,13 @@ def log_findings(
     return fired(health_table(in_order(log_measures(table, settings, log), settings)))
 
 
-def in_order(measured: Iterable[Measured], settings: Settings) -> tuple[HealthCheck, ...]:
+def in_order(numbers: Numbers, settings: Settings) -> tuple[HealthCheck, ...]:
     """Return what became of the checks, in the order of reports, with the thresholds of the settings."""
-    return compared(measured, checks_with(settings.health_limit))
-
-
-def _of_log(table: StagedTable, settings: Settings) -> Iterator[Measured]:
-    yield from log_checks(table.funnel, table.health)
-    if table.info.get("settings", {}).get("time_zone", settings.time_zone) == UTC:  # another was given
-        yield from zone_checks(table.info.get("mixed_times", {}))
+    return checked(numbers, checks_with(settings.health_limit))
 
 
 def run_health(
-    log: Iterable[Measured],
+    log: Numbers,
     table: StagedTable,
     lists: LogLists,
     graded: Judgments,
@@ -106,19 +100,22 @@ def run_health(
     """
     labels = settings.scale if len(settings.scale) == settings.max_grade + 1 else ()
     words = order_words(graded.grades["grade"], labels) if graded.grades.height else ""
-    order = _order_check(correlations, words, counted_clicks(settings)[0])
-    measured = [
-        *log,
-        *_list_measures(table, lists),
-        *_judgment_measures(named, lists, graded, settings),
-        *([] if has_groups(attributes) else _alike_measures(named)),
-        *([] if attributes is None else [attributes_check(attributes, pl.concat(table.queries), lists)]),
-    ]
-    return in_order([*measured, *order], settings)
+    numbers = {
+        **log,
+        **_list_measures(table, lists),
+        **join_numbers(named, lists),
+        **judgment_numbers(graded.grades["grade"], settings.max_grade),
+        **_order_measures(correlations, words, counted_clicks(settings)[0]),
+    }
+    if not has_groups(attributes):
+        numbers |= _alike_measures(named)
+    if attributes is not None:
+        numbers |= attribute_numbers(attributes, pl.concat(table.queries), lists)
+    return in_order(numbers, settings)
 
 
 def whole_health(
-    log: Iterable[Measured],
+    log: Numbers,
     table: StagedTable,
     lists: LogLists,
     judgments: tuple[Judgments, pl.DataFrame] | None,
@@ -126,36 +123,28 @@ def whole_health(
 ) -> tuple[HealthCheck, ...]:
     """Return the checks of a log, its lists and its judgments, but for those that need correlations.
 
-    log: the numbers of the checks of the log alone: `log_measures`.
+    log: the numbers of the log alone: `log_measures`.
     table, lists: the pattern table, and its lists.
     judgments: usable judgments, and the queries that they name, as of `judged_queries`; None without any.
     """
-    of_judgments = []
+    numbers = {**log, **_list_measures(table, lists)}
     if judgments is not None:
         named = judged_log(table, lists, *judgments)
-        of_judgments = [
-            *_judgment_measures(named, lists, judgments[0], settings), *_alike_measures(named)
-        ]  # fmt: skip
-    return in_order([*log, *_list_measures(table, lists), *of_judgments], settings)
+        numbers |= join_numbers(named, lists)
+        numbers |= judgment_numbers(judgments[0].grades["grade"], settings.max_grade)
+        numbers |= _alike_measures(named)
+    return in_order(numbers, settings)
 
 
-def _list_measures(table: StagedTable, lists: LogLists) -> list[Measured]:
+def _list_measures(table: StagedTable, lists: LogLists) -> Numbers:
     positions = list(clicks_by_position(lists, table.stored_depth))
-    return [
-        *list_checks(lists, positions, table.stored_depth),
-        *folded_queries(pl.concat(table.queries)),
-    ]
+    of_lists = list_numbers(lists, positions, table.stored_depth)
+    return {**of_lists, **fold_numbers(pl.concat(table.queries))}
 
 
-def _judgment_measures(
-    named: JudgedLog, lists: LogLists, graded: Judgments, settings: Settings
-) -> list[Measured]:
-    return [*join_checks(named, lists), *judgment_checks(graded.grades["grade"], settings.max_grade)]
-
-
-def _alike_measures(named: JudgedLog) -> Iterator[Measured]:
+def _alike_measures(named: JudgedLog) -> Numbers:
     judged = named.judged.select("query", url="text")
-    return alike_check(judged["query"].n_unique(), groups_of_queries(judged))
+    return alike_numbers(judged["query"].n_unique(), groups_of_queries(judged))
 
 
 def judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame) -> JudgedLog:
@@ -192,7 +181,7 @@ def _judged_results(lists: LogLists, graded: Judgments) -> tuple[pl.DataFrame, I
     return pairs.rename({"url": "text"}), rows
 
 
-def _order_check(correlations: pl.DataFrame, labels: str, click_metric: str) -> list[Measured]:
+def _order_measures(correlations: pl.DataFrame, labels: str, click_metric: str) -> Numbers:
     rows = correlations.filter(
         pl.col("split") == EVERY,
         pl.col("editorial_metric") == _FIRST_GRADE,
@@ -200,7 +189,7 @@ def _order_check(correlations: pl.DataFrame, labels: str, click_metric: str) -> 
     ).drop_nulls("correlation")
     queries = int(rows["n_queries"].max() or 0)  # type: ignore[arg-type]
     if queries < _FEW_QUERIES:
-        return list(too_few(queries, _FEW_QUERIES, "queries with a correlation", "reversed_grades"))
+        return order_numbers(queries, 0.0, None, 0.0, labels)  # too few to say anything
     rows = rows.filter(pl.col("n_queries") >= _FEW_QUERIES)
     row = largest_samples(rows)[0].rows(rows).row(0, named=True)
-    return list(order_check(row["correlation"], row["ci_low"], row["ci_high"], labels))
+    return order_numbers(queries, row["correlation"], row["ci_low"], row["ci_high"], labels)

@@ -5,20 +5,30 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.health.checks import BY_NAME, compared
+from clickassay.health.checks import BY_NAME, checked, checks_with
 from clickassay.health.examples import _offset
-from clickassay.health.judgment_checks import alike_check
-from clickassay.health.list_checks import _flat, _markets
-from clickassay.health.log_checks import log_checks
-from clickassay.health.time_checks import time_checks
+from clickassay.health.measures import (
+    alike_numbers,
+    log_numbers,
+    market_numbers,
+    position_numbers,
+    time_numbers,
+)
 from clickassay.patterns.health import LogCounts
 
 HOUR, MINUTE = 3_600_000, 60_000
 START = 1_750_000_000_000 // (24 * HOUR) * 24 * HOUR
 
 
-def statuses(measured):
-    return {one.check: one.status for one in compared(measured, BY_NAME) if one.fires}
+def statuses(numbers):
+    return {one.check: one.status for one in checked(numbers) if one.fires}
+
+
+def outcome(name, numbers, limit=None):
+    """A check of these numbers, perhaps with a threshold at which it fires."""
+    checks = BY_NAME if limit is None else checks_with([f"{name}={limit}"])
+    (found,) = (one for one in checked(numbers, checks) if one.check == name)
+    return found
 
 
 def funnel(reason, rows):
@@ -34,8 +44,8 @@ def funnel(reason, rows):
 )
 def test_clicks_at_position_0_and_of_ambiguous_ids_are_a_finding_above_their_share(reason, check, below):
     health = LogCounts().frame()
-    assert statuses(log_checks(funnel(reason, below), health)) == {}
-    assert statuses(log_checks(funnel(reason, below + 1), health)) == {check: "finding"}
+    assert statuses(log_numbers(funnel(reason, below), health)) == {}
+    assert statuses(log_numbers(funnel(reason, below + 1), health)) == {check: "finding"}
 
 
 @pytest.mark.parametrize(
@@ -50,7 +60,7 @@ def test_clicks_at_position_0_and_of_ambiguous_ids_are_a_finding_above_their_sha
     ],
 )
 def test_clicks_that_do_not_fall_with_the_position_are_named(positions, fires):
-    assert statuses([_flat(positions)]) == ({"flat_clicks": "caution"} if fires else {})
+    assert statuses(position_numbers(positions)) == ({"flat_clicks": "caution"} if fires else {})
 
 
 def test_an_offset_beyond_any_time_zone_is_not_called_one():
@@ -90,12 +100,13 @@ def pauses(*parts):
     ],
 )
 def test_visits_that_never_end_and_time_that_stands_still_are_named(parts, expected):
-    found = [one for one in time_checks(pauses(*parts), HOUR) if one.name != "silent_hours"]
-    assert statuses(found) == expected
+    found = statuses(time_numbers(pauses(*parts), HOUR))
+    assert {name: status for name, status in found.items() if name != "silent_hours"} == expected
 
 
 def test_the_pauses_are_counted():
-    found, *_ = time_checks(pauses((MINUTE, 1500), (HOUR, 1), (HOUR + 1, 1)), HOUR)
+    numbers = time_numbers(pauses((MINUTE, 1500), (HOUR, 1), (HOUR + 1, 1)), HOUR)
+    found = outcome("no_idle_gaps", numbers)
     assert found.value == 1 / 1502
     assert "Of 1,502 pauses between searches of a user, 1 is longer than 60 minutes" in found.sentence
 
@@ -109,22 +120,23 @@ def by_hour(counts):
 def test_hours_without_a_search_are_named_if_they_usually_have_some():
     day = [0] * 6 + [30] * 12 + [19] * 6
     jumped = [*day, *day[:10], 0, 0, *day[12:], *day, *day]
-    (found,) = time_checks(by_hour(jumped), HOUR)
+    numbers = time_numbers(by_hour(jumped), HOUR)
+    found = outcome("silent_hours", numbers)
     assert (found.value, "the first on 2025-06-16 at 10:00 UTC" in found.sentence) == (2, True)
-    assert statuses([found]) == {"silent_hours": "caution"}
+    assert statuses(numbers) == {"silent_hours": "caution"}
     for rare in range(18, 24):  # 19 are too few, and so are the hours of the night
         quiet = [*day, *day[:rare], 0, *day[rare + 1 :], *day, *day]
-        assert statuses(time_checks(by_hour(quiet), HOUR)) == {}
-    assert statuses(time_checks(by_hour([*day, *[0] * 24, *day, *day]), HOUR)) == {}  # a missing day
+        assert statuses(time_numbers(by_hour(quiet), HOUR)) == {}
+    assert statuses(time_numbers(by_hour([*day, *[0] * 24, *day, *day]), HOUR)) == {}  # a missing day
 
 
 def test_more_than_twenty_markets_are_a_caution_that_names_some():
     sessions = {f"m{number:02}": 1 for number in range(21)}
-    (found,) = compared([_markets(sessions)], BY_NAME)
+    (found,) = checked(market_numbers(sessions))
     assert (found.status, found.fires) == ("caution", True)
     assert "The log has 21 markets, such as 'm00', 'm01', 'm02'." in found.text
     del sessions["m20"]
-    assert not any(one.fires for one in compared([_markets(sessions)], BY_NAME))
+    assert statuses(market_numbers(sessions)) == {}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +147,7 @@ def test_clicks_elsewhere_are_told_by_the_depth(depth, where):
     rows += [("elsewhere", "", depth, 600), ("in patterns", "", depth, 400)]
     frame = pl.DataFrame(rows, schema=["step", "reason", "depth", "rows"], orient="row")
     log = frame.with_columns(source=pl.lit("clicks"), market=pl.lit(EVERY), judge=pl.lit(EVERY))
-    (found,) = (one for one in log_checks(log, LogCounts().frame()) if one.name == "clicks_elsewhere")
+    found = outcome("clicks_elsewhere", log_numbers(log, LogCounts().frame()))
     assert f"of the clicks are {where} of their search." in found.sentence
 
 
@@ -144,8 +156,21 @@ def test_queries_that_share_their_judged_results_are_a_caution_above_a_tenth(ali
     groups = pl.DataFrame(
         {"query": [f"q{n}" for n in range(alike)], "group": [f"q{n % 2}" for n in range(alike)]}
     )
-    (own,) = compared(alike_check(100, groups), BY_NAME)
+    (own,) = checked(alike_numbers(100, groups))
     assert (own.status, own.value) == ("caution" if fires else "ok", alike / 100)
     if fires:
         assert "(12 of 100)" in own.sentence
         assert "they make 2 groups" in own.sentence
+
+
+@pytest.mark.parametrize(("misplaced", "share"), [(0, 0.0), (2, 0.01), (3, 0.015)])
+def test_the_share_of_kept_clicks_whose_position_is_of_another_result_is_measured(misplaced, share):
+    rows = [
+        *(("clicks", 0, "read", 250), ("clicks", 0, "unmatched", 50), ("clicks", 0, "kept", 200)),
+        *(("clicks", 5, "in patterns", 200), ("positions", 0, "misplaced", misplaced)),
+    ]
+    log = pl.DataFrame(rows, schema=["source", "depth", "step", "rows"], orient="row")
+    numbers = log_numbers(log.with_columns(reason=pl.lit("")), LogCounts().frame())
+    found = outcome("misplaced_clicks", numbers)
+    assert (found.value, found.fires) == (share, misplaced == 3)
+    assert f"({misplaced} of 200)" in outcome("misplaced_clicks", numbers, limit=-1).sentence

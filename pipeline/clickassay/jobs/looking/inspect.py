@@ -15,7 +15,7 @@ from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings, options_of
 from clickassay.health.checks import HealthCheck, fired, health_table
-from clickassay.health.time_checks import time_checks
+from clickassay.health.measures import time_numbers
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.sources.parts import first_part
@@ -382,9 +382,8 @@ def _wrong(
     usable = log.searches.frame.drop_nulls("user_id").filter(
         pl.col("timestamp").is_between(FIRST_MS, end_of_times(settings), closed="left")
     )
-    of_time = time_checks(usable, settings.idle_ms)
-    measures = (*log_measures(table, settings, log), *of_time)
-    return fired(health_table(whole_health(measures, table, lists, judgments, settings)))
+    numbers = {**log_measures(table, settings, log), **time_numbers(usable, settings.idle_ms)}
+    return fired(health_table(whole_health(numbers, table, lists, judgments, settings)))
 
 
 def _nothing_to_measure(judged: Sequence[JudgedFacts], settings: Settings) -> Iterator[str]:

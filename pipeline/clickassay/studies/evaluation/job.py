@@ -14,8 +14,8 @@ from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import versions
 from clickassay.core.text import escape
 from clickassay.core.text.escape import latex, markdown, terminal
-from clickassay.health.checks import BY_NAME, compared
-from clickassay.health.judgment_checks import judgment_checks
+from clickassay.health.checks import checked
+from clickassay.health.measures import judgment_numbers
 from clickassay.inputs.sources.fingerprint import unchanged
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse_measures
@@ -133,7 +133,7 @@ def _scale_cautions(evaluation: Evaluation) -> Iterator[str]:
     tops = [int(str(one["max_rel"])) for one in arguments if "max_rel" in one and "gains" not in one]
     counts = next(iter(evaluation.lists.values())).pool.sum(axis=0)
     grades = pl.Series(np.repeat(np.arange(len(counts)), counts))
-    for one in compared(judgment_checks(grades, max(tops, default=1)), BY_NAME):
+    for one in checked(judgment_numbers(grades, max(tops, default=1))):
         if tops and one.check in _OF_SCALE and one.fires:
             yield one.text
 
