@@ -9,8 +9,7 @@ from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.metrics.catalogue import METRICS, named_measure
 from clickassay.metrics.names import OTHER_NAMES, TREC
 from clickassay.report.charts.artist import Artist
-from clickassay.report.writers.csv import csv_text
-from clickassay.report.writers.latex import latex_table
+from clickassay.report.writers.tables import csv_text, latex_table
 from support.logs import tiny
 from support.reports.report_runs import report_of
 from support.tiers import first

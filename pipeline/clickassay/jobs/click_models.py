@@ -180,7 +180,7 @@ def examination_picture(evaluated: Sequence[EvaluatedModel]) -> str | None:
     best = best_predictor(evaluated)
     if best is None:
         return None
-    from clickassay.report.charts.discounts import discount_lines  # noqa: PLC0415 - charts take a second to import
+    from clickassay.report.charts.lines import discount_lines  # noqa: PLC0415 - charts take a second to import
 
     depth, persistence = len(best.examined), best_persistence(best.examined)
     discounts = {"DCG": dcg_discount(depth)}

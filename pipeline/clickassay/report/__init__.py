@@ -1,6 +1,6 @@
 """The tables of a run → a page for a decision meeting.
 
-- ``model``, ``cells``: frozen records of tables, figures and sections, before they are drawn.
+- ``tables``: a shown table as data; ``model``: figures and sections, before they are drawn.
 - ``verdict``: the headline and the main findings, as data and as sentences.
 - ``glossary``: terms.
 - ``sections``, ``charts``: parts of the page, pictures.

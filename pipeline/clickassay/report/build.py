@@ -1,6 +1,5 @@
 """Write a report: one HTML file that needs nothing else, Markdown, CSV and LaTeX tables."""
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -14,21 +13,16 @@ from clickassay.findings.draw import Findings
 from clickassay.findings.run import Run
 from clickassay.report.charts.overview import Overview
 from clickassay.report.glossary import linked, once_a_section, terms
-from clickassay.report.model import Figure, ReportTable, Section, briefly, folded_if_unreliable, shown_samples
-from clickassay.report.sections.context.conventions import conventions_section
-from clickassay.report.sections.context.provenance import command, provenance_section
-from clickassay.report.sections.correlation.baselines import baselines_section
-from clickassay.report.sections.correlation.classes import classes_section, frequency_section
-from clickassay.report.sections.correlation.comparisons import comparisons_section
-from clickassay.report.sections.correlation.correlations import correlations_section, good_section
-from clickassay.report.sections.correlation.influence import influence_section
-from clickassay.report.sections.correlation.rankers import differences_section
-from clickassay.report.sections.correlation.within import within_section
-from clickassay.report.sections.log.data import funnel_section, statistics_section
-from clickassay.report.sections.log.health import health_section
-from clickassay.report.sections.log.judges import judges_sections
-from clickassay.report.sections.log.next_to_judge import next_judgments_section
-from clickassay.report.sections.log.unjudged import unjudged_sections
+from clickassay.report.model import Figure, Section, briefly, folded_if_unreliable, shown_samples
+from clickassay.report.sections.cascade_effects import cascade_effects_section
+from clickassay.report.sections.classes import classes_section, frequency_section
+from clickassay.report.sections.comparisons import comparisons_section, within_section
+from clickassay.report.sections.context import command, conventions_section, provenance_section
+from clickassay.report.sections.correlations import baselines_section, correlations_section, good_section
+from clickassay.report.sections.examination import examination_section, position_bias_sections
+from clickassay.report.sections.influence import influence_section
+from clickassay.report.sections.judges import judges_sections
+from clickassay.report.sections.log import funnel_section, health_section, statistics_section
 from clickassay.report.sections.overview import (
     about,
     caveats,
@@ -41,18 +35,14 @@ from clickassay.report.sections.overview import (
     second_figure,
     second_overview,
 )
-from clickassay.report.sections.users.cascade_effects import cascade_effects_section
-from clickassay.report.sections.users.examination import examination_section
-from clickassay.report.sections.users.position_bias import position_bias_sections
-from clickassay.report.sections.users.signals import signals_sections
+from clickassay.report.sections.rankers import differences_section
+from clickassay.report.sections.signals import signals_sections
+from clickassay.report.sections.unjudged import next_judgments_section, unjudged_sections
+from clickassay.report.tables import ReportTable
 from clickassay.report.verdict.decision import Advice, advise_run
 from clickassay.report.verdict.sentences import Finding, third_finding, write_findings
-from clickassay.report.verdict.summary import SUMMARY_FILE, summary
-from clickassay.report.writers.csv import csv_text
-from clickassay.report.writers.latex import latex_table
-from clickassay.report.writers.markdown import markdown_page
-from clickassay.report.writers.page import downloads, html_page, write_text
-from clickassay.report.writers.summary import summary_markdown
+from clickassay.report.verdict.summary import SUMMARY_FILE, summary, summary_markdown
+from clickassay.report.writers.page import downloads, html_page, markdown_page, write_table_files, write_text
 
 
 @dataclass(frozen=True)
@@ -103,29 +93,17 @@ class Report:
 
 def build_report(run: Run, claims: Findings) -> Report:
     """Turn a run and its findings into sentences, tables and pictures, without writing anything."""
-    ranking, is_well = claims.verdict.claims[0].ranking, not claims.health
+    ranking, health = claims.verdict.claims[0].ranking, (health_section(run),)
     decision = advise_run(run, claims)
     picture = overview(run, ranking) if ranking.competitors else None
     second = second_overview(run, claims)
-    return Report(
-        about(run), decision.sentence, decision.scope, decision.lead, decision.next_step,
-        overview_figure(ranking, picture), second_figure(claims, second),
-        overview_legend([one for one in (picture, second) if one is not None]),
-        tuple(scale_sentences(run, ranking)), facts(run),
-        write_findings(claims), caveats(run),
-        _main_sections(run, claims, is_well=is_well), _record_sections(run, claims, is_well=is_well),
-        command(run), run.labels.rule, shown_samples(run), claims, decision, picture,
-        days=run.days, full=run.settings.full,
-    )  # fmt: skip
-
-
-def _main_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Section, ...]:
-    """Return what a reader decides by: each with its main picture, and all else folded."""
-    sections = (
-        *(() if is_well else (health_section(run),)),
+    title = "Is it the same for every click metric, market, depth and judge?"
+    depends = Section("depends", title, third_finding(claims.depends).sentences)
+    decisive = (  # what a reader decides by: each with its main picture, and all else folded
+        *(health if claims.health else ()),
         comparisons_section(run, claims),
         within_section(run, claims),
-        *_depends(claims),
+        *((depends,) if claims.depends.varied else ()),
         *signals_sections(run),
         *position_bias_sections(run),
         *judges_sections(run),
@@ -135,12 +113,7 @@ def _main_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Sectio
         *unjudged_sections(run),
         next_judgments_section(run),
     )
-    return tuple(briefly(section) for section in sections)
-
-
-def _record_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Section, ...]:
-    """Return the sections for the record: the tables and figures of the paper, and how it was computed."""
-    return (
+    record = (  # the tables and figures of the paper, and how it was computed
         statistics_section(run),
         levels_section(run, claims.means),
         correlations_section(run),
@@ -151,17 +124,18 @@ def _record_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Sect
         influence_section(run, claims),
         examination_section(run),
         conventions_section(run),
-        *((health_section(run),) if is_well else ()),
+        *(() if claims.health else health),
         provenance_section(run),
     )
-
-
-def _depends(claims: Findings) -> tuple[Section, ...]:
-    """Say whether the best metric depends on click metric, market, depth or judge, if any of them varies."""
-    if not claims.depends.varied:
-        return ()
-    title = "Is it the same for every click metric, market, depth and judge?"
-    return (Section("depends", title, third_finding(claims.depends).sentences),)
+    return Report(
+        about(run), decision.sentence, decision.scope, decision.lead, decision.next_step,
+        overview_figure(ranking, picture), second_figure(claims, second),
+        overview_legend([one for one in (picture, second) if one is not None]),
+        tuple(scale_sentences(run, ranking)), facts(run),
+        write_findings(claims), caveats(run), tuple(map(briefly, decisive)), record,
+        command(run), run.labels.rule, shown_samples(run), claims, decision, picture,
+        days=run.days, full=run.settings.full,
+    )  # fmt: skip
 
 
 def write_report(run: Run, findings: Findings, folder: Path) -> Report:
@@ -206,15 +180,6 @@ def write_summaries(report: Report, folder: Path) -> None:
             (folder / "summary.png").write_bytes(picture)
 
 
-def write_table_files(folder: Path, tables: Iterable[ReportTable]) -> None:
-    """Write every table as CSV, and as LaTeX where a page can hold it."""
-    folder.mkdir(exist_ok=True)
-    for table in tables:
-        write_text(folder / f"{table.name}.csv", csv_text(table))
-        if table.for_papers:
-            write_text(folder / f"{table.name}.tex", latex_table(table))
-
-
 def markdown_report(report: Report) -> str:
     """Return the report as Markdown: the same sentences and tables, no pictures."""
     return markdown_page("report.md.j2", report=report)
@@ -222,11 +187,6 @@ def markdown_report(report: Report) -> str:
 
 def html_report(report: Report) -> str:
     """Return the report as one HTML file: works offline, forbids any network, shows without script."""
-    page = html_page(
-        "report.html.j2",
-        mark=linked,
-        report=report,
-        terms=terms(),
-        files=downloads(report.tables, report.shown, full=report.full),
-    )
+    files = downloads(report.tables, report.shown, full=report.full)
+    page = html_page("report.html.j2", mark=linked, report=report, terms=terms(), files=files)
     return once_a_section(page)

@@ -1,6 +1,5 @@
-"""Records of a report before it is drawn: frozen numbers, tables, figures and sentences."""
+"""Records of a report before it is drawn: pictures and sections, and what its sections share."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,19 +9,15 @@ from markupsafe import Markup
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import visible
-from clickassay.findings.estimates import Estimate, caution_of, estimate
+from clickassay.findings.estimates import Estimate, caution_of, estimate, not_computed
 from clickassay.findings.run import Run, largest_samples
-from clickassay.report.cells import Row, caution_reason, caution_remarks, missing_value_remarks
+from clickassay.report.tables import ReportTable, why_unreliable
 
 MORE = "More on this: all sentences, pictures and tables"
 """Line behind which the rest of a section is folded."""
 
 MOST_ROWS, MOST_FIGURES = 6, 3
 """Rows of a table and pictures in view: three pictures fit beside each other."""
-
-
-ROWS_SHOWN = 120
-"""Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
 
 SAMPLES_SHOWN = 8
 """Samples that the page draws; the CSV files hold all of them."""
@@ -31,38 +26,8 @@ NO_VARIANCE_LEFT = "no variance of clicks is left after noise correction"
 NO_BOUND = "the noise correction has no finite bound"
 ABOVE_ONE = "a noise-corrected value beyond 1 is no correlation: too few sessions"
 
-
-@dataclass(frozen=True)
-class ReportTable:
-    """One table: the rows of the page, and the rows of its CSV file."""
-
-    name: str  # File stem, also the id on the page.
-    # title, name_head, heads: Title, head of the name column, heads of the cells.
-    title: str
-    name_head: str
-    heads: tuple[str, ...]
-    rows: tuple[Row, ...]  # All rows; the first `most` are shown.
-    # Heads over several columns: (text, index of the first column, number of columns).
-    spanners: tuple[tuple[str, int, int], ...] = ()
-    notes: tuple[str, ...] = ()  # Remarks under the table.
-    # The rows of the CSV file, mostly more than are shown; None: the rows of the table itself.
-    data: pl.DataFrame | None = None
-    for_papers: bool = True  # Whether the table is also written as LaTeX.
-    group_head: str = "Sample"  # Head of the column of groups.
-    explained: bool = True  # Whether its texts link to the glossary of the page.
-    most: int = ROWS_SHOWN  # Largest number of rows that are shown.
-
-    @property
-    def shown(self) -> tuple[Row, ...]:
-        """The rows that fit the page."""
-        return self.rows[: self.most]
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Notes, cautions about intervals, reasons of missing values, and whether rows are left out."""
-        cut = len(self.rows) - len(self.shown)
-        left = (f"The first {self.most} of {len(self.rows)} rows; all are in the CSV file.",) if cut else ()
-        return (*self.notes, *caution_remarks(self.shown), *missing_value_remarks(self.shown), *left)
+ByPair = Mapping[tuple[str, str], Estimate]
+"""Estimates by (click metric, editorial metric)."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +95,25 @@ class Section:
         return bool(self.folded_reading or self.folded_figures or any(table.rows for table in self.folded))
 
 
+def briefly(section: Section) -> Section:
+    """Keep the main sentence and the first pictures of a section in view, or its first table."""
+    kept = () if section.figures else tuple(replace(one, most=MOST_ROWS) for one in section.tables[:1])
+    rest = section.tables[len(kept) :]
+    return replace(
+        section, reading=section.reading[:1], folded_reading=section.reading[1:],
+        figures=section.figures[:MOST_FIGURES], folded_figures=section.figures[MOST_FIGURES:],
+        tables=kept, folded=(*rest, *section.folded), fold_words=MORE,
+    )  # fmt: skip
+
+
+def folded_if_unreliable(section: Section) -> Section:
+    """Fold a section to one line where no interval of its tables can be relied on, and say why."""
+    return replace(section, unreliable=why_unreliable(section.every_table))
+
+
+# ---- the samples and estimates of a run ---------------------------------------------------------
+
+
 def shown_samples(run: Run) -> tuple[SampleKey, ...]:
     """Return the samples on the page, the headline first."""
     largest = largest_samples(run.tables["statistics"])[:SAMPLES_SHOWN]
@@ -141,6 +125,11 @@ def other_samples(run: Run) -> tuple[SampleKey, ...]:
     return tuple(sample for sample in shown_samples(run) if sample != run.headline)
 
 
+def other_samples_table(table: ReportTable) -> tuple[ReportTable, ...]:
+    """Return a table of the samples other than the headline one with that in its title; () if it is empty."""
+    return (replace(table, title=f"{table.title}: other samples"),) if table.rows else ()
+
+
 def group_heading(run: Run, sample: SampleKey) -> str:
     """Return the heading over the rows of a sample; none for the headline sample: its tables stand alone."""
     return "" if sample == run.headline else sample.label
@@ -149,6 +138,11 @@ def group_heading(run: Run, sample: SampleKey) -> str:
 def title_suffix(run: Run, *samples: SampleKey) -> str:
     """Return the end of the title of a table of the headline sample alone, which names it; else ''."""
     return f", {samples[0].label}" if len(samples) == 1 and samples[0] == run.headline else ""
+
+
+def headline_suffix(run: Run) -> str:
+    """Return the end of the title of a table of the headline sample."""
+    return title_suffix(run, *run.headline_samples)
 
 
 def noise_corrected(row: Mapping[str, Any]) -> Estimate:
@@ -173,41 +167,6 @@ def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str,
     }
 
 
-def other_samples_table(table: ReportTable) -> tuple[ReportTable, ...]:
-    """Return a table of the samples other than the headline one with that in its title; () if it is empty."""
-    return (replace(table, title=f"{table.title}: other samples"),) if table.rows else ()
-
-
-def briefly(section: Section) -> Section:
-    """Keep the main sentence and the first pictures of a section in view, or its first table."""
-    kept = () if section.figures else tuple(replace(one, most=MOST_ROWS) for one in section.tables[:1])
-    rest = section.tables[len(kept) :]
-    return replace(
-        section, reading=section.reading[:1], folded_reading=section.reading[1:],
-        figures=section.figures[:MOST_FIGURES], folded_figures=section.figures[MOST_FIGURES:],
-        tables=kept, folded=(*rest, *section.folded), fold_words=MORE,
-    )  # fmt: skip
-
-
-def folded_if_unreliable(section: Section) -> Section:
-    """Fold a section to one line where no interval of its tables can be relied on, and say why."""
-    return replace(section, unreliable=_why_unreliable(section))
-
-
-def _why_unreliable(section: Section) -> str | None:
-    known = [
-        cell
-        for table in section.every_table
-        for row in table.rows
-        for cell in row.cells
-        if isinstance(cell, Estimate) and cell.value is not None
-    ]
-    if not known:
-        return "there is nothing to show"
-    if any(cell.has_interval and cell.caution is None for cell in known):
-        return None
-    reasons = Counter(caution_reason(cell.caution) for cell in known if cell.caution)
-    if not reasons:
-        return "no value has an interval"
-    ((most, _),) = reasons.most_common(1)
-    return f"no interval can be relied on ({most})"
+def of_metrics(cells: ByPair, click: str, names: Sequence[str]) -> tuple[Estimate, ...]:
+    """Return the estimates of editorial metrics with a click metric, in their order."""
+    return tuple(cells.get((click, name), not_computed()) for name in names)

@@ -18,8 +18,8 @@ from clickassay.core.text.words import (
     visible,
     without_secrets,
 )
-from clickassay.report.model import ReportTable
-from clickassay.report.writers.csv import csv_text
+from clickassay.report.tables import ReportTable
+from clickassay.report.writers.tables import csv_text
 from support.reports.report_world import HOSTILE
 
 

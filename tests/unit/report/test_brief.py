@@ -4,18 +4,17 @@ import pytest
 
 from clickassay.findings.estimates import Estimate
 from clickassay.report.build import html_report
-from clickassay.report.cells import Row
 from clickassay.report.charts.vega import Drawing
 from clickassay.report.model import (
     MORE,
     MOST_FIGURES,
     MOST_ROWS,
     Figure,
-    ReportTable,
     Section,
     briefly,
     folded_if_unreliable,
 )
+from clickassay.report.tables import ReportTable, Row
 from support.reports.report_runs import Page, report_of, settings_with
 from support.reports.report_tables import run_info, run_tables
 

@@ -14,7 +14,7 @@ from clickassay.findings.draw import mean_levels
 from clickassay.findings.estimates import Estimate
 from clickassay.report.charts import vega
 from clickassay.report.charts.overview import Bar, Overview, Status
-from clickassay.report.sections.log.health import health_line
+from clickassay.report.sections.log import health_line
 from clickassay.report.sections.overview import (
     facts,
     highest_possible,

@@ -11,14 +11,13 @@ import pytest
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Lead, groups, letters, rank, swap_sides
 from clickassay.report.build import markdown_report
-from clickassay.report.cells import Spelled
 from clickassay.report.charts import vega
 from clickassay.report.model import noise_corrected
-from clickassay.report.sections.correlation.baselines import baselines_section
-from clickassay.report.sections.correlation.classes import classes_section
-from clickassay.report.sections.correlation.comparisons import comparisons_section
-from clickassay.report.sections.correlation.correlations import correlations_section
-from clickassay.report.sections.correlation.rankers import differences_section
+from clickassay.report.sections.classes import classes_section
+from clickassay.report.sections.comparisons import comparisons_section
+from clickassay.report.sections.correlations import baselines_section, correlations_section
+from clickassay.report.sections.rankers import differences_section
+from clickassay.report.tables import Spelled
 from clickassay.report.verdict.sentences import first_finding, second_finding
 from clickassay.report.verdict.words import needed_text
 from support.reports.report_runs import report_of, run_of

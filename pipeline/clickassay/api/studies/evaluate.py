@@ -286,7 +286,7 @@ def evaluation_parts(
     conventions: tuple[tuple[str, str], ...], frames: Mapping[str, pl.DataFrame], *, per_query: bool
 ) -> Iterator[Part]:
     """Yield the definitions that numbers depend on, and the numbers."""
-    from clickassay.report.writers.csv import plain_rows  # noqa: PLC0415 - for printing alone
+    from clickassay.report.writers.tables import plain_rows  # noqa: PLC0415 - for printing alone
     from clickassay.studies.evaluation.report.sections import evaluation_tables  # noqa: PLC0415 - as above
 
     yield from (f"{what}: {how}" for what, how in conventions)

@@ -23,8 +23,8 @@ from clickassay.inputs.importers.judgments.importer import RatingOptions
 from clickassay.inputs.staging.frames import Frame
 from clickassay.inputs.text.frames import of_dict
 from clickassay.jobs.judges import MEASURE, JudgesAsked, compare_files
-from clickassay.report.study import write_study
-from clickassay.report.writers.csv import plain_rows
+from clickassay.report.writers.page import write_study
+from clickassay.report.writers.tables import plain_rows
 from clickassay.studies.judges.compare import JudgesCompared
 from clickassay.studies.judges.report.page import build_judges_report
 from clickassay.studies.judges.report.sections import judges_tables

@@ -12,17 +12,16 @@ from clickassay.correlation.estimates import Level
 from clickassay.correlation.uncertainty.intervals import MIN_QUERIES
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import WITHIN_QUERIES, Competitor, Lead, Quantity, Ranking, highest_possible
+from clickassay.findings.ranking import WITHIN_QUERIES, Lead, Quantity, Ranking, highest_possible
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
-from clickassay.report.cells import Row
 from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.glossary import terms
-from clickassay.report.model import Drawing, Figure, ReportTable, Section
-from clickassay.report.sections.correlation.baselines import baseline_values
-from clickassay.report.sections.log.data import data_line
-from clickassay.report.sections.log.health import health_line
-from clickassay.report.sections.log.unjudged import RULES, filled_share
+from clickassay.report.model import Drawing, Figure, Section
+from clickassay.report.sections.correlations import baseline_values
+from clickassay.report.sections.log import data_line, health_line
+from clickassay.report.sections.unjudged import RULES, filled_share
+from clickassay.report.tables import ReportTable, Row
 from clickassay.report.verdict.words import BASELINE_MEANINGS, spoken
 
 FIRST_GRADE = BASELINES[1]
@@ -34,6 +33,14 @@ def caveats(run: Run) -> tuple[str, ...]:
     baseline = (
         "" if first is None else f"; the grade of the first result alone has a correlation of {number(first)}"
     )
+    known = pl.col("null_correlation").is_not_null()
+    rows = run.headline_rows("correlations").filter(known, click_metric="SS", split=EVERY)
+    null = dict(rows.select("editorial_metric", "null_correlation").iter_rows())
+    of_ss = ", so it correlates with editorial metrics even if clicks ignore relevance"
+    if null:
+        highest = max(null, key=lambda name: null[name])
+        value = number(null[highest])
+        of_ss = f": if clicks ignored the grades, its correlation with {highest} would still be {value}"
     return (
         "Correlation is not validity. A metric that correlates with clicks need not measure whether users "
         "found what they wanted; both may depend on something that has nothing to do with quality.",
@@ -41,7 +48,7 @@ def caveats(run: Run) -> tuple[str, ...]:
         "click metrics reward clicks near the top. Metrics that give the top much weight agree with them for "
         f"this reason too{baseline}.",
         sentence(f"Coverage. {_covered(run)}"),
-        sentence(f"SS uses the grades itself{_null_of_ss(run)}"),
+        sentence(f"SS uses the grades itself{of_ss}"),
         "Intervals come from leaving out queries. They cover no errors of the judges. Correlations within "
         "queries are without what periods and users share; all others are not. Each interval holds for its "
         "own number only, unless it is said to hold for all at once; whether two metrics are significantly "
@@ -61,19 +68,6 @@ def _covered(run: Run) -> str:
     return (
         f"At {run.headline.label}, {percent(row['coverage'])} of the sessions have a grade for every result; "
         f"{percent(filled)} of these grades are not judgments but filled in ({rule})"
-    )
-
-
-def _null_of_ss(run: Run) -> str:
-    known = pl.col("null_correlation").is_not_null()
-    rows = run.headline_rows("correlations").filter(known, click_metric="SS", split=EVERY)
-    null = dict(rows.select("editorial_metric", "null_correlation").iter_rows())
-    if not null:
-        return ", so it correlates with editorial metrics even if clicks ignore relevance"
-    highest = max(null, key=lambda name: null[name])
-    return (
-        f": if clicks ignored the grades, its correlation with {highest} would still be "
-        f"{number(null[highest])}"
     )
 
 
@@ -98,14 +92,21 @@ def overview(run: Run, ranking: Ranking) -> Overview:
         leads = {name: ranking.lead(name, reference) for name in ranking.competitors if name != reference}
     else:
         reference, leads = current, ranking.against(current)
-    bars = [
-        _bar(one, run, reference, leads.get(one.name) or Lead(Estimate(0.0)))
-        for one in ranking.competitors.values()
-    ]
-    axis = (
-        f"Difference from {spoken(reference)}",
-        "Lines hold for all rows at once (95 %)",
-    )
+    bars = []
+    for one in ranking.competitors.values():
+        lead = leads.get(one.name) or Lead(Estimate(0.0))
+        low, high = lead.together
+        # "no better than the metric in use by the margin" is asked of each by itself, as *keep* is
+        most = lead.estimate.high if reference == run.current else high
+        status = Status.OPEN if most is None or most >= run.settings.margin else Status.SAME
+        if one.name == reference:
+            status = Status.REFERENCE
+        elif lead.is_significant:
+            status = Status.BETTER if lead.is_ahead else Status.WORSE
+        name = f"{BASELINE_MEANINGS[one.name]} alone" if one.name in BASELINE_MEANINGS else one.name
+        label = f"{name} (in use)" if one.name == run.current else name
+        bars.append(Bar(label, one.value, Estimate(lead.value, low, high), status))
+    axis = (f"Difference from {spoken(reference)}", "Lines hold for all rows at once (95 %)")
     return Overview(bars, axis, run.settings.margin, highest_possible(run, ranking))
 
 
@@ -148,7 +149,11 @@ _TITLES: Mapping[Quantity, str] = {
 
 
 def _figure(name: str, ranking: Ranking, drawn: Overview, drawing: Drawing) -> Figure:
-    texts = (f"{bar.label} {number(bar.value)} ({_words(bar)})" for bar in drawn.bars)
+    texts = []
+    for bar in drawn.bars:
+        ahead = f", difference {signed(bar.difference.value or 0.0)}"
+        words = bar.status + ("" if bar.status is Status.REFERENCE else ahead)
+        texts.append(f"{bar.label} {number(bar.value)} ({words})")
     alt = f"{capital(ranking.quantity)} with {ranking.click}, highest first: {', '.join(texts)}."
     table = "within" if ranking.quantity == WITHIN_QUERIES else "letters"
     title = f"{_TITLES[ranking.quantity]} ({ranking.click})"
@@ -159,29 +164,17 @@ def levels_section(run: Run, levels: Mapping[str, Level]) -> Section:
     """Show the means of metrics and click metrics."""
     where = "" if run.headline is None else f" at {run.headline.label}"
     text = f"How high metrics and click metrics are, over the sessions{where}."
-    return Section("means", "Means", (text,), tables=(_levels_table(run, levels),))
-
-
-def _levels_table(run: Run, levels: Mapping[str, Level]) -> ReportTable:
-    return ReportTable(
-        "levels",
-        "Means over the sessions",
-        "Metric",
-        ("Mean",),
-        tuple(
-            Row("clicks" if name in run.clicks else "grades", name, (_mean(one),))
-            for name, one in levels.items()
-        ),
-        data=pl.DataFrame([{"metric": name, **asdict(one)} for name, one in levels.items()], schema=_LEVELS),
-        group_head="Of",
+    rows = []
+    for name, one in levels.items():
+        low, high = (None, None) if math.isnan(one.low) else (one.low, one.high)
+        mean = Estimate(one.mean, low, high, caution=one.caution)
+        rows.append(Row("clicks" if name in run.clicks else "grades", name, (mean,)))
+    data = pl.DataFrame([{"metric": name, **asdict(one)} for name, one in levels.items()], schema=_LEVELS)
+    table = ReportTable(
+        "levels", "Means over the sessions", "Metric", ("Mean",), tuple(rows), data=data, group_head="Of",
         for_papers=False,
-    )
-
-
-def _mean(level: Level) -> Estimate:
-    if math.isnan(level.low):
-        return Estimate(level.mean, caution=level.caution)
-    return Estimate(level.mean, level.low, level.high, caution=level.caution)
+    )  # fmt: skip
+    return Section("means", "Means", (text,), tables=(table,))
 
 
 def about(run: Run) -> str:
@@ -213,33 +206,6 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
         ("Data", data_line(run)),
         health,
     )
-
-
-def _words(bar: Bar) -> str:
-    if bar.status is Status.REFERENCE:
-        return bar.status
-    return f"{bar.status}, difference {signed(bar.difference.value or 0.0)}"
-
-
-def _bar(one: Competitor, run: Run, reference: str, lead: Lead) -> Bar:
-    low, high = lead.together
-    # "no better than the metric in use by the margin" is asked of each by itself, as *keep* is
-    most = lead.estimate.high if reference == run.current else high
-    status = Status.REFERENCE if one.name == reference else _status(lead, most, run.settings.margin)
-    return Bar(_label(one, run.current), one.value, Estimate(lead.value, low, high), status)
-
-
-def _label(one: Competitor, current: str | None) -> str:
-    name = f"{BASELINE_MEANINGS[one.name]} alone" if one.name in BASELINE_MEANINGS else one.name
-    return f"{name} (in use)" if one.name == current else name
-
-
-def _status(lead: Lead, high: float | None, margin: float) -> Status:
-    if lead.is_ahead:
-        return Status.BETTER
-    if lead.is_significant:
-        return Status.WORSE
-    return Status.OPEN if high is None or high >= margin else Status.SAME
 
 
 def scale_sentences(run: Run, ranking: Ranking) -> Iterator[str]:

@@ -1,24 +1,23 @@
 """What to do, why, and what to do next, in sentences."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from clickassay.core.text.words import capital, count, listed, number, plural, signed
 from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL
 from clickassay.correlation.within.groups import NO_TIMES, NO_USERS
-from clickassay.findings.claims import Verdict
+from clickassay.findings.claims import Claim, Verdict
 from clickassay.findings.decision import Decision, Kind
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import not_computed
 from clickassay.findings.influence import MOST_WEIGHT
-from clickassay.findings.ranking import REACH, Lead, Question, Ranking
+from clickassay.findings.ranking import REACH, WITHIN_QUERIES, Lead, Question, Ranking
 from clickassay.findings.run import Run
 from clickassay.health.checks import HealthCheck
 from clickassay.metrics.clicks import USES_GRADES, click_metric_named
-from clickassay.report.cells import p_text
-from clickassay.report.verdict.sentences import scope_text
-from clickassay.report.verdict.undecided import Told, undecided
+from clickassay.report.tables import caution_reason, p_text
+from clickassay.report.verdict.sentences import PREDICTED, scope_text
 from clickassay.report.verdict.words import (
     adds_text,
     all_spoken,
@@ -44,6 +43,10 @@ _NUMBER: Mapping[Question, str] = {
     "rankings": "correlation within queries with {}",
     "queries": "correlation with {} over all queries",
 }
+
+
+Told = tuple[str, ...]
+"""A sentence without its full stop, reasons as sentences, and the next step."""
 
 
 @dataclass(frozen=True)
@@ -88,37 +91,37 @@ class Advice:
 
 def advise_run(run: Run, findings: Findings) -> Advice:
     """Return the decision of a run in words, and what it would be by other judges."""
-    own = advise(findings.verdict, findings.decision, findings.health)
-    if findings.capped is not None and findings.decision.capped is not None and own.caution is not None:
-        told = advise(findings.capped, findings.decision.capped, findings.health).sentence
+    decision = findings.decision
+    own = advise(findings.verdict, decision, findings.health)
+    if findings.capped is not None and decision.capped is not None and own.caution is not None:
+        told = advise(findings.capped, decision.capped, findings.health).sentence
         own = replace(own, caution=f"{_CAPPED} \u201c{told}.\u201d")
     others = {
         judge: advise(findings.other_judges[judge], other, findings.health).sentence
-        for judge, other in findings.decision.other_judges.items()
+        for judge, other in decision.other_judges.items()
     }
-    is_told = own.kind not in {"log_at_fault", "cannot_decide"}
-    reasons = (own.reason, _opposed(findings.opposed, own.question) if is_told else "", _passed_over(run))
-    sample = findings.verdict.claims[0].ranking.sample
-    scope = " ".join(filter(None, (scope_text(run, sample, others), _without(findings.decision))))
-    return replace(own, reason=" ".join(filter(None, reasons)), scope=scope, other_judges=others)
-
-
-def _passed_over(run: Run) -> str:
-    """Say that the first click metric that was named decides nothing."""
-    if click_metric_named(run.settings.click_metric[0]) != USES_GRADES:
-        return ""
-    return f"{USES_GRADES} is made of the grades, so it compares no metrics: {run.click} decides."
-
-
-def _without(decision: Decision) -> str:
-    """Say what the correlation is without: what periods and users have in common over all queries."""
+    reasons = [own.reason]
+    if findings.opposed is not None and own.kind not in {"log_at_fault", "cannot_decide"}:
+        is_queries = own.question == "queries"
+        better, worse = map(spoken, findings.opposed if is_queries else reversed(findings.opposed))
+        reasons.append(
+            f"{capital(better)} is significantly better than {worse} "
+            f"{PURPOSE['rankings' if is_queries else 'queries']}, and significantly worse "
+            f"{PURPOSE[own.question]}."
+        )
+    if click_metric_named(run.settings.click_metric[0]) == USES_GRADES:  # the first that was named
+        reasons.append(
+            f"{USES_GRADES} is made of the grades, so it compares no metrics: {run.click} decides."
+        )
+    scope = [scope_text(run, findings.verdict.claims[0].ranking.sample, others)]
     shared = decision.shared
-    if shared is None or shared.is_one_change:
-        return ""
-    periods = plural(shared.periods, "period") if shared.periods else ""
-    folds = plural(shared.folds, "group of users", "groups of users") if shared.folds else ""
-    parts = " and ".join(filter(None, (periods, folds)))
-    return f"Taken out: what all queries share in {parts}." if parts else ""
+    if shared is not None and not shared.is_one_change:
+        periods = plural(shared.periods, "period") if shared.periods else ""
+        folds = plural(shared.folds, "group of users", "groups of users") if shared.folds else ""
+        if parts := " and ".join(filter(None, (periods, folds))):
+            scope.append(f"Taken out: what all queries share in {parts}.")
+    reason, where = (" ".join(filter(None, parts)) for parts in (reasons, scope))
+    return replace(own, reason=reason, scope=where, other_judges=others)
 
 
 _CAPPED = (
@@ -127,57 +130,36 @@ _CAPPED = (
 )
 
 
-def _opposed(pair: tuple[str, str] | None, question: Question) -> str:
-    """Say that one metric is better for one question, and worse for the other."""
-    if pair is None:
-        return ""
-    better, worse = map(spoken, pair if question == "queries" else reversed(pair))
-    other = PURPOSE["rankings" if question == "queries" else "queries"]
-    return (
-        f"{capital(better)} is significantly better than {worse} {other}, and significantly worse "
-        f"{PURPOSE[question]}."
-    )
-
-
 def advise(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) -> Advice:
     """Return a decision in words.
 
     verdict, health: what it is drawn from: see `findings.decision.decide`.
     """
-    sentence, *reasons, step = _told(verdict, decision, health)
-    is_told = decision.kind not in {"log_at_fault", "cannot_decide"}
-    if is_told and decision.current is not None and not decision.is_compared:
-        reasons.append(f"{decision.current}, which is in use, has no correlation here.")
-    if is_told and verdict.instead is not None:
-        reasons.append(verdict.instead)
+    if decision.kind == "log_at_fault":
+        told: Told = (f"The log has a fault: {health[0].fault}", health[0].sentence, health[0].remedy)
+    elif decision.kind == "cannot_decide":
+        told = _undecided(verdict.claims[0])
+    else:
+        told = _TOLD[decision.kind](verdict, decision)
+    sentence, *reasons, step = told
+    if decision.kind not in {"log_at_fault", "cannot_decide"}:
+        if decision.current is not None and not decision.is_compared:
+            reasons.append(f"{decision.current}, which is in use, has no correlation here.")
+        if verdict.instead is not None:
+            reasons.append(verdict.instead)
     lead, shared = decision.lead or Lead(not_computed()), decision.shared
+    cautions = [f"Take close calls with care: {HEAVY_TAIL}."] if decision.is_heavy_tailed else []
+    if shared is not None and shared.moments is None:
+        cautions.append(f"{capital(NO_TIMES)}.")
+    if shared is not None and not shared.folds:
+        cautions.append(f"{capital(NO_USERS)}.")
     low, high = lead.together
     return Advice(
         decision.kind, decision.question, sentence, " ".join(filter(None, reasons)), step,
         decision.subject, decision.current, decision.other, lead.value, low, high, lead.p_adjusted,
-        decision.bound, decision.margin, " ".join(_cautions(decision)) or None,
+        decision.bound, decision.margin, " ".join(cautions) or None,
         **({} if shared is None else asdict(shared)),
     )  # fmt: skip
-
-
-def _cautions(decision: Decision) -> Iterator[str]:
-    shared = decision.shared
-    if decision.is_heavy_tailed:
-        yield f"Take close calls with care: {HEAVY_TAIL}."
-    if shared is not None and shared.moments is None:
-        yield f"{capital(NO_TIMES)}."
-    if shared is not None and not shared.folds:
-        yield f"{capital(NO_USERS)}."
-
-
-def _told(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) -> Told:
-    claim = verdict.claims[0]
-    if decision.kind == "log_at_fault":
-        wrong = health[0]
-        return f"The log has a fault: {wrong.fault}", wrong.sentence, wrong.remedy
-    if decision.kind == "cannot_decide":
-        return undecided(claim)
-    return _TOLD[decision.kind](verdict, decision)
 
 
 # ---- a metric in use ------------------------------------------------------------------------------
@@ -220,17 +202,14 @@ def _bounds(lead: Lead) -> str:
 
 def _by_others(verdict: Verdict, decision: Decision) -> tuple[str, ...]:
     """Say what other click metrics say of the same difference."""
-    names = {decision.subject, decision.other}
-    rankings = [one.ranking for one in verdict.claims[1:] if names <= set(one.ranking.competitors)]
-    texts = [
-        f"{one.click} {_says(one.lead(decision.subject or '', decision.other or ''))}" for one in rankings
-    ]
+    texts = []
+    for one in (claim.ranking for claim in verdict.claims[1:]):
+        if {decision.subject, decision.other} <= set(one.competitors):
+            lead = one.lead(decision.subject or "", decision.other or "")
+            does = "says the same" if lead.is_ahead else "does not contradict"
+            value = f"{signed(lead.value or 0.0)}, {interval_text(lead.estimate)}"
+            texts.append(f"{one.click} {does} ({value})")
     return (f"{capital(listed(texts))}.",) if texts else ()
-
-
-def _says(lead: Lead) -> str:
-    does = "says the same" if lead.is_ahead else "does not contradict"
-    return f"{does} ({signed(lead.value or 0.0)}, {interval_text(lead.estimate)})"
 
 
 def _baseline_better(verdict: Verdict, decision: Decision) -> Told:
@@ -245,33 +224,29 @@ def _baseline_better(verdict: Verdict, decision: Decision) -> Told:
 
 
 def _keep(verdict: Verdict, decision: Decision) -> Told:
-    ranking, current = verdict.claims[0].ranking, decision.current or ""
+    ranking, current, bound = verdict.claims[0].ranking, decision.current or "", decision.bound
     level = ranking.not_above(current, ranking.baselines)
+    if bound is None:
+        why = "there is nothing else"
+    elif bound < 0:
+        why = "all others are worse"
+    else:
+        why = f"nothing is better by more than {rounded_up(bound)}" if bound else "nothing is better"
+    nearest = ""
+    if decision.other is not None and bound is not None:
+        other = spoken(decision.other)
+        if bound < 0:
+            least = number(math.floor(round(-bound * 1000, 6)) / 1000)
+            nearest = f"The nearest, {other}, is lower by {least} at least."
+        else:
+            end = f"{rounded_up(bound)} is the upper end of the 95 % interval of {other}."
+            nearest = f"{end} {_margin(ranking, decision)}".strip()
     return (
-        f"Keep {current}: {PURPOSE[decision.question]} {_no_better(decision.bound)}",
-        _nearest(ranking, decision),
+        f"Keep {current}: {PURPOSE[decision.question]} {why}",
+        nearest,
         f"{current} is not significantly better than {all_spoken(level, 'or')} alone." if level else "",
         "Change nothing; run it again when rankings, users or judges change.",
     )
-
-
-def _nearest(ranking: Ranking, decision: Decision) -> str:
-    if decision.other is None or decision.bound is None:
-        return ""
-    other = spoken(decision.other)
-    if decision.bound < 0:
-        least = number(math.floor(round(-decision.bound * 1000, 6)) / 1000)
-        return f"The nearest, {other}, is lower by {least} at least."
-    bound = f"{rounded_up(decision.bound)} is the upper end of the 95 % interval of {other}."
-    return f"{bound} {_margin(ranking, decision)}".strip()
-
-
-def _no_better(bound: float | None) -> str:
-    if bound is None:
-        return "there is nothing else"
-    if bound < 0:
-        return "all others are worse"
-    return f"nothing is better by more than {rounded_up(bound)}" if bound else "nothing is better"
 
 
 def _margin(ranking: Ranking, decision: Decision) -> str:
@@ -290,32 +265,46 @@ def _margin(ranking: Ranking, decision: Decision) -> str:
 
 def _open(verdict: Verdict, decision: Decision) -> Told:
     """Say what may be better, and what would settle it."""
-    ranking = verdict.claims[0].ranking
+    ranking, purpose = verdict.claims[0].ranking, PURPOSE[decision.question]
     what = f"whether to leave {decision.current}" if decision.is_compared else "which metric to use"
+    seen, one_moment = _seen(ranking, decision), _at_one_moment(decision)
     if decision.is_taken_back:
+        name = decision.subject or decision.names[0]
+        value = ranking.competitors[name].estimate
         return (
-            f"Cannot say {what} {PURPOSE[decision.question]}: all lists changed at one moment",
-            *_evidence(ranking, decision),
+            f"Cannot say {what} {purpose}: all lists changed at one moment",
+            f"Queries whose list improved more by {spoken(name)} gained more in {ranking.click} "
+            f"({number(value.value)}, {interval_text(value)}).",
+            seen,
+            "That is evidence only if nothing else that changed at that moment favoured these queries.",
             _SETTLE_CHANGE,
         )
     if decision.unproven is not None:
-        return (
-            f"Cannot say {what}: {spoken(decision.unproven)} is not shown to be better than chance "
-            f"{PURPOSE[decision.question]}",
-            _seen(ranking, decision),
-            _at_one_moment(decision),
-            _settled(decision),
-        )
+        why = f"{spoken(decision.unproven)} is not shown to be better than chance {purpose}"
+        return f"Cannot say {what}: {why}", seen, one_moment, _settled(decision)
+    alone = [
+        f"by {click}, {few_spoken(names)} {'is' if len(names) == 1 else 'are'} significantly better"
+        for click, names in decision.by_others.items()
+    ]
+    than = decision.other if decision.is_compared else "others among the best"
+    by_others = f"{capital(listed(alone))} than {than}." if alone else ""
     if decision.bound is not None and decision.bound < decision.margin:
         show = "shows" if len(decision.by_others) == 1 else "show"
         why = f"{listed(decision.by_others)} {show} a difference, {ranking.click} shows none"
-        return f"Cannot say {what} {PURPOSE[decision.question]}: {why}", _alone(decision), _AGREE
+        return f"Cannot say {what} {purpose}: {why}", by_others, _AGREE
+    rival = "" if decision.is_compared else f" than {spoken(decision.other or '')}"
+    by = "" if decision.bound is None else f" by up to {rounded_up(decision.bound)}"
+    below = tuple(name for name in ranking.metrics if name not in decision.names)
+    best = ""
+    if below and not decision.is_compared:
+        best = f"Among the best, significantly below none: {few_spoken(decision.names)}."
+        best = f"{best} {_too(below, 'significantly worse')}"
     return (
-        f"Cannot say {what}: {PURPOSE[decision.question]} {_may(decision)}",
-        _seen(ranking, decision),
-        _best_and_worse(ranking, decision),
-        _alone(decision),
-        _at_one_moment(decision),
+        f"Cannot say {what}: {purpose} {spoken(decision.subject or '')} may be better{rival}{by}",
+        seen,
+        best,
+        by_others,
+        one_moment,
         _settled(decision),
     )
 
@@ -323,37 +312,10 @@ def _open(verdict: Verdict, decision: Decision) -> Told:
 _SETTLE_CHANGE = "Run an A/B test, or wait for another release and run again: either settles it."
 
 
-def _evidence(ranking: Ranking, decision: Decision) -> Told:
-    """Say what a log shows whose lists changed at one moment, and when that is evidence."""
-    name = decision.subject or decision.names[0]
-    value = ranking.competitors[name].estimate
-    ends = "no interval" if not value.has_interval else interval_text(value)
-    return (
-        f"Queries whose list improved more by {spoken(name)} gained more in {ranking.click} "
-        f"({number(value.value)}, {ends}).",
-        _seen(ranking, decision),
-        "That is evidence only if nothing else that changed at that moment favoured these queries.",
-    )
-
-
 def _at_one_moment(decision: Decision) -> str:
     if decision.shared is None or not decision.shared.is_one_change:
         return ""
     return "All lists changed at one moment, so whatever else changed then may be in these numbers."
-
-
-def _may(decision: Decision) -> str:
-    than = "" if decision.is_compared else f" than {spoken(decision.other or '')}"
-    by = "" if decision.bound is None else f" by up to {rounded_up(decision.bound)}"
-    return f"{spoken(decision.subject or '')} may be better{than}{by}"
-
-
-def _best_and_worse(ranking: Ranking, decision: Decision) -> str:
-    below = tuple(name for name in ranking.metrics if name not in decision.names)
-    if decision.is_compared or not below:
-        return ""
-    best = f"Among the best, significantly below none: {few_spoken(decision.names)}."
-    return f"{best} {_too(below, 'significantly worse')}"
 
 
 def _seen(ranking: Ranking, decision: Decision) -> str:
@@ -365,39 +327,23 @@ def _seen(ranking: Ranking, decision: Decision) -> str:
     return f"In {what}, {pair} is {signed(lead.value)} ({_bounds(lead)})."
 
 
-def _alone(decision: Decision) -> str:
-    """Say what is significant by other click metrics."""
-    than = decision.other if decision.is_compared else "others among the best"
-    texts = [
-        f"by {click}, {few_spoken(names)} {'is' if len(names) == 1 else 'are'} significantly better"
-        for click, names in decision.by_others.items()
-    ]
-    return f"{capital(listed(texts))} than {than}." if texts else ""
-
-
 def _settled(decision: Decision) -> str:
     """Say what would settle it: how many judged queries bring the difference above 0, or below the margin."""
     if _at_one_moment(decision):
         return _SETTLE_CHANGE
     what = "queries with two judged lists" if decision.question == "rankings" else "judged queries"
     lead = decision.lead
-    needed = None if lead is None else _queries_to_settle(lead, decision.margin)
-    if lead is None or needed is None:
-        return f"More {what} would settle it: judge what the report names first, or take a longer log."
-    return (
-        f"Judge more: it takes at least {approximate_count(needed)} {what} to settle it; there are "
-        f"{count(lead.n_queries)}."
-    )
-
-
-def _queries_to_settle(lead: Lead, margin: float) -> float | None:
-    """Return how many queries narrow the interval of a difference enough; it narrows with their root."""
-    value, high = lead.value or 0.0, lead.together[1]
-    if high is None:
-        return None
-    room = margin - value if value < margin else value
-    needed = lead.n_queries * ((high - value) / room) ** 2 if room > 0 else math.inf
-    return needed if lead.n_queries < needed <= REACH * lead.n_queries else None
+    if lead is not None and (high := lead.together[1]) is not None:
+        value = lead.value or 0.0
+        room = decision.margin - value if value < decision.margin else value
+        # an interval narrows with the root of the number of queries
+        needed = lead.n_queries * ((high - value) / room) ** 2 if room > 0 else math.inf
+        if lead.n_queries < needed <= REACH * lead.n_queries:
+            return (
+                f"Judge more: it takes at least {approximate_count(needed)} {what} to settle it; there are "
+                f"{count(lead.n_queries)}."
+            )
+    return f"More {what} would settle it: judge what the report names first, or take a longer log."
 
 
 _AGREE = "Agree on the click metric that means success here, and name it first."
@@ -438,44 +384,38 @@ def _use(verdict: Verdict, decision: Decision) -> Told:
     text = f"Its {what} is {number(own.value)} ({interval_text(own.estimate)})"
     after = None if decision.other is None else ranking.competitors[decision.other]
     following = "" if after is None else f"; the next, {spoken(after.name)}, has {number(after.value)}"
+    others = tuple(name for name in ranking.competitors if name != subject)
+    why = "it is significantly better than all others" if others else "there is nothing else"
+    if ranking.not_above(subject, others):
+        why = "each other one is significantly worse than it or than another"
     return (
-        f"Use {subject}: {PURPOSE[decision.question]} {_ahead_of_all(ranking, subject)}",
+        f"Use {subject}: {PURPOSE[decision.question]} {why}",
         f"{text}{following}.",
         *_by_others(verdict, decision),
         f"{_DOING[decision.question]} by {subject}, and name it with --current in the next run.",
     )
 
 
-def _ahead_of_all(ranking: Ranking, subject: str) -> str:
-    """Say why a metric is to be used: it is above all others, or they are all below something."""
-    others = tuple(name for name in ranking.competitors if name != subject)
-    if not others:
-        return "there is nothing else"
-    if ranking.not_above(subject, others):
-        return "each other one is significantly worse than it or than another"
-    return "it is significantly better than all others"
-
-
 def _baseline_as_good(verdict: Verdict, decision: Decision) -> Told:
     ranking, baseline = verdict.claims[0].ranking, decision.subject or ""
-    adding = ranking.adding(baseline, ranking.metrics)
+    adding, purpose, bound = (
+        ranking.adding(baseline, ranking.metrics),
+        PURPOSE[decision.question],
+        decision.bound,
+    )
+    as_good = f"is better than every metric {purpose}"
+    if bound is not None and bound >= 0:
+        by = f" by more than {rounded_up(bound)}" if bound else ""
+        as_good = f"does as well {purpose}: no metric is better{by}"
     step = "Keep another metric only if you have another reason to."
     if adding is not None:
-        step = f"Look at {adding} next to {spoken(baseline)} {PURPOSE[decision.question]}."
+        step = f"Look at {adding} next to {spoken(baseline)} {purpose}."
     return (
-        f"{capital(spoken(baseline))} alone {_as_good(decision)}",
+        f"{capital(spoken(baseline))} alone {as_good}",
         adds_text(ranking, baseline),
         _margin(ranking, decision),
         step,
     )
-
-
-def _as_good(decision: Decision) -> str:
-    purpose = PURPOSE[decision.question]
-    if decision.bound is None or decision.bound < 0:
-        return f"is better than every metric {purpose}"
-    by = f" by more than {rounded_up(decision.bound)}" if decision.bound else ""
-    return f"does as well {purpose}: no metric is better{by}"
 
 
 def _use_any(verdict: Verdict, decision: Decision) -> Told:
@@ -500,3 +440,53 @@ _TOLD: Mapping[Kind, Callable[[Verdict, Decision], Told]] = {
     "use_any": _use_any,
     "cannot_say": _open,
 }
+
+
+# ---- nothing can be decided -----------------------------------------------------------------------
+
+
+def _undecided(claim: Claim) -> Told:
+    """Say why the tests of a click metric decide nothing, and what would help."""
+    ranking = claim.ranking
+    if claim.kind == "no_correlation":
+        why = ranking.reason or "no value"
+        step = "Judge lists whole: the report counts the sessions that are left out, and why."
+        if ranking.sample is not None:
+            why = f"there is no correlation ({ranking.reason})"
+            step = "Judge several lists that differ in grades and in clicks."
+        return f"This log cannot decide: {why}", step
+    more = "Judge more queries: intervals get narrower."
+    if claim.kind == "not_tested":
+        return "This log cannot decide: no correlation could be tested", more
+    if claim.kind == "nothing_predicts":
+        return _nothing_predicts(ranking)
+    caution = ranking.competitors[ranking.highest].estimate.caution
+    return f"This log cannot decide: its intervals are not reliable ({caution_reason(caution)})", more
+
+
+def _nothing_predicts(ranking: Ranking) -> Told:
+    metrics = [ranking.competitors[name] for name in ranking.metrics]
+    if all(one.is_below_nothing for one in metrics):
+        return (
+            f"This log cannot decide: {ranking.click} falls as every metric rises",
+            f"All metrics are significantly below noise; the highest has {number(metrics[0].value)}.",
+            "Check that the highest grade is the best: else judges and users disagree.",
+        )
+    caution = next((one.estimate.caution for one in metrics if one.estimate.caution), None)
+    ends = [end for one in metrics if (end := one.together[1]) is not None]
+    ruled_out = ""  # none by an interval that is not reliable
+    if caution:
+        ruled_out = (
+            f"Nor is any correlation ruled out: intervals are not reliable ({caution_reason(caution)})."
+        )
+    elif len(ends) == len(metrics):
+        highest, queries = rounded_up(max(*ends, 0.0)), count(ranking.n_queries)
+        ruled_out = f"A correlation of a metric above {highest} is ruled out by {queries} queries."
+    predicted = ranking.click
+    if ranking.quantity == WITHIN_QUERIES:
+        predicted = f"{PREDICTED[ranking.quantity]}, by {ranking.click}"
+    return (
+        f"This log cannot decide: no metric can be shown to predict {predicted}",
+        ruled_out,
+        "If smaller correlations are of no use, look at the judgments; else judge more queries.",
+    )

@@ -20,7 +20,7 @@ from clickassay.findings.depends import Dependence
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.influence import N_INFLUENTIAL
-from clickassay.findings.ranking import Lead, Quantity
+from clickassay.findings.ranking import Quantity
 from clickassay.findings.run import Run
 from clickassay.report.verdict.words import (
     BASELINE_MEANINGS,
@@ -69,15 +69,13 @@ def _with_cautions(said: Sequence[_Said]) -> tuple[str, ...]:
     """Return sentences with the cautions of their intervals; a caution that all share comes at the end."""
     estimates = [one.estimate for one in said if one.estimate is not None and one.estimate.has_interval]
     shared = {one.caution for one in estimates}
-    if len(estimates) > 1 and len(shared) == 1 and None not in shared:
-        of_all = f"Do not rely on these intervals: {shared.pop()}."
-        return (*(one.text + _caution_of(one, intervals=False) for one in said), of_all)
-    return tuple(one.text + _caution_of(one) for one in said)
-
-
-def _caution_of(said: _Said, *, intervals: bool = True) -> str:
-    cell = said.estimate
-    return "" if cell is None or (cell.has_interval and not intervals) else caution_sentence(cell)
+    is_shared = len(estimates) > 1 and len(shared) == 1 and None not in shared
+    texts = []
+    for one in said:
+        cell = one.estimate
+        is_below = cell is None or (cell.has_interval and is_shared)
+        texts.append(one.text + ("" if cell is None or is_below else caution_sentence(cell)))
+    return (*texts, f"Do not rely on these intervals: {shared.pop()}.") if is_shared else tuple(texts)
 
 
 # ---- the headline ---------------------------------------------------------------------------------
@@ -90,23 +88,22 @@ def verdict_sentence(verdict: Verdict) -> str:
     if len(titles) == 1:
         return titles[0]
     if verdict.kind == DEPENDS_ON_CLICK:
-        each = (f"{_in_short(claim)} by {claim.ranking.click}" for claim in verdict.claims)
+        best = (few_spoken(claim.ranking.among_best, "or") or "none" for claim in verdict.claims)
+        each = (f"{names} by {click}" for names, click in zip(best, clicks, strict=True))
         return f"What is best depends on the click metric: {', '.join(each)}"
     if len(set(titles)) == 1:
         return f"{titles[0]}, by {listed(clicks)} alike"
-    each = (f"by {click}, {_title(claim)}" for click, claim in zip(clicks, verdict.claims, strict=True))
+    each = (
+        f"by {click}, {_TITLES[claim.kind](claim)}"
+        for click, claim in zip(clicks, verdict.claims, strict=True)
+    )
     return capital("; ".join(each))
 
 
 def claim_title(claim: Claim) -> str:
-    """Return the claim on one click metric, in one line."""
-    title = _title(claim)
+    """Return the claim on one click metric, in one line; the names of metrics stay as they are."""
+    title = _TITLES[claim.kind](claim)
     return title if claim.kind in {"metric_best", "metric_tied"} else capital(title)
-
-
-def _title(claim: Claim) -> str:
-    """Return the same for the middle of a sentence; the names of metrics stay as they are."""
-    return _TITLES[claim.kind](claim)
 
 
 PREDICTED: Mapping[Quantity, str] = {
@@ -138,26 +135,18 @@ def _not_beaten_title(claim: Claim) -> str:
     return f"no metric is significantly better than {baseline} alone at predicting {_predicted(claim)}"
 
 
-def _baseline_title(claim: Claim) -> str:
-    baseline = spoken(claim.winning_baseline or "")
-    return f"{baseline} alone is better than every metric at predicting {_predicted(claim)}"
-
-
 _TITLES: dict[str, Callable[[Claim], str]] = {
     "metric_best": lambda claim: f"{claim.subject} best predicts {_predicted(claim)}",
     "metric_tied": _tied_title,
-    "baseline_best": _baseline_title,
+    "baseline_best": lambda claim: (
+        f"{spoken(claim.winning_baseline or '')} alone is better than every metric at predicting "
+        f"{_predicted(claim)}"
+    ),
     "baseline_not_beaten": _not_beaten_title,
     "nothing_predicts": lambda claim: f"no offline metric can be shown to predict {_predicted(claim)}",
     "not_tested": lambda claim: f"whether a metric predicts {_predicted(claim)} could not be tested",
     "no_correlation": lambda _: "nothing can be said about metrics and clicks",
 }
-
-
-def _in_short(claim: Claim) -> str:
-    """Return the best of one click metric, for a list of several."""
-    best = claim.ranking.among_best
-    return few_spoken(best, "or") if best else "none"
 
 
 # ---- findings 1 and 2 -----------------------------------------------------------------------------
@@ -242,7 +231,8 @@ def _introduced(name: str) -> str:
 
 def _sentences(claim: Claim, opening: str) -> Iterator[_Said]:
     """Yield the opening, how sure it is, and what the subject is better than."""
-    highest = claim.ranking.competitors[claim.ranking.highest]
+    ranking, subject = claim.ranking, claim.subject
+    highest = ranking.competitors[ranking.highest]
     if claim.kind == "nothing_predicts":
         yield _Said(f"{opening}, which is not significantly above zero.", highest.estimate)
         yield _Said("No other metric or baseline has a value significantly above that.")
@@ -251,27 +241,21 @@ def _sentences(claim: Claim, opening: str) -> Iterator[_Said]:
     if claim.kind == "not_tested":
         yield _Said("Whether it is above zero could not be tested.")
         return
-    yield from _subject_sentences(claim)
+    if subject is not None and subject != ranking.highest:
+        cell = ranking.values[subject]
+        what = "the highest metric" if subject == ranking.best else "the highest that beats every baseline"
+        yield _Said(f"{subject}, {what}, has {number(cell.value)} ({interval_text(cell)}).", cell)
     if claim.depends_on_few:
-        yield _Said(f"The correlation of {claim.ranking.best} depends mostly on {N_INFLUENTIAL} queries.")
-    yield from _baseline_sentences(claim)
-    yield from _metric_sentences(claim)
+        yield _Said(f"The correlation of {ranking.best} depends mostly on {N_INFLUENTIAL} queries.")
+    if subject is not None:
+        yield from _baseline_sentences(claim, subject)
+        yield from _metric_sentences(claim, subject)
 
 
-def _subject_sentences(claim: Claim) -> Iterator[_Said]:
-    """Introduce the metric that the claim is about, where it is not the highest of all."""
-    subject, ranking = claim.subject, claim.ranking
-    if subject is None or subject == ranking.highest:
-        return
-    cell = ranking.values[subject]
-    what = "the highest metric" if subject == ranking.best else "the highest that beats every baseline"
-    yield _Said(f"{subject}, {what}, has {number(cell.value)} ({interval_text(cell)}).", cell)
-
-
-def _baseline_sentences(claim: Claim) -> Iterator[_Said]:
+def _baseline_sentences(claim: Claim, subject: str) -> Iterator[_Said]:
     """Say which baselines the subject is significantly above, with the lead over the nearest."""
-    subject, ranking = claim.subject, claim.ranking
-    if subject is None or not ranking.baselines:
+    ranking = claim.ranking
+    if not ranking.baselines:
         return
     level = ranking.not_above(subject, ranking.baselines)
     nearest = claim.winning_baseline or (level or ranking.baselines)[0]
@@ -282,21 +266,15 @@ def _baseline_sentences(claim: Claim) -> Iterator[_Said]:
         text = f"{subject} is not significantly above {all_spoken(level, 'or')}"
     else:
         text = f"{subject} is significantly above every baseline"
-    yield _Said(f"{text}: {_lead_text(subject, nearest, lead)}.", lead.estimate)
+    test = f"the difference from {spoken(nearest)} could not be tested"
+    if lead.p_adjusted is not None:
+        test = f"{subject} minus {spoken(nearest)} is {signed(lead.value or 0.0)} ({test_text(lead)})"
+    yield _Said(f"{text}: {test}.", lead.estimate)
 
 
-def _lead_text(first: str, second: str, lead: Lead) -> str:
-    """Return a difference and its test, e.g. ``ERR minus the mean grade is +0.010 (95 % interval ...)``."""
-    if lead.p_adjusted is None:
-        return f"the difference from {spoken(second)} could not be tested"
-    return f"{first} minus {spoken(second)} is {signed(lead.value or 0.0)} ({test_text(lead)})"
-
-
-def _metric_sentences(claim: Claim) -> Iterator[_Said]:
+def _metric_sentences(claim: Claim, subject: str) -> Iterator[_Said]:
     """Say which other metrics the subject is significantly above."""
-    subject, ranking = claim.subject, claim.ranking
-    if subject is None:
-        return
+    ranking = claim.ranking
     others = tuple(name for name in ranking.metrics if name != subject)
     untested = tuple(name for name in others if name in ranking.untested(subject))
     tied = tuple(name for name in claim.rivals if name not in untested)
@@ -305,31 +283,21 @@ def _metric_sentences(claim: Claim) -> Iterator[_Said]:
         yield _Said("No other metric has a value.")
     if behind:
         lead = ranking.lead(subject, behind[0])
-        yield _behind_sentence(subject, behind[0], lead, is_next=behind[0] == others[0])
+        is_next = behind[0] == others[0]
+        which = "the next metric" if is_next else "the next that is significantly different"
+        text = f"{subject} is {number(lead.value)} above {behind[0]}, {which} ({test_text(lead)})."
+        yield _Said(text, lead.estimate)
     if tied:
-        yield _Said(_tied_sentence(subject, tied, ranking.lead(subject, tied[0])))
+        nearest = ranking.lead(subject, tied[0])
+        text, needed = f"{subject} is not significantly above {listed(tied)}", needed_text(nearest)
+        if needed is not None:
+            text += f"; to show a difference from {tied[0]} would take {needed} judged queries, and there "
+            text += f"are {count(nearest.n_queries)}."
+        yield _Said(sentence(text))
     elif others and not untested:
         yield _Said(f"{subject} is significantly above all other metrics.")
     if untested:
         yield _Said(f"Whether it differs from {listed(untested)} was not tested.")
-
-
-def _behind_sentence(subject: str, other: str, lead: Lead, *, is_next: bool) -> _Said:
-    which = "the next metric" if is_next else "the next that is significantly different"
-    text = f"{subject} is {number(lead.value)} above {other}, {which} ({test_text(lead)})."
-    return _Said(text, lead.estimate)
-
-
-def _tied_sentence(subject: str, tied: tuple[str, ...], nearest: Lead) -> str:
-    """List the tied metrics, and the judged queries needed to show a difference from the nearest."""
-    text = f"{subject} is not significantly above {listed(tied)}"
-    needed = needed_text(nearest)
-    if needed is None:
-        return sentence(text)
-    return (
-        f"{text}; to show a difference from {tied[0]} would take {needed} judged queries, and there "
-        f"are {count(nearest.n_queries)}."
-    )
 
 
 # ---- finding 3 ------------------------------------------------------------------------------------
@@ -342,14 +310,17 @@ def third_finding(claim: DependsClaim) -> Finding:
     if not claim.varied:
         return Finding(MISSING, ("There is one sample and one click metric: nothing else to compare with.",))
     depending = [one for one in claim.varied if one.depends]
-    names = [f"the {one.by}" for one in claim.varied]
-    if depending:
-        on = listed(f"the {one.by}" for one in depending)
-        opening = f"What is best depends significantly on {on}."
-    else:
-        opening = f"What is best does not depend significantly on {listed(names, 'or')}."
-    texts = [opening, *(text for one in claim.varied for text in _dependence_sentences(one)), _counted(claim)]
-    return Finding(f"{len(depending)} of {len(claim.varied)}", tuple(filter(None, texts)))
+    names = [f"the {one.by}" for one in depending or claim.varied]
+    verdict = f"depends significantly on {listed(names)}"
+    if not depending:
+        verdict = f"does not depend significantly on {listed(names, 'or')}"
+    clicks = f" (click metrics: {', '.join(claim.counted)})" if len(claim.counted) > 1 else ""
+    texts = (
+        f"What is best {verdict}.",
+        *(text for one in claim.varied for text in _dependence_sentences(one)),
+        f"Among the best are all that are significantly below none; each choice is varied alone{clicks}.",
+    )
+    return Finding(f"{len(depending)} of {len(claim.varied)}", texts)
 
 
 _EACH = {"click metric": "by {}", "market": "in market {}", "depth": "at depth {}", "judge": "with judge {}"}
@@ -376,12 +347,6 @@ def _dependence_sentences(dependence: Dependence) -> Iterator[str]:
         names = listed(unknown)
         of = names if dependence.by == "click metric" else f"clicks {_EACH[dependence.by].format(names)}"
         yield f"No metric can be shown to predict {of}."
-
-
-def _counted(claim: DependsClaim) -> str:
-    """Say what among the best means, and which click metrics were compared."""
-    clicks = f" (click metrics: {', '.join(claim.counted)})" if len(claim.counted) > 1 else ""
-    return f"Among the best are all that are significantly below none; each choice is varied alone{clicks}."
 
 
 def scope_text(run: Run, sample: SampleKey | None, by_other_judges: Mapping[str, str]) -> str:

@@ -1,21 +1,27 @@
-"""The verdict, the findings and the health of the log as the content of ``summary.json``."""
+"""The first screen for a chat, a mail or another program: ``summary.json`` and ten lines of Markdown."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
 from typing import Any
 
 from clickassay.core.records import SampleKey
-from clickassay.correlation.estimates import Level
+from clickassay.core.text.escape import markdown
+from clickassay.core.text.words import capital, number
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import Competitor, Ranking
+from clickassay.findings.ranking import Ranking
 from clickassay.report.verdict.decision import Advice
 from clickassay.report.verdict.sentences import claim_title, verdict_sentence, within_finding, write_findings
+from clickassay.report.verdict.words import spoken
 
 SUMMARY_FILE = "summary.json"
+
+MOST = 12
+"""Metrics that the Markdown lists."""
 
 SCHEMA = 3
 """Number of the form of ``summary.json``: one more when a key gets another name or meaning."""
@@ -26,6 +32,15 @@ SEVERITIES = ("caution", "finding", "stop")
 METHOD = "leaving out one query at a time (jackknife), Student's t"
 FAMILY = "all pairs of editorial metrics of one market, depth, judge and click metric, baselines included"
 FAMILY_NOTHING = "all editorial metrics of one market, depth, judge and click metric, baselines included"
+
+
+TEST = {
+    "method": METHOD,
+    "adjustment": "Holm",
+    "alpha": ALPHA,
+    "family": FAMILY,
+    "family_of_numbers": FAMILY_NOTHING,
+}
 
 
 def summary(findings: Findings, decision: Advice, days: tuple[date, date] | None = None) -> dict[str, Any]:
@@ -40,6 +55,12 @@ def summary(findings: Findings, decision: Advice, days: tuple[date, date] | None
         _claim(findings.correlation), _claim(findings.differences), _depends(findings.depends),
         _claim(findings.within),
     )  # fmt: skip
+    means = []
+    for name, one in findings.means.items():
+        low, high = (None if math.isnan(end) else end for end in (one.low, one.high))
+        means.append(
+            {"metric": name, "mean": one.mean, "ci_low": low, "ci_high": high, "caution": one.caution}
+        )
     return {
         "schema": SCHEMA,
         "log_status": max((str(one.status) for one in findings.health), key=SEVERITIES.index, default=None),
@@ -47,14 +68,9 @@ def summary(findings: Findings, decision: Advice, days: tuple[date, date] | None
         "decision": asdict(decision),
         "verdict": _verdict(findings.verdict),
         "findings": [{**claim, "sentence": text} for claim, text in zip(claims, texts, strict=True)],
-        "means": [_mean(name, one) for name, one in findings.means.items()],
+        "means": means,
         "health": [one.as_entry() for one in findings.health],
     }
-
-
-def _mean(name: str, level: Level) -> dict[str, Any]:
-    low, high = (None if math.isnan(end) else end for end in (level.low, level.high))
-    return {"metric": name, "mean": level.mean, "ci_low": low, "ci_high": high, "caution": level.caution}
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
@@ -83,7 +99,33 @@ def _sample(key: SampleKey | None) -> dict[str, str | int] | None:
 
 
 def _claim(claim: Claim) -> dict[str, Any]:
-    ranking = claim.ranking
+    ranking, compared = claim.ranking, []
+    for name in ranking.competitors:
+        if claim.subject is not None and name != claim.subject:  # how far the subject is ahead of it
+            lead = ranking.lead(claim.subject, name)
+            compared.append(
+                {
+                    "metric": name,
+                    "is_baseline": ranking.competitors[name].is_baseline,
+                    **_estimate(lead.estimate, "difference"),
+                    "p_adjusted": lead.p_adjusted,
+                    "significant": None if lead.p_adjusted is None else lead.is_significant,
+                    "queries_needed": lead.queries_needed,
+                    "n_queries": lead.n_queries,
+                }
+            )
+    numbers = [
+        {
+            "metric": one.name,
+            "is_baseline": one.is_baseline,
+            **_estimate(one.estimate, "value"),
+            "null": one.null,
+            "p_adjusted": one.p_adjusted,
+            "above_null": one.is_above_nothing,
+            "sign_agreement": claim.sign_agreement.get(name),
+        }
+        for name, one in ranking.competitors.items()
+    ]
     return {
         "kind": claim.kind,
         "quantity": ranking.quantity,
@@ -92,57 +134,16 @@ def _claim(claim: Claim) -> dict[str, Any]:
         "subject": claim.subject,
         "among_best": list(ranking.among_best),
         "unbeaten_baselines": list(ranking.unbeaten),
-        "numbers": [
-            {**_number(one), "sign_agreement": claim.sign_agreement.get(name)}
-            for name, one in ranking.competitors.items()
-        ],
-        "compared_with": [] if claim.subject is None else _compared(ranking, claim.subject),
+        "numbers": numbers,
+        "compared_with": compared,
         "influential_share": claim.influential_share,
-        "test": _test(),
+        "test": TEST,
         "reason": ranking.reason,
-    }
-
-
-def _test() -> dict[str, Any]:
-    return {
-        "method": METHOD,
-        "adjustment": "Holm",
-        "alpha": ALPHA,
-        "family": FAMILY,
-        "family_of_numbers": FAMILY_NOTHING,
-    }
-
-
-def _number(one: Competitor) -> dict[str, Any]:
-    return {
-        "metric": one.name,
-        "is_baseline": one.is_baseline,
-        **_estimate(one.estimate, "value"),
-        "null": one.null,
-        "p_adjusted": one.p_adjusted,
-        "above_null": one.is_above_nothing,
     }
 
 
 def _estimate(cell: Estimate, name: str) -> dict[str, Any]:
     return {name: cell.value, "ci_low": cell.low, "ci_high": cell.high, "caution": cell.caution}
-
-
-def _compared(ranking: Ranking, subject: str) -> list[dict[str, Any]]:
-    """Return how far the subject is ahead of each other metric and baseline."""
-    leads = {name: ranking.lead(subject, name) for name in ranking.competitors if name != subject}
-    return [
-        {
-            "metric": name,
-            "is_baseline": ranking.competitors[name].is_baseline,
-            **_estimate(lead.estimate, "difference"),
-            "p_adjusted": lead.p_adjusted,
-            "significant": None if lead.p_adjusted is None else lead.is_significant,
-            "queries_needed": lead.queries_needed,
-            "n_queries": lead.n_queries,
-        }
-        for name, lead in leads.items()
-    ]
 
 
 def _depends(claim: DependsClaim) -> dict[str, Any]:
@@ -158,6 +159,23 @@ def _depends(claim: DependsClaim) -> dict[str, Any]:
             }
             for one in claim.varied
         ],
-        "test": _test(),
+        "test": TEST,
         "reason": claim.reason,
     }
+
+
+def summary_markdown(decision: Advice, ranking: Ranking, facts: Sequence[tuple[str, str]]) -> str:
+    """Return decision, reason, ranking and the size of the data; those among the best are bold."""
+    lead = " ".join(filter(None, (decision.scope, decision.lead)))
+    lines = [f"**{markdown(decision.sentence)}.** {markdown(lead)}".rstrip(), ""]
+    lines += [f"Next: {markdown(decision.next_step)}", ""]
+    if ranking.competitors:
+        texts = []
+        for one in list(ranking.competitors.values())[:MOST]:
+            text = f"{markdown(spoken(one.name))} {markdown(number(one.value))}"
+            texts.append(f"**{text}**" if one.name in ranking.among_best else text)
+        rest = len(ranking.competitors) - len(texts)
+        values = ", ".join(texts) + (f", and {rest} more" if rest else "")
+        lines += [f"{capital(ranking.quantity)} with {markdown(ranking.click)}: {values}.", ""]
+    lines += [f"- {markdown(name)}: {markdown(text)}" for name, text in facts]
+    return "\n".join([*lines, "", "All of it: `report.html`.", ""])

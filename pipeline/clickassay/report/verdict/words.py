@@ -7,7 +7,7 @@ from clickassay.core.text.words import count, listed, number, span
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Lead, Ranking
-from clickassay.report.cells import Cell, Spelled, caution_reason, p_text
+from clickassay.report.tables import Cell, Spelled, caution_reason, p_text
 
 BASELINE_MEANINGS = {
     "MeanGrade": "mean grade",

@@ -1,13 +1,14 @@
-"""The HTML page of a report: its template, with script, style and files inlined."""
+"""The pages of a report: HTML, with script, style and files inlined, and Markdown."""
 
 import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from markupsafe import Markup
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
-from clickassay.core.text.escape import html, script_json
-from clickassay.report.model import ReportTable
-from clickassay.report.writers.csv import csv_text
-from clickassay.report.writers.tables import html_table
+from clickassay.core.text.escape import html, markdown, script_json
+from clickassay.report.model import Section
+from clickassay.report.tables import ReportTable
+from clickassay.report.writers.tables import csv_text, html_table, latex_table, markdown_table
 
 
 @cache
@@ -39,12 +40,9 @@ def script() -> str:
         raise RuntimeError("the bundle of itables has another form than expected: pin the version before it")
     # a module cannot import from its own page, so the library passes its class on in the same scope
     library = bundle.replace(exports[0], f"const SortableTable={names['default']};")
-    return _safe(f"{library}\n{_source('live.js')}")
-
-
-def _safe(text: str) -> str:
-    """Escape what would end the script element early."""
-    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    every = f"{library}\n{_source('live.js')}"
+    # what would end the script element early
+    return every.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 MAX_PACKED, MAX_PACKED_FULL = 25_000, 100_000
@@ -78,13 +76,8 @@ def _only_samples(table: ReportTable, shown: tuple[SampleKey, ...]) -> ReportTab
     if data is None or not set(key) <= set(data.columns):
         return table
     wanted = {(EVERY, 0, EVERY)}
-    wanted |= {
-        (m, d, j)
-        for one in shown
-        for m in (one.market, EVERY)
-        for d in (one.depth, 0)
-        for j in (one.judge, EVERY)
-    }
+    for one in shown:
+        wanted |= set(product((one.market, EVERY), (one.depth, 0), (one.judge, EVERY)))
     kept = pl.DataFrame(sorted(wanted), schema={name: data.schema[name] for name in key}, orient="row")
     return replace(table, data=data.join(kept, on=list(key), how="semi", maintain_order="left"))
 
@@ -100,7 +93,7 @@ REPORT = "clickassay.report"
 """The package whose folder ``templates`` has the shared parts of all pages."""
 
 
-def template_options(home: str) -> dict[str, Any]:
+def _template_options(home: str) -> dict[str, Any]:
     """Return the options of a template environment: the templates of the package `home`, and shared parts."""
     return {
         "loader": ChoiceLoader([PackageLoader(home), PackageLoader(REPORT)]),
@@ -108,11 +101,6 @@ def template_options(home: str) -> dict[str, Any]:
         "trim_blocks": True,
         "lstrip_blocks": True,
     }
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text as UTF-8 with the line ends that it has."""
-    path.write_bytes(text.encode("utf-8"))
 
 
 def html_page(template: str, *, mark: Callable[[str], Markup], home: str = REPORT, **content: object) -> str:
@@ -137,10 +125,15 @@ def html_page(template: str, *, mark: Callable[[str], Markup], home: str = REPOR
 
 @cache  # templates are compiled once
 def _environment(home: str, mark: Callable[[str], Markup]) -> Environment:
-    environment = Environment(autoescape=True, **template_options(home))
+    def tied(text: str, mark: Callable[[str], Markup] = html) -> Markup:
+        """Keep a number and its per cent sign on one line; what is between backticks is code."""
+        escaped = mark(text.replace(" %", "\u00a0%"))
+        return Markup(re.sub("`([^`<>]+)`", r"<code>\1</code>", str(escaped)))  # noqa: S704 - it is escaped
+
+    environment = Environment(autoescape=True, **_template_options(home))
     environment.globals.update(html_table=html_table)
-    environment.filters["tied"] = lambda text: _with_code(html(_with_hard_spaces(text)))
-    environment.filters["linked"] = lambda text: _with_code(mark(_with_hard_spaces(text)))
+    environment.filters["tied"] = tied
+    environment.filters["linked"] = lambda text: tied(text, mark)
     return environment
 
 
@@ -153,11 +146,67 @@ def _source(name: str) -> str:
     return files(REPORT).joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _with_code(escaped: Markup) -> Markup:
-    """Return a text whose options and commands, between backticks, are code."""
-    return Markup(re.sub("`([^`<>]+)`", r"<code>\1</code>", str(escaped)))  # noqa: S704 - it is escaped
+def markdown_page(template: str, *, home: str = REPORT, **content: object) -> str:
+    """Fill a template of Markdown, every value escaped; `home` is the package that has the template."""
+    return _markdown_environment(home).get_template(template).render(**content).strip() + "\n"
 
 
-def _with_hard_spaces(text: str) -> str:
-    """Keep a number and its per cent sign on one line."""
-    return text.replace(" %", "\u00a0%")
+@cache
+def _markdown_environment(home: str) -> Environment:
+    def marked_down(value: object) -> object:
+        return value if isinstance(value, Markup) else markdown(value)
+
+    # autoescape speaks HTML; for Markdown `finalize` does its work: every expression passes there
+    environment = Environment(autoescape=False, finalize=marked_down, **_template_options(home))  # noqa: S701
+    environment.globals.update(section_part=_section_part)
+    return environment
+
+
+def _section_part(section: Section) -> Markup:
+    """Return a section: heading, sentences, tables."""
+    parts = [f"## {markdown(section.title)}", *(markdown(text) for text in section.every_reading)]
+    for table in section.every_table:
+        if table.rows:
+            parts += [f"### {markdown(table.title)}", markdown_table(table)]
+            parts += [markdown(remark) for remark in table.remarks]
+    return Markup("\n\n".join(parts) + "\n")  # noqa: S704 - every text is escaped
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text as UTF-8 with the line ends that it has."""
+    path.write_bytes(text.encode("utf-8"))
+
+
+def write_table_files(folder: Path, tables: Iterable[ReportTable]) -> None:
+    """Write every table as CSV, and as LaTeX where a page can hold it."""
+    folder.mkdir(exist_ok=True)
+    for table in tables:
+        write_text(folder / f"{table.name}.csv", csv_text(table))
+        if table.for_papers:
+            write_text(folder / f"{table.name}.tex", latex_table(table))
+
+
+@dataclass(frozen=True)
+class StudyReport:
+    """The content of the page of a study."""
+
+    eyebrow: str  # What kind of study it is, in a few words.
+    # title, lead: Headline, and what stands below it.
+    title: str
+    lead: str
+    # Pairs (convention, text): the definitions that the numbers depend on.
+    conventions: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]  # Its sections, in order.
+    command: str  # The command line that made it.
+
+
+def write_study(report: StudyReport, folder: Path) -> None:
+    """Write ``report.html``, ``report.md``, ``tables/*.csv`` and ``tables/*.tex`` into an existing folder."""
+    tables = [table for section in report.sections for table in section.every_table]
+    page = html_page("study.html.j2", mark=html, report=report, files=downloads(tables, ()))
+    write_text(folder / "report.html", page)
+    write_text(folder / "report.md", markdown_page("study.md.j2", report=report))
+    write_table_files(folder / "tables", tables)

@@ -1,16 +1,89 @@
-"""A `ReportTable` as HTML, and the helpers that all formats share."""
+"""A `ReportTable` in each form: plain rows, CSV, HTML, Markdown, LaTeX."""
 
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Callable, Iterator, Sequence
 
+import polars as pl
 from markupsafe import Markup
 
-from clickassay.core.text.escape import html
-from clickassay.core.text.words import visible
-from clickassay.report.cells import Cell, Row
+from clickassay.core.files.tables import as_csv
+from clickassay.core.text.escape import html, latex, markdown, terminal
+from clickassay.core.text.words import MINUS, count, number, percent, span, visible
+from clickassay.findings.estimates import Estimate
 from clickassay.report.glossary import linked, linked_name
-from clickassay.report.model import ReportTable
-from clickassay.report.writers.numbers import HTML, cell_text
+from clickassay.report.tables import Cell, ReportTable, Row, Share, Spelled
+
+
+def second_line(cell: Estimate) -> str:
+    """Return an interval on a second line, which the style sheet keeps and makes smaller."""
+    return "\n" + span(cell.low, cell.high).replace(" to ", "…")
+
+
+def in_brackets(cell: Estimate) -> str:
+    """Return an interval in brackets."""
+    return f" ({span(cell.low, cell.high)})"
+
+
+def cell_text(cell: Cell, interval: Callable[[Estimate], str] | None = None) -> str:
+    """Return a cell as text: 3 decimals for estimates, whole numbers with thousands, shares in per cent.
+
+    `interval` formats the interval of an estimate: `second_line` or `in_brackets`; None leaves it out.
+    """
+    if isinstance(cell, Estimate):
+        has_interval = cell.value is not None and cell.low is not None
+        return number(cell.value) + (interval(cell) if interval and has_interval else "")
+    if isinstance(cell, Share):
+        return percent(cell.value)
+    if isinstance(cell, Spelled):
+        return cell.text
+    if isinstance(cell, int):
+        return count(cell)
+    return "" if cell is None else visible(cell, limit=2_000)
+
+
+# ---- plain rows and CSV -------------------------------------------------------------------------
+
+
+def plain_rows(table: ReportTable) -> list[list[str]]:
+    """Return heads and rows as plain text with plain minus signs, a column of groups first if there are any.
+
+    A head over several columns is on a line of its own above the first of them.
+    """
+    rows = [
+        [row.group, row.name, *(cell_text(cell, in_brackets) for cell in row.cells)] for row in table.shown
+    ]
+    above = {start: text for text, start, _ in table.spanners}
+    shown = [visible(head, limit=2_000) for head in table.heads]
+    heads = [f"{above.get(place, '')}\n{head}" if above else head for place, head in enumerate(shown)]
+    plain = [[visible(text, limit=2_000).replace(MINUS, "-") for text in row] for row in rows]
+    start = 0 if table.grouped else 1
+    return [row[start:] for row in ([table.group_head, table.name_head, *heads], *plain)]
+
+
+def csv_text(table: ReportTable) -> str:
+    """Return the table as CSV in full precision; no cell of text can be read as a formula.
+
+    It has the rows of `Table.data`, or if that is None, the rows of the table itself.
+    """
+    if table.data is not None:
+        return as_csv(table.data)
+    columns: dict[str, list[object]] = {}
+    if any(row.group for row in table.rows):
+        columns[table.group_head] = [row.group for row in table.rows]
+    columns[table.name_head] = [row.name for row in table.rows]
+    for place, head in enumerate(table.full_heads):
+        if head in columns:
+            raise ValueError(f"table {table.name} has two columns {head!r}: give it a frame of its own")
+        cells = [row.cells[place] for row in table.rows]
+        columns[head] = [
+            cell if isinstance(cell, (str, int)) or cell is None else cell.value for cell in cells
+        ]
+        ends = [(cell.low, cell.high) if isinstance(cell, Estimate) else (None, None) for cell in cells]
+        if any(low is not None for low, _ in ends):
+            columns |= {f"{head}, low": [low for low, _ in ends], f"{head}, high": [high for _, high in ends]}
+    return as_csv(pl.DataFrame(columns, strict=False))
+
+
+# ---- HTML ---------------------------------------------------------------------------------------
 
 
 def html_table(table: ReportTable) -> Markup:
@@ -19,32 +92,38 @@ def html_table(table: ReportTable) -> Markup:
     Groups are a column, not rows, so that the table can be sorted; ``data-order`` has the sort key of a cell.
     Under heads over several columns, cells point to their headings; else the scopes of these say enough.
     """
-    grouped = any(row.group for row in table.shown)
     kind = ' class="sortable"' if len(table.shown) > 1 else ""
-    lines = [f'<table id="t-{table.name}"{kind}>', "<thead>", *_html_heads(table, grouped=grouped)]
+    sides = ["right" if is_number else "left" for is_number in table.numeric]
+    lines = [f'<table id="t-{table.name}"{kind}>', "<thead>", *_html_heads(table, sides)]
     lines += ["</thead>", "<tbody>"]
-    sides = [side(table, place) for place in range(len(table.heads))]
     for place, row in enumerate(table.shown, start=1):
-        lines += _html_row(table, row, f"row-{place}", sides, grouped=grouped)
+        lines += _html_row(table, row, f"row-{place}", sides)
     return Markup("\n".join([*lines, "</tbody>", "</table>"]))  # noqa: S704 - every text is escaped
 
 
-def _html_heads(table: ReportTable, *, grouped: bool) -> Iterator[str]:
+def _html_heads(table: ReportTable, sides: Sequence[str]) -> Iterator[str]:
+    def shown(text: str) -> Markup:
+        return (linked if table.explained else html)(visible(text, limit=2_000))
+
     deep = ' rowspan="2"' if table.spanners else ""
-    own = {"group": table.group_head} if grouped else {}
+    names = {**({"group": table.group_head} if table.grouped else {}), "name": table.name_head}
     first = "".join(
-        f'<th{_id(table, name)} scope="col"{deep} class="left">{_html_text(table, text)}</th>'
-        for name, text in {**own, "name": table.name_head}.items()
+        f'<th{_id(table, name)} scope="col"{deep} class="left">{shown(text)}</th>'
+        for name, text in names.items()
     )
-    ids = (f'{_id(table, f"c{place}")} scope="col"' for place in range(len(table.heads)))
     rest = "".join(
-        f'<th{own_id} class="{side(table, place)}">{_html_text(table, table.heads[place])}</th>'
-        for place, own_id in enumerate(ids)
+        f'<th{_id(table, f"c{place}")} scope="col" class="{sides[place]}">{shown(head)}</th>'
+        for place, head in enumerate(table.heads)
     )
     if not table.spanners:
         yield f"<tr>{first}{rest}</tr>"
         return
-    above = "".join(_html_spanner(table, *span) for span in head_spans(table))
+    above = "".join(
+        f'<th id="t-{table.name}-s{start}" scope="colgroup" colspan="{width}" class="over">{shown(text)}</th>'
+        if text
+        else f'<td colspan="{width}"></td>'
+        for text, start, width in table.spans
+    )
     yield f"<tr>{first}{above}</tr>"
     yield f"<tr>{rest}</tr>"
 
@@ -54,36 +133,19 @@ def _id(table: ReportTable, name: str) -> str:
     return f' id="t-{table.name}-{name}"' if table.spanners else ""
 
 
-def _html_text(table: ReportTable, text: str) -> Markup:
-    shown = visible(text, limit=2_000)
-    return linked(shown) if table.explained else html(shown)
-
-
-def _html_spanner(table: ReportTable, text: str, start: int, width: int) -> str:
-    if not text:
-        return f'<td colspan="{width}"></td>'
-    name = f'id="t-{table.name}-s{start}" scope="colgroup" colspan="{width}" class="over"'
-    return f"<th {name}>{_html_text(table, text)}</th>"
-
-
-def _html_row(table: ReportTable, row: Row, name: str, sides: list[str], *, grouped: bool) -> Iterator[str]:
+def _html_row(table: ReportTable, row: Row, name: str, sides: Sequence[str]) -> Iterator[str]:
     text = html(visible(row.group, limit=2_000))
+    above, grouped = table.above, table.grouped
     group = f'<th{_id(table, f"{name}-group")} scope="row" class="left">{text}</th>' if grouped else ""
     own = (linked_name if table.explained else html)(visible(row.name, limit=400))
     yield f'<tr>{group}<th{_id(table, name)} scope="row" class="left">{own}</th>'
     for place, cell in enumerate(row.cells):
-        heads = _pointed(table, name, place, grouped=grouped) if table.spanners else ""
-        shown = "\n".join(map(html, cell_text(cell, HTML).split("\n")))
+        over = (f"s{above[place][1]}",) if place in above else ()
+        names = (*((f"{name}-group",) if grouped else ()), name, *over, f"c{place}")
+        heads = f' headers="{" ".join(f"t-{table.name}-{one}" for one in names)}"' if above else ""
+        shown = "\n".join(map(html, cell_text(cell, second_line).split("\n")))
         yield f'<td{heads} class="{sides[place]}"{_order(cell)}>{shown}</td>'
     yield "</tr>"
-
-
-def _pointed(table: ReportTable, row: str, place: int, *, grouped: bool) -> str:
-    """Return the attribute by which a cell points to its headings."""
-    above = _above(table)
-    over = (f"s{above[place][1]}",) if place in above else ()
-    names = (*((f"{row}-group",) if grouped else ()), row, *over, f"c{place}")
-    return f' headers="{" ".join(f"t-{table.name}-{name}" for name in names)}"'
 
 
 def _order(cell: Cell) -> str:
@@ -94,41 +156,77 @@ def _order(cell: Cell) -> str:
     return f' data-order="{"" if value is None else repr(value)}"'
 
 
-def side(table: ReportTable, place: int) -> str:
-    """Return the alignment of a column: numbers right, texts left."""
-    return "right" if is_number(table, place) else "left"
+# ---- Markdown -----------------------------------------------------------------------------------
 
 
-def row_groups(table: ReportTable) -> list[tuple[str, list[Row]]]:
-    """Return the shown rows by their group, in their order."""
-    return [(group, list(rows)) for group, rows in groupby(table.shown, key=lambda row: row.group)]
+def markdown_rows(table: ReportTable) -> list[list[str]]:
+    """Return head, rule and rows of a pipe table, every cell escaped; group headings are bold rows."""
+    body: list[list[str]] = []
+    for group, rows in table.groups:
+        if group:
+            body.append([f"**{markdown(group)}**", *[""] * len(table.heads)])
+        for row in rows:
+            texts = (row.name, *(cell_text(cell, in_brackets) for cell in row.cells))
+            body.append([markdown(text) for text in texts])
+    rule = [":--", *["--:" if is_number else ":--" for is_number in table.numeric]]
+    return [[markdown(head) for head in (table.name_head, *table.full_heads)], rule, *body]
 
 
-def head_spans(table: ReportTable) -> Iterator[tuple[str, int, int]]:
-    """Yield the heads over columns from left to right, with '' over columns that have none."""
-    column = 0
-    for text, start, width in sorted(table.spanners, key=lambda spanner: spanner[1]):
-        if start > column:
-            yield "", column, start - column
-        yield text, start, width
-        column = start + width
-    if column < len(table.heads):
-        yield "", column, len(table.heads) - column
+def markdown_table(table: ReportTable) -> str:
+    """Return the pipe table, every cell escaped."""
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in markdown_rows(table))
 
 
-def is_number(table: ReportTable, place: int) -> bool:
-    """Return whether no shown cell of a column is a text."""
-    return not any(isinstance(row.cells[place], str) for row in table.shown)
+# ---- LaTeX --------------------------------------------------------------------------------------
 
 
-def full_heads(table: ReportTable) -> list[str]:
-    """Return the heads of the columns, each with the head over it where there is one."""
-    above = _above(table)
-    return [
-        f"{above[place][0]}, {head}" if place in above else head for place, head in enumerate(table.heads)
+LATEX_NEEDS = "% needs \\usepackage{booktabs}; names beyond Latin letters need XeLaTeX or LuaLaTeX"
+RULE = r"\midrule\addlinespace[2.5pt]"
+
+
+def latex_table(table: ReportTable) -> str:
+    """Return a complete LaTeX table; the document needs the package booktabs."""
+    columns = "l" + "".join("r" if is_number else "l" for is_number in table.numeric)
+    lines = [
+        f"% {terminal(table.title)}",
+        LATEX_NEEDS,
+        r"\begin{table}[!t]",
+        rf"\caption{{{latex(visible(table.title, limit=2_000))}}}",
+        rf"\begin{{tabular*}}{{\linewidth}}{{@{{\extracolsep{{\fill}}}}{columns}}}",
+        r"\toprule",
     ]
+    if table.spanners:
+        spans = [(latex(visible(text, limit=2_000)), start, width) for text, start, width in table.spans]
+        cells = [rf"\multicolumn{{{width}}}{{c}}{{{text}}}" for text, _, width in spans]
+        rules = [rf"\cmidrule(lr){{{start + 2}-{start + width + 1}}}" for text, start, width in spans if text]
+        lines += [f" & {' & '.join(cells)} \\\\", " ".join(rules)]
+    lines += [_latex_row([visible(head, limit=2_000) for head in (table.name_head, *table.heads)]), RULE]
+    for place, (group, rows) in enumerate(table.groups):
+        if group:
+            heading = latex(visible(group, limit=400))
+            wide = rf"\multicolumn{{{1 + len(table.heads)}}}{{l}}{{{heading}}} \\[2.5pt]"
+            lines += [*([RULE] if place else []), wide, RULE]
+        for row in rows:
+            lines.append(_latex_row([visible(row.name, limit=400), *map(cell_text, row.cells)]))
+            lines += _latex_intervals(row)
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular*}", r"\end{table}", ""])
 
 
-def _above(table: ReportTable) -> dict[int, tuple[str, int]]:
-    """Return the head over each column that has one, and the first column under it."""
-    return {start + offset: (text, start) for text, start, width in table.spanners for offset in range(width)}
+def _latex_row(texts: Sequence[str]) -> str:
+    row = " & ".join(latex(text).replace(MINUS, "$-$") for text in texts)
+    # LaTeX takes a "[" or "*" at the start of a row for an argument of the line break before it
+    return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"
+
+
+def _latex_intervals(row: Row) -> list[str]:
+    """Return the row of intervals of `row`, in small print, if it has any."""
+    ends = [
+        span(cell.low, cell.high)
+        if isinstance(cell, Estimate) and cell.value is not None and cell.has_interval
+        else ""
+        for cell in row.cells
+    ]
+    if not any(ends):
+        return []
+    small = [rf"{{\scriptsize {latex(text)}}}".replace(MINUS, "$-$") if text else "" for text in ends]
+    return [" & ".join(["", *small]) + r" \\"]

@@ -20,7 +20,7 @@ from clickassay.inputs.sources.fingerprint import unchanged
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse_measures
 from clickassay.metrics.ranked import RECALLS
-from clickassay.report.model import ReportTable
+from clickassay.report.tables import ReportTable
 from clickassay.studies.evaluation.conventions import Convention, conventions
 from clickassay.studies.evaluation.correcting.sampled import Design
 from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
@@ -203,7 +203,7 @@ def as_jsonl(result: EvaluatedFiles, *, per_query: bool) -> str:
 
 def as_markdown(result: EvaluatedFiles, *, per_query: bool) -> str:
     """Return the conventions as a list, and the tables."""
-    from clickassay.report.writers.markdown import markdown_table  # noqa: PLC0415 - templates
+    from clickassay.report.writers.tables import markdown_table  # noqa: PLC0415 - templates
 
     from_tables = [
         "\n\n".join([f"## {table.title}", markdown_table(table), *table.remarks])
@@ -215,7 +215,7 @@ def as_markdown(result: EvaluatedFiles, *, per_query: bool) -> str:
 
 def as_latex(result: EvaluatedFiles, *, per_query: bool) -> str:
     """Return the conventions as comments, and the tables; the document needs the package booktabs."""
-    from clickassay.report.writers.latex import latex_table  # noqa: PLC0415 - where it is asked for
+    from clickassay.report.writers.tables import latex_table  # noqa: PLC0415 - where it is asked for
 
     head = "".join(f"% {what}: {latex(how)}\n" for what, how in result.conventions)
     return head + "\n".join(latex_table(table) for table in shown_tables(result, per_query=per_query))
@@ -260,7 +260,7 @@ def write_evaluation(
 
     Raises OutputError if the folder exists already, or cannot be written.
     """
-    from clickassay.report.study import write_study  # noqa: PLC0415 - as above
+    from clickassay.report.writers.page import write_study  # noqa: PLC0415 - as above
     from clickassay.studies.evaluation.report.page import (  # noqa: PLC0415 - templates take a while to import
         build_evaluation_report,
     )

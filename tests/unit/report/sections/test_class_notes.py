@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from clickassay.report.sections.correlation.classes import ties_note, unspaced_note
+from clickassay.report.sections.classes import ties_note, unspaced_note
 
 
 def test_borders_between_deciles_that_part_equally_frequent_queries_are_named():

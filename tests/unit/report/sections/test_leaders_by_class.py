@@ -3,7 +3,7 @@
 import pytest
 
 from clickassay.findings.estimates import Estimate
-from clickassay.report.sections.correlation.classes import _leader_changes
+from clickassay.report.sections.classes import _leader_changes
 
 
 def line(err, dcg, reach):

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts import run as contracts
-from clickassay.report.cells import Share
-from clickassay.report.sections.users.cascade_effects import MAX_FOUND, NONE, POINT, cascade_effects_section
+from clickassay.report.sections.cascade_effects import MAX_FOUND, NONE, POINT, cascade_effects_section
+from clickassay.report.tables import Share
 from support.reports.report_queries import digest_of
 from support.reports.report_runs import report_of, run_of
 from support.reports.report_svg import Picture

@@ -5,7 +5,7 @@ import itertools
 import polars as pl
 import pytest
 
-from clickassay.report.sections.correlation.rankers import differences_section
+from clickassay.report.sections.rankers import differences_section
 from support.reports.report_runs import report_of, run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import nothing_kept_tables, run_info

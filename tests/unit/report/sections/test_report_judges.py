@@ -12,9 +12,9 @@ from clickassay.findings.estimates import Estimate
 from clickassay.findings.influence import chance_shares, depends_mostly
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.build import html_report, write_report
-from clickassay.report.cells import Share, Spelled
-from clickassay.report.sections.correlation.influence import influence_section
-from clickassay.report.sections.log.judges import judges_sections
+from clickassay.report.sections.influence import influence_section
+from clickassay.report.sections.judges import judges_sections
+from clickassay.report.tables import Share, Spelled
 from support.reports.report_queries import digest_of
 from support.reports.report_runs import drawn, report_of, run_of
 from support.reports.report_tables import empty_tables, run_info, run_tables

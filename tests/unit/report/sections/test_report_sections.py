@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from clickassay.findings.run import run_of as read_run
-from clickassay.report.cells import Share
-from clickassay.report.sections.context.provenance import provenance_section
-from clickassay.report.sections.correlation.classes import classes_section, frequency_section
-from clickassay.report.sections.correlation.correlations import correlations_section, good_section
-from clickassay.report.sections.correlation.rankers import differences_section
-from clickassay.report.sections.log.data import data_line, funnel_panels, funnel_section, statistics_section
+from clickassay.report.sections.classes import classes_section, frequency_section
+from clickassay.report.sections.context import provenance_section
+from clickassay.report.sections.correlations import correlations_section, good_section
+from clickassay.report.sections.log import data_line, funnel_panels, funnel_section, statistics_section
+from clickassay.report.sections.rankers import differences_section
+from clickassay.report.tables import Share
 from support.reports.report_runs import report_of, run_of
 from support.reports.report_tables import (
     empty_tables,

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.report.sections.correlation.within import within_section
+from clickassay.report.sections.comparisons import within_section
 from support.reports.report_runs import drawn, run_of
 from support.reports.report_tables import empty_tables, nothing_kept_tables, run_info, run_tables
 from support.reports.report_world import HEADLINE

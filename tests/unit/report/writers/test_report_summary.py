@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from clickassay.core.text.escape import markdown
 from clickassay.findings.decision import decide
 from clickassay.report.verdict.decision import advise
-from clickassay.report.writers.summary import MOST, summary_markdown
+from clickassay.report.verdict.summary import MOST, summary_markdown
 from support.reports.report_runs import RUNS
 from support.reports.report_world import HOSTILE
 from support.reports.verdict_world import UNSURE, correlations, found_in, pairs, run_of

@@ -12,13 +12,15 @@ import pytest
 
 from clickassay.core.text.words import visible
 from clickassay.findings.estimates import Estimate
-from clickassay.report.cells import Row, Share, Spelled, p_cell
-from clickassay.report.model import ROWS_SHOWN, ReportTable
-from clickassay.report.writers.csv import csv_text
-from clickassay.report.writers.latex import latex_table
-from clickassay.report.writers.markdown import markdown_rows
-from clickassay.report.writers.numbers import HTML, cell_text
-from clickassay.report.writers.tables import html_table
+from clickassay.report.tables import ROWS_SHOWN, ReportTable, Row, Share, Spelled, p_cell
+from clickassay.report.writers.tables import (
+    cell_text,
+    csv_text,
+    html_table,
+    latex_table,
+    markdown_rows,
+    second_line,
+)
 from support.reports.report_world import HOSTILE
 
 ALLOWED = {"table", "thead", "tbody", "tr", "th", "td"}
@@ -90,7 +92,7 @@ def test_cells_are_spelled_by_their_kind():
         *(Estimate(-0.1234, -0.2, 0.1), Estimate(0.5), Estimate(None)),
         *(Share(0.0583), 12345, Spelled("< 1", 0.5), "x\ty", None),
     )
-    assert [cell_text(cell, HTML) for cell in cells] == [
+    assert [cell_text(cell, second_line) for cell in cells] == [
         "\N{MINUS SIGN}0.123\n\N{MINUS SIGN}0.200…0.100",
         "0.500",
         "\N{EN DASH}",
@@ -234,7 +236,7 @@ def test_unreliable_intervals_are_counted_once_per_caution():
     [(0.00099, "< 0.001"), (0.0, "< 0.001"), (0.001, "0.001"), (0.0496, "0.050"), (1.0, "1.000")],
 )
 def test_small_p_values_are_shown_as_below_a_bound(p, text):
-    assert cell_text(p_cell(p), HTML) == text
+    assert cell_text(p_cell(p), second_line) == text
     assert p_cell(p).value == p
 
 

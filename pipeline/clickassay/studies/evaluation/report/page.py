@@ -8,7 +8,7 @@ from clickassay.core.text.words import count, listed, plural, visible
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.report.charts.lines import MOST_LINES
 from clickassay.report.model import Section
-from clickassay.report.study import StudyReport
+from clickassay.report.writers.page import StudyReport
 from clickassay.studies.evaluation.report.sections import (
     class_tables,
     comparisons_table,

@@ -9,11 +9,11 @@ import polars as pl
 from clickassay.core.text.words import MINUS, count, listed, number, plural, visible
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.estimates import Estimate
-from clickassay.report.cells import Cell, Row, Spelled
 from clickassay.report.charts.lines import MOST_LINES, Line, curves, difference_bars
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.charts.vega import apart
-from clickassay.report.model import Figure, ReportTable
+from clickassay.report.model import Figure
+from clickassay.report.tables import Cell, ReportTable, Row, Spelled
 
 PLACES = 4
 """Decimals of a shown number, as trec_eval has them; files for programs have all digits."""

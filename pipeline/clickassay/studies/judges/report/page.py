@@ -7,7 +7,7 @@ import polars as pl
 from clickassay.core.text.words import listed, plural, visible
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.report.model import Section
-from clickassay.report.study import StudyReport
+from clickassay.report.writers.page import StudyReport
 from clickassay.studies.judges.compare import JudgesCompared
 from clickassay.studies.judges.report.sections import (
     agreement_figures,

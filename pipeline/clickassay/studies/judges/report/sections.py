@@ -8,10 +8,10 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text.words import MINUS, visible
 from clickassay.findings.estimates import Estimate, estimate
-from clickassay.report.cells import Cell, Row, Share, p_cell
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.charts.vega import apart
-from clickassay.report.model import Figure, ReportTable
+from clickassay.report.model import Figure
+from clickassay.report.tables import Cell, ReportTable, Row, Share, p_cell
 from clickassay.studies.judges.compare import JudgesCompared
 from clickassay.studies.judges.forms import MEASURES
 

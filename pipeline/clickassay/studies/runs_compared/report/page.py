@@ -20,10 +20,9 @@ from clickassay.core.provenance import versions
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.escape import html
 from clickassay.core.text.words import visible
-from clickassay.report.build import write_table_files
-from clickassay.report.model import ReportTable, Section
-from clickassay.report.writers.markdown import markdown_page
-from clickassay.report.writers.page import downloads, html_page, write_text
+from clickassay.report.model import Section
+from clickassay.report.tables import ReportTable
+from clickassay.report.writers.page import downloads, html_page, markdown_page, write_table_files, write_text
 from clickassay.studies.runs_compared.compare import RunComparison
 from clickassay.studies.runs_compared.report.sections import (
     asked_section,

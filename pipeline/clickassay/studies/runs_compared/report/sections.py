@@ -14,9 +14,9 @@ from clickassay.findings.estimates import Estimate
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICKS
 from clickassay.metrics.names import parse
-from clickassay.report.cells import Cell, Row, Share, Spelled, p_cell
 from clickassay.report.charts.changes import LEGEND, ChangedNumber, changed_numbers
-from clickassay.report.model import Figure, ReportTable, Section
+from clickassay.report.model import Figure, Section
+from clickassay.report.tables import Cell, ReportTable, Row, Share, Spelled, p_cell
 from clickassay.studies.runs_compared.compare import RunComparison
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,

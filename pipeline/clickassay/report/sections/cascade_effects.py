@@ -1,6 +1,6 @@
 """The cascade effect: results with fewer clicks below a better one (Chapelle et al. 2009, Figure 2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -8,9 +8,9 @@ import polars as pl
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import count, number, percent, plural, visible
 from clickassay.findings.run import Run
-from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import click_rates
-from clickassay.report.model import Figure, ReportTable, Section, shown_samples
+from clickassay.report.model import Figure, Section, shown_samples
+from clickassay.report.tables import ReportTable, Row, Share
 
 MAX_FOUND = 20
 """Largest number of queries that a run keeps for each sample."""
@@ -19,14 +19,8 @@ EXAMPLES = 3
 """Largest number of examples that are drawn."""
 
 HEADS = (
-    "Grade",
-    "Position",
-    "Better result above",
-    "Its grade",
-    "Sessions",
-    "CTR",
-    "Average of the position",
-)
+    *("Grade", "Position", "Better result above", "Its grade", "Sessions", "CTR"), "Average of the position",
+)  # fmt: skip
 NONE = (
     "No example of the cascade effect: clicks on all results together are not significantly fewer below a "
     "better one, or no single result is shown often enough both with and without one (20 sessions each)."
@@ -37,61 +31,44 @@ POINT = (
     "based on one. That there is such an effect is tested over all queries together. The "
     "ratio of an example takes sessions as independent and lists as alike in how much they are clicked."
 )
+LEGEND = (
+    ("bar-on", "no better result above"),
+    ("bar-warm", "a better result above"),
+    ("tick", "average of the position"),
+)
 
 Example = Mapping[str, Any]
 
 
 def cascade_effects_section(run: Run) -> Section:
     """Show the clearest examples of the cascade effect whose query may be named."""
-    title = "Cascade effect: clicks below a better result"
-    data = run.frames["cascade_effects"]
-    sample = _sample(run)
+    name, title, data = (
+        "cascade_effects",
+        "Cascade effect: clicks below a better result",
+        run.frames["cascade_effects"],
+    )
+
+    def nameable(own: pl.DataFrame) -> list[dict[str, Any]]:
+        return run.labels.label(own).filter(~pl.col("hidden")).to_dicts()
+
+    there = (one for one in shown_samples(run) if nameable(one.rows(data)))
+    sample = next(there, run.headline)  # the first shown sample with an example that may be named
     own = data.head(0) if sample is None else sample.rows(data)
-    named = _named(run, own)
+    named, where = nameable(own), "" if sample is None else f", {sample.label}"
     table = ReportTable(
         "figure2_cascade_effects",
-        f"Figure 2 in numbers: the same result without and with a better one above it{_title_suffix(sample)}",
-        "Result",
-        HEADS,
-        tuple(row for example in named for row in _rows(run, example)),
+        f"Figure 2 in numbers: the same result without and with a better one above it{where}", "Result",
+        HEADS, tuple(row for example in named for row in _rows(run, example)), group_head="Query",
         data=run.labels.relabel(data, "url", "better_url", "configuration_alone", "configuration_below"),
-        group_head="Query",
-    )
+    )  # fmt: skip
     if sample is None or not named:
-        return Section(
-            "cascade_effects",
-            title,
-            (NONE if data.is_empty() else _not_shown(run, data if own.is_empty() else own),),
-            tables=(table,),
-        )
+        why = NONE if data.is_empty() else _not_shown(run, data if own.is_empty() else own)
+        return Section(name, title, (why,), tables=(table,))
     return Section(
-        "cascade_effects",
-        title,
-        (_reading(run, named[0]), POINT, _number_of_examples(run, sample, own, named)),
+        name, title, (_reading(run, named[0]), POINT, _number_of_examples(run, sample, own, named)),
         tuple(_figure(place, example) for place, example in enumerate(named[:EXAMPLES])),
-        legend=(
-            ("bar-on", "no better result above"),
-            ("bar-warm", "a better result above"),
-            ("tick", "average of the position"),
-        ),
-        folded=(table,),
-    )
-
-
-def _sample(run: Run) -> SampleKey | None:
-    """Return the first of the shown samples with an example that may be named, or the headline sample."""
-    there = (
-        sample for sample in shown_samples(run) if _named(run, sample.rows(run.frames["cascade_effects"]))
-    )
-    return next(there, run.headline)
-
-
-def _named(run: Run, own: pl.DataFrame) -> list[dict[str, Any]]:
-    return run.labels.label(own).filter(~pl.col("hidden")).to_dicts()
-
-
-def _title_suffix(sample: SampleKey | None) -> str:
-    return "" if sample is None else f", {sample.label}"
+        legend=LEGEND, folded=(table,),
+    )  # fmt: skip
 
 
 def _not_shown(run: Run, effects: pl.DataFrame) -> str:
@@ -127,49 +104,33 @@ def _reading(run: Run, row: Example) -> str:
     )
 
 
-def _rows(run: Run, row: Example) -> tuple[Row, Row]:
-    query, url, grade = visible(row["query"]), visible(row["url"]), run.grade_label(row["grade"])
+def _rows(run: Run, row: Example) -> Iterator[Row]:
     better = (visible(row["better_url"]), run.grade_label(row["better_grade"]))
-    return tuple(  # type: ignore[return-value]
-        Row(
-            query,
-            url,
-            (
-                grade, row[f"position_{side}"], *above, row[f"sessions_{side}"],
-                Share(row[f"ctr_{side}"]), Share(row[f"average_ctr_{side}"]),
-            ),
-        )
-        for side, above in (("alone", ("none", "")), ("below", better))
-    )  # fmt: skip
+    for side, above in (("alone", ("none", "")), ("below", better)):
+        place = (run.grade_label(row["grade"]), row[f"position_{side}"], *above, row[f"sessions_{side}"])
+        rates = (Share(row[f"ctr_{side}"]), Share(row[f"average_ctr_{side}"]))
+        yield Row(visible(row["query"]), visible(row["url"]), (*place, *rates))
 
 
 def _figure(place: int, row: Example) -> Figure:
-    better = visible(row["better_url"])
     places = {
         "alone": f"at position {row['position_alone']}, nothing better above",
-        "below": f"at position {row['position_below']}, {better} above",
+        "below": f"at position {row['position_below']}, {visible(row['better_url'])} above",
     }
     values = [
         {
-            "label": label,
-            "share": row[f"ctr_{side}"],
-            "average": row[f"average_ctr_{side}"],
-            "alone": side == "alone",
-            "result": visible(row["url"]),
-            "rate": percent(row[f"ctr_{side}"]),
-            "usual": percent(row[f"average_ctr_{side}"]),
-            "sessions": count(row[f"sessions_{side}"]),
+            "label": label, "share": row[f"ctr_{side}"], "average": row[f"average_ctr_{side}"],
+            "alone": side == "alone", "result": visible(row["url"]), "rate": percent(row[f"ctr_{side}"]),
+            "usual": percent(row[f"average_ctr_{side}"]), "sessions": count(row[f"sessions_{side}"]),
         }
         for side, label in places.items()
-    ]
+    ]  # fmt: skip
     titles = {
         "result": "Result", "label": "Shown", "rate": "CTR", "usual": "Average of the position",
         "sessions": "Sessions",
     }  # fmt: skip
-    alt = f"Click-through rate of {visible(row['url'])}: " + ", ".join(
-        f"{value['rate']} {value['label']} (average {value['usual']})" for value in values
-    )
+    rates = ", ".join(f"{value['rate']} {value['label']} (average {value['usual']})" for value in values)
+    alt = f"Click-through rate of {visible(row['url'])}: {rates}."
     title = f"{visible(row['query'])}: {visible(row['url'])}"
-    return Figure(
-        f"cascade_effects-{place}", title, alt + ".", click_rates(values, titles), "figure2_cascade_effects"
-    )
+    drawing = click_rates(values, titles)
+    return Figure(f"cascade_effects-{place}", title, alt, drawing, "figure2_cascade_effects")

@@ -13,19 +13,13 @@ from clickassay.findings.ranking import Lead, rank
 from clickassay.findings.run import Run
 from clickassay.findings.signals import CLICK, SignalRanking, signal_rankings
 from clickassay.patterns.funnel import share_by_last_click, shows_both_ways
-from clickassay.report.cells import Cell, Row, Share, Spelled, p_cell
-from clickassay.report.model import ReportTable, Section, by_pair
+from clickassay.report.model import Section, by_pair
+from clickassay.report.tables import Cell, ReportTable, Row, Share, Spelled, p_cell
 from clickassay.report.verdict.words import spoken
 
 HEADS = (
-    "Sessions with it",
-    "Share",
-    "Best metric",
-    "Its correlation",
-    "Next",
-    "Ahead of it by",
-    "Adjusted p",
-)
+    *("Sessions with it", "Share", "Best metric", "Its correlation", "Next", "Ahead of it by"), "Adjusted p",
+)  # fmt: skip
 NOTE = (
     "Ranked as the decision is. Fewer events mean wider intervals: that a difference is significant by "
     "clicks and not by a rare signal is no contradiction."
@@ -60,34 +54,24 @@ TOO_MANY = (
 
 
 def signals_sections(run: Run) -> tuple[Section, ...]:
-    """Say which metric each signal prefers; no section for a log of clicks alone."""
-    rankings = signal_rankings(run)
+    """Say which metric each signal prefers; of a log of clicks alone only outcomes, if there are any."""
+    rankings, outcomes = signal_rankings(run), _outcomes(run)
     if not rankings:
-        return _outcomes_alone(run)
+        alone = Section("signals", "Which outcome?", (OUTCOMES_READING,), tables=outcomes)
+        return (alone,) if outcomes else ()
+    rare = (
+        f"{visible(one.signal)} has events in {plural(one.queries, 'query', 'queries')} only: its intervals "
+        "are not to be relied on."
+        for one in rankings
+        if one.queries < MIN_QUERIES
+    )
     table = ReportTable(
-        "signals",
-        f"Best metric by each signal, by {run.click.partition('(')[0]}",
-        "Signal",
-        HEADS,
-        tuple(Row("", visible(one.signal), _cells(run, one)) for one in rankings),
-        notes=(NOTE, *_rare(rankings)),
-    )
+        "signals", f"Best metric by each signal, by {run.click.partition('(')[0]}", "Signal", HEADS,
+        tuple(Row("", visible(one.signal), _cells(run, one)) for one in rankings), notes=(NOTE, *rare),
+    )  # fmt: skip
     reading = (_first_sentence(rankings), *_opposed(rankings), *_last_clicks(run), *_meanings(run, rankings))
-    return (
-        Section(
-            "signals",
-            "Which signal?",
-            reading,
-            tables=(table,),
-            folded=(_correlations(run, rankings), *_outcomes(run)),
-        ),
-    )
-
-
-def _outcomes_alone(run: Run) -> tuple[Section, ...]:
-    """Show outcomes of a log that has no other signal than clicks."""
-    tables = _outcomes(run)
-    return (Section("signals", "Which outcome?", (OUTCOMES_READING,), tables=tables),) if tables else ()
+    folded = (_correlations(run, rankings), *outcomes)
+    return (Section("signals", "Which signal?", reading, tables=(table,), folded=folded),)
 
 
 def _outcomes(run: Run) -> tuple[ReportTable, ...]:
@@ -95,41 +79,29 @@ def _outcomes(run: Run) -> tuple[ReportTable, ...]:
     if run.headline is None or not run.outcomes:
         return ()
     found = by_pair(run.correlations(run.headline))
-    best = rank(run, run.headline).best if rank(run, run.headline).competitors else run.editorial[0]
+    ranking = rank(run, run.headline)
+    best = ranking.best if ranking.competitors else run.editorial[0]
     lists = run.headline_rows("configurations")
     own = run.tables["outcomes"].join(lists.select("configuration_id"), on="configuration_id")
-    sessions = int(lists["n_sessions"].sum())
-    rows = tuple(
-        Row("", visible(name), _outcome_cells(run, name, own, sessions, found.get((name, best))))
-        for name in run.outcomes
-    )
+    sessions, rows = int(lists["n_sessions"].sum()), []
+    for name in run.outcomes:
+        mine = own.filter(outcome=name)
+        with_it, total = int(mine["sessions"].sum()), int(mine["total"].sum())
+        counted = with_it if name in run.settings.ratings else sessions
+        mean = total / 1000 / counted if counted else 0.0
+        value = found.get((name, best)) or Estimate(None, reason="not computed")
+        share = Share(with_it / sessions if sessions else None)
+        rows.append(Row("", visible(name), (with_it, share, Spelled(number(mean), mean), value)))
     heads = ("Sessions with it", "Share", "Mean", f"Correlation with {best}")
-    title = f"Outcomes of sessions, {run.headline.label}"
-    notes = (OUTCOMES_READING, *_heavy(run, own))
-    return (ReportTable("outcomes", title, "Outcome", heads, rows, notes=notes, data=run.tables["outcomes"]),)
-
-
-def _outcome_cells(
-    run: Run, name: str, rows: pl.DataFrame, sessions: int, value: Estimate | None
-) -> tuple[Cell, ...]:
-    own = rows.filter(outcome=name)
-    with_it, total = int(own["sessions"].sum()), int(own["total"].sum())
-    counted = with_it if name in run.settings.ratings else sessions
-    mean = total / 1000 / counted if counted else 0.0
-    share = Share(with_it / sessions if sessions else None)
-    return (with_it, share, Spelled(number(mean), mean), value or Estimate(None, reason="not computed"))
-
-
-def _heavy(run: Run, own: pl.DataFrame) -> tuple[str, ...]:
-    """Name the outcomes of which a few values make up most, and their means with the largest values cut."""
-    spreads = run.info.get("outcome_values") or {}
-    texts: list[str] = []
-    for (name,), rows in sorted(own.group_by("outcome")):
-        texts += _by_values(str(name), spreads[name]) if name in spreads else _by_lists(str(name), rows)
-    return tuple(texts)
+    notes, spreads = [OUTCOMES_READING], run.info.get("outcome_values") or {}
+    for (name,), mine in sorted(own.group_by("outcome")):
+        notes += _by_values(str(name), spreads[name]) if name in spreads else _by_lists(str(name), mine)
+    title, data = f"Outcomes of sessions, {run.headline.label}", run.tables["outcomes"]
+    return (ReportTable("outcomes", title, "Outcome", heads, tuple(rows), notes=tuple(notes), data=data),)
 
 
 def _by_values(name: str, spread: dict[str, float]) -> Iterator[str]:
+    """Say that a few values make up most of an outcome, and its mean with the largest values cut."""
     mean, cut = number(spread["mean"]), number(spread["mean_cut"])
     searches = plural(int(spread["searches"]), "search", "searches")
     if mean != cut:
@@ -199,15 +171,6 @@ def _opposed(rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
     return (f"{'; '.join(pairs)}: which metric to use depends on what you want users to do.",)
 
 
-def _rare(rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
-    rare = [one for one in rankings if one.queries < MIN_QUERIES]
-    return tuple(
-        f"{visible(one.signal)} has events in {plural(one.queries, 'query', 'queries')} only: its intervals "
-        "are not to be relied on."
-        for one in rare
-    )
-
-
 def _last_clicks(run: Run) -> tuple[str, ...]:
     """Return how many satisfied clicks nothing follows, and so rest on a convention."""
     rows = run.tables["funnel"].filter(source="dwell times")
@@ -240,11 +203,13 @@ def _correlations(run: Run, rankings: Sequence[SignalRanking]) -> ReportTable:
     found: dict[frozenset[str], dict[str, Any]] = {
         frozenset((row["signal_a"], row["signal_b"])): row for row in own.iter_rows(named=True)
     }
-    names = [one.signal for one in rankings]
-    rows = tuple(
-        Row("", visible(one), tuple(_pair(found.get(frozenset((one, other))), one, other) for other in names))
-        for one in names
-    )
+    names, rows = [one.signal for one in rankings], []
+    for one in names:
+        cells: list[Cell] = []
+        for other in names:
+            row = found.get(frozenset((one, other)))
+            cells.append("" if one == other else estimate(row))
+        rows.append(Row("", visible(one), tuple(cells)))
     left = max(own["left_out"].drop_nulls(), default=0.0)
     note = (
         "Each value correlates the means of one half of the users with the means of the other, so that the "
@@ -252,17 +217,6 @@ def _correlations(run: Run, rankings: Sequence[SignalRanking]) -> ReportTable:
         f"{percent(left)} of the sessions have lists that one half alone saw, and are out."
     )
     return ReportTable(
-        "signal_correlations",
-        "Correlation between signals over lists",
-        "Signal",
-        tuple(visible(name) for name in names),
-        rows,
-        notes=(note,),
-        data=run.tables["signal_correlations"],
-    )
-
-
-def _pair(row: dict[str, Any] | None, one: str, other: str) -> Cell:
-    if one == other:
-        return ""
-    return Estimate(None, reason="not computed") if row is None else estimate(row)
+        "signal_correlations", "Correlation between signals over lists", "Signal", tuple(map(visible, names)),
+        tuple(rows), notes=(note,), data=run.tables["signal_correlations"],
+    )  # fmt: skip

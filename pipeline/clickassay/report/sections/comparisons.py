@@ -1,0 +1,210 @@
+"""Which editorial metrics differ significantly in how well they predict clicks; the same within queries."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.correlation import COMPARISONS
+from clickassay.core.contracts.form import Table as Contract
+from clickassay.core.text.words import MINUS, count, number, plural, signed, span
+from clickassay.correlation.uncertainty.intervals import ALPHA
+from clickassay.findings.draw import Findings
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.ranking import Lead, Ranking, groups, lead_from_row, letters, values_of
+from clickassay.findings.run import Run
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
+from clickassay.report.model import Figure, Section, headline_suffix, noise_corrected
+from clickassay.report.tables import (
+    Cell,
+    Column,
+    ReportTable,
+    Row,
+    field,
+    p_cell,
+    p_value,
+    share,
+    shown_table,
+    with_interval,
+)
+from clickassay.report.verdict.sentences import first_finding, within_finding
+from clickassay.report.verdict.words import (
+    caution_sentence,
+    needed_text,
+    queries_needed_cell,
+    significance_text,
+    test_text,
+)
+
+LEAD_LEGEND = (("dot", "significantly different"), ("ring", "not significantly different"))
+TOGETHER = IntervalHeads(
+    "Difference; lines hold for all pairs at once (95 %)", reach="Interval for all pairs at once"
+)
+LETTERS_NOTE = "Metrics that share a letter are not significantly different from each other."
+NEEDED_NOTE = (
+    "Queries needed: this many judged queries detect such a difference 4 times out of 5 (power 80 %), in "
+    "a test at 0.05 divided by the pairs of the family (Bonferroni). The fewest are for the far end of the "
+    "interval, the most for its near end; where the interval contains 0 there is no most. Out of reach: more "
+    "than 100 times the queries of this run."
+)
+FAMILY = (
+    "Two metrics are significantly different when the adjusted p-value (Holm) is below 0.05. This keeps the "
+    "probability of any false alarm at 5 % among all pairs of one market, depth, judge and click metric, "
+    "baselines included. An interval holds for its own pair only: it may exclude 0 although the pair is not "
+    "significantly different."
+)
+
+
+def comparisons_section(run: Run, findings: Findings) -> Section:
+    """Compare the editorial metrics, for the headline click metric of the headline sample."""
+    title, ranking = "Which metric predicts clicks", findings.correlation.ranking
+    rows = _headline_pairs(run, "comparisons")
+    table = pairs_table(run, COMPARISONS, "comparisons", f"Differences of correlations with {run.click}")
+    if rows.is_empty():
+        return Section("comparisons", title, ("There are no two metrics to compare.",), tables=(table,))
+    figures = _lead_figure(ranking)
+    reading = (*first_finding(findings.correlation).reading, *_reading(run, rows, ranking))
+    return Section(
+        "comparisons", title, reading, figures, legend=LEAD_LEGEND if figures else (),
+        tables=_letters_table(run, rows, ranking), folded=(table,), fold_words="Every pair",
+    )  # fmt: skip
+
+
+def _headline_pairs(run: Run, name: str) -> pl.DataFrame:
+    """Return the rows of a table of pairs with the headline click metric, in the headline sample."""
+    rows = run.competing(name)
+    own = rows.head(0) if run.headline is None else run.headline.rows(rows)
+    return own.filter(click_metric=run.click)
+
+
+def pairs_table(run: Run, contract: Contract, name: str, title: str) -> ReportTable:
+    """Return every pair of metrics, baselines included: they belong to the family of tests."""
+    rows = _headline_pairs(run, contract.name)
+    place = {metric: at for at, metric in enumerate((*run.editorial, *BASELINES))}
+    ordered = sorted(
+        rows.iter_rows(named=True),
+        key=lambda row: (place.get(row["metric_a"], 99), place.get(row["metric_b"], 99)),
+    )
+    return shown_table(
+        name, f"{title}{headline_suffix(run)}", ordered,
+        Column("Pair", lambda row: f"{row['metric_a']} {MINUS} {row['metric_b']}"),
+        (
+            with_interval("Difference", "difference"), p_value("p-value", "p_value"),
+            p_value("Adjusted p", "p_adjusted"),
+            Column("Significant", lambda row: significance_text(row["p_adjusted"])),
+            Column("Queries needed", lambda row: _queries_cell(lead_from_row(row))),
+        ),
+        notes=(NEEDED_NOTE,) if rows.height else (), data=contract.canonical(run.competing(contract.name)),
+    )  # fmt: skip
+
+
+def _queries_cell(lead: Lead) -> Cell:
+    return queries_needed_cell(lead, "no difference to detect" if lead.value == 0 else "not tested")
+
+
+def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
+    tested = rows["p_adjusted"].drop_nulls()
+    where = run.headline.label if run.headline else ""
+    if tested.is_empty():
+        return (f"No two metrics can be compared at {where}: no difference has a value with an interval.",)
+    significant, untested = int((tested < ALPHA).sum()), rows.height - len(tested)
+    text = f"At {where}, the difference is significant for {significant} of {plural(len(tested), 'pair')}"
+    texts = [text + (f"; {count(untested)} more could not be tested." if untested else ".")]
+    if ranking.largest_lead is not None:
+        (better, worse), lead = ranking.largest_lead
+        more = ", the largest of these differences" if significant > 1 else ""
+        texts.append(
+            f"{better} predicts {ranking.click} better than {worse} by {number(lead.value)} "
+            f"({test_text(lead)}){more}.{caution_sentence(lead.estimate)}"
+        )
+    return (*texts, *_ties(ranking), FAMILY)
+
+
+def _ties(ranking: Ranking) -> tuple[str, ...]:
+    """Return how many judged queries would show a difference between the best metric and those tied."""
+    leads = {name: ranking.leads[name] for name in ranking.tied}
+    within = {name: one.queries_needed or 0.0 for name, one in leads.items() if one.is_within_reach}
+    if not within:
+        return ()
+    fewest, most = min(within, key=lambda name: within[name]), max(within, key=lambda name: within[name])
+    more = "" if most == fewest else f" or {needed_text(leads[most])} (for {most})"
+    return (
+        f"To show a difference between {ranking.best} and the metrics that are not significantly different "
+        f"from it would take {needed_text(leads[fewest])} judged queries (for {fewest}){more}"
+        f"; there are {count(leads[fewest].n_queries)}. That many detect such a difference 4 times out of 5.",
+    )
+
+
+def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[ReportTable, ...]:
+    """Return the metrics from best to worst; two that share a letter are not significantly different."""
+    if not ranking.leads or rows["p_adjusted"].drop_nulls().is_empty():
+        return ()
+    different = rows.filter(pl.col("p_adjusted") < ALPHA).select("metric_a", "metric_b").rows()
+    by_metric = letters(groups(tuple(ranking.values), different))
+    lines = []
+    for name, value in ranking.values.items():
+        lead = ranking.leads.get(name)
+        more: tuple[Cell, ...] = (None, None, None)
+        if lead is not None:
+            more = (lead.estimate, p_cell(lead.p_adjusted), _queries_cell(lead))
+        lines.append(Row("", name, (value, by_metric[name], *more)))
+    return (
+        ReportTable(
+            "letters", f"Metrics by their correlation with {run.click}{headline_suffix(run)}", "Metric",
+            ("Correlation", "Shared letters", f"{ranking.best} minus it", "Adjusted p", "Queries needed"),
+            tuple(lines), notes=(LETTERS_NOTE,),
+        ),
+    )  # fmt: skip
+
+
+def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
+    if not ranking.leads:
+        return ()
+    best = ranking.best
+    leads = {name: Estimate(one.value, *one.together) for name, one in ranking.leads.items()}
+    domain = common_domain([*leads.values(), Estimate(0.0)])
+    hollow = (*ranking.tied, *ranking.untested(best))
+    values = ", ".join(
+        f"{name} {signed(one.value or 0.0)} ({span(one.low, one.high)})" for name, one in leads.items()
+    )
+    drawing = intervals(ranking.others, leads, TOGETHER, domain=domain, hollow=hollow)
+    title = f"How far {best} is ahead of each other metric and baseline"
+    return (Figure("leads", title, f"{best} minus: {values}.", drawing, "comparisons"),)
+
+
+# ---- within queries -----------------------------------------------------------------------------
+
+
+WITHIN = (
+    with_interval("Correlation", "correlation"),
+    Column("Noise-corrected", noise_corrected),
+    share("Same list preferred", "sign_agreement"),
+)
+
+
+def within_section(run: Run, findings: Findings) -> Section:
+    """Show by their correlation within queries, over all markets together, which lists metrics prefer."""
+    claim, ranking = findings.within, findings.within.ranking
+    is_sum = run.headline_place not in {None, run.headline}
+    values = values_of(run, ranking.quantity).filter(click_metric=run.click)
+    own = values.head(0) if ranking.sample is None else ranking.sample.rows(values)
+    rows: dict[str, Mapping[str, Any]] = {row["editorial_metric"]: row for row in own.iter_rows(named=True)}
+    where = ""
+    if ranking.sample is not None:
+        where = f" at {ranking.sample.label}{', all markets together' if is_sum else ''}"
+    table = shown_table(
+        "within", f"Correlation within queries with {run.click}{where}",
+        [rows[name] for name in ranking.competitors], field("Metric", "editorial_metric"), WITHIN,
+        data=run.competing("within"),
+    )  # fmt: skip
+    figures: tuple[Figure, ...] = ()
+    if ranking.competitors:
+        title, estimates = f"Correlation within queries with {ranking.click}", ranking.values
+        domain = common_domain(list(estimates.values()))
+        heads = IntervalHeads("Correlation within queries")
+        drawing = intervals(tuple(estimates), estimates, heads, domain=domain)
+        texts = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
+        figures = (Figure("within", title, f"{title}: {texts}.", drawing, "within"),)
+    reading = within_finding(claim, is_sum=is_sum).reading
+    return Section("within", "Comparing two lists for the same query", reading, figures, tables=(table,))

@@ -1,0 +1,203 @@
+"""How the numbers were computed, and what other tools would report of the same lists."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.records import SampleKey
+from clickassay.core.text.words import listed, number, sentence, visible
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.run import Run
+from clickassay.inputs.sources.fingerprint import recorded_digest
+from clickassay.report.model import Section, title_suffix
+from clickassay.report.tables import Cell, Column, ReportTable, Row, field, shown_table, value, with_interval
+
+LONGEST_VALUE = 400
+
+CLICK_MEANINGS = {
+    "UCTR": "1 if anything was clicked",
+    "MaxRR": "1 / position of the first click",
+    "MeanRR": "mean of 1 / position over the clicks",
+    "MinRR": "1 / position of the last click",
+    "PLC": "clicks / position of the last click",
+    "SS": "1 if a clicked result has a grade of {good} or better",
+    "QCTR": "number of clicked results",
+}
+EDITORIAL_MEANINGS = {
+    "DCG": "sum of (2^grade - 1) / log2(position + 1)",
+    "NDCG": "DCG / DCG of the ideal order of {pool}",
+    "AP": "mean, over the relevant ones among {pool}, of the precision at their positions; "
+    "relevant: {relevant} or better; AP(rel=n): grade n or better",
+    "RR": "1 / position of the first relevant result; RR(rel=n): of the first with grade n or better",
+    "ERR": "expected 1 / position at which a user stops; each result satisfies the user with probability "
+    "(2^grade - 1) / 2^{top}",
+    "RBP": "(1 - p) times the sum of (2^grade - 1) / 2^{top} times p^(position - 1), p = {persistence}",
+}
+BASELINE_MEANINGS = {
+    "MeanGrade": "mean grade of the results, in any order",
+    "MeanGrade@1": "grade of the first result",
+    "P@1": "1 if the first result is relevant",
+}
+CHOICES = (
+    "A session has the results of its first search; its clicks are the distinct results clicked in any of "
+    "its searches.",
+    "A click belongs to its search if it lies within the idle limit before or after it; other clicks are "
+    "ignored.",
+    "QCTR counts distinct clicked results.",
+    "The closed form is the limit of Algorithm 3 for infinitely many iterations.",
+    "95 % intervals: leaving out one query at a time gives the standard error (jackknife); the half-width "
+    "of the interval is Student's t times this error. When few queries make up most of the variance, the "
+    "degrees of freedom are few and the interval is wider. Intervals of correlations are computed on "
+    "Fisher's scale (artanh), so that they stay within -1 and 1.",
+    "An interval is marked as not to be relied on with fewer than 50 queries, or when sessions per query are "
+    "heavy-tailed: they follow a power law, so that queries which decide may be missing from the log.",
+    "Noise correction: a click metric of a configuration is noisy because it has few sessions. The variance "
+    "between these sessions gives the variance of this noise, which is subtracted from the variance of the "
+    "click metric. The interval (Fieller) has no finite end when nothing may be left.",
+    "Paired p-values are two-sided and adjusted by Holm's method. A family is all pairs of editorial "
+    "metrics, baselines included, of one market, depth, judge and click metric.",
+    "The baselines (mean grade, grade and relevance of the first result) and SS with clicks that ignore the "
+    "grades are not in the paper.",
+)
+
+
+# ---- how it was computed ------------------------------------------------------------------------
+
+
+def command(run: Run) -> str:
+    """Return the command line that made the run, or ''."""
+    return visible(run.info.get("command") or "", limit=2_000)
+
+
+def provenance_section(run: Run) -> Section:
+    """Return definitions, choices, settings, inputs and versions as tables."""
+    # the clock is that of the run unless it is given: settings.json has it, and the page stays the same
+    settings = {name: value for name, value in (run.info.get("settings") or {}).items() if name != "clock"}
+    tables = (
+        _definitions(run), _named_values("Settings", ("Setting", "Value"), settings), _inputs(run),
+        _named_values("Versions", ("Software", "Version"), run.info.get("versions") or {}),
+    )  # fmt: skip
+    seed = run.settings.seed
+    texts = [f"The same inputs and settings give the same bytes. Seed: {visible(seed)}."]
+    texts += [sentence(visible(note, limit=LONGEST_VALUE)) for note in run.info.get("notes") or ()]
+    texts += ["Where this report goes beyond Chapelle et al. (2009), the choices are ours:", *CHOICES]
+    return Section(
+        "provenance", "How this was computed", tuple(texts), folded=tables,
+        fold_words="Definitions, settings, inputs, versions",
+    )  # fmt: skip
+
+
+def _definitions(run: Run) -> ReportTable:
+    values = {
+        "good": run.success_label,
+        "pool": "all judged results" if run.settings.pool == "judged" else "the shown results",
+        "relevant": run.grade_label(run.settings.relevant_grade),
+        "top": str(run.settings.max_grade),
+        "persistence": visible(run.settings.persistence),
+    }
+    meanings = {
+        "Click metrics, per session": CLICK_MEANINGS,
+        "Editorial metrics, per configuration": EDITORIAL_MEANINGS,
+        "Baselines, per configuration": BASELINE_MEANINGS,
+    }
+    rows = tuple(
+        Row(group, name, (text.format(**values),))
+        for group, texts in meanings.items()
+        for name, text in texts.items()
+    )
+    note = f"In a session without a click, a click metric is 0. {run.click} is the headline click metric."
+    return ReportTable(
+        "definitions", "What the metrics are", "Metric", ("Definition",), rows, group_head="Kind",
+        notes=(note,), for_papers=False,
+    )  # fmt: skip
+
+
+def _named_values(title: str, heads: tuple[str, str], values: Mapping[str, Any]) -> ReportTable:
+    rows = tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(values.items()))
+    return ReportTable(title.lower(), title, heads[0], heads[1:], rows, for_papers=False)
+
+
+def _inputs(run: Run) -> ReportTable:
+    inputs: Mapping[str, Any] = run.info.get("inputs") or {}
+    rows = []
+    for name, entry in sorted(inputs.items()):
+        known: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"names": entry}
+        sizes = (known.get(size) for size in ("files", "bytes"))
+        whole = (size if isinstance(size, int) else None for size in sizes)
+        rows.append(
+            Row("", visible(name), (_text(known.get("names")), *whole, _text(recorded_digest(known))))
+        )
+    heads = ("First three files", "Number of files", "Bytes", "Digest")
+    return ReportTable("inputs", "Inputs", "Input", heads, tuple(rows), for_papers=False)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return visible(", ".join(str(item) for item in value), limit=LONGEST_VALUE)
+    return visible("not given" if value is None else value, limit=LONGEST_VALUE)
+
+
+# ---- conventions of other tools -----------------------------------------------------------------
+
+
+OWN_NOTE = (
+    "The first row of a metric is the run's own convention. Conventions that give the same values on this "
+    "run share a row. The intervals of differences are not adjusted for the number of differences."
+)
+
+
+def conventions_section(run: Run) -> Section:
+    """Return what other tools would report of the headline sample."""
+    found = ((sample, _conventions(run, sample)) for sample in run.headline_samples)
+    tables = tuple(_conventions_table(run, sample, rows) for sample, rows in found if rows.height)
+    return Section("conventions", "The same metric in other tools", _conventions_reading(run), tables=tables)
+
+
+def _conventions(run: Run, sample: SampleKey) -> pl.DataFrame:
+    rows = sample.rows(run.frames["conventions"]).filter(click_metric=run.click)
+    own_first = rows.sort("place").with_columns(first=pl.col("place").min().over("quantity"))
+    return own_first.sort("first", ~pl.col("own"), "place")
+
+
+def _conventions_table(run: Run, sample: SampleKey, rows: pl.DataFrame) -> ReportTable:
+    def gap(row: Mapping[str, Any]) -> Cell:
+        return None if row["own"] else Estimate(row["gap"], row["gap_low"], row["gap_high"], row["reason"])
+
+    def tools(row: Mapping[str, Any]) -> str:
+        same_values = rows.filter(pl.col("same_as") == row["convention"])["tools"].to_list()
+        return "; ".join((row["tools"], *same_values))
+
+    return shown_table(
+        "conventions", f"Mean and correlation with {run.click} by convention{title_suffix(run, sample)}",
+        rows.filter(pl.col("same_as").is_null()), field("Convention", "convention"),
+        (
+            value("Mean", "mean"), with_interval("Correlation", "correlation"),
+            Column("Difference from the run's own", gap), Column("Reported by", tools),
+        ),
+        group=lambda row: row["quantity"], notes=(OWN_NOTE,), data=run.frames["conventions"],
+        group_head="Metric",
+    )  # fmt: skip
+
+
+def _conventions_reading(run: Run) -> tuple[str, ...]:
+    rows = None if run.headline is None else _conventions(run, run.headline)
+    if rows is None or rows.is_empty():
+        return ("There is no number that another tool could report differently.",)
+    ranges = []
+    for name in rows["quantity"].unique(maintain_order=True):
+        means = rows.filter(quantity=name)["mean"].drop_nulls().sort()
+        if len(means):
+            ranges.append(f"{name} {number(means[0])} to {number(means[-1])}")
+    significant = rows.filter(
+        pl.col("same_as").is_null() & ((pl.col("gap_low") > 0) | (pl.col("gap_high") < 0))
+    )
+    changed = listed(significant["convention"]) if significant.height else "none"
+    return (
+        "Tools give the same name to different numbers. Range of the mean over the same lists, by "
+        f"convention: {'; '.join(ranges)}.",
+        f"Conventions whose correlation with {run.click} differs from the run's own (the 95 % interval "
+        f"of the difference excludes 0): {changed}. The command audit shows which conclusions that changes.",
+    )

@@ -1,1 +1,0 @@
-"""Sections on conventions of other tools and provenance."""

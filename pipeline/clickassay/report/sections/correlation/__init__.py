@@ -1,1 +1,0 @@
-"""Sections on the correlation of metrics with clicks."""

@@ -1,0 +1,287 @@
+"""Correlations of click and editorial metrics: Table 2, Table 3, and what would correlate anyway."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
+from clickassay.core.text.words import capital, listed, number
+from clickassay.correlation.uncertainty.intervals import ALPHA
+from clickassay.findings.estimates import Estimate, estimate, not_computed
+from clickassay.findings.ranking import Lead, Ranking, rank, rank_within
+from clickassay.findings.run import Run
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.report.charts.marks import heat_map
+from clickassay.report.model import (
+    ByPair,
+    Figure,
+    Section,
+    by_pair,
+    group_heading,
+    headline_suffix,
+    noise_corrected,
+    of_metrics,
+    other_samples,
+    other_samples_table,
+    shown_samples,
+)
+from clickassay.report.tables import Cell, ReportTable, Row, p_cell
+from clickassay.report.verdict.words import BASELINE_MEANINGS, adds_text, caution_sentence, test_text
+
+NO_CORRELATIONS = "There is no correlation to show: no sample has configurations to compare."
+HEAT_LEGEND = (("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest in its row"))
+QCTR_NOTE = (
+    "QCTR comes last: Chapelle et al. (2009) found its correlations slightly negative and left it out of "
+    "their tables."
+)
+NOISE_CORRECTED_NOTE = (
+    "Clicks in few sessions are noisy, and this noise lowers every correlation. Here it is removed: these "
+    "are estimates of what the same configurations would show with infinitely many sessions. As estimates, "
+    "they may be above 1."
+)
+
+
+# ---- Table 2 ------------------------------------------------------------------------------------
+
+
+def correlations_section(run: Run) -> Section:
+    """Table 2: every click metric against every editorial metric, per sample."""
+    known = {sample: by_pair(run.correlations(sample)) for sample in shown_samples(run)}
+    drawn = {sample: cells for sample, cells in known.items() if cells}
+    pictured = list(drawn.items())[: None if run.settings.full else 1]
+    figures = tuple(_heat_figure(run, place, *one) for place, one in enumerate(pictured))
+    corrected = {
+        sample: {
+            (row["click_metric"], row["editorial_metric"]): noise_corrected(row)
+            for row in run.correlations(sample).iter_rows(named=True)
+        }
+        for sample in drawn
+    }
+
+    def rows(estimates: Mapping[SampleKey, ByPair]) -> tuple[Row, ...]:
+        return tuple(
+            Row(sample.label, click, of_metrics(cells, click, run.editorial))
+            for sample, cells in estimates.items()
+            for click in _present(run.clicks, cells, 0)
+        )
+
+    without_noise = rows(corrected)
+    tables = (
+        ReportTable(
+            "table2_correlations", "Table 2. Weighted correlation, with 95 % interval", "Click metric",
+            run.editorial, rows(drawn), data=run.frames["correlations"].filter(split=EVERY),
+        ),
+        ReportTable(
+            "table2_noise_corrected",
+            "Table 2, noise-corrected (as with infinitely many sessions), with 95 % interval", "Click metric",
+            run.editorial, without_noise, notes=(NOISE_CORRECTED_NOTE,) if without_noise else (),
+        ),
+    )  # fmt: skip
+    reading = _reading(run) if drawn else (NO_CORRELATIONS,)
+    return Section(
+        "correlations", "Which metric correlates with which click metric", reading, figures,
+        legend=HEAT_LEGEND if figures else (), folded=tables,
+    )  # fmt: skip
+
+
+def _heat_figure(run: Run, place: int, sample: SampleKey, cells: ByPair) -> Figure:
+    clicks, editorial = _present(run.clicks, cells, 0), _present(run.editorial, cells, 1)
+    parts = []
+    for click in clicks:
+        own = (f"{name} {number(cells[click, name].value)}" for name in editorial if (click, name) in cells)
+        parts.append(f"{click}: {', '.join(own)}")
+    alt = f"Heat map of correlations at {sample.label}. {'; '.join(parts)}."
+    drawing = heat_map(cells, clicks, editorial)
+    return Figure(f"correlations-{place}", capital(sample.label), alt, drawing, "table2_correlations")
+
+
+def _present(names: Sequence[str], cells: Iterable[tuple[str, str]], side: int) -> tuple[str, ...]:
+    there = {pair[side] for pair in cells}
+    return tuple(name for name in names if name in there)
+
+
+def _reading(run: Run) -> tuple[str, ...]:
+    shown = pl.col("click_metric").is_in(run.clicks)
+    known = run.frames["correlations"].filter(pl.col("correlation").is_not_null(), shown, split=EVERY)
+    if known.is_empty():
+        return ("No correlation has a value; the reasons are under the table.", QCTR_NOTE)
+    top = known.sort("correlation", descending=True, maintain_order=True).row(0, named=True)
+    return (
+        f"The highest of these correlations is {number(top['correlation'])}: {top['editorial_metric']} with "
+        f"{top['click_metric']} at {SampleKey.of(top).label}. Rows share sessions and clicks: that a metric "
+        "is highest in many of them is no evidence by itself.",
+        QCTR_NOTE,
+    )
+
+
+# ---- Table 3 ------------------------------------------------------------------------------------
+
+
+_BINARY = ("AP", "RR")
+_VARIANT = re.compile(r"^(AP|RR)\(rel=(\d+)\)$")
+
+
+def good_section(run: Run) -> Section:
+    """Table 3: AP and RR, by the lowest grade that counts as relevant."""
+    there = set(run.frames["correlations"]["editorial_metric"])
+    families = _families([name for name in run.editorial if name in there])
+    names = tuple(name for family in families for name in family)
+    data = run.frames["correlations"].filter(pl.col("editorial_metric").is_in(names), split=EVERY)
+    title = "Table 3. AP and RR by the lowest grade that counts as relevant"
+
+    def rows(samples: Sequence[SampleKey]) -> tuple[Row, ...]:
+        return tuple(
+            Row(group_heading(run, sample), click, of_metrics(cells, click, names))
+            for sample in samples
+            if names and (cells := by_pair(run.correlations(sample)))
+            for click in _present(run.clicks, cells, 0)
+        )
+
+    own = ReportTable(
+        "table3_good", title + headline_suffix(run), "Click metric", names, rows(run.headline_samples),
+        data=data,
+    )  # fmt: skip
+    rest = ReportTable("table3_samples", title, "Click metric", names, rows(other_samples(run)))
+    return Section(
+        "good", "Does the relevance threshold matter?", (_good_reading(run, families),), tables=(own,),
+        folded=other_samples_table(rest), fold_words="Other samples",
+    )  # fmt: skip
+
+
+def _families(editorial: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return AP and RR, each with its variants of another relevance threshold, the lowest last."""
+    matches = filter(None, map(_VARIANT.match, editorial))
+    variants = sorted((match[1], -int(match[2]), match[0]) for match in matches)
+    families = ((base, *(name for other, _, name in variants if other == base)) for base in _BINARY)
+    return tuple(family for family in families if len(family) > 1)
+
+
+def _good_reading(run: Run, families: Sequence[tuple[str, ...]]) -> str:
+    if not families:
+        return (
+            "There is nothing to show: the run has no variant of AP or RR with another relevance threshold."
+        )
+    cells = {} if run.headline is None else by_pair(run.correlations(run.headline))
+    values = [
+        [(name, cells.get((run.click, name), not_computed()).value) for name in each] for each in families
+    ]
+    known = [[f"{name} {number(value)}" for name, value in each if value is not None] for each in values]
+    changes = [", ".join(texts) for texts in known if len(texts) > 1]
+    if not changes or run.headline is None:
+        return f"There is nothing to compare: AP and RR have no correlation with {run.click}."
+    relevant = run.grade_label(run.settings.relevant_grade)
+    return (
+        f"Correlation with {run.click} at {run.headline.label}, by the lowest grade that counts as relevant: "
+        f"{'; '.join(changes)}. AP and RR without a threshold take “{relevant}”."
+    )
+
+
+# ---- baselines ----------------------------------------------------------------------------------
+
+
+ORDER_BLIND = BASELINES[0]
+BASELINE_HEADS = (
+    *(capital(BASELINE_MEANINGS[name]) for name in BASELINES),
+    *("Best metric", "Its name", "Above the mean grade by", "Adjusted p"),
+)
+
+
+def baselines_section(run: Run) -> Section:
+    """Compare the best metric with the baselines, and SS with its value if clicks ignored the grades."""
+    plain = run.of_baselines("correlations").filter(split=EVERY)
+    shown = [sample for sample in shown_samples(run) if sample.rows(plain).height]
+    ss = run.frames["correlations"].filter(split=EVERY, click_metric="SS")
+    nulls = []
+    for sample in shown_samples(run):
+        by_metric = {row["editorial_metric"]: row for row in sample.rows(ss).iter_rows(named=True)}
+        if by_metric:
+            found = [by_metric.get(name) for name in run.editorial]
+            nulls += [
+                Row(sample.label, "observed", tuple(map(estimate, found))),
+                Row(sample.label, "if clicks ignored grades", tuple(map(_null, found))),
+            ]
+    columns = (*SAMPLE_COLUMNS, "click_metric", "editorial_metric", "correlation", "null_correlation")
+    tables = (
+        ReportTable(
+            "baselines", f"Correlation of the baselines with {run.click}, and of the best metric", "Sample",
+            BASELINE_HEADS, tuple(Row("", one.label, _baseline_cells(run, one)) for one in shown), data=plain,
+        ),
+        ReportTable(
+            "ss_null", "Correlation of SS: observed, and if clicks ignored the grades", "SS", run.editorial,
+            tuple(nulls), data=ss.select(columns),
+        ),
+    )  # fmt: skip
+    reading: tuple[str, ...] = ("There is nothing to compare with: no configuration was kept.",)
+    if run.headline is not None and run.headline in shown:
+        reading = (*_baseline_sentences(run, run.headline), _null_text(run.headline.rows(ss)))
+    return Section("baselines", "Baselines: what would correlate anyway", reading, tables=tables)
+
+
+def _null(row: Mapping[str, Any] | None) -> Estimate:
+    value = None if row is None else row["null_correlation"]
+    return not_computed() if value is None else Estimate(value)
+
+
+def _baseline_cells(run: Run, sample: SampleKey) -> tuple[Cell, ...]:
+    values = baseline_values(run, sample).values()
+    ranking = rank(run, sample)
+    if not ranking.values:
+        return (*values, not_computed(), None, not_computed(), None)
+    added = _lead(ranking, ORDER_BLIND)
+    return (*values, ranking.top, ranking.best, added.estimate, p_cell(added.p_adjusted))
+
+
+def baseline_values(run: Run, sample: SampleKey) -> dict[str, Estimate]:
+    """Return the correlations of the baselines with the headline click metric, by name."""
+    plain = by_pair(sample.rows(run.of_baselines("correlations")).filter(split=EVERY))
+    return dict(zip(BASELINES, of_metrics(plain, run.click, BASELINES), strict=True))
+
+
+def _lead(ranking: Ranking, baseline: str) -> Lead:
+    """Return how much higher than a baseline the best metric correlates with the headline click metric."""
+    return ranking.leads.get(baseline, Lead(Estimate(None, reason="not compared")))
+
+
+def _baseline_sentences(run: Run, sample: SampleKey) -> tuple[str, ...]:
+    """Return the values of the baselines, whether the best metric is above them, and what metrics add."""
+    baselines = baseline_values(run, sample).items()
+    values = listed(f"{BASELINE_MEANINGS[name]} {number(one.value)}" for name, one in baselines)
+    text = f"Correlation with {run.click} at {sample.label}: {values}."
+    ranking = rank(run, sample)
+    if not ranking.values:
+        return (text,)
+    best, added = ranking.best, _lead(ranking, ORDER_BLIND)
+    not_beaten = [f"the {BASELINE_MEANINGS[name]}" for name in BASELINES if not _lead(ranking, name).is_ahead]
+    verdict = f"It is significantly above all of them (adjusted p < {ALPHA})."
+    if not_beaten:
+        verdict = f"It is not significantly above {listed(not_beaten, 'or')}."
+    texts = [f"{text} The best metric, {best}, has {number(ranking.top.value)}. {verdict}"]
+    if added.value is not None:
+        texts.append(
+            f"The mean grade ignores the order of results; the correlation of {best} is higher by "
+            f"{number(added.value)} ({test_text(added)}).{caution_sentence(added.estimate)}"
+        )
+    if run.headline_place is not None:
+        within = rank_within(run, run.headline_place)
+        adds = [text for name in within.baselines if (text := adds_text(within, name))]
+        texts += [f"Within queries: {' '.join(adds)}"] if adds else []
+    return tuple(texts)
+
+
+def _null_text(ss: pl.DataFrame) -> str:
+    """Return how high the correlations of SS would be if clicks ignored the grades."""
+    text = (
+        "SS is 1 if a clicked result has a good grade. So it correlates with editorial metrics even if "
+        "clicks ignore the grades; for the other click metrics, this correlation would be 0."
+    )
+    known = ss.drop_nulls(["correlation", "null_correlation"])
+    if known.is_empty():
+        return text
+    top = known.sort("correlation", "editorial_metric", descending=True).row(0, named=True)
+    return (
+        f"{text} That of {top['editorial_metric']} is {number(top['correlation'])}; if clicks ignored the "
+        f"grades it would be {number(top['null_correlation'])}. So SS compares no metrics."
+    )

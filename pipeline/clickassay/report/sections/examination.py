@@ -1,0 +1,316 @@
+"""How far down users look, what each grade is worth by click models, and clicks free of position bias."""
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SampleKey
+from clickassay.core.text.words import count, listed, number, percent, plural, visible
+from clickassay.findings.estimates import Estimate, estimate, not_computed
+from clickassay.findings.run import Run
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.metrics.clicks import IPS
+from clickassay.report.charts.lines import discount_lines
+from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
+from clickassay.report.model import Figure, Section, shown_samples
+from clickassay.report.tables import Column, Fields, ReportTable, Row, shown_table, value
+
+TITLE = "How far down users look (examination)"
+MEANING = (
+    "Click models separate what users examine from what attracts them. A model is better if it predicts "
+    "sessions that it was not fitted on: a higher log-likelihood, a lower perplexity (2 = tossing a coin)."
+)
+MAX_REASON = 200
+"""Characters of a reason that are shown: a whole sentence with its advice."""
+
+TESTED_ON = {"users": "of other users", "sessions": "drawn at random"}
+ASSUMED = "R(g), which ERR and RBP assume"
+GRADES_NOTE = (
+    "Fitted on lists of grades in place of documents. Relevance is the probability that an examined result "
+    "is what the user looked for: attraction times satisfaction in DBN and SDBN, attraction in other "
+    "models."
+)
+
+
+def examination_section(run: Run) -> Section:
+    """Return examination by position next to the discounts of metrics, and the relevance of grades."""
+    sample = _sample(run)
+    best = None if sample is None else _best_model(_of(run.frames["click_models"], sample))
+    lines: dict[str, list[float]] = {}
+    if sample is None or best is None:
+        tables = (_models_table(run), _positions_table(run, sample, lines), _grades_table(run, sample))
+        return Section("examination", TITLE, (_why_none(run),), tables=tables[:1], folded=tables[1:])
+    examined = _examined(run, sample)
+    places, persistence = range(1, sample.depth + 1), best["best_persistence"]
+    lines = {
+        "DCG": [1 / math.log2(place + 1) for place in places],
+        f"RBP(p={persistence:.2f})": [persistence ** (place - 1) for place in places],
+    }
+    tables = (_models_table(run), _positions_table(run, sample, examined | lines), _grades_table(run, sample))
+    text = _examination_text(run, sample, best, examined[best["model"]])
+    model, values = _relevance_by_grade(run, sample, best)
+    relevance = _relevance_sentences(run, model, values)
+    title = f"Figure 1: share of sessions that examine a position, {sample.market_and_depth}"
+    drawing = discount_lines(examined, lines, best["model"])
+    figures = (
+        Figure("examination", title, text, drawing, "click_positions"),
+        *_relevance_figure(run, sample, model, values, " ".join(relevance)),
+    )
+    legend = (
+        ("line", f"{best['model']}, which predicts sessions best"),
+        ("line-quiet", "the other models"),
+        ("diamond", ASSUMED),
+    )
+    reading = (MEANING, text, *relevance)
+    return Section(
+        "examination", TITLE, reading, figures, tables=tables[:1], legend=legend, folded=tables[1:]
+    )
+
+
+def _of(frame: pl.DataFrame, sample: SampleKey) -> pl.DataFrame:
+    """Return the rows of the market and depth of a sample: click models do not depend on the judge."""
+    return frame.filter(market=sample.market, depth=sample.depth)
+
+
+def _sample(run: Run) -> SampleKey | None:
+    """Return the headline's market and judge at the greatest depth that has a model."""
+    if run.headline is None:
+        return None
+    known = run.frames["click_models"].filter(pl.col("perplexity").is_not_null(), market=run.headline.market)
+    if known.is_empty():
+        return None
+    depth: Any = known["depth"].max()
+    return SampleKey(run.headline.market, int(depth), run.headline.judge)
+
+
+def _best_model(models: pl.DataFrame) -> dict[str, Any] | None:
+    """Return the row of the model of largest log-likelihood that estimates examination."""
+    known = models.filter(pl.col("best_persistence").is_not_null(), pl.col("log_likelihood").is_not_null())
+    ordered = known.sort("log_likelihood", "perplexity", descending=[True, False])
+    return None if ordered.is_empty() else ordered.row(0, named=True)
+
+
+def _why_none(run: Run) -> str:
+    reasons = run.frames["click_models"]["reason"].drop_nulls().unique().sort().to_list()
+    if reasons:
+        why = listed(visible(one.removeprefix("click models: "), limit=MAX_REASON) for one in reasons)
+        return f"No click model estimates examination: {why}."
+    if run.frames["click_models"].is_empty():
+        return "No click model was fitted."
+    return "No click model of this run estimates examination."
+
+
+def _models_table(run: Run) -> ReportTable:
+    frame = run.frames["click_models"]
+    shown = {(sample.market, sample.depth) for sample in shown_samples(run)}
+
+    def reason(row: Fields) -> str:
+        return visible(row["reason"] or "the model does not estimate examination", limit=160)
+
+    return shown_table(
+        "click_models", "Click models on held-out sessions, which they were not fitted on",
+        [row for row in frame.iter_rows(named=True) if (row["market"], row["depth"]) in shown],
+        Column("Model", lambda row: visible(row["model"])),
+        (
+            value("Perplexity", "perplexity", reason),
+            value("Log-likelihood per session", "log_likelihood", reason),
+            Column("Parameters", lambda row: "" if row["n_parameters"] is None else row["n_parameters"]),
+            value("p of the nearest RBP", "best_persistence", reason),
+        ),
+        group=lambda row: SampleKey(row["market"], row["depth"], EVERY).label, data=frame,
+    )  # fmt: skip
+
+
+def _examined(run: Run, sample: SampleKey) -> dict[str, list[float]]:
+    """Return the share of sessions that examine each position, by model; NaN where no result is shown."""
+    rows = _of(run.frames["click_positions"], sample).sort("position")
+    known = rows.filter(pl.col("examination").is_not_null().any().over("model"))
+    by_model = known.group_by("model", maintain_order=True).agg("examination")
+    return {
+        model: [math.nan if value is None else value for value in values]
+        for model, values in by_model.sort("model").iter_rows()
+    }
+
+
+def _positions_table(run: Run, sample: SampleKey | None, lines: Mapping[str, list[float]]) -> ReportTable:
+    def cell(value: float) -> Estimate:
+        return Estimate(None, reason="no result is shown there") if math.isnan(value) else Estimate(value)
+
+    rows = tuple(
+        Row("", str(place), tuple(cell(line[place - 1]) for line in lines.values()))
+        for place in range(1, (sample.depth if sample and lines else 0) + 1)
+    )
+    title = "Figure 1 in numbers: examination by position, and discounts"
+    where = "" if sample is None else f", {sample.market_and_depth}"
+    data = run.frames["click_positions"]
+    return ReportTable("click_positions", title + where, "Position", tuple(lines), rows, data=data)
+
+
+def _examination_text(run: Run, sample: SampleKey, best: Mapping[str, Any], examined: list[float]) -> str:
+    """Return which model is best, how far down users look according to it, and which discounts are near."""
+    halfway = [place for place, share in enumerate(examined, 1) if share >= 0.5]
+    discount = [1 / math.log2(place + 1) for place in range(1, len(examined) + 1)]
+    steeper = sum(share < weight * examined[0] for share, weight in zip(examined, discount, strict=True))
+    against = "is above examination at some positions and not at others"
+    if steeper == len(examined) - 1:
+        against = "is above examination at every position after the first"
+    elif steeper == 0:
+        against = "is nowhere above examination"
+    return (
+        f"At {sample.market_and_depth}, {best['model']} predicts sessions best. According to it, "
+        f"{percent(examined[-1], 0)} of sessions examine position {len(examined)}, and half of them or more "
+        f"look down to position {max(halfway, default=1)}. The discount of RBP is nearest to this with p = "
+        f"{number(best['best_persistence'], 2)} (this run's RBP has p = "
+        f"{number(run.settings.persistence, 2)}). The discount of DCG, {number(discount[-1], 2)} at position "
+        f"{len(examined)}, {against}. Fitted on {plural(best['n_fitted'], 'session')}, tested on "
+        f"{count(best['n_sessions'])} {TESTED_ON[best['held_out']]}."
+    )
+
+
+# ---- the relevance of grades --------------------------------------------------------------------
+
+
+def _grade_rows(run: Run, sample: SampleKey) -> pl.DataFrame:
+    return _of(run.frames["click_grades"], sample).filter(judge=sample.judge)
+
+
+def _relevance(own: pl.DataFrame, model: str, grade: int) -> Estimate:
+    row = own.filter(model=model, grade=grade).row(0, named=True)
+    return Estimate(row["relevance"], row["ci_low"], row["ci_high"], reason=row["reason"])
+
+
+def _assumed(own: pl.DataFrame, grade: int) -> float:
+    return float(own.filter(grade=grade)["assumed"][0])
+
+
+def _grades_table(run: Run, sample: SampleKey | None) -> ReportTable:
+    frame = run.frames["click_grades"]
+    own = frame.head(0) if sample is None else _grade_rows(run, sample)
+    models = own["model"].unique().sort().to_list()
+    rows = []
+    for grade in own["grade"].unique().sort():
+        cells = (*(_relevance(own, model, grade) for model in models), Estimate(_assumed(own, grade)))
+        rows.append(Row("", run.grade_label(grade), cells))
+    where = "" if sample is None else f", {sample.label}"
+    return ReportTable(
+        "click_grades", f"Relevance of a result by its grade, as estimated by click models{where}", "Grade",
+        (*models, "R(g)") if models else (), tuple(rows), notes=(GRADES_NOTE,) if rows else (), data=frame,
+    )  # fmt: skip
+
+
+def _relevance_by_grade(
+    run: Run, sample: SampleKey, best: Mapping[str, Any]
+) -> tuple[str, dict[int, Estimate]]:
+    """Return the model whose relevance is reported, and its values by grade.
+
+    It is one that separates satisfaction from attraction, if any does: the best one if it is among them.
+    """
+    own = _grade_rows(run, sample)
+    separating = own.filter(pl.col("relevance") != pl.col("attraction"))
+    names = (own if separating.is_empty() else separating)["model"].unique().sort().to_list()
+    model = best["model"] if best["model"] in names or not names else names[0]
+    known = own.filter(pl.col("relevance").is_not_null(), model=model)
+    return model, {grade: _relevance(known, model, grade) for grade in known["grade"].sort()}
+
+
+def _relevance_figure(
+    run: Run, sample: SampleKey, model: str, values: Mapping[int, Estimate], alt: str
+) -> tuple[Figure, ...]:
+    if not values:
+        return ()
+    known = {run.grade_label(grade): one for grade, one in values.items()}
+    own = _grade_rows(run, sample)
+    assumed = {run.grade_label(grade): _assumed(own, grade) for grade in values}
+    domain = common_domain(list(known.values()), list(assumed.values()))
+    texts = IntervalHeads("Probability of satisfying the user", name="Grade", diamond="R(g)")
+    drawing = intervals(list(known), known, texts, domain=(min(0.0, domain[0]), domain[1]), diamonds=assumed)
+    title = f"Relevance by grade according to {model}, {sample.label}"
+    return (Figure("grade_values", title, alt, drawing, "click_grades"),)
+
+
+def _relevance_sentences(run: Run, model: str, values: Mapping[int, Estimate]) -> tuple[str, ...]:
+    if len(values) < 2:
+        return ()
+    low, *_, high = map(run.grade_label, values)
+    least, *_, most = numbers = [one.value or 0.0 for one in values.values()]
+    rises = all(lower <= higher for lower, higher in pairwise(numbers))
+    order = "rises from grade to grade" if rises else "does not rise with every grade"
+    return (
+        f"According to {model}, an examined result satisfies the user with a probability of {number(least)} "
+        f"if it is {low} and {number(most)} if it is {high}; this probability {order}. ERR assumes (2^g - "
+        "1) / 2^g_max.",
+    )
+
+
+# ---- clicks free of position bias ---------------------------------------------------------------
+
+
+IPS_TITLE = "Clicks free of position bias (IPS)"
+IPS_MEANING = (
+    "IPS counts a click as 1 / examination of its position, as the clicks of the other half of the users "
+    "tell it from results that they saw at several positions. If examination depends on the position alone, "
+    "IPS depends on which results a list shows, not on where they stand."
+)
+LIMIT = (
+    "IPS has no value within queries, no rank and no part in the decision: users who stop at a good "
+    "result look further down a list whose first ones are bad; IPS counts their clicks there for more, and "
+    "prefers the worse order of the same results."
+)
+ERRORS = (
+    "Relative to the first position, in all lists alike, whatever stands above; intervals of IPS contain its "
+    "error."
+)
+
+
+def position_bias_sections(run: Run) -> tuple[Section, ...]:
+    """Show correlations with IPS next to the headline click metric; no section where it was not asked for."""
+    if run.tables["position_bias"].is_empty() or run.headline is None:
+        return ()
+    every = run.headline.rows(run.competing("correlations")).filter(split=EVERY)
+    of_ips, of_clicks = (
+        {row["editorial_metric"]: estimate(row) for row in every.filter(click_metric=click).to_dicts()}
+        for click in (IPS, run.click)
+    )
+    rows = tuple(
+        Row("", visible(name), (of_ips[name], of_clicks.get(name, not_computed())))
+        for name in dict.fromkeys((*run.editorial, *BASELINES))
+        if name in of_ips
+    )
+    title = f"Correlation over all queries with IPS, and with {run.click}"
+    tables: tuple[ReportTable, ...] = (ReportTable("ips", title, "Metric", (IPS, run.click), rows),)
+    reading: tuple[str, ...] = (LIMIT, IPS_MEANING)
+    if all(one.value is None for one in of_ips.values()):
+        why = next((one.reason for one in of_ips.values()), None) or "it was not computed"
+        tables, reading = (), (f"IPS has no value: {why}.", IPS_MEANING, LIMIT)
+    folded = (_bias_table(run, run.headline.market),)
+    return (Section("position_bias", IPS_TITLE, reading, tables=tables, folded=folded),)
+
+
+def _bias_table(run: Run, market: str) -> ReportTable:
+    """Return the examination of each position, as either half of the users tells it."""
+
+    def cell(row: Mapping[str, Any]) -> Estimate:
+        value, error = row["examination"], row["log_error"]
+        if value is None or error is None:
+            return Estimate(None, reason=visible(row["reason"] or "clicks do not tell", limit=160))
+        if not error:  # the first position is 1 by definition
+            return Estimate(value)
+        return Estimate(value, *(pl.Series([-1.96 * error, 1.96 * error]).exp() * value))
+
+    own = run.tables["position_bias"]
+    chosen = market if market in own["market"] else own["market"][0]
+    chosen_rows = own.filter(market=chosen)
+    halves = chosen_rows["users"].unique().sort().to_list()
+    rows = []
+    for (place,), found in sorted(chosen_rows.partition_by("position", as_dict=True).items()):
+        by_half = {row["users"]: row for row in found.iter_rows(named=True)}
+        rows.append(Row("", str(place), tuple(cell(by_half[half]) for half in halves)))
+    where = "" if chosen == EVERY else f", market {visible(chosen)}"
+    return ReportTable(
+        "position_bias", f"Examination of positions by users of even folds and of odd folds{where}",
+        "Position", tuple(f"{half} folds" for half in halves), tuple(rows), notes=(ERRORS,), data=own,
+    )  # fmt: skip

@@ -1,0 +1,247 @@
+"""The log: its sizes (Table 1), the funnel from raw rows to analysed sessions, and its health."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SampleKey
+from clickassay.core.text.words import capital, count, listed, percent, plural, sentence, visible
+from clickassay.findings.draw import nothing_kept_reason
+from clickassay.findings.run import Run, in_order
+from clickassay.health.checks import BY_NAME, OK, HealthCheck, fired, well_text
+from clickassay.report.charts.marks import bars
+from clickassay.report.model import Figure, Section, shown_samples
+from clickassay.report.sections.unjudged import RULES, filled_share
+from clickassay.report.tables import ReportTable, Row, Share, Spelled, field, share, shown_table
+
+STEPS = (
+    "read", "formed", "rejected", "repeated", "unmatched", "out of time", "no query", "left out",
+    "set apart", "elsewhere", "again", "too short", "not judged", "kept", "in patterns",
+)  # fmt: skip
+"""Steps of the funnel in the order in which rows meet them; unknown ones follow."""
+
+SOURCES = ("impressions", "searches", "clicks", "sessions", "judgments")
+WHOLE = ("read", "formed")
+"""Steps that count all rows, before any is left out."""
+
+SIZES = (
+    field("Queries", "n_queries"), field("Configurations", "n_configurations"),
+    field("Sessions", "n_sessions"), field("All sessions", "n_all_sessions"), share("Coverage", "coverage"),
+)  # fmt: skip
+
+
+# ---- sizes --------------------------------------------------------------------------------------
+
+
+def data_line(run: Run) -> str:
+    """Return the sizes of the data as one sentence."""
+    whole = run.frames["funnel"].filter(pl.col("step").is_in(WHOLE), depth=0)
+    read = {source: int(whole.filter(source=source)["rows"].sum()) for source in SOURCES}
+
+    def several(column: str, joint: str) -> str:
+        labels = set(run.frames["statistics"][column].to_list()) - {EVERY}
+        return f"{joint}{plural(len(labels), column)}" if labels else ""
+
+    parts = [plural(read["searches"], "search", "searches"), plural(read["clicks"], "click")]
+    text = f"{listed(parts)} make {plural(read['sessions'], 'session')}{several('market', ' in ')}"
+    text += f"; {plural(read['judgments'], 'judgment')}{several('judge', ' by ')}"
+    if run.headline is not None:
+        row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
+        queries = plural(row["n_queries"], "query", "queries")
+        units = int(max(run.headline_rows("comparisons")["n_queries"].drop_nulls(), default=row["n_queries"]))
+        if units < row["n_queries"] and run.tables["queries"]["query_group"].count() > 0:
+            queries += f" that count as {count(units)}, a group as one"
+        size = [queries, plural(row["n_configurations"], "configuration")]
+        verb = "grades" if read["judgments"] == 1 else "grade"
+        filled = filled_share(run, run.headline)
+        if filled is not None:
+            rule = RULES[run.settings.unjudged]
+            text += f" and grades that are filled in ({percent(filled)} of all, {rule})"
+            verb = "grade"
+        text += f" {verb} every result of {percent(row['coverage'])} of the sessions at {run.headline.label} "
+        text += f"({', '.join(size)})"
+    return sentence(text)
+
+
+def statistics_section(run: Run) -> Section:
+    """Table 1: queries, configurations, sessions and coverage of every sample."""
+    frame, samples = run.frames["statistics"], shown_samples(run)
+    notes = []
+    if run.n_samples > len(samples):
+        left = run.n_samples - len(samples)
+        notes.append(f"{left} more of the {run.n_samples} samples are in the CSV files only, here and below.")
+    filled = {sample.label: filled_share(run, sample) for sample in samples}
+    known = [f"{percent(share)} at {label}" for label, share in filled.items() if share is not None]
+    if known:  # how many of the grades that coverage rests on are not judgments
+        rule = RULES[run.settings.unjudged]
+        notes.append(f"Coverage counts grades that are filled in ({rule}): {listed(known)} of the grades.")
+    rows = [
+        {**row, "sample": sample.label}
+        for sample in samples
+        for row in sample.rows(frame).iter_rows(named=True)
+    ]
+    table = shown_table(
+        "table1_statistics", "Table 1. Data left after the join with the judgments", rows,
+        field("Sample", "sample"), SIZES, data=frame, notes=tuple(notes),
+    )  # fmt: skip
+    return Section("data", "The data", (_coverage_sentence(run),), tables=(table,))
+
+
+def _coverage_sentence(run: Run) -> str:
+    kept = run.frames["statistics"].filter(pl.col("n_sessions") > 0)
+    if kept.is_empty():
+        return sentence(f"There is nothing to correlate: {nothing_kept_reason(run)}")
+    row = kept.sort("coverage", descending=True).row(0, named=True)
+    best = SampleKey.of(row)
+    text = f"Coverage at {best.label} is {percent(row['coverage'])}"
+    if kept.height > 1 and kept["coverage"].n_unique() == 1:
+        text = f"Coverage is {percent(row['coverage'])} in all {count(kept.height)} samples"
+    elif kept.height > 1:
+        worst = kept.sort("coverage").row(0, named=True)
+        label = SampleKey.of(worst).label
+        text = f"Coverage is highest at {best.label} ({percent(row['coverage'])}) and lowest at {label} "
+        text += f"({percent(worst['coverage'])})"
+    per_query = row["n_configurations"] / max(1, row["n_queries"])
+    return f"{text}. A query has {per_query:.1f} configurations on average at {best.label}."
+
+
+# ---- the funnel ---------------------------------------------------------------------------------
+
+
+class FunnelRow(NamedTuple):
+    """Rows at one step: step and reason, number, share of the panel's whole, and whether they are kept."""
+
+    label: str
+    rows: int
+    share: float | None
+    goes_on: bool
+
+
+@dataclass(frozen=True)
+class FunnelPanel:
+    """Rows of one source by step: the parts add up to its whole. `drawn` panels are also a picture."""
+
+    title: str
+    rows: tuple[FunnelRow, ...]
+    drawn: bool
+
+    @property
+    def text(self) -> str:
+        """All steps with their numbers."""
+        parts = [f"{row.label} {count(row.rows)} ({percent(row.share)})" for row in self.rows]
+        return sentence(f"{self.title}: {', '.join(parts)}")
+
+
+def funnel_section(run: Run) -> Section:
+    """Show the rows that were read, left out at each step with the reason, and kept."""
+    panels = funnel_panels(run)
+    figures = tuple(
+        Figure(f"funnel-{place}", panel.title, panel.text, bars(panel.rows), "funnel")
+        for place, panel in enumerate(panel for panel in panels if panel.drawn)
+    )
+    rows = tuple(
+        Row(panel.title, row.label, (row.rows, Share(row.share))) for panel in panels for row in panel.rows
+    )
+    table = ReportTable(
+        "funnel", "The funnel in numbers", "Step", ("Rows", "Share"), rows, data=run.frames["funnel"],
+        group_head="Source",
+    )  # fmt: skip
+    legend = (("bar-on", "kept for the next step"), ("bar-off", "left out, with the reason"))
+    return Section(
+        "funnel", "What was read, what was kept", _funnel_reading(panels), figures,
+        legend=legend if figures else (), folded=(table,),
+    )  # fmt: skip
+
+
+def funnel_panels(run: Run) -> tuple[FunnelPanel, ...]:
+    """Return the funnel by source; clicks also by depth, sessions by sample."""
+    funnel, panels = run.frames["funnel"], []
+    for source in in_order(funnel["source"].unique().to_list(), SOURCES):
+        rows = funnel.filter(source=source)
+        general, special = rows.filter(depth=0), rows.filter(pl.col("depth") > 0)
+        if source == "sessions" and not special.is_empty():
+            keys = special.select("market", "depth", "judge").unique().sort("market", "depth", "judge")
+            known = [SampleKey(*row) for row in keys.iter_rows()]
+            samples = [one for one in shown_samples(run) if one in known] or known[:1]
+            for sample in samples:
+                own = pl.concat([general.filter(market=sample.market), sample.rows(special)])
+                panels.append(_panel(f"Sessions: {sample.label}", own, sample == samples[0]))
+            continue
+        markets, title = general["market"].unique().sort().to_list(), capital(visible(source))
+        for market in markets:
+            where = "" if market == EVERY else f": market {visible(market)}"
+            panels.append(_panel(title + where, general.filter(market=market), market == markets[0]))
+        depths = special["depth"].unique().sort().to_list()
+        for depth in depths:
+            own, title = special.filter(depth=depth), f"{source} kept, at depth {depth}"
+            panels.append(_panel(title, own, depth == depths[0]))
+    return tuple(panels)
+
+
+def _panel(title: str, frame: pl.DataFrame, drawn: bool) -> FunnelPanel:
+    summed = frame.group_by("step", "reason").agg(pl.col("rows").sum()).sort("step", "reason")
+    known = {step: place for place, step in enumerate(STEPS)}
+    steps = sorted(summed.iter_rows(named=True), key=lambda row: (known.get(row["step"], 99), -row["rows"]))
+    whole = sum(row["rows"] for row in steps if row["step"] in WHOLE) or sum(row["rows"] for row in steps)
+    rows = []
+    for row in steps:
+        reason = f": {visible(row['reason'])}" if row["reason"] else ""
+        part = row["rows"] / whole if whole else None
+        rows.append(FunnelRow(visible(row["step"]) + reason, row["rows"], part, row["reason"] == ""))
+    return FunnelPanel(capital(title), tuple(rows), drawn)
+
+
+def _funnel_reading(panels: Sequence[FunnelPanel]) -> tuple[str, ...]:
+    if not panels:
+        return ("The run counted no rows: there is no funnel to show.",)
+    own = [panel for panel in panels if panel.title.startswith(("Searches", "Sessions"))]
+    texts = []
+    for panel in own or panels:
+        lost = [row for row in panel.rows if not row.goes_on and row.rows]
+        if not lost:
+            continue
+        most = max(lost, key=lambda row: row.rows)
+        total, part = sum(row.rows for row in lost), sum(row.share or 0.0 for row in lost)
+        text = f"{panel.title}: {count(total)} ({percent(part)}) {'is' if total == 1 else 'are'} left out"
+        text += f", most of them as “{most.label}” ({count(most.rows)})" if len(lost) > 1 else ""
+        texts.append(sentence(text if len(lost) > 1 else f"{text} as “{most.label}”"))
+    return tuple(texts[:2]) or ("No row was left out.",)
+
+
+# ---- health -------------------------------------------------------------------------------------
+
+
+def health_line(run: Run) -> str:
+    """Return the state of the log in a few words."""
+    frame = run.frames["health"]
+    wrong = fired(frame)
+    if frame.is_empty():
+        return "Not checked"
+    if not wrong:
+        return f"\u2713 {capital(well_text(frame))}"
+    more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+    return f"\u2717 {capital(wrong[0].status)}: {wrong[0].fault}{more} (see below)"
+
+
+def health_section(run: Run) -> Section:
+    """Return the faults of the log, and all checks folded.
+
+    Examples are left out: a page that is passed on shows no search ids, nor URLs of rare queries.
+    """
+    frame = run.frames["health"]
+    said = tuple(f"{capital(one.status)}. {one.sentence} {one.remedy}" for one in fired(frame))
+    checks = {row["check"]: HealthCheck(**row) for row in frame.iter_rows(named=True)}
+    rows = []
+    for name, check in BY_NAME.items():
+        if (one := checks.get(name)) is not None:
+            status = Spelled(one.status, 0.0 if one.status == OK else 1.0)
+            value = one.sentence if one.value is None else Spelled(f"{one.value:.4g}", one.value)
+            limit = Spelled(f"{check.side} {one.threshold:g}", one.threshold)
+            rows.append(Row("", capital(check.meaning), (status, value, limit)))
+    heads = ("Status", "Number", "Fires from")
+    table = ReportTable("health", "Checks of the log and its judgments", "Check", heads, tuple(rows))
+    well = f"{capital(well_text(frame))}."
+    return Section("health", "Health of the log", said or (well,), folded=(table,), fold_words="All checks")

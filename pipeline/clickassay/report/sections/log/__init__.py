@@ -1,1 +1,0 @@
-"""Sections on the log and its judgments."""

@@ -1,1 +1,0 @@
-"""Sections on how users read results."""
