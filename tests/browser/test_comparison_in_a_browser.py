@@ -5,7 +5,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from clickassay.studies.runs_compared.compare import compare_runs
-from clickassay.studies.runs_compared.report.page import build_comparison, write_comparison
+from clickassay.studies.runs_compared.report import build_comparison, write_comparison
 from support.runs.given_runs import changed_table
 from support.runs.sample_run import sample
 

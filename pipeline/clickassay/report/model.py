@@ -111,6 +111,20 @@ def folded_if_unreliable(section: Section) -> Section:
     return replace(section, unreliable=why_unreliable(section.every_table))
 
 
+@dataclass(frozen=True)
+class StudyReport:
+    """The content of the page of a study."""
+
+    eyebrow: str  # What kind of study it is, in a few words.
+    # title, lead: Headline, and what stands below it.
+    title: str
+    lead: str
+    # Pairs (convention, text): the definitions that the numbers depend on.
+    conventions: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]  # Its sections, in order.
+    command: str  # The command line that made it.
+
+
 # ---- the samples and estimates of a run ---------------------------------------------------------
 
 

@@ -1,35 +1,24 @@
 """Lines and tables that a result shows, before a terminal or a notebook draws them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clickassay.report.tables import ReportTable
 
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table on the screen.
+    """A table on the screen, as texts."""
 
-    Attributes
-    ----------
-    heads
-        Heads of the columns; one may be empty.
-    rows
-        A cell for each column; None is an empty one.
-    numbers
-        The heads of columns of numbers: aligned right, in one piece. Texts are folded where space is short.
-    title
-        A line above, in one piece.
-    bold
-        Place of a row that stands out.
-    sections
-        Places of rows below which a rule is drawn.
-    """
-
-    heads: Sequence[str]
-    rows: Sequence[Sequence[object]]
+    heads: Sequence[str]  # One may be empty.
+    rows: Sequence[Sequence[object]]  # A cell for each column; None is an empty one.
+    # Heads of columns of numbers: aligned right, in one piece. Texts are folded where space is short.
     numbers: Sequence[str] = ()
-    title: str | None = None
-    bold: int | None = None
-    sections: Sequence[int] = ()
+    title: str | None = None  # A line above, in one piece.
+    bold: int | None = None  # Place of a row that stands out.
+    sections: Sequence[int] = ()  # Places of rows below which a rule is drawn.
 
     def in_words(self, words: Callable[[str], str]) -> "ShownTable":
         """Return the table with its texts said otherwise."""
@@ -39,3 +28,12 @@ class ShownTable:
 
 Part = str | ShownTable
 """A line, or a table."""
+
+
+def on_screen(table: "ReportTable") -> Iterator[Part]:
+    """Yield a table of a report, and its remarks."""
+    from clickassay.report.writers.tables import plain_rows  # noqa: PLC0415 - for printing alone
+
+    heads, *rows = plain_rows(table)
+    yield ShownTable(heads, rows, heads[-len(table.heads) :], table.title)
+    yield from table.remarks

@@ -19,7 +19,7 @@ from clickassay.findings.run import Run
 from clickassay.studies.runs_compared.compare import REVERSED, RunComparison, compare_runs
 from clickassay.studies.runs_compared.numbers import BEYOND, FAMILIES, INTERVALS, DiffOptions
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
-from clickassay.studies.runs_compared.report.page import (
+from clickassay.studies.runs_compared.report import (
     build_comparison,
     check_comparison_place,
     write_comparison,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from clickassay.api.given import Names, Place, Table, Told, several, source_of
-from clickassay.api.screen.parts import Part, ShownTable
+from clickassay.api.screen.parts import Part, on_screen
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
@@ -286,11 +286,8 @@ def evaluation_parts(
     conventions: tuple[tuple[str, str], ...], frames: Mapping[str, pl.DataFrame], *, per_query: bool
 ) -> Iterator[Part]:
     """Yield the definitions that numbers depend on, and the numbers."""
-    from clickassay.report.writers.tables import plain_rows  # noqa: PLC0415 - for printing alone
-    from clickassay.studies.evaluation.report.sections import evaluation_tables  # noqa: PLC0415 - as above
+    from clickassay.studies.evaluation.report import evaluation_tables  # noqa: PLC0415 - as above
 
     yield from (f"{what}: {how}" for what, how in conventions)
     for table in evaluation_tables(dict(frames), per_query=per_query):
-        heads, *rows = plain_rows(table)
-        yield ShownTable(heads, rows, heads[-len(table.heads) :], table.title)
-        yield from table.remarks
+        yield from on_screen(table)

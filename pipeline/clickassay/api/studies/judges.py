@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.api.given import HasRun, Names, Place, Table, Told, saved, several, source_of
-from clickassay.api.screen.parts import Part, ShownTable
+from clickassay.api.screen.parts import Part, on_screen
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
@@ -24,10 +24,8 @@ from clickassay.inputs.staging.frames import Frame
 from clickassay.inputs.text.frames import of_dict
 from clickassay.jobs.judges import MEASURE, JudgesAsked, compare_files
 from clickassay.report.writers.page import write_study
-from clickassay.report.writers.tables import plain_rows
 from clickassay.studies.judges.compare import JudgesCompared
-from clickassay.studies.judges.report.page import build_judges_report
-from clickassay.studies.judges.report.sections import judges_tables
+from clickassay.studies.judges.report import build_judges_report, judges_tables
 from clickassay.studies.judges.verdict import (
     other_scales,
     overlap_sentence,
@@ -234,10 +232,8 @@ class JudgesResult(Result):
         yield self.verdict
         if said := rankings_sentence(self.found):
             yield said
-        for table in judges_tables(self.found):
-            heads, *rows = plain_rows(table)
-            yield ShownTable(heads, rows, heads[-len(table.heads) :], table.title)
-            yield from table.remarks
+        for table in judges_tables(self.found).values():
+            yield from on_screen(table) if table.rows else ()
         yield overlap_sentence(self.found)
         yield from repeated_sentences(self.found)
         yield from other_scales(self.found)

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
@@ -19,7 +19,7 @@ from markupsafe import Markup
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text.escape import html, markdown, script_json
-from clickassay.report.model import Section
+from clickassay.report.model import Section, StudyReport
 from clickassay.report.tables import ReportTable
 from clickassay.report.writers.tables import csv_text, html_table, latex_table, markdown_table
 
@@ -187,20 +187,6 @@ def write_table_files(folder: Path, tables: Iterable[ReportTable]) -> None:
         write_text(folder / f"{table.name}.csv", csv_text(table))
         if table.for_papers:
             write_text(folder / f"{table.name}.tex", latex_table(table))
-
-
-@dataclass(frozen=True)
-class StudyReport:
-    """The content of the page of a study."""
-
-    eyebrow: str  # What kind of study it is, in a few words.
-    # title, lead: Headline, and what stands below it.
-    title: str
-    lead: str
-    # Pairs (convention, text): the definitions that the numbers depend on.
-    conventions: tuple[tuple[str, str], ...]
-    sections: tuple[Section, ...]  # Its sections, in order.
-    command: str  # The command line that made it.
 
 
 def write_study(report: StudyReport, folder: Path) -> None:

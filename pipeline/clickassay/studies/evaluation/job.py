@@ -35,7 +35,7 @@ from clickassay.studies.evaluation.forms import (
     asked_for,
     in_form,
 )
-from clickassay.studies.evaluation.report.sections import evaluation_tables
+from clickassay.studies.evaluation.report import evaluation_tables
 
 _OF_SCALE = ("top_grade_unused", "bottom_grade_unused")
 SHALLOWEST, DEEPEST = 10, 100
@@ -261,7 +261,7 @@ def write_evaluation(
     Raises OutputError if the folder exists already, or cannot be written.
     """
     from clickassay.report.writers.page import write_study  # noqa: PLC0415 - as above
-    from clickassay.studies.evaluation.report.page import (  # noqa: PLC0415 - templates take a while to import
+    from clickassay.studies.evaluation.report import (  # noqa: PLC0415 - templates take a while to import
         build_evaluation_report,
     )
 

@@ -18,7 +18,7 @@ from clickassay.studies.evaluation.correcting.corrected import (
     corrected_means,
 )
 from clickassay.studies.evaluation.evaluate import evaluate
-from clickassay.studies.evaluation.report.sections import evaluation_tables
+from clickassay.studies.evaluation.report import evaluation_tables
 
 
 def world(seed, queries=300, both=40, error=0.15):

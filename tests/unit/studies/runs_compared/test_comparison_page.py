@@ -11,14 +11,14 @@ from clickassay.core.errors import OutputError
 from clickassay.core.text.words import number
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.numbers import DiffOptions
-from clickassay.studies.runs_compared.report.page import (
+from clickassay.studies.runs_compared.report import (
     build_comparison,
     check_comparison_place,
     comparison_html,
     comparison_markdown,
+    is_share,
     write_comparison,
 )
-from clickassay.studies.runs_compared.report.sections import is_share
 from clickassay.studies.runs_compared.words import decision_sentence, headline, sentences
 from support.reports.harmful import HARMS
 from support.reports.report_runs import Page

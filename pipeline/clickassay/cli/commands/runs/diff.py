@@ -140,7 +140,7 @@ def diff(
 
     run_a, run_b = _compared(before, now, runs)
     if output.out is not None:
-        from clickassay.studies.runs_compared.report.page import check_comparison_place
+        from clickassay.studies.runs_compared.report import check_comparison_place
 
         check_comparison_place(output.out, (run_a, run_b), force=output.force)
     found = DiffResult.of(run_a, run_b, only.choice, alert.watch)

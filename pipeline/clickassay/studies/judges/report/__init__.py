@@ -1,1 +1,0 @@
-"""The report on judges: tables, pictures and sentences; `page` puts them onto a page."""
