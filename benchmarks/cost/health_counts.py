@@ -16,8 +16,8 @@ from typing import Any
 
 from clickassay.core.settings import Settings
 from clickassay.jobs.patterns import make_patterns
-from clickassay.patterns.folders.table_folder import read_patterns
 from clickassay.patterns.health import SEARCHES_BY_DAY, LogCounts
+from clickassay.patterns.table import read_patterns
 
 
 def main() -> None:

@@ -39,12 +39,10 @@ from benchmarks.lib.measuring import (
     middle,
 )
 from clickassay.cli.app import main as run_clickassay
-from clickassay.logs.used_ids import COMPARED_DAYS, ONE_IN, NewIds
-from clickassay.patterns.folders.table_folder import FOLDER_TABLES, read_patterns
-from clickassay.patterns.store.batches import StoredBatch
-from clickassay.patterns.store.files import write_ids
-from clickassay.patterns.store.store import PatternStore
-from clickassay.patterns.table import PatternTable
+from clickassay.logs.grow import COMPARED_DAYS, ONE_IN, NewIds
+from clickassay.patterns.batches import StoredBatch, write_ids
+from clickassay.patterns.store import PatternStore
+from clickassay.patterns.table import FOLDER_TABLES, PatternTable, read_patterns
 
 IDS = ("ascending", "random", "text")
 TABLES = ("searches", "clicks")

@@ -31,9 +31,9 @@ from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.scoring import compute_metrics, formed_sessions
-from clickassay.patterns.folders.table_folder import read_patterns
-from clickassay.patterns.identity import configuration_id
+from clickassay.patterns.digests import configuration_id
 from clickassay.patterns.lists import log_lists
+from clickassay.patterns.table import read_patterns
 
 ITERATIONS = 1000
 OF_THE_LOOP = 20

@@ -18,7 +18,7 @@ from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
-from clickassay.patterns.folders.table_folder import FOLDER_TABLES
+from clickassay.patterns.table import FOLDER_TABLES
 from support.logs.messy import write_log
 from support.oracle.messy_logs import seeded_log
 from support.oracle.oracle_run import oracle

@@ -10,8 +10,8 @@ from clickassay.core.errors import InputError
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.stores import grow_store
-from clickassay.logs.batches import cutting
-from clickassay.patterns.store.store import PatternStore
+from clickassay.logs import batches
+from clickassay.patterns.store import PatternStore
 from support.logs.messy import write_log
 from support.logs.stores import assert_same, times_of
 from support.oracle.messy_logs import seeded_log
@@ -50,7 +50,7 @@ def test_cuts_at_random_times_change_no_count(seed, tmp_path, monkeypatch):
     whole = log_to_patterns(searches, clicks, settings)
     windows = WINDOWS[seed % len(WINDOWS)]
     times = random_times(searches, windows - 1, random.Random(seed))  # noqa: S311 - a test's choice
-    monkeypatch.setattr(cutting, "_cuts", lambda *_: (times, 1))
+    monkeypatch.setattr(batches, "_cuts", lambda *_: (times, 1))
     seen = []
     table = log_to_patterns(searches, clicks, settings, progress=lambda event: seen.append(event.message))
     assert any(f"of {windows}" in message for message in seen)

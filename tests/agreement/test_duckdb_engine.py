@@ -11,9 +11,9 @@ import pytest
 from clickassay.core.errors import EngineError, InputError
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import make_patterns
-from clickassay.logs.duckdb.engine import DuckDBEngine
-from clickassay.patterns.folders.table_folder import read_patterns
-from clickassay.patterns.store.store import PatternStore
+from clickassay.logs.duckdb import DuckDBEngine
+from clickassay.patterns.store import PatternStore
+from clickassay.patterns.table import read_patterns
 from support.logs import tiny
 from support.logs.messy import write_log
 from support.logs.real_logs import REAL_LOGS, real_log

@@ -10,10 +10,10 @@ from clickassay.core.errors import InputError
 from clickassay.core.files.tables import write_table
 from clickassay.core.settings import load_settings
 from clickassay.jobs.stores import grow_store
-from clickassay.logs.used_ids import COMPARED_DAYS, ONE_IN
-from clickassay.patterns.store import store as store_ids
-from clickassay.patterns.store.files import ID_ROW_GROUP, write_ids
-from clickassay.patterns.store.store import PatternStore, id_digest
+from clickassay.logs.grow import COMPARED_DAYS, ONE_IN
+from clickassay.patterns import store as store_ids
+from clickassay.patterns.batches import ID_ROW_GROUP, write_ids
+from clickassay.patterns.store import PatternStore, id_digest
 
 SETTINGS = load_settings(depth=[2])
 A_DAY = 3 * ONE_IN

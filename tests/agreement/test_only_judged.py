@@ -16,9 +16,9 @@ from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.stores import grow_store
-from clickassay.logs.batches import windows as log_windows
-from clickassay.patterns.folders.table_folder import FOLDER_TABLES, read_patterns, write_patterns
-from clickassay.patterns.store.store import PatternStore
+from clickassay.logs import batches
+from clickassay.patterns.store import PatternStore
+from clickassay.patterns.table import FOLDER_TABLES, read_patterns, write_patterns
 from support.logs.messy import write_log
 from support.logs.small_logs import click, search, write_rows
 from support.logs.stores import assert_same
@@ -125,7 +125,7 @@ def test_every_session_and_click_of_the_whole_log_is_still_counted(halves):
 
 @pytest.mark.parametrize("batch", ["day", "20"])
 def test_the_cut_changes_nothing(world, halves, batch, monkeypatch):
-    monkeypatch.setattr(log_windows, "_REREAD", {"searches": 1e9, "clicks": 1e9})
+    monkeypatch.setattr(batches, "_REREAD", {"searches": 1e9, "clicks": 1e9})
     _, (kept, _) = halves
     _, (cut, _) = both(world, batch=batch)
     assert_same(cut, kept)

@@ -9,7 +9,7 @@ from agreement.test_signals_agree import chosen, counts_of, cut_files, files_of
 from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.jobs.patterns import log_to_patterns, make_patterns
 from clickassay.jobs.stores import grow_store
-from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.store import PatternStore
 from support.oracle.oracle_outcomes import outcomes_of
 from support.tiers import first
 

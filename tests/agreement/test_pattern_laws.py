@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_report, make_run
-from clickassay.patterns.folders.table_folder import read_patterns, write_patterns
+from clickassay.patterns.table import read_patterns, write_patterns
 from support.logs.small_logs import (
     URLS,
     drawn_logs,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clickassay.core.files.sql import sql_text
 from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_queries, normalise_query, normalise_url
-from clickassay.patterns.identity import configuration_id
+from clickassay.patterns.digests import configuration_id
 from support.logs.odd_texts import (
     BY_THEMSELVES_AND_IN_RUNS,
     CODE_POINTS,

@@ -14,7 +14,7 @@ from clickassay.jobs.run import make_run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
-from clickassay.patterns.folders.table_folder import FOLDER_TABLES, read_patterns
+from clickassay.patterns.table import FOLDER_TABLES, read_patterns
 from support.logs import tiny
 from support.logs.small_logs import simulated
 

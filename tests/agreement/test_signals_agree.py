@@ -9,7 +9,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import log_to_patterns, make_patterns
 from clickassay.jobs.stores import grow_store
-from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.store import PatternStore
 from support.logs.messy import write_log
 from support.logs.stores import times_of
 from support.oracle.messy_signals import signal_log

@@ -19,8 +19,8 @@ from clickassay.inputs.simulate.simulation import simulate
 from clickassay.inputs.sources.fingerprint import ends_digest
 from clickassay.jobs.patterns import log_to_patterns, stored_patterns
 from clickassay.jobs.stores import grow_store
-from clickassay.logs.batches import windows as log_windows
-from clickassay.patterns.store.store import PatternStore
+from clickassay.logs import batches
+from clickassay.patterns.store import PatternStore
 from support.logs.stores import assert_same, cut, some_times
 
 SETTINGS = load_settings(depth=[5])
@@ -54,7 +54,7 @@ def test_all_files_given_again_add_only_what_is_new(log, whole, tmp_path):
 
 @pytest.mark.parametrize("batch", ["day", "file", "500", "auto"])
 def test_the_cut_changes_no_number(log, whole, tmp_path, monkeypatch, batch):
-    monkeypatch.setattr(log_windows, "_REREAD", {"searches": 1e9, "clicks": 1e9})
+    monkeypatch.setattr(batches, "_REREAD", {"searches": 1e9, "clicks": 1e9})
     searches, clicks = cut(log, tmp_path, some_times(log, 5, 3))
     settings = load_settings(depth=[5], batch=batch)
     assert_same(log_to_patterns(searches, clicks, settings), whole)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from clickassay.patterns.folders.table_folder import read_patterns
+from clickassay.patterns.table import read_patterns
 from support.logs.small_logs import click, search, write_rows
 from support.spark.spark_logs import differing_tables, made_by
 

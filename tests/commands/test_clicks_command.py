@@ -8,7 +8,7 @@ import pytest
 from clickassay.click_models.catalogue import CLICK_MODELS
 from clickassay.core.contracts.clicks import CLICK_DOCUMENTS, CLICK_POSITIONS
 from clickassay.core.contracts.clicks import CLICK_MODELS as MODELS_FORM
-from clickassay.patterns.folders.table_folder import read_patterns
+from clickassay.patterns.table import read_patterns
 from support.logs import tiny
 from support.places import SAMPLE, SAMPLE_LOG
 from support.runs.given_runs import changed_table

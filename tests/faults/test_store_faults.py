@@ -18,10 +18,9 @@ from clickassay.core.errors import StoreError
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.patterns import log_to_patterns
-from clickassay.patterns.folders.table_folder import FOLDER_TABLES, read_patterns
-from clickassay.patterns.store import store as store_module
-from clickassay.patterns.store.store import PatternStore
-from clickassay.patterns.table import PatternTable
+from clickassay.patterns import store as store_module
+from clickassay.patterns.store import PatternStore
+from clickassay.patterns.table import FOLDER_TABLES, PatternTable, read_patterns
 from support.logs import tiny
 from support.logs.stores import assert_same, cut, some_times
 from support.small_disk import small_disk

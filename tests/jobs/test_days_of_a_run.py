@@ -19,7 +19,7 @@ from clickassay.jobs.patterns import stored_patterns
 from clickassay.jobs.strata import measure_strata, split_users
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.scoring import formed_sessions
-from clickassay.patterns.folders.table_folder import write_patterns
+from clickassay.patterns.table import write_patterns
 from support.places import SAMPLE
 from support.runs.given_runs import SETTINGS, judgments, made, patterns
 

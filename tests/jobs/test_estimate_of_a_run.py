@@ -11,11 +11,17 @@ import pytest
 from clickassay.core.settings import load_settings
 from clickassay.jobs.looking.dry_run import plan_store, plan_table
 from clickassay.jobs.stores import grow_store
-from clickassay.logs.batches import cutting, estimate
-from clickassay.logs.batches.estimate import FilesToRead, RunPlan, free_bytes, order_warning, size
-from clickassay.logs.batches.windows import Window
+from clickassay.logs import batches as log_batches
+from clickassay.logs.batches import (
+    FilesToRead,
+    RunPlan,
+    Window,
+    free_bytes,
+    order_warning,
+    size,
+)
 from clickassay.logs.chunks import FileChunk
-from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.store import PatternStore
 from support.logs import tiny
 from support.logs.small_logs import MINUTE, NOON, click, search, write_rows
 
@@ -221,7 +227,7 @@ def test_time_memory_and_disk_follow_from_the_rows(tmp_path, monkeypatch):
         *(("MEMORY_BYTES", 1e9), ("MEMORY_BYTES_PER_SEARCH", 900), ("WRITTEN_BYTES_PER_SEARCH", 50)),
         ("MEMORY_BYTES_PER_SEARCH_OF_LOG", 40),
     ):
-        monkeypatch.setattr(estimate, name, value)
+        monkeypatch.setattr(log_batches, name, value)
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _place: usage(10, 9, 10**9))
     windows = (window(chunk(4_000_000, 0, 1)), window(chunk(16_000_000, 1, 2)))
@@ -258,7 +264,7 @@ def test_pieces_that_overlap_are_told_with_what_they_need_and_what_order_would_n
         "the log is not in order of time (rows of 7 days lie in one row group of log.parquet): "
         "10,000,000 searches are read as one batch, which may need about "
     )
-    needed = size(estimate.memory_for(4_000_000, 10_000_000))
+    needed = size(log_batches.memory_for(4_000_000, 10_000_000))
     assert note.endswith(f"files sorted by time would need {needed}, and --engine duckdb spills to disk")
 
 
@@ -285,7 +291,7 @@ def test_a_batch_that_is_not_far_too_large_or_was_asked_for_gives_no_note(search
 @pytest.fixture
 def mixed(tmp_path, monkeypatch):
     """Return a log of 60 searches, each row group of which spans five days, where a batch holds 20."""
-    monkeypatch.setattr(cutting, "BATCH_ROWS", 20)
+    monkeypatch.setattr(log_batches, "BATCH_ROWS", 20)
     shown = [search(number, 5 * DAY * (number % 10) / 9) for number in range(60)]
     paths = write_rows(tmp_path / "mixed", searches=shown, clicks=[click(0, 1, "a")])
     pl.read_parquet(paths["searches"]).write_parquet(paths["searches"], row_group_size=10)

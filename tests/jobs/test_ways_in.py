@@ -13,7 +13,7 @@ from clickassay.core.settings import Settings, load_settings
 from clickassay.inputs.staging.sql import InputSql
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.stores import grow_store
-from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.store import PatternStore
 from support.bucket import BUCKET, served
 from support.places import SAMPLE
 

@@ -80,9 +80,9 @@ ALLOWED_CALLS = {
     ("core/files/output.py", "glob"): "work folders that a killed command left",
     ("core/files/sql.py", "rglob"): "files of the package",
     ("jobs/stores.py", "rglob"): "files of a batch, which a store wrote",
-    ("patterns/store/batches.py", "rglob"): "files of a batch, which a store wrote",
-    ("patterns/store/batches.py", "glob"): "files of a batch, which a store wrote",
-    ("patterns/store/store.py", "glob"): "what a store left behind",
+    ("patterns/batches.py", "rglob"): "files of a batch, which a store wrote",
+    ("patterns/batches.py", "glob"): "files of a batch, which a store wrote",
+    ("patterns/store.py", "glob"): "what a store left behind",
     ("inputs/staging/lakes.py", "glob"): "versions of a table of Iceberg",
 }
 
@@ -220,15 +220,15 @@ ALLOWED_STATEMENTS = {
     ("jobs/project.py", "SELECT {}{}FROM {}"): "stands in a project file, for files of judgments",
     ("jobs/project.py", "{}UNION ALL{}"): "likewise",
     (
-        "logs/duckdb/engine.py",
+        "logs/duckdb.py",
         "CREATE OR REPLACE TEMP TABLE {} AS {}",
     ): "names the SELECT of a step",
     (
-        "logs/duckdb/engine.py",
+        "logs/duckdb.py",
         "CREATE OR REPLACE TEMP VIEW {} AS {}",
     ): "names the SELECT of a step",
-    ("logs/duckdb/engine.py", "DROP TABLE {}"): "lets go of a step's table",
-    ("logs/duckdb/engine.py", "DROP VIEW IF EXISTS {}"): "lets go of a step's view",
+    ("logs/duckdb.py", "DROP TABLE {}"): "lets go of a step's table",
+    ("logs/duckdb.py", "DROP VIEW IF EXISTS {}"): "lets go of a step's view",
     (
         "logs/sql/translate.py",
         r"^CREATE OR REPLACE TEMP MACRO (\w+)\(([^)]*)\) AS\s+(.*?);$",

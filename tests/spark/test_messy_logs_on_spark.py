@@ -2,7 +2,7 @@
 
 import pytest
 
-from clickassay.patterns.folders.table_folder import read_patterns
+from clickassay.patterns.table import read_patterns
 from support.logs.messy import write_log
 from support.spark.packed_logs import LOGS, SHAPES, packs
 from support.spark.spark_logs import both_engines, differing_tables

@@ -6,7 +6,7 @@ ids are text: a market separates what each of them leaves.
 
 import pytest
 
-from clickassay.patterns.folders.table_folder import read_patterns
+from clickassay.patterns.table import read_patterns
 from support.logs.small_logs import session_counts
 from support.spark.odd_logs import DEPTH, KINDS
 from support.spark.spark_logs import both_engines, differing_tables

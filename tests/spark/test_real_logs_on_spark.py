@@ -2,7 +2,7 @@
 
 import pytest
 
-from clickassay.patterns.folders.table_folder import read_patterns
+from clickassay.patterns.table import read_patterns
 from support.logs.real_logs import REAL_LOGS, real_log
 from support.spark.spark_logs import both_engines, differing_tables
 

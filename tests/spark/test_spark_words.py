@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.logs.spark.session import SparkPlace, spark_session
 from clickassay.logs.sql import translate as dialect
-from clickassay.patterns.identity import configuration_id
+from clickassay.patterns.digests import configuration_id
 from support.logs.odd_texts import (
     BY_THEMSELVES_AND_IN_RUNS,
     NORMAL_QUERIES,

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.store import PatternStore
 from support.logs.stores import FILES, grown, in_files
 from support.logs.tiny import files_of
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from clickassay.patterns.folders.table_folder import read_patterns
+from clickassay.patterns.table import read_patterns
 from support.oracle.oracle_log import log_to_sessions, pattern_table
 from support.spark.spark_logs import ENGINES, differing_tables, made_by
 

@@ -28,8 +28,7 @@ from clickassay.jobs.patterns import log_to_patterns, make_patterns, opened_tabl
 from clickassay.jobs.run import make_report, open_report
 from clickassay.jobs.run import run as computed
 from clickassay.jobs.stores import StoreGrowth, grow_store
-from clickassay.patterns.folders.table_folder import write_patterns
-from clickassay.patterns.table import PatternTable
+from clickassay.patterns.table import PatternTable, write_patterns
 
 _TABLES = ("configurations", "patterns", "queries", "funnel", "health", "shown", "signals", "outcomes")
 

@@ -144,7 +144,7 @@ class ProjectRuns:
     @property
     def found(self) -> list[Path]:
         """All runs, the latest at the end."""
-        from clickassay.patterns.folders.places import Place, place_of  # noqa: PLC0415 - beside its use
+        from clickassay.patterns.places import Place, place_of  # noqa: PLC0415 - beside its use
 
         runs = () if self.project is None else self.project.runs()
         return [run for run in runs if place_of(run) is Place.RUN]

@@ -42,7 +42,7 @@ from clickassay.core.settings import Settings
 from clickassay.findings.run import open_run
 from clickassay.jobs.patterns import stored_patterns
 from clickassay.metrics.editorial import satisfaction
-from clickassay.patterns.folders.places import Place, place_of
+from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.table import PatternTable
 
 MOST_LISTS = 5_000

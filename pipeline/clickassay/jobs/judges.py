@@ -22,7 +22,7 @@ from clickassay.jobs.inputs import read_attributes
 from clickassay.jobs.patterns import opened_table
 from clickassay.jobs.run import open_report, run
 from clickassay.metrics.names import parse_measures
-from clickassay.patterns.folders.places import Place, place_of
+from clickassay.patterns.places import Place, place_of
 from clickassay.studies.evaluation.evaluate import evaluate
 from clickassay.studies.evaluation.job import run_names
 from clickassay.studies.judges.compare import (

@@ -26,10 +26,15 @@ from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.outcomes import OutcomesOf, about, prepare_outcomes
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS, IPS
-from clickassay.patterns.folders.places import Place, place_of
-from clickassay.patterns.folders.table_folder import opened_patterns, read_patterns, write_patterns
-from clickassay.patterns.store.store import PatternStore
-from clickassay.patterns.table import PatternTable, StagedTable
+from clickassay.patterns.places import Place, place_of
+from clickassay.patterns.store import PatternStore
+from clickassay.patterns.table import (
+    PatternTable,
+    StagedTable,
+    opened_patterns,
+    read_patterns,
+    write_patterns,
+)
 
 
 @with_scratch()
@@ -136,7 +141,7 @@ def _write_in_sql(
         except RejectedRowsError as error:
             raise with_unread(error, inputs.halves_here) from error
         return
-    from clickassay.logs.duckdb.job import write_duckdb_patterns  # noqa: PLC0415 - not the default
+    from clickassay.logs.duckdb import write_duckdb_patterns  # noqa: PLC0415 - not the default
 
     log = inputs.log_here()
     with writing_tables(), files_named(log.searches, log.clicks):

@@ -33,9 +33,9 @@ from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.relevance import check_click_judge
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.clicks import counted_clicks, named_click
-from clickassay.patterns.folders.places import DATABASE, Place, place_of
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import log_lists
+from clickassay.patterns.places import DATABASE, Place, place_of
 from clickassay.patterns.table import PatternTable, StagedTable
 
 

@@ -19,7 +19,7 @@ from clickassay.jobs.inputs import Inputs, open_log
 from clickassay.jobs.patterns import outcomes_of, reachable
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
-from clickassay.logs.batches.cutting import warn_if_unsorted
+from clickassay.logs.batches import warn_if_unsorted
 from clickassay.logs.grow import (
     BatchProcessor,
     add_to_store,
@@ -30,7 +30,7 @@ from clickassay.logs.grow import (
 )
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.logs.outcomes import Outcomes
-from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.store import PatternStore
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _batch_processor(
 ) -> Iterator[BatchProcessor[LocalHalf]]:
     """Yield what processes batches in this process."""
     if settings.engine == "duckdb":
-        from clickassay.logs.duckdb.job import duckdb_batches, duckdb_engine  # noqa: PLC0415 - not the default
+        from clickassay.logs.duckdb import duckdb_batches, duckdb_engine  # noqa: PLC0415 - not the default
 
         with duckdb_engine(log, settings, work) as engine:
             yield duckdb_batches(engine, settings, kept, progress, outcomes)
@@ -122,8 +122,8 @@ def _grow_on_spark(
     inputs: Inputs, place: Path | str, settings: Settings, kept: pl.DataFrame | None,
     progress: Progress, checked: Checked | None,
 ) -> StoreGrowth:  # fmt: skip
-    from clickassay.logs.spark.folders import local_store  # noqa: PLC0415 - an extra
     from clickassay.logs.spark.job import bytes_here, read_spark_log, spark_batches, spark_engine  # noqa: PLC0415
+    from clickassay.logs.spark.remote import local_store  # noqa: PLC0415 - an extra
 
     halves = inputs.searches, inputs.clicks
     log_bytes = bytes_here(*halves)

@@ -11,9 +11,8 @@ from clickassay.core.contracts.patterns import names_known
 from clickassay.core.records import Floats, Grades, Integers, JudgedConfigurations, order_by_id
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.scores import Scores
-from clickassay.patterns.identity import configuration_ids
-from clickassay.patterns.lists import LogLists
-from clickassay.patterns.results import NumberedResults
+from clickassay.patterns.digests import configuration_ids
+from clickassay.patterns.lists import LogLists, NumberedResults
 from clickassay.patterns.sums import WordLayout, counted, packed_days, unpacked_days
 
 # ---- results of lists ------------------------------------------------------------------------------

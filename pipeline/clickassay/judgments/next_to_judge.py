@@ -13,8 +13,7 @@ from clickassay.core.text.words import count, listed, percent, plural, visible
 from clickassay.judgments.join import clicks_by_position, results_shown, rows_of_judge
 from clickassay.judgments.prepare import Judgments
 from clickassay.metrics.clicks import CLICKS
-from clickassay.patterns.lists import LogLists
-from clickassay.patterns.results import numbered
+from clickassay.patterns.lists import LogLists, numbered
 from clickassay.patterns.sums import order_of
 
 MAX_QUERIES = 200

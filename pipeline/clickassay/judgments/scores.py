@@ -17,8 +17,8 @@ from clickassay.core.text.words import listed, plural, visible
 from clickassay.inputs.normalise import normalise_queries, normalise_url
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS, IPS
+from clickassay.patterns.digests import configuration_ids
 from clickassay.patterns.funnel import check_rejected
-from clickassay.patterns.identity import configuration_ids
 
 MOST_SCORES = 8
 """More names than this are probably ids."""

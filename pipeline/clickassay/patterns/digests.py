@@ -1,4 +1,4 @@
-"""Digests of ids, as ``user_digest`` and ``id_digest`` of ``sql/macros``: the same on every engine."""
+"""Digests, the same on every engine: of users and search ids (``sql/macros``), and ids of configurations."""
 
 import hashlib
 import re
@@ -52,3 +52,50 @@ def id_digests(ids: pl.Series) -> NDArray[np.uint64]:
     """Return the digests of search ids that are texts: the first 64 bits of their md5."""
     leading = b"".join(hashlib.md5(text.encode(), usedforsecurity=False).digest()[:8] for text in ids)
     return np.frombuffer(leading, ">u8").astype(np.uint64)
+
+
+_SEPARATOR = "\x1f"
+_DIGEST_BYTES = 16
+
+
+def configuration_id(market: str, query: str, results: list[str]) -> str:
+    """Return the content address of a configuration: md5 of its texts, joined so that no two look alike."""
+    return _md5(_joined(market, query, results).encode()).hex()
+
+
+def _joined(market: str, query: str, results: list[str]) -> str:
+    joined = _SEPARATOR.join((market, query, *results))
+    if "\\" in joined or joined.count(_SEPARATOR) > len(results) + 1:
+        texts = (text.replace("\\", "\\\\").replace(_SEPARATOR, "\\u") for text in (market, query, *results))
+        joined = _SEPARATOR.join(texts)
+    return joined
+
+
+def _md5(text: bytes) -> bytes:
+    return hashlib.md5(text, usedforsecurity=False).digest()
+
+
+def configuration_digests(rows: pl.DataFrame) -> NDArray[np.uint8]:
+    """Compute `configuration_id` of each row (market, query, results) as 16 bytes: shape (rows, 16)."""
+    parts = ("market", "query", pl.col("results").list.join(_SEPARATOR))
+    joined = rows.select(pl.concat_str(*parts, separator=_SEPARATOR).alias("text"))["text"]
+    most = rows["results"].list.len() + 1
+    careful = joined.str.contains("\\", literal=True) | (
+        joined.str.count_matches(_SEPARATOR, literal=True) > most
+    )
+    texts = joined.cast(pl.Binary).to_list()  # joined in bulk, but for those that need care
+    for row in careful.arg_true():
+        texts[row] = _joined(*rows.select("market", "query", "results").row(row)).encode()
+    return np.frombuffer(b"".join(map(_md5, texts)), np.uint8).reshape(-1, _DIGEST_BYTES)
+
+
+def ids_of(digests: NDArray[np.uint8]) -> pl.Series:
+    """Return digests as ids: 32 hexadecimal digits each."""
+    digits = digests.tobytes().hex()
+    width = 2 * _DIGEST_BYTES
+    return pl.Series([digits[at : at + width] for at in range(0, len(digits), width)], dtype=pl.String)
+
+
+def configuration_ids(rows: pl.DataFrame) -> pl.Series:
+    """Compute `configuration_id` of each row (market, query, results)."""
+    return ids_of(configuration_digests(rows))

@@ -21,7 +21,7 @@ from clickassay.core.errors import QueryError
 from clickassay.core.files.sql import sql_folders, sql_names, sql_text
 from clickassay.core.text.escape import json, plain_text, terminal
 from clickassay.core.text.words import did_you_mean
-from clickassay.patterns.folders.places import DATABASE
+from clickassay.patterns.places import DATABASE
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import polars as pl
 from clickassay.core.contracts.patterns import SHOWN
 from clickassay.core.settings import load_settings
 from clickassay.jobs.stores import grow_store
-from clickassay.patterns.folders.table_folder import FOLDER_TABLES, OWN_TABLES
+from clickassay.patterns.table import FOLDER_TABLES, OWN_TABLES
 from support.logs.small_logs import simulated
 
 FILES = 3

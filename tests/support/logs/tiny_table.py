@@ -16,7 +16,7 @@ from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, P
 from clickassay.core.settings import load_settings
 from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
-from clickassay.patterns.identity import configuration_id
+from clickassay.patterns.digests import configuration_id
 from clickassay.patterns.lists import log_lists
 from clickassay.patterns.table import PatternTable
 

@@ -15,7 +15,7 @@ from clickassay.click_models.cascade_effects import (
     p_value,
 )
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
-from clickassay.patterns.identity import configuration_id
+from clickassay.patterns.digests import configuration_id
 from support.logs.tiny_table import judged_at, judgment_rows, table_of
 from support.oracle import oracle_cascade_effects as oracle
 from support.oracle.oracle_metrics import Configuration

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from clickassay.patterns.identity import configuration_id
+from clickassay.patterns.digests import configuration_id
 from support.logs.tiny_table import judged_at, judgment_rows, table_of
 
 

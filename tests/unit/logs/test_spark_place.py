@@ -13,7 +13,7 @@ from clickassay.core.settings import load_settings
 from clickassay.inputs.tables import read_input
 from clickassay.inputs.types.columns import Wanted
 from clickassay.jobs.patterns import make_patterns
-from clickassay.logs.duckdb.engine import _config
+from clickassay.logs.duckdb import _config
 from clickassay.logs.log import local_half
 from clickassay.logs.spark.errors import translate_error
 from clickassay.logs.spark.job import bytes_here

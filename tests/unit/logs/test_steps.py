@@ -31,7 +31,6 @@ from clickassay.logs.sql.steps import (
     run_steps,
 )
 from clickassay.logs.sql.translate import tables_read
-from clickassay.patterns.counts import COUNT_FORMS, SIGNAL_FORMS
 
 CONDITIONS = {step.when for step in SEQUENCE}
 PROPERTIES = sorted({when.property for when in CONDITIONS if isinstance(when, If)})
@@ -151,11 +150,6 @@ def test_the_data_is_looked_at_once_for_all_steps_that_depend_on_it():
     reader = Reader(GIVEN)
     reader.run(LOGS["in one batch"][0], ())
     assert reader.looks == ["repeated_ids", "normal_urls_of_clicks", "shared_configurations"]
-
-
-def test_the_counts_have_the_forms_in_which_they_are_read():
-    assert {step.name for step in (*FUNNEL, *FUNNEL_OF_SESSIONS)} == set(COUNT_FORMS)
-    assert {step.name for step in FUNNEL_OF_SIGNALS} == set(SIGNAL_FORMS)
 
 
 def test_a_log_of_clicks_alone_runs_no_step_of_signals():

@@ -4,7 +4,7 @@ import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.sources.fingerprint import FileFingerprint, ends_digest, file_fingerprint
-from clickassay.patterns.store.known_files import KnownFiles
+from clickassay.patterns.batches import KnownFiles
 
 SIZE = 3 << 20
 

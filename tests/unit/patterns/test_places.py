@@ -5,8 +5,8 @@ import pytest
 from clickassay.core.errors import PatternError
 from clickassay.jobs.click_models import read_clicks
 from clickassay.jobs.looking.inspect import own_folder
-from clickassay.patterns.folders.places import Place, place_of
-from clickassay.patterns.folders.table_folder import read_patterns
+from clickassay.patterns.places import Place, place_of
+from clickassay.patterns.table import read_patterns
 
 TABLE = ("settings.json", "configurations.parquet", "patterns.parquet", "queries.parquet", "funnel.parquet")
 RUN = (*TABLE, "run.duckdb", "statistics.parquet")

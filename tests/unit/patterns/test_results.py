@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clickassay.patterns.results import number_results
+from clickassay.patterns.lists import number_results
 
 LISTS = [["a", "b", "c"], ["c", "a"], [], ["a", "b"], ["b", "ä", "a", "a"]]
 QUERY = np.array([1, 1, 0, 3, 1])

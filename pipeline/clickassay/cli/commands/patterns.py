@@ -27,7 +27,7 @@ from clickassay.core.text.words import plural, utc_text
 if TYPE_CHECKING:
     from clickassay.api.patterns import PatternsResult
     from clickassay.inputs.staging.sources import Source
-    from clickassay.logs.batches.estimate import RunPlan
+    from clickassay.logs.batches import RunPlan
 
 
 stores = typer.Typer(
@@ -202,8 +202,8 @@ def verify(store: STORE, json: JSON = False) -> None:
 
         clickassay store verify patterns-store
     """
-    from clickassay.patterns.folders.places import STORE_FILE
-    from clickassay.patterns.store.store import PatternStore
+    from clickassay.patterns.places import STORE_FILE
+    from clickassay.patterns.store import PatternStore
 
     kept = PatternStore(store)
     damage = kept.damage()
@@ -243,7 +243,7 @@ def forget(
 
         clickassay store forget patterns-store --before 3
     """
-    from clickassay.patterns.store.store import PatternStore
+    from clickassay.patterns.store import PatternStore
 
     if (first is None) == (before is None):
         raise typer.BadParameter("give either --from or --before")

@@ -9,13 +9,11 @@ from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import files_named
 from clickassay.jobs.inputs import open_log
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.batches.cutting import plan_windows, rows_of_batch
-from clickassay.logs.batches.estimate import FilesToRead, RunPlan, files_to_read
-from clickassay.logs.batches.windows import Window
+from clickassay.logs.batches import FilesToRead, RunPlan, Window, files_to_read, plan_windows, rows_of_batch
 from clickassay.logs.grow import plan_growth, store_settings, with_folds_of
 from clickassay.logs.log import LocalHalf, Log
-from clickassay.patterns.folders.places import STORE_FILE
-from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.places import STORE_FILE
+from clickassay.patterns.store import PatternStore
 
 
 @with_scratch("out")

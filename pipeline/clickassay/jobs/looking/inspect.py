@@ -38,9 +38,9 @@ from clickassay.judgments.prepare import (
 from clickassay.logs.arrays.job import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.logs.sql.steps import FIRST_MS, end_of_times
-from clickassay.patterns.folders.places import Place, place_of
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import LogLists, log_lists
+from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.table import StagedTable
 
 MOST_FILES = 50

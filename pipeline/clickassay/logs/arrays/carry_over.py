@@ -5,9 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from clickassay.logs.arrays.columns.batch import NO_PLACE, NOT_GIVEN, UNKNOWN, Clicks, ReadClicks, Searches
-from clickassay.logs.arrays.columns.numbers import Rows, distinct, is_in
-from clickassay.logs.arrays.forming.actions import Actions
+from clickassay.logs.arrays.actions import Actions
+from clickassay.logs.arrays.columns import (
+    NO_PLACE,
+    NOT_GIVEN,
+    UNKNOWN,
+    Clicks,
+    ReadClicks,
+    Rows,
+    Searches,
+    distinct,
+    is_in,
+)
 from clickassay.logs.arrays.shown import LogTexts
 from clickassay.patterns.digests import id_digests
 

@@ -9,8 +9,17 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from clickassay.logs.arrays.columns.batch import Searches, as_arrow, nulls_in, numbers_in
-from clickassay.logs.arrays.columns.numbers import Flags, Rows, among, changes, distinct
+from clickassay.logs.arrays.columns import (
+    Flags,
+    Rows,
+    Searches,
+    among,
+    as_arrow,
+    changes,
+    distinct,
+    nulls_in,
+    numbers_in,
+)
 from clickassay.logs.sql.steps import FIRST_MS, MOST_BYTES
 from clickassay.patterns.sums import order_of
 

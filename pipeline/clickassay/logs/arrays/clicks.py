@@ -11,20 +11,24 @@ import polars as pl
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from clickassay.logs.arrays.actions import CLICK, Actions
 from clickassay.logs.arrays.clean_searches import Codes, count_faults, first_faults, nulls, out_of_range
-from clickassay.logs.arrays.columns.batch import (
+from clickassay.logs.arrays.columns import (
     NO_PLACE,
     NOT_GIVEN,
     UNKNOWN,
     Chunk,
     Clicks,
+    Flags,
     ReadClicks,
+    Rows,
     Searches,
+    Small,
+    among,
     as_arrow,
+    is_in,
     numbers_in,
 )
-from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small, among, is_in
-from clickassay.logs.arrays.forming.actions import CLICK, Actions
 from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
 from clickassay.logs.arrays.read_searches import CHUNK_ROWS
 from clickassay.logs.arrays.shown import LogTexts

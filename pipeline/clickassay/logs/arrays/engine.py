@@ -15,13 +15,7 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import OF_DWELL_TIMES, Settings
 from clickassay.core.text.words import first_line
 from clickassay.inputs.files import READ_ERRORS, reading_remedy
-from clickassay.logs.arrays.carry_over import CarryOver, new_search_ids, orphan_clicks
-from clickassay.logs.arrays.clean_searches import counted_once
-from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
-from clickassay.logs.arrays.columns.batch import ReadClicks, Searches
-from clickassay.logs.arrays.columns.numbers import Flags, Rows
-from clickassay.logs.arrays.columns.search_ids import AmbiguousIds
-from clickassay.logs.arrays.forming.actions import (
+from clickassay.logs.arrays.actions import (
     LEFT_OUT,
     SATISFIED,
     SATISFIED_IF_FOLLOWED,
@@ -29,14 +23,19 @@ from clickassay.logs.arrays.forming.actions import (
     masks_of_events,
     masks_of_one,
 )
-from clickassay.logs.arrays.forming.dwell import SatisfactionRule, satisfied_clicks, searches_before_clicks
-from clickassay.logs.arrays.forming.outcomes import Formed, GivenOutcomes, derived_outcomes
-from clickassay.logs.arrays.forming.sessions import Sessions, placed_in_sessions, sessions
-from clickassay.logs.arrays.forming.visits import VisitLimits, Visits, visits
+from clickassay.logs.arrays.carry_over import CarryOver, new_search_ids, orphan_clicks
+from clickassay.logs.arrays.clean_searches import counted_once
+from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
+from clickassay.logs.arrays.columns import Flags, ReadClicks, Rows, Searches
 from clickassay.logs.arrays.normalise_urls import Urls
+from clickassay.logs.arrays.outcomes import Formed, GivenOutcomes, derived_outcomes
 from clickassay.logs.arrays.patterns import PatternCounts
 from clickassay.logs.arrays.read_searches import SearchReader
+from clickassay.logs.arrays.search_ids import AmbiguousIds
+from clickassay.logs.arrays.sessions import Sessions, placed_in_sessions, sessions
 from clickassay.logs.arrays.shown import LogTexts, Queries, ShownLists
+from clickassay.logs.arrays.signals import SatisfactionRule, satisfied_clicks, searches_before_clicks
+from clickassay.logs.arrays.visits import VisitLimits, Visits, visits
 from clickassay.logs.sql.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel, shows_both_ways
 from clickassay.patterns.health import LogCounts

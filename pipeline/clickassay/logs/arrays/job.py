@@ -11,16 +11,15 @@ from clickassay.core.progress import Event, Progress, steady
 from clickassay.core.settings import Settings
 from clickassay.inputs.tables import unreadable
 from clickassay.logs.arrays.carry_over import clicks_as_read, searches_as_read
-from clickassay.logs.arrays.columns.search_ids import ambiguous_ids, usable_ids
 from clickassay.logs.arrays.engine import ArraySessioniser, LogBatch
-from clickassay.logs.batches.cutting import plan_windows, warn_if_unsorted
-from clickassay.logs.batches.windows import Window, scan_window
+from clickassay.logs.arrays.search_ids import ambiguous_ids, usable_ids
+from clickassay.logs.batches import Window, plan_windows, scan_window, warn_if_unsorted
 from clickassay.logs.grow import Plan
 from clickassay.logs.log import LocalHalf, Log, has_signals
 from clickassay.logs.outcomes import Outcomes, counted_outcomes
 from clickassay.logs.sql.steps import NEVER_MS, end_of_times
+from clickassay.patterns.batches import BatchContent, StoredBatch
 from clickassay.patterns.funnel import check_log, orphan_click_rows, with_impressions
-from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.table import StagedTable, give_back
 
 _GIVEN_BACK_EACH, _FEW_BATCHES = 2, 16

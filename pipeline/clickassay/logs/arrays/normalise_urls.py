@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_url
-from clickassay.logs.arrays.columns.numbers import Growing, Keys, Numbers, Rows, Small
+from clickassay.logs.arrays.columns import Growing, Keys, Numbers, Rows, Small
 from clickassay.patterns.table import held_densely
 
 NO_URL = -1

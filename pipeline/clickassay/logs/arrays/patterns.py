@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.patterns import OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
-from clickassay.logs.arrays.columns.batch import Searches
-from clickassay.logs.arrays.columns.numbers import Flags, Growing, Rows, Small
+from clickassay.logs.arrays.columns import Flags, Growing, Rows, Searches, Small
 from clickassay.logs.arrays.shown import LogTexts, lists_of
-from clickassay.patterns.identity import configuration_digests, ids_of
+from clickassay.patterns.digests import configuration_digests, ids_of
 from clickassay.patterns.sums import (
     BY_DAY,
     Sums,

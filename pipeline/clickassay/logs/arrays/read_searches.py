@@ -9,8 +9,7 @@ import polars as pl
 
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.clean_searches import SEARCH_FAULTS, count_faults, faults_of_searches
-from clickassay.logs.arrays.columns.batch import Chunk, Searches
-from clickassay.logs.arrays.columns.numbers import Rows, Small
+from clickassay.logs.arrays.columns import Chunk, Rows, Searches, Small
 from clickassay.logs.arrays.shown import QUERY, LogTexts, query_key
 from clickassay.patterns.digests import digests_of_numbers, digests_of_texts
 from clickassay.patterns.health import LogCounts

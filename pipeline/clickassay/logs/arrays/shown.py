@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from clickassay.core.errors import EngineError
 from clickassay.inputs.normalise import normalise_query
-from clickassay.logs.arrays.columns.batch import Searches, as_arrow
-from clickassay.logs.arrays.columns.numbers import Flags, Growing, Keys, Numbers, Rows, Small
+from clickassay.logs.arrays.columns import Flags, Growing, Keys, Numbers, Rows, Searches, Small, as_arrow
 from clickassay.logs.arrays.normalise_urls import Urls
 from clickassay.patterns.table import held_densely
 

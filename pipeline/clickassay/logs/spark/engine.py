@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.text.paths import without_patterns
-from clickassay.logs.engine import Value
 from clickassay.logs.spark.errors import text_error, translate_error
+from clickassay.logs.sql.steps import Value
 from clickassay.logs.sql.translate import translate_step
 
 if TYPE_CHECKING:

@@ -21,13 +21,11 @@ from clickassay.inputs.types.columns import CLICKS, SEARCHES
 from clickassay.logs.log import LocalHalf, Log, joined_log
 from clickassay.logs.outcomes import Outcomes, OutcomesOf, about
 from clickassay.logs.spark.engine import SparkEngine
-from clickassay.logs.spark.folders import SparkFolder
 from clickassay.logs.spark.read import SparkHalf, read_for_spark
-from clickassay.logs.spark.remote import RemoteFiles
+from clickassay.logs.spark.remote import RemoteFiles, SparkFolder
 from clickassay.logs.spark.session import SparkPlace, check_workers, is_local, spark_session
-from clickassay.logs.sql.batches import SqlBatchProcessor
-from clickassay.logs.sql.sessioniser import sql_pattern_table
-from clickassay.patterns.folders.table_folder import write_patterns
+from clickassay.logs.sql.sessioniser import SqlBatchProcessor, sql_pattern_table
+from clickassay.patterns.table import write_patterns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +33,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from clickassay.logs.batches.windows import Window, window_spans
+from clickassay.logs.batches import Window, window_spans
 from clickassay.logs.chunks import FileChunk, rows_of_chunks, rows_of_file
 
 if TYPE_CHECKING:

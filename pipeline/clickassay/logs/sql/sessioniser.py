@@ -1,15 +1,18 @@
-"""A log to its pattern table by the declared steps, all of them SQL, on any engine that runs these."""
+"""A log, or the batches of a store, to pattern tables by the declared steps, on any engine for these."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Generic
 
 import polars as pl
 
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
-from clickassay.logs.engine import R, SqlEngine
-from clickassay.logs.log import Log, has_signals
+from clickassay.logs.batches import Window
+from clickassay.logs.chunks import FileChunk
+from clickassay.logs.grow import Plan
+from clickassay.logs.log import H, Log, carries_actions, has_signals
 from clickassay.logs.outcomes import Outcomes, counted_outcomes
 from clickassay.logs.sql.steps import (
     CARRY_OVER,
@@ -27,13 +30,15 @@ from clickassay.logs.sql.steps import (
     READ_LOG,
     SEARCH_IDS,
     Property,
+    R,
+    SqlEngine,
     Step,
     counted_properties,
     results,
     run_steps,
     step_values,
 )
-from clickassay.patterns.counts import count_batch
+from clickassay.patterns.batches import BatchContent, StoredBatch
 from clickassay.patterns.funnel import (
     LogFunnel,
     check_log,
@@ -43,6 +48,8 @@ from clickassay.patterns.funnel import (
 )
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import Pieces, StagedTable
+
+_ORPHAN_CLICKS = {"is_open": pl.Boolean, "clicks": pl.Int64}
 
 
 class SqlSessioniser(Generic[R]):
@@ -118,9 +125,35 @@ class SqlSessioniser(Generic[R]):
         progress(Event("counting"))
         steps = (*FUNNEL, *results(FUNNEL_OF_SIGNALS, self._properties))
         counts = self._engine.rows_of(*(step.file for step in steps))
-        count_batch(
-            self.funnel, self._health, {step.name: rows for step, rows in zip(steps, counts, strict=True)}
+        self._count({step.name: rows for step, rows in zip(steps, counts, strict=True)})
+
+    def _count(self, rows: Mapping[str, list[tuple[Any, ...]]]) -> None:
+        """Put the counts of a batch, by the names of `FUNNEL` and `FUNNEL_OF_SIGNALS`, into the funnel."""
+        searches, clicks = rows["rows_read"][0]
+        usable, carried, kept, left_out, shortened, merged, carried_clicks = rows["searches"][0]
+        self.funnel.count_searches(
+            read=searches - carried,
+            rejected=dict(rows["rejected_searches"]),
+            usable=usable - carried,
+            kept=kept - carried,
+            left_out=left_out,
+            shortened=shortened,
+            merged=merged,
         )
+        orphan_clicks = pl.DataFrame(rows["orphan_clicks"], schema=_ORPHAN_CLICKS, orient="row")
+        self.funnel.count_clicks(
+            read=clicks - carried_clicks,
+            carried=carried_clicks,
+            rejected=dict(rows["rejected_clicks"]),
+            outcomes=rows["attributed_clicks"],
+            orphan_clicks=orphan_clicks.with_columns(search_id=pl.lit(None)),
+        )
+        self.funnel.count_positions(rows["click_positions"])
+        if "actions" in rows:
+            self.funnel.count_actions(rows["actions"])
+        self.funnel.count_dwell_times(rows.get("dwell_times", ()))
+        self.funnel.count_outcomes(rows.get("outcomes", ()))
+        self._health.add_rows(rows["health"])
 
     def ambiguous(self) -> pl.LazyFrame:
         """Return the search ids that are known to be ambiguous (search_id), of a log in batches."""
@@ -220,3 +253,80 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
     check_log(funnel, settings.max_rejected)
     signals = shown_signals(table.signals, funnel)
     return replace(table, funnel=funnel, signals=signals, judged_queries=judged_queries)
+
+
+@dataclass
+class SqlBatchProcessor(Generic[H, R]):
+    """Processes the batches of a store; large tables pass through this machine file by file."""
+
+    engine: SqlEngine[R]  # Runs the SQL.
+    # rows_of, rows_in: Give the rows of one half of a log, and the rows of its chunks that lie in a window.
+    rows_of: Callable[[H], R]
+    rows_in: Callable[[H, Sequence[FileChunk], Window], R]
+    settings: Settings
+    judged_queries: pl.DataFrame | None
+    progress: Progress
+    outcomes: Outcomes | None = None
+
+    def begin(self, plan: Plan[H], before: StoredBatch | None) -> None:
+        """Find ambiguous search ids of a plan."""
+        carries = _file(before, "carry_clicks")
+        self._sessioniser = SqlSessioniser(
+            self.engine,
+            self.settings,
+            by_url=plan.log.by_url,
+            has_signals=has_signals(plan.log, self.settings) or carries_actions(carries),
+            outcomes=None if self.outcomes is None else self.outcomes.rows,
+            judged_queries=self.judged_queries,
+        )
+        self._has_number_ids = plan.log.searches.has_numbers("search_id")
+        searches, clicks = self.rows_of(plan.log.searches), self.rows_of(plan.log.clicks)
+        self._carried = (
+            self.engine.put(_file(before, "carry_searches"), searches),
+            self.engine.put(carries, clicks),
+        )
+        ambiguous = self.engine.put(_file(before, "ambiguous"), searches)
+        self._sessioniser.find_ambiguous_ids(searches, self._carried[0], ambiguous)
+        self._ambiguous = self._sessioniser.ambiguous()
+
+    def add(self, plan: Plan[H], number: int, watermark_ms: int) -> None:
+        """Process a window of the plan."""
+        name, part = f"batch {number + 1} of {len(plan.windows)}", number / len(plan.windows)
+        window = plan.windows[number]
+
+        def report(event: Event) -> None:
+            self.progress(Event(f"{name}: {event.message}", part))
+
+        self._sessioniser.add(
+            self.rows_in(plan.log.searches, window.searches, window),
+            self.rows_in(plan.log.clicks, window.clicks, window),
+            watermark_ms,
+            report,
+            carried=self._carried,
+        )
+        self._fetched = self._sessioniser.carry_over()
+        self._carried = self._sessioniser.carried()
+
+    def ids(self) -> pl.LazyFrame:
+        """Return the digests of the search ids that are new in the last batch."""
+        self._ids = self._sessioniser.ids(are_numbers=self._has_number_ids)
+        return self._ids
+
+    def content(self, info: Mapping[str, Any]) -> BatchContent:
+        """Return the content of the last batch, and begin new sums."""
+        searches, clicks, orphan_clicks = self._fetched
+        frames = {
+            "carry_searches": searches,
+            "carry_clicks": clicks,
+            "ids": self._ids,
+            "orphan_clicks": orphan_clicks,
+            "ambiguous": self._ambiguous,
+        }
+        closed = self._sessioniser.table(is_open=False, info={}, progress=self.progress)
+        opened = self._sessioniser.table(is_open=True, info={}, progress=self.progress)
+        self._sessioniser.start_afresh()
+        return BatchContent(closed, opened, frames, info)
+
+
+def _file(batch: StoredBatch | None, name: str) -> Path | None:
+    return None if batch is None else batch.folder / f"{name}.parquet"

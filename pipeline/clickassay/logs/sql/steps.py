@@ -7,11 +7,60 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+import polars as pl
 
 from clickassay.core.errors import EngineError
 from clickassay.core.settings import Settings
-from clickassay.logs.engine import SqlEngine, Value
+
+Value = str | int | bool
+
+
+R = TypeVar("R")
+"""Rows of an engine's own, which it has not read yet."""
+
+
+class SqlEngine(Protocol[R]):
+    """Runs all of the declared steps, over rows that it reads itself."""
+
+    def stage(self, name: str, step: str, **values: Value) -> None:
+        """Store the rows of `step` as table `name`."""
+
+    def view(self, name: str, step: str, **values: Value) -> None:
+        """Give the SELECT of `step` a name, without running it."""
+
+    def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
+        """Return the few rows of `step`."""
+        ...
+
+    def is_empty(self, name: str) -> bool:
+        """Return whether table `name` holds no row."""
+        ...
+
+    def show(self, name: str, rows: R, carried: R | None = None) -> None:
+        """Let SQL see rows as table `name`, with a column ``carried``: true for those carried over."""
+
+    def register(self, name: str, frame: pl.DataFrame) -> None:
+        """Let SQL see a small frame as table `name`."""
+
+    def put(self, file: Path | None, like: R) -> R:
+        """Return the rows of a Parquet file of this machine; None = no rows, of the form of others."""
+        ...
+
+    def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
+        """Return the few rows of each of several steps."""
+        ...
+
+    def fetch(self, *steps: str) -> list[pl.LazyFrame]:
+        """Return the rows of steps in their order, written to files of this machine."""
+        ...
+
+    def fetched(self, name: str) -> R:
+        """Return the rows that `fetch` wrote last for a step of this name."""
+        ...
+
 
 FIRST_MS = 631_152_000_000  # 1990-01-01 UTC
 END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one inside
@@ -231,14 +280,14 @@ FUNNEL = tuple(
         *("attributed_clicks", "orphan_clicks", "click_positions", "health"),
     )
 )
-"""Counts of what became of the rows of a batch, by the names of `clickassay.patterns.counts.COUNT_FORMS`."""
+"""Counts of what became of the rows of a batch, which `SqlSessioniser` puts into its funnel."""
 
 FUNNEL_OF_SIGNALS = (
     Step("actions", "result", "funnel", _SIGNALS),
     Step("dwell_times", "result", "funnel", _SATISFIED),
     Step("outcomes", "result", "funnel", _OUTCOMES),
 )
-"""The same for signals, by the names of `clickassay.patterns.counts.SIGNAL_FORMS`."""
+"""The same for signals and outcomes, of logs that have them."""
 
 PATTERNS = (
     Step("chosen_patterns", "view", _PATTERNS, If("is_open"), "open_patterns"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from clickassay.core.errors import EngineError
 from clickassay.core.files.sql import sql_text
-from clickassay.logs.engine import Value
+from clickassay.logs.sql.steps import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,7 +25,7 @@ from clickassay.judgments.prepare import Judgments, prepare_judgments
 from clickassay.metrics.catalogue import shown_pool
 from clickassay.metrics.conventions import AuditScale, Convention, conventions
 from clickassay.metrics.lists import NO_GRADE, Lists
-from clickassay.patterns.results import number_results
+from clickassay.patterns.lists import number_results
 
 NEEDS_POOL = "needs judged results that no list shows: give --judgments"
 NEEDS_UNJUDGED = "needs to know which results have no judgment: give --judgments"

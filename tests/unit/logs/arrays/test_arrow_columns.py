@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clickassay.logs.arrays.columns.batch import as_arrow, nulls_in, numbers_in
+from clickassay.logs.arrays.columns import as_arrow, nulls_in, numbers_in
 
 COLUMNS = [
     pl.Series([], dtype=pl.Int64),

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.logs.arrays.columns.numbers import (
+from clickassay.logs.arrays.columns import (
     Growing,
     Numbers,
     among,

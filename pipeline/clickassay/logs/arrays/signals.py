@@ -12,18 +12,21 @@ from numpy.typing import NDArray
 
 from clickassay.inputs.normalise import normalise_url
 from clickassay.logs.arrays.clicks import AttributedClicks
-from clickassay.logs.arrays.columns.batch import UNKNOWN, Clicks, ReadClicks, Searches
-from clickassay.logs.arrays.columns.numbers import (
+from clickassay.logs.arrays.columns import (
+    UNKNOWN,
+    Clicks,
     Flags,
     Keys,
     Numbers,
+    ReadClicks,
     Rows,
+    Searches,
     Small,
     among,
     distinct,
     is_in,
 )
-from clickassay.logs.arrays.forming.visits import Visits
+from clickassay.logs.arrays.visits import Visits
 from clickassay.patterns.sums import order_of, sorted_values
 
 _BITS = 64

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clickassay.core.errors import InputError
 from clickassay.core.settings import OF_DWELL_TIMES, Settings
 from clickassay.inputs.normalise import normalise_query
-from clickassay.logs.arrays.columns.numbers import Rows
+from clickassay.logs.arrays.columns import Rows
 
 CLICK, LEFT_OUT, SATISFIED, SATISFIED_IF_FOLLOWED = 0, 1, 2, 3
 """Kinds: a click, an action that is no signal, and satisfied clicks; others are signals of the log."""

@@ -25,24 +25,27 @@ from clickassay.core.files.output import new_folder_in
 from clickassay.core.files.tables import write_table
 from clickassay.core.settings import log_settings
 from clickassay.inputs.sources.fingerprint import FileFingerprint, input_fingerprint
-from clickassay.patterns.folders.places import STORE_FILE
-from clickassay.patterns.folders.table_folder import JUDGED_FILE
-from clickassay.patterns.funnel import orphan_click_rows, shown_signals
-from clickassay.patterns.health import merged_counts
-from clickassay.patterns.store.batches import BatchContent, StoredBatch, drop_data, faults_of, write_batch
-from clickassay.patterns.store.files import (
+from clickassay.patterns.batches import (
     OWN_DIGEST,
+    BatchContent,
+    StoredBatch,
+    StoreRecord,
     broken,
+    drop_data,
+    faults_of,
     locked_folder,
     read_frame,
     read_record,
     refuse_others,
     remedy,
     replace_json,
+    write_batch,
     write_through,
 )
-from clickassay.patterns.store.records import StoreRecord
-from clickassay.patterns.table import PatternTable, merge_tables
+from clickassay.patterns.funnel import orphan_click_rows, shown_signals
+from clickassay.patterns.health import merged_counts
+from clickassay.patterns.places import STORE_FILE
+from clickassay.patterns.table import JUDGED_FILE, PatternTable, merge_tables
 
 _AT_ONCE = 50_000_000
 """Ids that are compared in memory at a time."""

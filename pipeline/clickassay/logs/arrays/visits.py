@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clicks import AttributedClicks
-from clickassay.logs.arrays.columns.batch import Clicks, Searches
-from clickassay.logs.arrays.columns.numbers import (
+from clickassay.logs.arrays.columns import (
+    Clicks,
     Flags,
     Keys,
     Rows,
+    Searches,
     Small,
     among,
     changes,

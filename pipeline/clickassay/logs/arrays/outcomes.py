@@ -8,10 +8,9 @@ import polars as pl
 
 from clickassay.core.settings import Settings
 from clickassay.logs.arrays.clicks import AttributedClicks, rows_of_ids
-from clickassay.logs.arrays.columns.batch import Clicks, Searches
-from clickassay.logs.arrays.columns.numbers import Flags, Rows, is_in
-from clickassay.logs.arrays.forming.sessions import Sessions
-from clickassay.logs.arrays.forming.visits import Visits
+from clickassay.logs.arrays.columns import Clicks, Flags, Rows, Searches, is_in
+from clickassay.logs.arrays.sessions import Sessions
+from clickassay.logs.arrays.visits import Visits
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clicks import AttributedClicks, places
-from clickassay.logs.arrays.columns.batch import Searches
-from clickassay.logs.arrays.columns.numbers import Flags, Rows, Small
-from clickassay.logs.arrays.forming.visits import Visits
+from clickassay.logs.arrays.columns import Flags, Rows, Searches, Small
 from clickassay.logs.arrays.shown import LogTexts
+from clickassay.logs.arrays.visits import Visits
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,384 @@
+"""Searches and clicks of a batch as columns of numbers, and what is done with numbers by whole arrays.
+
+Texts are kept only where a later step needs them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import DTypeLike, NDArray
+
+from clickassay.patterns.sums import Number, order_of, sorted_values
+
+Keys = NDArray[np.uint64]
+Rows = NDArray[np.int64]
+Small = NDArray[np.int32]
+Tiny = NDArray[np.uint16]
+Flags = NDArray[np.bool_]
+
+_MIXER = np.uint64(0x9E3779B97F4A7C15)  # odd: no two keys are mixed to the same one
+_FIRST_BITS = 12
+_PIECE = 1 << 16
+"""Keys looked up at a time: their slots then stay in the cache."""
+
+
+class Growing:
+    """An array that grows at its end; rows may have several columns, whose number may grow too."""
+
+    def __init__(self, dtype: DTypeLike, fill: int | None = None) -> None:
+        shape = (0,) if fill is None else (0, 0)
+        self._held, self._rows, self._fill = np.zeros(shape, dtype), 0, fill
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return self._rows
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """What was appended so far."""
+        return self._held[: self._rows]
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add rows at the end; columns that they lack, or that the earlier rows lack, are filled."""
+        first, self._rows = self._rows, self._rows + len(values)
+        if self._rows > len(self._held) or values.shape[1:] > self._held.shape[1:]:
+            self._make_room(first, values.shape[1:])
+        self._put(values, self._held[first : self._rows])
+
+    def _make_room(self, kept: int, wide: tuple[int, ...]) -> None:
+        before = self._held
+        room = self._rows + self._rows // 4 if self._rows > len(before) else len(before)
+        self._held = np.empty((room, *max(wide, before.shape[1:])), before.dtype)
+        self._put(before[:kept], self._held[:kept])
+
+    def _put(self, values: NDArray[Any], rows: NDArray[Any]) -> None:
+        if values.shape != rows.shape:
+            rows[...] = self._fill
+        rows[..., : values.shape[-1]] = values
+
+
+class Numbers:
+    """Numbers of distinct keys, 0, 1, 2 … in order of appearance: a hash table probed by whole arrays.
+
+    The table holds numbers, and keys lie by number: frequent keys come early, and stay in the cache.
+    """
+
+    def __init__(self) -> None:
+        self._held = Growing(np.uint64)
+        self._allocate(_FIRST_BITS)
+
+    @property
+    def count(self) -> int:
+        """How many keys have a number."""
+        return self._held.count
+
+    def _allocate(self, bits: int) -> None:
+        self._shift, self._last = np.uint64(64 - bits), (1 << bits) - 1
+        self._numbers = np.full(1 << bits, -1, np.int32)
+
+    def get(self, keys: Keys) -> Small:
+        """Return the number of each key; -1 where it has none yet."""
+        numbers = np.full(len(keys), -1, np.int32)
+        for first in range(0, len(keys) if self.count else 0, _PIECE):
+            numbers[first : first + _PIECE] = self._get(keys[first : first + _PIECE])
+        return numbers
+
+    def _get(self, keys: Keys) -> Small:
+        slots = self._slots(keys)
+        numbers: Small = self._numbers.take(slots)
+        others = self._differing(numbers, keys)
+        while len(others):
+            at = slots[others] = (slots[others] + 1) & self._last
+            numbers[others] = self._numbers[at]
+            others = others[self._differing(numbers[others], keys[others])]
+        return numbers
+
+    def _differing(self, numbers: Small, keys: Keys) -> Rows:
+        """Return the rows whose number belongs to another key."""
+        rows = np.flatnonzero(self._held.values.take(numbers, mode="wrap") != keys)
+        return rows[numbers[rows] >= 0]
+
+    def get_or_add(self, keys: Keys, learn: Callable[[Rows], None]) -> Small:
+        """Return the number of each key; new ones get the next numbers.
+
+        If there are new keys, `learn` is called with a row for each, in the order of their numbers.
+        """
+        numbers = self.get(keys)
+        new = np.flatnonzero(numbers < 0)
+        if len(new):
+            new = first_rows(keys, new)
+            self.add(keys[new])
+            learn(new)
+            numbers = self.get(keys)
+        return numbers
+
+    def add(self, keys: Keys) -> None:
+        """Give the next numbers to distinct keys that have none."""
+        first = self.count
+        self._held.append(keys)
+        if 2 * self.count > self._last + 1:  # at most half full, at least a quarter
+            first = 0
+            self._allocate(int(self.count).bit_length() + 1)
+        self._put(self._held.values[first:], np.arange(first, self.count, dtype=np.int32))
+
+    def _put(self, keys: Keys, numbers: Small) -> None:
+        slots = self._slots(keys)
+        while len(numbers):
+            is_free = self._numbers[slots] < 0
+            self._numbers[slots[is_free]] = numbers[is_free]  # of several for one slot, the last stays
+            left = self._numbers[slots] != numbers
+            numbers, slots = numbers[left], (slots[left] + 1) & self._last
+
+    def _slots(self, keys: Keys) -> Rows:
+        slots: Rows = ((keys * _MIXER) >> self._shift).view(np.int64)
+        return slots
+
+
+def among(keys: Keys, few: Keys) -> Rows:
+    """Return the rows whose key is one of a few; rarely others too, so that callers look closer."""
+    bits = max(16, len(few).bit_length() + 4)
+    shift = np.uint64(64 - bits)
+    marks = np.zeros(1 << bits, bool)
+    marks[(few * _MIXER) >> shift] = True
+    return np.flatnonzero(marks[(keys * _MIXER) >> shift])
+
+
+def is_in(values: NDArray[Number], few: NDArray[Number]) -> Flags:
+    """Return which values are among a few, which are in order: `numpy.isin` would hash them each time."""
+    places = np.searchsorted(few, values)
+    is_there: Flags = few.take(places, mode="clip") == values if len(few) else np.zeros(len(values), bool)
+    return is_there
+
+
+def distinct(values: NDArray[Number]) -> NDArray[Number]:
+    """Return each value once, sorted: many times faster than `numpy.unique`, which hashes."""
+    in_order = sorted_values(values)
+    is_first = np.ones(len(in_order), bool)
+    is_first[1:] = in_order[1:] != in_order[:-1]
+    firsts: NDArray[Number] = in_order[is_first]
+    return firsts
+
+
+def changes(rows: Rows, *columns: NDArray[Any]) -> Flags:
+    """Return which rows differ from the one before in one of the columns."""
+    changed = np.ones(len(rows), bool)
+    changed[1:] = False
+    for column in columns:
+        values = column[rows]
+        changed[1:] |= values[1:] != values[:-1]
+    return changed
+
+
+def first_rows(keys: Keys, rows: Rows) -> Rows:
+    """Return one of some rows for each of their keys, in the order of the keys."""
+    in_order = rows[order_of(keys[rows])]
+    is_first = np.ones(len(in_order), bool)
+    is_first[1:] = keys[in_order[1:]] != keys[in_order[:-1]]
+    chosen: Rows = in_order[is_first]
+    return chosen
+
+
+def repeated(keys: Keys) -> Keys:
+    """Return the keys that occur more than once, each once, sorted."""
+    in_order = sorted_values(keys)
+    return distinct(in_order[1:][in_order[1:] == in_order[:-1]])
+
+
+def mixed_pair(one: NDArray[Any], other: NDArray[Any]) -> Keys:
+    """Return a key for each pair of numbers: equal for equal pairs, rarely for others."""
+    key: Keys = one.astype(np.uint64) * _MIXER
+    key ^= other.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+    return key
+
+
+NO_PLACE = np.iinfo(np.int64).min
+"""Position of a click that names none."""
+NOT_GIVEN = -2
+"""Dwell time where a log gives none."""
+UNKNOWN = -2
+"""Number of the first URL of a click that no list shows; the next is lower by one."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of equal length: arrays, texts, or None where a log has no such column."""
+
+    def __len__(self) -> int:
+        first = getattr(self, fields(self)[0].name)
+        return len(first)
+
+    def take(self, rows: Rows) -> Self:
+        """Return some of the rows."""
+        return type(self)(**{name: _taken(values, rows) for name, values in vars(self).items()})
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Return the rows of one or more parts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        names = [field.name for field in fields(cls)]
+        return cls(**{name: _stacked([getattr(part, name) for part in parts]) for name in names})
+
+
+Values = NDArray[Any] | pl.Series | None
+
+
+def _taken(values: Values, rows: Rows) -> Values:
+    if values is None:
+        return None
+    return values.gather(rows) if isinstance(values, pl.Series) else values.take(rows)
+
+
+def _stacked(parts: Sequence[Any]) -> Values:
+    if parts[0] is None:
+        return None
+    stacked: Values = pl.concat(parts) if isinstance(parts[0], pl.Series) else np.concatenate(parts)
+    return stacked
+
+
+@dataclass(frozen=True)
+class Searches(Columns):
+    """Usable searches."""
+
+    # id, user: Whole numbers as they are, texts by their fingerprints.
+    id: Rows
+    user: Rows
+    time: Rows  # ms since 1970, UTC.
+    # query, list: Numbers of the (market, query) and of the list, as they were read.
+    query: Small
+    list: Small
+    page: Rows  # 1 = the first.
+    bucket: Tiny  # user_digest(user_id) mod (64 · folds).
+    carried: Flags  # Whether they were read with an earlier batch.
+    # id_text, user_text: Ids as they were read, where they are texts.
+    id_text: pl.Series | None = None
+    user_text: pl.Series | None = None
+
+
+@dataclass(frozen=True)
+class Clicks(Columns):
+    """Usable clicks."""
+
+    # id, time, carried, id_text: As in `Searches`.
+    id: Rows
+    time: Rows
+    url: Small  # Number of the URL as it was read, where a list shows it; `UNKNOWN` and below for others.
+    place: Rows  # Position clicked, from 1; `NO_PLACE` where a click names none.
+    carried: Flags
+    id_text: pl.Series | None = None
+    # action, dwell: Number of the action, and the dwell time given (ms; -1 of no use, or `NOT_GIVEN`); None
+    # where all rows are clicks.
+    action: NDArray[np.uint16] | None = None
+    dwell: Rows | None = None
+
+
+@dataclass(frozen=True)
+class ReadClicks:
+    """Clicks, and the texts of URLs that no list shows: of `UNKNOWN`, `UNKNOWN` - 1, …."""
+
+    clicks: Clicks
+    unknown: pl.Series
+
+    def take(self, rows: Rows) -> Self:
+        """Return some of the clicks, and the texts that they need."""
+        clicks = self.clicks.take(rows)
+        concerned = np.flatnonzero(clicks.url <= UNKNOWN)
+        kept = self.unknown.gather(UNKNOWN - clicks.url[concerned].astype(np.int64))
+        clicks.url[concerned] = UNKNOWN - np.arange(len(concerned), dtype=np.int32)
+        return replace(self, clicks=clicks, unknown=kept)
+
+    def split(self, is_first: Flags) -> tuple[Self, Self]:
+        """Return the clicks that are marked, and the others."""
+        if is_first.all():
+            return self, self.take(np.zeros(0, np.int64))
+        return self.take(np.flatnonzero(is_first)), self.take(np.flatnonzero(~is_first))
+
+    @classmethod
+    def concat(cls, parts: Sequence["ReadClicks"]) -> "ReadClicks":
+        """Return the clicks of one or more parts, one after the other."""
+        before = np.cumsum([0, *(len(part.unknown) for part in parts)])
+        for part, texts in zip(parts, before, strict=False):
+            part.clicks.url[part.clicks.url <= UNKNOWN] -= texts
+        return cls(
+            Clicks.concat([part.clicks for part in parts]), pl.concat([part.unknown for part in parts])
+        )
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows as they were read, and which of them are usable; None = all."""
+
+    rows: pl.DataFrame
+    usable: Rows | None
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, faults: NDArray[np.uint8] | None) -> Self:
+        """Return rows of which those without a fault (0) are usable."""
+        return cls(rows, None if faults is None else np.flatnonzero(faults == 0))
+
+    @property
+    def height(self) -> int:
+        """Number of usable rows."""
+        return self.rows.height if self.usable is None else len(self.usable)
+
+    def numbers(self, name: str, absent: int = 0) -> NDArray[Any]:
+        """Return a column of usable rows; `absent` where it is null."""
+        numbers = numbers_in(self.rows[name], absent)
+        return numbers if self.usable is None else numbers[self.usable]
+
+    def ids(self, name: str) -> Rows:
+        """Return the ids of usable rows: whole numbers as they are, texts by their fingerprints."""
+        is_text = self.rows.schema[name] == pl.String
+        keys: Rows = self.numbers(f"{name}_key" if is_text else name).view(np.int64)
+        return keys
+
+    def id_texts(self, name: str) -> pl.Series | None:
+        """Return the ids of usable rows where they are texts."""
+        if self.rows.schema[name] != pl.String:
+            return None
+        return self.rows[name] if self.usable is None else self.rows[name].gather(self.usable)
+
+    def texts(self, *names: str, rows: Rows) -> pl.DataFrame:
+        """Return columns of some of the usable rows."""
+        at = rows if self.usable is None else self.usable[rows]
+        return self.rows.select(names)[at]
+
+
+_NUMPY_NAMES = {"float": "float32", "double": "float64"}
+"""Types that Arrow and NumPy call otherwise."""
+
+
+def numbers_in(values: pl.Series, absent: int = 0) -> NDArray[Any]:
+    """Return the numbers of a column; `absent` where it is null."""
+    array = as_arrow(values)
+    name = str(array.type)  # `to_pandas_dtype` imports pandas in some versions
+    numbers = np.frombuffer(array.buffers()[1] or b"", np.dtype(_NUMPY_NAMES.get(name, name)))
+    numbers = numbers[array.offset : array.offset + len(array)]
+    if array.null_count:
+        numbers = np.where(nulls_in(array), numbers.dtype.type(absent), numbers)
+    return numbers
+
+
+def nulls_in(array: pa.Array) -> Flags:
+    """Return where an array is null."""
+    if not array.null_count:
+        return np.zeros(len(array), bool)
+    is_valid = np.frombuffer(array.buffers()[0], np.uint8)
+    bits = np.unpackbits(is_valid, count=array.offset + len(array), bitorder="little")
+    nulls: Flags = bits[array.offset :] == 0
+    return nulls
+
+
+def as_arrow(values: pl.Series) -> pa.Array:
+    """Return a column as Arrow, without a copy.
+
+    What is done to a chunk while Polars decodes the next is left to Arrow and NumPy: Polars would queue it
+    behind its own work. And Arrow is not asked for NumPy arrays, nor given any: it would import pandas where
+    that is installed, and a Ctrl-C during that is lost.
+    """
+    return values.to_arrow(compat_level=pl.CompatLevel.newest())

@@ -1,1 +1,0 @@
-"""Columns of a batch as arrays of numbers."""

@@ -1,1 +1,0 @@
-"""Visits, sessions and signals of a batch."""

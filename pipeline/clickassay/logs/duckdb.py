@@ -1,0 +1,466 @@
+"""The declared steps on DuckDB, in this process: it spills to disk what exceeds its memory limit.
+
+Parquet is read where it lies. What DuckDB would read in another way than the other engines (text, columns of
+odd types, times at the ends of its range) is first written as Parquet of canonical types, by the code that
+reads it otherwise; files are found and checked as for every engine (`clickassay.inputs`).
+"""
+
+import itertools
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+from duckdb import (
+    CoalesceOperator,
+    ColumnExpression,
+    ConstantExpression,
+    DuckDBPyRelation,
+    Expression,
+    FunctionExpression,
+)
+
+from clickassay.core.errors import EngineError, InputError
+from clickassay.core.files.machine import refuse_machine_fault
+from clickassay.core.files.output import is_disk_full
+from clickassay.core.files.sql import sql_text
+from clickassay.core.files.tables import scan_parquet
+from clickassay.core.progress import Event, Progress, silent
+from clickassay.core.settings import Settings, memory_bytes
+from clickassay.core.text.words import first_line
+from clickassay.inputs.files import READ_ERRORS, reading_remedy
+from clickassay.inputs.sources.parts import Part
+from clickassay.inputs.tables import files_named, unreadable, watched
+from clickassay.inputs.types.canonical import NO_VALUE, from_folder
+from clickassay.inputs.types.columns import CANONICAL, Wanted
+from clickassay.logs.batches import Window, window_spans
+from clickassay.logs.chunks import FileChunk, row_groups, rows_of_file
+from clickassay.logs.log import LocalHalf, Log
+from clickassay.logs.outcomes import Outcomes
+from clickassay.logs.sql.sessioniser import SqlBatchProcessor, sql_pattern_table
+from clickassay.logs.sql.steps import Value
+from clickassay.logs.sql.translate import filled_step
+from clickassay.patterns.table import write_patterns
+
+_INTERRUPTED = "Query interrupted"
+_ENOUGH_BYTES = 3_000_000_000
+_KEPT_FILES = 2  # tables of closed and of open sessions; what is carried over from this batch and to this one
+
+
+class DuckDBEngine:
+    """Runs steps on DuckDB; tables between them lie in memory, or in `folder` beyond the memory limit.
+
+    folder: empty folder for spilled rows and for tables that are fetched; the caller removes it.
+    threads, memory_limit: memory in bytes. None = all cores; 3 GB, or 80 % of RAM if that is less.
+    """
+
+    def __init__(self, *, folder: Path, threads: int | None = None, memory_limit: int | None = None) -> None:
+        self._folder = folder
+        self._numbers = itertools.count(1)
+        self._tables: set[str] = set()
+        self._fetched_to: defaultdict[str, list[Path]] = defaultdict(list)
+        self._connection = duckdb.connect(config=_config(folder, threads, memory_limit))
+        with self.translated_errors():
+            self._connection.execute(sql_text("macros/duckdb"))
+
+    def place(self, name: str) -> Path:
+        """Return the path of a new Parquet file in the folder."""
+        return self._folder / f"{next(self._numbers):04d}-{name}.parquet"
+
+    def read_parquet(self, files: list[Path], *, numbered: bool = False) -> DuckDBPyRelation:
+        """Return the rows of Parquet files of one schema, as DuckDB reads them, unread.
+
+        numbered: whether to add `file_row_number`: the place of a row in its file, from 0.
+        """
+        with self.translated_errors():
+            names = [escape(str(file)) for file in files]  # which would be patterns
+            return self._connection.read_parquet(names, hive_partitioning=False, file_row_number=numbered)
+
+    def rows_of_frame(self, frame: pl.DataFrame) -> DuckDBPyRelation:
+        """Return the rows of a small frame."""
+        with self.translated_errors():
+            return self._connection.from_arrow(_to_arrow(frame))
+
+    def show(self, name: str, rows: DuckDBPyRelation, carried: DuckDBPyRelation | None = None) -> None:
+        """Let SQL see rows as table `name`, with a column ``carried``: true for those carried over."""
+        with self.translated_errors():
+            shown = _marked(rows, carried=False)
+            if carried is not None:
+                shown = shown.union_by_name(_marked(carried, carried=True))
+            shown.create_view(name, replace=True)
+
+    def register(self, name: str, frame: pl.DataFrame) -> None:
+        """Let SQL see a small frame as table `name`."""
+        with self.translated_errors():
+            self._connection.register(name, _to_arrow(frame))
+
+    def put(self, file: Path | None, like: DuckDBPyRelation) -> DuckDBPyRelation:
+        """Return the rows of a Parquet file; None = no rows, of the form of others."""
+        return like.limit(0) if file is None else self.read_parquet([file])
+
+    def stage(self, name: str, step: str, **values: Value) -> None:
+        """Store the rows of `step` as table `name`."""
+        self._make_way(name, for_table=True)
+        with self.translated_errors():
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {filled_step(step, values)}")
+        self._tables.add(name)
+
+    def view(self, name: str, step: str, **values: Value) -> None:
+        """Give the SELECT of `step` a name, without running it."""
+        self._make_way(name, for_table=False)
+        with self.translated_errors():
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {filled_step(step, values)}")
+
+    def _make_way(self, name: str, *, for_table: bool) -> None:
+        """Drop what another step of this name has left, where it is of the other kind."""
+        if name in self._tables and not for_table:
+            self._connection.execute(f"DROP TABLE {name}")
+            self._tables.remove(name)
+        elif name not in self._tables and for_table:
+            self._connection.execute(f"DROP VIEW IF EXISTS {name}")
+
+    def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
+        """Return the few rows of `step`."""
+        with self.translated_errors():
+            return self._connection.execute(filled_step(step, values)).fetchall()
+
+    def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
+        """Return the few rows of each of several steps."""
+        return [self.rows(step) for step in steps]
+
+    def is_empty(self, name: str) -> bool:
+        """Return whether table `name` holds no row."""
+        with self.translated_errors():
+            return not self._connection.table(name).limit(1).fetchall()
+
+    def fetch(self, *steps: str) -> list[pl.LazyFrame]:
+        """Return the rows of steps in their order, each in a file.
+
+        Of a step that is fetched again and again, for batch after batch, the last two files are there.
+        """
+        return [self._fetched(step) for step in steps]
+
+    def _fetched(self, step: str) -> pl.LazyFrame:
+        name = step.rpartition("/")[2]
+        place = self.place(name)
+        with self.translated_errors():
+            self._connection.sql(filled_step(step, {})).write_parquet(str(place))
+        self._fetched_to[name].append(place)
+        for old in self._fetched_to[name][:-_KEPT_FILES]:
+            old.unlink()
+            self._fetched_to[name].remove(old)
+        return scan_parquet(place)
+
+    def fetched(self, name: str) -> DuckDBPyRelation:
+        """Return the rows that `fetch` wrote last for a step of this name."""
+        return self.read_parquet([self._fetched_to[name][-1]])
+
+    def close(self) -> None:
+        """Release memory and temporary files."""
+        self._connection.close()
+
+    @contextmanager
+    def translated_errors(self) -> Iterator[None]:
+        """Translate errors of the libraries into one line that says what to do."""
+        try:
+            yield
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except RuntimeError as error:  # how DuckDB's Python layer reports Ctrl-C
+            if _INTERRUPTED not in str(error):
+                raise
+            raise KeyboardInterrupt from None
+        except (duckdb.Error, *READ_ERRORS) as error:
+            if "KeyboardInterrupt" in str(error):  # Ctrl-C while DuckDB looks at a frame
+                raise KeyboardInterrupt from None
+            raise _translated(error) from error
+
+
+def _config(folder: Path, threads: int | None, memory_limit: int | None) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "temp_directory": str(folder / "spilled"),
+        "memory_limit": f"{memory_limit or _own_limit()}B",
+        "preserve_insertion_order": False,
+        # steps are written so that the right side of a join is the small one; guesses would often be wrong
+        "disabled_optimizers": "join_order,build_side_probe_side",
+        # all that the steps need is built in
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    return config if threads is None else {**config, "threads": threads}
+
+
+def _own_limit() -> int:
+    """Return the default memory limit in bytes: beyond it DuckDB spills, so that any log fits."""
+    return min(_ENOUGH_BYTES, int(0.8 * memory_bytes()))
+
+
+def _marked(rows: DuckDBPyRelation, *, carried: bool) -> DuckDBPyRelation:
+    return rows.select(duckdb.StarExpression(), duckdb.ConstantExpression(carried).alias("carried"))
+
+
+def _to_arrow(frame: pl.DataFrame) -> Any:  # noqa: ANN401 - Arrow's table
+    return frame.to_arrow()
+
+
+def _translated(error: BaseException) -> EngineError | InputError:
+    text = first_line(error)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return EngineError(
+            f"memory limit reached: {text}; raise --memory-limit, use fewer --threads, "
+            "or free disk space for spilling"
+        )
+    if is_disk_full(error):
+        return EngineError(f"disk full while working: {text}; free space or choose another --out")
+    if isinstance(error, READ_ERRORS) or "Too many open files" in str(error):
+        refuse_machine_fault("the log", error)
+        remedy = reading_remedy(error, "check that the files are complete")
+        return InputError(f"cannot read the log: {text}; {remedy}")
+    return EngineError(f"the engine failed: {text}")
+
+
+_ROW = "file_row_number"
+_CANONICAL = {pl.Int64(): "BIGINT", pl.String(): "VARCHAR", pl.List(pl.String()): "VARCHAR[]"}
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_TIMES = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+_NS_TIMES = ("TIMESTAMP_NS", "TIMESTAMPTZ_NS")
+_READ_AS = {
+    "BIGINT": (*_WHOLE, *_TIMES, *_NS_TIMES),
+    "VARCHAR": ("VARCHAR", "UBIGINT", *_WHOLE),
+    "VARCHAR[]": ("VARCHAR[]", "UBIGINT[]", *(f"{whole}[]" for whole in _WHOLE)),
+}
+"""Types of DuckDB that a cast, or the number of a time, brings to a canonical type."""
+_FARTHEST_MS = 9_000_000_000_000
+"""Times (ms) so far from 1970 are the same numbers in every unit of DuckDB."""
+
+Types = tuple[tuple[str, str], ...]
+
+
+class LogReader:
+    """Opens the halves of a log in DuckDB.
+
+    engine: reads the files.
+    """
+
+    def __init__(self, engine: DuckDBEngine) -> None:
+        self._engine = engine
+        self._written: dict[tuple[str, Path], Path] = {}
+
+    def rows_of(self, half: LocalHalf) -> DuckDBPyRelation:
+        """Return all rows of a half."""
+        return self._union(half, self._opened(half, half.files, None))
+
+    def rows_in(self, half: LocalHalf, chunks: Sequence[FileChunk], window: Window) -> DuckDBPyRelation:
+        """Return the rows of chunks that lie in a window; files that lie wholly in it are read together."""
+        relations: list[DuckDBPyRelation] = []
+        for span in window_spans(chunks, window, lambda file: rows_of_file(file, chunks)):
+            for rows in self._opened(half, [Path(file) for file in span.files], span.rows):
+                relations.append(rows if span.times is None else rows.filter(_in_window(*span.times)))
+        return self._union(half, relations)
+
+    def _union(self, half: LocalHalf, parts: Iterable[DuckDBPyRelation]) -> DuckDBPyRelation:
+        relations = list(parts) or [self._engine.rows_of_frame(half.frame.clear().collect())]
+        return reduce(lambda one, other: one.union(other), relations)
+
+    def _opened(
+        self, half: LocalHalf, files: Sequence[Path], rows: tuple[int, int] | None
+    ) -> Iterator[DuckDBPyRelation]:
+        """Yield the rows of files: all, or of one file from an offset on, so many."""
+        wanted = set(files)
+        for part in half.parts:
+            alike: defaultdict[Types | None, list[Path]] = defaultdict(list)
+            for file in part.files:
+                if file in wanted:
+                    alike[self._types(half, part, file)].append(file)
+            for types, members in alike.items():
+                if types is None:
+                    members = [self._as_written(half, file) for file in members]  # noqa: PLW2901
+                raw = self._engine.read_parquet(members, numbered=rows is not None)
+                if rows is not None:
+                    raw = raw.filter(_at(*rows))
+                yield raw.select(*_columns(half, part, None if types is None else dict(types)))
+
+    def _types(self, half: LocalHalf, part: Part, file: Path) -> Types | None:
+        """Return the types of the wanted columns of a file in DuckDB; None if it must be written first."""
+        names = [name.lower() for name in part.schema]
+        is_in_seconds = any(
+            want.kind == "seconds" for want in CANONICAL[half.what] if want.name in part.schema
+        )
+        if (
+            is_in_seconds
+            or part.format != "parquet"
+            or part.renamed
+            or len(names) > len(set(names))
+            or _ROW in names
+        ):
+            return None  # DuckDB takes no account of capitals
+        read = self._engine.read_parquet([file])
+        types = {name: str(dtype) for name, dtype in zip(read.columns, read.types, strict=True)}
+        own = {name: types[name] for name in _own_columns(half, part)}
+        canonical = _canonical_types(half)
+        if any(dtype not in _READ_AS[canonical[name]] for name, dtype in own.items()):
+            return None
+        if own.get("timestamp") in (*_TIMES, *_NS_TIMES) and not _has_near_times(half, file):
+            return None
+        return tuple(own.items())
+
+    def _as_written(self, half: LocalHalf, file: Path) -> Path:
+        """Return a Parquet file of canonical types with the rows of a file in their order."""
+        place = self._written.get((half.what, file))
+        if place is None:
+            place = self._written[half.what, file] = self._engine.place(half.what)
+            with self._engine.translated_errors():
+                half.opened([file]).sink_parquet(place, maintain_order=True)
+        return place
+
+
+def _canonical_types(half: LocalHalf) -> dict[str, str]:
+    return {name: _CANONICAL[dtype] for name, dtype in half.frame.collect_schema().items()}
+
+
+def _own_columns(half: LocalHalf, part: Part) -> list[str]:
+    """Return the wanted columns that the files of a part hold: others are constants."""
+    partition = dict(part.partition)
+    return [
+        want.name for want in CANONICAL[half.what] if want.name in part.schema and want.name not in partition
+    ]
+
+
+def _has_near_times(half: LocalHalf, file: Path) -> bool:
+    """Return whether a file's footer says that all of its times are UTC, and as near as DuckDB needs them."""
+    return all(
+        low is not None and high is not None and low > -_FARTHEST_MS and high < _FARTHEST_MS
+        for _, rows, low, high in row_groups(half, file)
+        if rows
+    )
+
+
+def _columns(half: LocalHalf, part: Part, types: dict[str, str] | None) -> Iterator[Expression]:
+    """Yield the canonical columns of files with these types; None = of a file that was written so."""
+    partition = dict(part.partition)
+    for want in CANONICAL[half.what]:
+        canonical = _canonical_types(half)[want.name]
+        if types is None:
+            yield ColumnExpression(want.name).cast(canonical).alias(want.name)
+        elif want.name in types:
+            yield _column(want.name, types[want.name]).cast(canonical).alias(want.name)
+        else:
+            yield (
+                ConstantExpression(_constant(want, partition, half.time_zone))
+                .cast(canonical)
+                .alias(want.name)
+            )
+
+
+def _constant(want: Wanted, partition: dict[str, str | None], time_zone: str) -> str | int | None:
+    if want.name in partition:
+        return from_folder(partition[want.name], want.kind, time_zone)
+    return want.absent
+
+
+def _column(name: str, dtype: str) -> Expression:
+    column = ColumnExpression(name)
+    if dtype == "VARCHAR":
+        return FunctionExpression("nullif", column, ConstantExpression(NO_VALUE))
+    if dtype in _TIMES:
+        return FunctionExpression("epoch_ms", column)
+    if dtype in _NS_TIMES:
+        return FunctionExpression("divide", FunctionExpression("epoch_ns", column), ConstantExpression(10**6))
+    return column
+
+
+def _at(offset: int, rows: int) -> Expression:
+    place = ColumnExpression(_ROW)
+    return (place >= ConstantExpression(offset)) & (place < ConstantExpression(offset + rows))
+
+
+def _in_window(start: int | None, end: int | None, untimed: bool) -> Expression:
+    time, condition = ColumnExpression("timestamp"), ConstantExpression(True)
+    if start is not None:
+        condition = time >= ConstantExpression(start)
+    if end is not None:
+        condition = condition & (time < ConstantExpression(end))
+    return CoalesceOperator(condition, ConstantExpression(untimed))
+
+
+def write_duckdb_patterns(
+    log: Log[LocalHalf],
+    settings: Settings,
+    folder: Path,
+    *,
+    judged_queries: pl.DataFrame | None = None,
+    outcomes: Outcomes | None = None,
+    info: dict[str, Any],
+    progress: Progress = silent,
+) -> None:
+    """Write the pattern table of a log on DuckDB; it need not fit into memory.
+
+    log: in canonical types.
+    settings: of the pattern table; threads and memory limit.
+    folder: empty folder for the table, and for spilled rows.
+    judged_queries: queries to keep; None = all.
+    outcomes: outcomes of searches; None where none are counted.
+    info: settings and versions of the table; inputs are added.
+    """
+    watch = watched(log.searches, log.clicks, progress=progress)
+    with watch as inputs, duckdb_engine(log, settings, folder) as engine:
+        reader = LogReader(engine)
+        table = sql_pattern_table(
+            engine, reader.rows_of(log.searches), reader.rows_of(log.clicks), settings, judged_queries,
+            log=log, outcomes=outcomes, info={**info, "inputs": inputs}, progress=progress,
+        )  # fmt: skip
+        progress(Event("writing"))
+        write_patterns(table, folder)
+
+
+@contextmanager
+def duckdb_engine(log: Log[LocalHalf], settings: Settings, work: Path | None) -> Iterator[DuckDBEngine]:
+    """Yield an engine with a folder of its own in `work`; errors name the file of the log that is broken."""
+    with (
+        _broken_file_named(log),
+        files_named(log.searches, log.clicks),
+        tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill,
+    ):
+        engine = DuckDBEngine(
+            folder=Path(spill), threads=settings.threads, memory_limit=settings.memory_limit_bytes
+        )
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+
+@contextmanager
+def _broken_file_named(log: Log[LocalHalf]) -> Iterator[None]:
+    """Name the file in an error of DuckDB's if one cannot be read, as `files_named` does in Polars'."""
+    try:
+        yield
+    except EngineError as error:
+        met = error.__cause__
+        is_other = isinstance(met, duckdb.OutOfMemoryException) or is_disk_full(met)
+        if is_other or not isinstance(met, duckdb.Error):
+            raise
+        named = unreadable((log.searches, log.clicks))
+        if named is None:
+            raise
+        raise named from error
+
+
+def duckdb_batches(
+    engine: DuckDBEngine,
+    settings: Settings,
+    judged_queries: pl.DataFrame | None,
+    progress: Progress,
+    outcomes: Outcomes | None = None,
+) -> SqlBatchProcessor[LocalHalf, DuckDBPyRelation]:
+    """Return what processes the batches of a store on DuckDB."""
+    reader = LogReader(engine)
+    return SqlBatchProcessor(
+        engine, reader.rows_of, reader.rows_in, settings, judged_queries, progress, outcomes
+    )
