@@ -7,6 +7,8 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
 from clickassay.core.records import Floats, Integers, Sample, pairs_of, sums_by_unit
 from clickassay.correlation.classes import unit_column
@@ -69,66 +71,124 @@ def _unscaled(scaled: Floats, ranges: Floats) -> Floats:
 # ---- judges of a run -------------------------------------------------------------------------------
 
 
-def confusion(grades: pl.DataFrame) -> pl.DataFrame:
+MEASURES = {
+    "equal": "share of results with the same grade",
+    "kappa": "Cohen's kappa",
+    "kappa_linear": "the same, a miss counting by its distance",
+    "kappa_quadratic": "the same, a miss counting by its squared distance",
+    "ac1": "Gwet's AC1",
+    "alpha_nominal": "Krippendorff's alpha, grades as names",
+    "alpha_ordinal": "the same, grades in order",
+    "alpha_interval": "the same, grades as numbers",
+    "mean_difference": "mean grade of judge_b minus judge_a",
+}
+ALPHAS = tuple(name for name in MEASURES if name.startswith("alpha"))
+_RANGES = {"equal": (0, 1), "mean_difference": FREE}
+"""Least and largest value of measures that are not -1 to 1."""
+
+
+def confusion(names: tuple[str, str], pair: pl.DataFrame) -> pl.DataFrame:
     """Count how often one judge gave one grade and another judge another to the same result.
 
-    grades: columns judge, market, query, url, grade: one row for each judgment of the log's queries.
+    names: the judges.
+    pair: market, grade_a and grade_b of the results that both judged.
 
-    Returns rows of contracts.judges.CONFUSION, for every pair of judges that share a result.
+    Returns rows of contracts.judges.CONFUSION, in any order.
     """
-    counts = _judge_pairs(grades).group_by("market", "judge_a", "judge_b", "grade_a", "grade_b").len("rows")
-    return CONFUSION.canonical(counts)
+    counts = pair.group_by("market", "grade_a", "grade_b").agg(rows=pl.len().cast(pl.Int64))
+    return _rows_of(CONFUSION, counts.with_columns(**_same(judge_a=names[0], judge_b=names[1])))
 
 
-def _judge_pairs(grades: pl.DataFrame) -> pl.DataFrame:
-    on = ["market", "query", "url"]
-    if grades["judge"].n_unique() < 2:  # a join of all with all would find nothing
-        grades = grades.head(0)
-    pairs = grades.join(grades, on=on, suffix="_b").filter(pl.col("judge") < pl.col("judge_b"))
-    return pairs.select(
-        *on,
-        pl.col(unit_column(grades)).alias("unit"),
-        pl.col("judge").alias("judge_a"),
-        "judge_b",
-        pl.col("grade").alias("grade_a"),
-        "grade_b",
+def agreement(names: tuple[str, str], pair: pl.DataFrame, size: int) -> pl.DataFrame:
+    """Measure how far two judges agree on the results that both judged.
+
+    names: the judges.
+    pair: query, grade_a and grade_b of these results, in one market; perhaps with `unit` (see
+      `classes.with_unit`).
+    size: number of grades.
+
+    Returns rows of contracts.judges.AGREEMENT, but for the market. Cohen's kappa (1960) and its weighted
+    forms (1968) are null where both judges give one and the same grade throughout; the intervals leave out
+    one unit at a time.
+    """
+    tables = tables_by_unit(pair[unit_column(pair)], pair["grade_a"], pair["grade_b"], size)
+    measured = with_intervals(tables, lambda sums: all_measures(sums, size), _ranges(tuple(MEASURES)))
+    return _measured(names, tuple(MEASURES), measured, (len(tables), pair.height, pair["query"].n_unique()))
+
+
+def agreement_of_all(grades: pl.DataFrame, size: int) -> pl.DataFrame:
+    """Measure how far all judges agree on the results that two or more judged, by alphas.
+
+    grades: judge, query, url, grade; perhaps with `unit`. A pair of the m grades of a result counts
+      1/(m - 1).
+
+    Returns rows of contracts.judges.AGREEMENT, but for the market.
+    """
+    several = grades.with_columns(m=pl.len().over("query", "url")).filter(pl.col("m") > 1)
+    paired = several.join(several, on=["query", "url"], suffix="_b").filter(
+        pl.col("judge") != pl.col("judge_b")
     )
+    unit = paired[unit_column(grades)].rank("dense").to_numpy().astype(np.int64) - 1
+    cell = paired["grade"].to_numpy().astype(np.int64) * size + paired["grade_b"].to_numpy()
+    units, weight = int(unit.max()) + 1, 1 / (paired["m"].to_numpy() - 1)
+    counted = np.bincount(unit * size**2 + cell, weights=weight, minlength=units * size**2)
+    tables = counted.reshape(units, -1).astype(np.float64)
+    measured = with_intervals(tables, lambda sums: alphas(sums, size), _ranges(ALPHAS))
+    results = several.select("query", "url").n_unique()
+    return _measured((EVERY, EVERY), ALPHAS, measured, (units, results, several["query"].n_unique()))
 
 
-def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
-    """Measure how far each two judges agree on the results that both judged.
+def _ranges(measures: tuple[str, ...]) -> Floats:
+    return np.array([_RANGES.get(name, (-1, 1)) for name in measures], np.float64).T
 
-    grades: as in `confusion`; perhaps with `unit` (see `classes.with_unit`).
+
+def _measured(
+    names: tuple[str, str],
+    measures: tuple[str, ...],
+    measured: tuple[Floats, Floats, Floats],
+    size: tuple[int, int, int],
+) -> pl.DataFrame:
+    """Return rows of measures; `size` is units, results and queries."""
+    values, low, high = measured
+    units, results, queries = size
+    caution = pl.Series(cautions(values, low, units), dtype=pl.String)
+    frame = pl.DataFrame(
+        {"measure": measures, "value": values, "ci_low": low, "ci_high": high, "caution": caution}
+    ).with_columns(pl.col(pl.Float64).fill_nan(None), market=pl.lit(EVERY))
+    same = _same(judge_a=names[0], judge_b=names[1], n_results=results, n_queries=queries)
+    return _rows_of(AGREEMENT, frame.with_columns(**same))
+
+
+def _same(**columns: object) -> dict[str, pl.Expr]:
+    return {name: pl.lit(value) for name, value in columns.items()}
+
+
+def _rows_of(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select(pl.col(column.name).cast(column.dtype) for column in table.columns)
+
+
+def judges_of_run(grades: pl.DataFrame, *, max_grade: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Compare the judges of a run, market by market.
+
+    grades: judge, market, query, url, grade: one row for each judgment of the log's queries; perhaps with
+      `unit` (see `classes.with_unit`).
     max_grade: top of the scale 0..max_grade.
 
-    Returns rows of contracts.judges.AGREEMENT. Cohen's kappa (1960) and its weighted forms (1968) are null
-    where both judges give one and the same grade throughout; the interval leaves out one unit at a time.
+    Returns rows of contracts.judges.AGREEMENT and CONFUSION, for every pair of judges that share a result.
     """
-    both = _judge_pairs(grades)
-    names = ["market", "judge_a", "judge_b"]
-    rows = [
-        {**dict(zip(names, key, strict=True)), **_agreement_of(pair, max_grade)}
-        for key, pair in both.group_by(names)
-    ]
-    table = pl.DataFrame(rows).with_columns(pl.col(pl.Float64).fill_nan(None))
-    return AGREEMENT.canonical(table) if rows else AGREEMENT.empty()
-
-
-def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
-    size = max_grade + 1
-    tables = tables_by_unit(pair["unit"], pair["grade_a"], pair["grade_b"], size)
-    kappas, low, high = with_intervals(tables, lambda sums: kappa(sums, size), _KAPPAS)
-    caution_texts = cautions(kappas, low, len(tables))
-    return {
-        "n_queries": pair["query"].n_unique(),
-        "n_results": pair.height,
-        "equal": pair.select((pl.col("grade_a") == pl.col("grade_b")).mean()).item(),
-        "mean_difference": pair.select((pl.col("grade_a") - pl.col("grade_b").cast(pl.Int64)).mean()).item(),
-        **dict(zip(("kappa", "kappa_linear", "kappa_quadratic"), kappas.tolist(), strict=True)),
-        "ci_low": float(low[-1]),
-        "ci_high": float(high[-1]),
-        "caution": caution_texts[-1],
-    }
+    on, size = ["market", "query", "url"], max_grade + 1
+    if grades["judge"].n_unique() < 2:  # a join of all with all would find nothing
+        return AGREEMENT.empty(), CONFUSION.empty()
+    pairs = grades.join(grades.drop("unit", strict=False), on=on, suffix="_b")
+    pairs = pairs.filter(pl.col("judge") < pl.col("judge_b")).rename({"grade": "grade_a"})
+    agreed, counts = [AGREEMENT.empty()], [CONFUSION.empty()]
+    for (market, a, b), pair in pairs.group_by("market", "judge", "judge_b"):
+        agreed.append(agreement((str(a), str(b)), pair, size).with_columns(market=pl.lit(market)))
+        counts.append(confusion((str(a), str(b)), pair))
+    for (market,), own in grades.join(pairs, on=on, how="semi").group_by("market"):
+        if own["judge"].n_unique() > 2:
+            agreed.append(agreement_of_all(own.sort(*on, "judge"), size).with_columns(market=pl.lit(market)))
+    return AGREEMENT.canonical(pl.concat(agreed)), CONFUSION.canonical(pl.concat(counts))
 
 
 def tables_by_unit(unit: pl.Series, grade_a: pl.Series, grade_b: pl.Series, size: int) -> Floats:
@@ -138,10 +198,6 @@ def tables_by_unit(unit: pl.Series, grade_a: pl.Series, grade_b: pl.Series, size
     units = int(place.max()) + 1
     counted = np.bincount(cell, minlength=units * size**2)
     return counted.reshape(units, -1).astype(np.float64)
-
-
-_KAPPAS = np.array([[-1.0], [1.0]]).repeat(3, axis=1)
-"""Ranges of the three."""
 
 
 def kappa(tables: Floats, size: int) -> Floats:
@@ -326,3 +382,14 @@ def ac1(tables: Floats, size: int) -> Floats:
     chance = (share * (1 - share)).sum(axis=-1) / (size - 1)
     value: Floats = (equal - chance) / (1 - chance)
     return value
+
+
+def all_measures(tables: Floats, size: int) -> Floats:
+    """Return (..., 9) the values of `MEASURES`."""
+    counted = tables.reshape(*tables.shape[:-1], size, size)
+    results = np.maximum(tables.sum(axis=-1), 1)
+    apart = np.subtract.outer(np.arange(size), np.arange(size))
+    equal = np.trace(counted, axis1=-2, axis2=-1) / results
+    higher = -(counted * apart).sum(axis=(-1, -2)) / results
+    alone = (equal[..., None], kappa(tables, size), ac1(tables, size)[..., None])
+    return np.concatenate([*alone, alphas(coincidences(tables, size), size), higher[..., None]], axis=-1)

@@ -26,7 +26,7 @@ from clickassay.core.records import Sample, Split
 from clickassay.core.settings import OF_DWELL_TIMES, RATING, SUM, Settings, kinds_named
 from clickassay.core.text.privacy import with_digests
 from clickassay.core.text.words import did_you_mean, listed
-from clickassay.correlation.agreement import agreement, confusion, judge_comparisons
+from clickassay.correlation.agreement import judge_comparisons, judges_of_run
 from clickassay.correlation.classes import groups_of, query_splits, unsplit, with_unit, with_units
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, within_comparisons
 from clickassay.correlation.disagreements import judge_disagreements
@@ -221,9 +221,10 @@ def _judges(
     """Return the tables that compare judges; queries of one group are one unit."""
     # on lists that were judged in full: none of their grades is made from clicks
     judged = with_unit(in_full.configurations, groups)
+    agreement, confusion = judges_of_run(with_unit(grades, groups), max_grade=settings.max_grade)
     return {
-        "agreement": agreement(with_unit(grades, groups), max_grade=settings.max_grade),
-        "confusion": confusion(grades),
+        "agreement": agreement,
+        "confusion": confusion,
         "judge_comparisons": pl.concat(
             judge_comparisons(own) for own in (samples, *_by_rating(samples, settings))
         ),

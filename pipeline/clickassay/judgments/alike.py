@@ -1,7 +1,7 @@
 """Queries that share most of their judged results: near-duplicates, which are no independent units."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
@@ -32,23 +32,30 @@ def groups_of_queries(judged: pl.DataFrame) -> pl.DataFrame:
     rows = judged.select("query", "url").drop_nulls().unique()
     rows = rows.filter(pl.len().over("query") >= FEWEST)
     queries = rows["query"].unique().sort()
-    sets = _sets(rows, queries)
-    first = _joined(len(sets), _alike(sets))
-    sizes = np.bincount(first, minlength=len(sets)) if len(sets) else first
-    many = np.flatnonzero(sizes[first] > 1) if len(sets) else first
-    return pl.DataFrame({"query": queries.gather(many), "group": queries.gather(first[many])})
-
-
-def _sets(rows: pl.DataFrame, queries: pl.Series) -> list[Integers]:
-    """Return the results of each query as numbers, ascending; the rarest result has the smallest."""
+    if queries.is_empty():
+        return pl.DataFrame({"query": queries, "group": queries})
+    # the results of each query as numbers, ascending; the rarest result has the smallest
     by_url = rows.group_by("url").len().sort("len", "url").with_row_index("number").drop("len")
     numbered = rows.join(by_url, on="url").sort("query", "number")
     counts = numbered.group_by("query", maintain_order=True).len()["len"].to_numpy()
-    values = numbered["number"].to_numpy().astype(np.int64)
-    return np.split(values, np.cumsum(counts)[:-1]) if len(queries) else []
+    sets = np.split(numbered["number"].to_numpy().astype(np.int64), np.cumsum(counts)[:-1])
+    parent = list(range(len(sets)))
+
+    def root(one: int) -> int:
+        while parent[one] != one:
+            parent[one] = parent[parent[one]]
+            one = parent[one]
+        return one
+
+    for pair in _alike_pairs(sets):
+        low, high = sorted(map(root, pair))
+        parent[high] = low
+    first = np.array([root(one) for one in range(len(sets))], np.int64)
+    many = np.flatnonzero(np.bincount(first, minlength=len(sets))[first] > 1)
+    return pl.DataFrame({"query": queries.gather(many), "group": queries.gather(first[many])})
 
 
-def _alike(sets: list[Integers]) -> Iterator[tuple[int, int]]:
+def _alike_pairs(sets: list[Integers]) -> Iterator[tuple[int, int]]:
     """Yield pairs of queries that are alike; those that follow from others may be left out."""
     holders: dict[int, list[int]] = {}
     same: dict[bytes, int] = {}
@@ -60,29 +67,11 @@ def _alike(sets: list[Integers]) -> Iterator[tuple[int, int]]:
             continue
         rarest = results[: len(results) - math.ceil(SHARED * len(results)) + 1].tolist()
         known = {other for result in rarest for other in holders.get(result, ())}
-        yield from ((other, query) for other in known if _is_alike(members[other], members[query]))
+        for other in known:
+            shared = len(members[other] & members[query])
+            if shared >= SHARED * (len(members[other]) + len(members[query]) - shared):
+                yield other, query
         for result in rarest:
             held = holders.setdefault(result, [])
             if len(held) < _MOST_OF_ONE:
                 held.append(query)
-
-
-def _is_alike(a: frozenset[int], b: frozenset[int]) -> bool:
-    shared = len(a & b)
-    return shared >= SHARED * (len(a) + len(b) - shared)
-
-
-def _joined(size: int, pairs: Iterable[tuple[int, int]]) -> Integers:
-    """Return for each of so many the first that it is joined with, itself among them."""
-    parent = list(range(size))
-
-    def root(one: int) -> int:
-        while parent[one] != one:
-            parent[one] = parent[parent[one]]
-            one = parent[one]
-        return one
-
-    for a, b in pairs:
-        low, high = sorted((root(a), root(b)))
-        parent[high] = low
-    return np.array([root(one) for one in range(size)], np.int64)

@@ -9,7 +9,7 @@ import polars as pl
 from clickassay.click_models.click_log import click_log
 from clickassay.click_models.position_bias import PositionBias, position_bias
 from clickassay.core.contracts.clicks import POSITION_BIAS
-from clickassay.core.records import EstimatedClicks, Floats, Integers, JudgedConfigurations
+from clickassay.core.records import EstimatedClicks, Floats, JudgedConfigurations
 from clickassay.metrics.clicks import IPS
 from clickassay.patterns.lists import LogLists, user_halves
 
@@ -96,56 +96,48 @@ def ips_clicks(
     if biases is None:
         return {}
     return {
-        market: {IPS: _of_market(_Rows.of(judged, market, depth), biases, market, depth)}
+        market: {IPS: _ips_of_market(judged, biases, market, depth)}
         for market in judged.rows["market"].unique().sort()
     }
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Click patterns of N configurations of a market: their index, parity of the fold, clicks and sessions.
-
-    `clicks` are (P, k), 0 or 1.
-    """
-
-    size: int
-    configuration: Integers
-    parity: Integers
-    clicks: Floats
-    sessions: Integers
-
-    @classmethod
-    def of(cls, judged: JudgedConfigurations, market: str, depth: int) -> "_Rows":
-        own = judged.rows.filter(market=market).select("n").with_row_index("own")
-        rows = (
-            judged.patterns.with_columns(parity=pl.col("fold") % 2)
-            .join(own, on="n")
-            .group_by("own", "parity", "click_mask")
-            .agg(pl.col("sessions").sum())
-            .sort("own", "parity", "click_mask")
-        )
-        index, parity, masks, sessions = (rows[name].to_numpy().astype(np.int64) for name in rows.columns)
-        clicks = (masks[:, None] >> np.arange(depth) & 1).astype(np.float64)
-        return cls(own.height, index, parity, clicks, sessions)
-
-
-def _of_market(rows: _Rows, biases: Biases, market: str, depth: int) -> EstimatedClicks:
-    needed = biases.needed(market, np.unique(rows.parity).tolist())
+def _ips_of_market(judged: JudgedConfigurations, biases: Biases, market: str, depth: int) -> EstimatedClicks:
+    own = judged.rows.filter(market=market).select("n").with_row_index("own")
+    size = own.height
+    rows = (
+        judged.patterns.with_columns(parity=pl.col("fold") % 2)
+        .join(own, on="n")
+        .group_by("own", "parity", "click_mask")
+        .agg(pl.col("sessions").sum())
+        .sort("own", "parity", "click_mask")
+    )
+    index, parities, masks, sessions = (rows[name].to_numpy().astype(np.int64) for name in rows.columns)
+    needed = biases.needed(market, np.unique(parities).tolist())
     missing = {parity: ONE_HALF if bias is None else bias.missing(depth) for parity, bias in needed.items()}
     reason = next((why for why in missing.values() if why is not None), None)
     if reason is not None:
-        return EstimatedClicks(
-            np.zeros(rows.size), np.full(rows.size, np.nan), np.zeros((rows.size, 0, 2)), reason
-        )
+        return EstimatedClicks(np.zeros(size), np.full(size, np.nan), np.zeros((size, 0, 2)), reason)
     logs = np.zeros((2, depth))
-    moves: list[tuple[int, Floats]] = []
+    moves: list[tuple[int, Floats]] = []  # independent ones of log θ, whose squares add up to its variance
     for parity, bias in needed.items():
         if bias is not None:
             logs[parity] = np.log(bias.examination[:depth])
-            moves += [(parity, one) for one in _directions(bias.covariance[:depth, :depth])]
-    means, variances = _values(rows, logs)
-    shifted = np.empty((rows.size, len(moves), 2))
-    rates = _rates(rows)
+            spread, vectors = np.linalg.eigh(bias.covariance[:depth, :depth])
+            lengths = np.sqrt(np.maximum(spread, 0))
+            moves += [(parity, one) for one in (vectors * lengths).T[lengths > 0]]
+    clicks = (masks[:, None] >> np.arange(depth) & 1).astype(np.float64)
+    values = (clicks * _weights(logs)[parities]).sum(axis=1)
+    totals = np.bincount(index, sessions, size)
+    means = np.bincount(index, sessions * values, size) / totals
+    squares = np.bincount(index, sessions * (values - means[index]) ** 2, size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variances = np.where(totals > 1, squares / (totals - 1), np.nan)
+    rates = np.zeros(
+        (size, 2, depth)
+    )  # clicks of the users of even folds and of odd folds, a session of either
+    np.add.at(rates, (index, parities), clicks * sessions[:, None])
+    rates /= totals[:, None, None]
+    shifted = np.empty((size, len(moves), 2))
     for at, (parity, move) in enumerate(moves):
         for side, sign in enumerate((-1, 1)):
             moved = logs.copy()
@@ -157,33 +149,3 @@ def _of_market(rows: _Rows, biases: Biases, market: str, depth: int) -> Estimate
 def _weights(logs: Floats) -> Floats:
     """Return 1 / θ of log θ, θ being at least `LEAST_EXAMINATION`."""
     return np.asarray(1 / np.maximum(np.exp(logs), LEAST_EXAMINATION))
-
-
-def _directions(covariance: Floats) -> Floats:
-    """Return (D, k) independent moves of log θ, whose squares add up to its variance."""
-    values, vectors = np.linalg.eigh(covariance)
-    lengths = np.sqrt(np.maximum(values, 0))
-    return np.asarray((vectors * lengths).T[lengths > 0])
-
-
-def _rates(rows: _Rows) -> Floats:
-    """Return (N, 2, k) clicks of the users of even folds and of odd folds, a session of either."""
-    totals = np.zeros((rows.size, 2, rows.clicks.shape[1]))
-    np.add.at(totals, (rows.configuration, rows.parity), rows.clicks * rows.sessions[:, None])
-    return np.asarray(totals / _sessions(rows)[:, None, None])
-
-
-def _sessions(rows: _Rows) -> Floats:
-    return np.asarray(np.bincount(rows.configuration, rows.sessions, rows.size))
-
-
-def _values(rows: _Rows, logs: Floats) -> tuple[Floats, Floats]:
-    """Return (N,) means over sessions, and unbiased variances between them; NaN of one session."""
-    values = (rows.clicks * _weights(logs)[rows.parity]).sum(axis=1)
-    sessions = _sessions(rows)
-    means = np.bincount(rows.configuration, rows.sessions * values, rows.size) / sessions
-    apart = (values - means[rows.configuration]) ** 2
-    squares = np.bincount(rows.configuration, rows.sessions * apart, rows.size)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variances = np.where(sessions > 1, squares / (sessions - 1), np.nan)
-    return np.asarray(means), np.asarray(variances)

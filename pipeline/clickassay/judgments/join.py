@@ -135,8 +135,9 @@ def look_up_grades(
     chosen = candidates["list"].to_numpy()
     rows = rows_of_judge(lists, judgments, judge)
     numbers = lists.results.top(deepest)[chosen]
+    length = pl.col("results").list.len().cast(pl.Int64).alias("length")
     return GradedCandidates(
-        lengths=_lengths(lists),
+        lengths=pl.concat([lists.configurations.select("market", length, "sessions"), lists.others]),
         candidates=candidates.drop("list"),
         query=lists.query[chosen],
         patterns=_of_candidates(lists.patterns, chosen),
@@ -150,11 +151,6 @@ def look_up_grades(
         signals=None if lists.signals is None else _of_candidates(lists.signals, chosen),
         outcomes=None if lists.outcomes is None else _of_candidates(lists.outcomes, chosen),
     )
-
-
-def _lengths(lists: LogLists) -> pl.DataFrame:
-    length = pl.col("results").list.len().cast(pl.Int64).alias("length")
-    return pl.concat([lists.configurations.select("market", length, "sessions"), lists.others])
 
 
 def _of_candidates(rows: pl.DataFrame, chosen: NDArray[np.uint32]) -> pl.DataFrame:
@@ -177,7 +173,9 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
     kept = graded.candidates.filter(pl.Series(full, dtype=pl.Boolean))
     judged = kept if graded.scores is None else graded.candidates.filter(pl.Series(in_full))
     cut, index = _cut(kept, graded.query[full], depth)
-    urls = results[full][_first_of_each(index, cut.height)]
+    first = np.zeros(cut.height, dtype=np.int64)
+    first[index[::-1]] = np.arange(len(index))[::-1]
+    urls = results[full][first]
     became = np.full(len(full), -1, dtype=np.int64)
     became[full] = index
     long_enough = pl.col("length") >= depth
@@ -226,12 +224,6 @@ def _cut(kept: pl.DataFrame, query: NDArray[np.int64], depth: int) -> tuple[pl.D
     number = pl.int_range(pl.len(), dtype=pl.Int64).alias("n")
     # groups of a column that is known to be sorted are added up faster, and in the order of rows
     return pl.DataFrame([market.set_sorted(), *others]).with_columns(number), index
-
-
-def _first_of_each(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    first = np.zeros(size, dtype=np.int64)
-    first[index[::-1]] = np.arange(len(index))[::-1]
-    return first
 
 
 def _cut_patterns(patterns: pl.DataFrame, became: NDArray[np.int64], depth: int) -> pl.DataFrame:

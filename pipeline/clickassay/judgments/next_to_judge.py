@@ -1,13 +1,12 @@
 """Which results to judge next; and the message of a run with too few judgments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
-from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
 from clickassay.core.text.words import count, listed, percent, plural, visible
 from clickassay.judgments.join import clicks_by_position, results_shown, rows_of_judge
@@ -45,21 +44,30 @@ def next_judgments(
     Returns rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MAX_QUERIES` for each market and goal.
     """
     lists = _lists(table, depth)
-    names = _names(table, lists)
+    each = lists.unique("q")
+    named = table.configurations.select(pl.col("market", "query").gather(each["row"]))
+    names = named.with_columns(each["q"])
     missing = _missing(table, lists, judgments, judge, depth)
-    open_ = missing if in_other_form is None else _without(missing, names, in_other_form)
-    wanted = _best_lists(lists, open_).join(names, on="q").sort("q")
-    weights = _judged_weights(lists, missing).join(names, on="q").sort("q")
+    whole = lists.select("list", "q", "sessions").join(missing.select("list").unique(), on="list", how="anti")
+    weights = whole.group_by("q").agg(pl.col("sessions").sum().alias("judged"))
+    if in_other_form is not None:
+        judged = in_other_form.join(names, on="query").select("q", "url")
+        mended = missing.join(judged, on=["q", "url"]).select("list")
+        queries = judged.filter(pl.col("url").is_null())
+        missing = missing.join(mended, on="list", how="anti").join(queries, on="q", how="anti")
+    wanted = _best_lists(lists, missing).join(names, on="q").sort("q")
+    weights = weights.join(names, on="q").sort("q")
     ranked = [
         _rank_queries(part, weights.filter(market=part["market"][0]), formed[part["market"][0]])
         for part in wanted.partition_by("market", maintain_order=True)
     ]
     if not ranked:
         return NEXT_JUDGMENTS.empty()
-    named = pl.concat(ranked).with_columns(
-        pl.col("width").fill_nan(None), judge=pl.lit(judge), depth=pl.lit(depth)
+    return NEXT_JUDGMENTS.canonical(
+        pl.concat(ranked).with_columns(
+            pl.col("width").fill_nan(None), judge=pl.lit(judge), depth=pl.lit(depth)
+        )
     )
-    return NEXT_JUDGMENTS.canonical(named)
 
 
 def _lists(table: LogLists, depth: int) -> pl.DataFrame:
@@ -80,13 +88,6 @@ def _lists(table: LogLists, depth: int) -> pl.DataFrame:
     return pl.DataFrame({name: values[order] for name, values in columns.items()}).with_row_index("list")
 
 
-def _names(table: LogLists, lists: pl.DataFrame) -> pl.DataFrame:
-    """Return (q, market, query) of the queries of some lists."""
-    each = lists.unique("q")
-    named = table.configurations.select(pl.col("market", "query").gather(each["row"]))
-    return named.with_columns(each["q"])
-
-
 def _missing(
     table: LogLists, lists: pl.DataFrame, judgments: Judgments, judge: str, depth: int
 ) -> pl.DataFrame:
@@ -99,14 +100,6 @@ def _missing(
     return missing.select(
         "list", lists["q"].gather(missing["list"]), table.results.urls.gather(missing["number"]).alias("url")
     )
-
-
-def _without(missing: pl.DataFrame, names: pl.DataFrame, in_other_form: pl.DataFrame) -> pl.DataFrame:
-    """Return what is missing without the lists that show a result that is judged in another form."""
-    judged = in_other_form.join(names, on="query").select("q", "url")
-    lists = missing.join(judged, on=["q", "url"]).select("list")
-    queries = judged.filter(pl.col("url").is_null())
-    return missing.join(lists, on="list", how="anti").join(queries, on="q", how="anti")
 
 
 def _best_lists(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
@@ -141,59 +134,41 @@ def _best_lists(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _judged_weights(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
-    """Return (q, judged): sessions of the lists of each query whose results are all judged."""
-    whole = lists.select("list", "q", "sessions").join(missing.select("list").unique(), on="list", how="anti")
-    return whole.group_by("q").agg(pl.col("sessions").sum().alias("judged"))
-
-
 def _rank_queries(wanted: pl.DataFrame, own: pl.DataFrame, every: int) -> pl.DataFrame:
-    """Rank the queries of one market; add what judging all down to each does to coverage and intervals."""
+    """Rank the queries of one market for each goal, with what judging all down to each does to both.
+
+    For intervals a query is worth by how much the log of the squared width falls with it alone; 0 if none is
+    judged. `width` is relative to now; NaN if nothing is judged now.
+    """
     joined = wanted.join(own.select("query", "judged"), on="query", how="left").with_columns(
         pl.col("judged").fill_null(0)
     )
     start = own["judged"].to_numpy().astype(np.float64)
-    worth = {
-        "coverage": joined["sessions"].to_numpy().astype(np.float64),
-        "interval": _narrowing(start, joined),
-    }
-    return pl.concat(_rank_for_goal(joined, goal, value, start, every) for goal, value in worth.items())
-
-
-def _narrowing(start: Floats, joined: pl.DataFrame) -> Floats:
-    """Return by how much the log of the squared width falls with each query alone; 0 if none is judged."""
+    total, squares = start.sum(), (start**2).sum()
     judged, added = (joined[name].to_numpy().astype(np.float64) for name in ("judged", "sessions"))
-    total, squares = start.sum(), (start**2).sum()
-    if not total:
-        return np.zeros(len(added))
-    after = np.log(squares + (judged + added) ** 2 - judged**2) - 2 * np.log(total + added)
-    return np.asarray(np.log(squares) - 2 * np.log(total) - after)
-
-
-def _rank_for_goal(joined: pl.DataFrame, goal: str, worth: Floats, start: Floats, every: int) -> pl.DataFrame:
-    """Return the queries that gain most per label for one goal, with running totals."""
-    valued = joined.with_columns(pl.Series("worth", worth) / pl.col("labels")).filter(pl.col("worth") > 0)
-    top = valued.sort("worth", "sessions", "query", descending=[True, True, False]).head(MAX_QUERIES)
-    return top.with_columns(
-        pl.int_range(1, pl.len() + 1, dtype=pl.Int32).alias("rank"),
-        pl.col("labels").cum_sum().alias("labels_so_far"),
-        ((pl.col("sessions").cum_sum() + int(start.sum())) / every).alias("coverage"),
-        pl.Series(
-            "width",
-            _widths(start, *(top[name].to_numpy().astype(np.float64) for name in ("judged", "sessions"))),
-        ),
-        pl.lit(goal).alias("goal"),
-    ).drop("judged", "worth", "q")
-
-
-def _widths(start: Floats, judged: Floats, added: Floats) -> Floats:
-    """Return the width of intervals, relative to now, after each query; NaN if nothing is judged now."""
-    total, squares = start.sum(), (start**2).sum()
-    if not total:
-        return np.full(len(added), np.nan)
-    totals = total + np.cumsum(added)
-    after = squares + np.cumsum((judged + added) ** 2 - judged**2)
-    return np.asarray(np.sqrt(after / totals**2 / (squares / total**2)))
+    narrowing = np.zeros(len(added))
+    if total:
+        after = np.log(squares + (judged + added) ** 2 - judged**2) - 2 * np.log(total + added)
+        narrowing = np.asarray(np.log(squares) - 2 * np.log(total) - after)
+    ranked = []
+    for goal, worth in (("coverage", added), ("interval", narrowing)):
+        valued = joined.with_columns(pl.Series("worth", worth) / pl.col("labels")).filter(pl.col("worth") > 0)
+        top = valued.sort("worth", "sessions", "query", descending=[True, True, False]).head(MAX_QUERIES)
+        judged, added = (top[name].to_numpy().astype(np.float64) for name in ("judged", "sessions"))
+        width = np.full(len(added), np.nan)
+        if total:
+            after = squares + np.cumsum((judged + added) ** 2 - judged**2)
+            width = np.sqrt(after / (total + np.cumsum(added)) ** 2 / (squares / total**2))
+        ranked.append(
+            top.with_columns(
+                pl.int_range(1, pl.len() + 1, dtype=pl.Int32).alias("rank"),
+                pl.col("labels").cum_sum().alias("labels_so_far"),
+                ((pl.col("sessions").cum_sum() + int(total)) / every).alias("coverage"),
+                pl.Series("width", width),
+                pl.lit(goal).alias("goal"),
+            ).drop("judged", "worth", "q")
+        )
+    return pl.concat(ranked)
 
 
 # ---- too few judgments -----------------------------------------------------------------------------
@@ -250,22 +225,22 @@ def without_judgments(
     Returns lines, at most 24; none if lists are judged in full, and all of them: judgments are not what is
     missing.
     """
-    shown = _shown(lists, graded, max(settings.depth))
+    deepest, on = max(settings.depth), (*graded.query_key, "url")
+    results = results_shown(lists.configurations.select("market", "query", "results", "sessions"), deepest)
+    judges = graded.grades.group_by(on).agg(pl.col("judge").alias("judges"))
+    # (list, query, place, url, sessions, judges) of every result down to the deepest, once a list
+    shown = results.join(judges, on=on, how="left", maintain_order="left")
     if shown["judges"].null_count() == 0 and frames["configurations"].height:
         return ()
     if shown.is_empty():
         return (f"{_FINDING}: no session is kept; the funnel in report.md says where they went.",)
     words = f", judge {visible(judge)}" if len(graded.judges) > 1 else ""
     why = _why(shown, settings, frames, judge, words)
+    alone = _clicks_alone(lists, deepest)
     if is_misread:
-        return (*why, *_clicks_alone(lists, max(settings.depth)), *_MEND)
+        return (*why, *alone, *_MEND)
     proposed = _first_to_judge(frames["next_judgments"].filter(judge=judge), words)
-    return (
-        *why,
-        *proposed,
-        *_clicks_alone(lists, max(settings.depth)),
-        *_remedies(shown, graded, settings, has_proposed=bool(proposed)),
-    )
+    return (*why, *proposed, *alone, *_remedies(shown, graded, settings, has_proposed=bool(proposed)))
 
 
 def _shown(lists: LogLists, graded: Judgments, deepest: int) -> pl.DataFrame:
@@ -280,9 +255,14 @@ def _why(
     shown: pl.DataFrame, settings: Settings, frames: Mapping[str, pl.DataFrame], judge: str, words: str
 ) -> list[str]:
     every, judged = _weight(shown), _weight(shown.filter(pl.col("judges").is_not_null()))
-    deepest = max(settings.depth)
+    deepest, reason = max(settings.depth), "no list is judged in full"
+    if not frames["configurations"].is_empty():
+        overall = frames["correlations"].filter(pl.col("split") == EVERY)["reason"].drop_nulls()
+        ordered = overall.value_counts().sort("count", "reason", descending=[True, False])["reason"]
+        first = ordered.head(1).to_list() or ["in no market enough"]
+        reason = f"few lists are judged in full ({first[0]})"
     lines = [
-        f"{_FINDING}: {_reason(frames)}.",
+        f"{_FINDING}: {reason}.",
         f"{percent(judged / every)} of the results shown have a grade: {count(judged)} of "
         f"{count(every)}, in the first {deepest} of the list of each session.",
     ]
@@ -295,14 +275,6 @@ def _why(
     return lines
 
 
-def _reason(frames: Mapping[str, pl.DataFrame]) -> str:
-    if frames["configurations"].is_empty():
-        return "no list is judged in full"
-    reasons = frames["correlations"].filter(pl.col("split") == EVERY)["reason"].drop_nulls().value_counts()
-    first = reasons.sort("count", "reason", descending=[True, False])["reason"].head(1).to_list()
-    return f"few lists are judged in full ({first[0] if first else 'in no market enough'})"
-
-
 def _weight(results: pl.DataFrame) -> int:
     return int(results["sessions"].sum())
 
@@ -313,17 +285,13 @@ def _first_to_judge(proposed: pl.DataFrame, words: str) -> list[str]:
     own = own.sort("rank", "market").head(MOST_NAMED)
     if own.is_empty():
         return []
-    rows = [
-        f"  {visible(row['query'], limit=_MAX_TEXT)}: {_urls(row['urls'])}"
-        f" (completes {plural(row['sessions'], 'session')})"
-        for row in own.iter_rows(named=True)
-    ]
-    return [f"To judge first, for the most sessions a label at depth {depth}{words}:", *rows]
-
-
-def _urls(urls: Sequence[str]) -> str:
-    named = ", ".join(visible(url, limit=_MAX_TEXT) for url in urls[:MAX_URLS])
-    return f"{named} and {count(len(urls) - MAX_URLS)} more" if len(urls) > MAX_URLS else named
+    lines = [f"To judge first, for the most sessions a label at depth {depth}{words}:"]
+    for row in own.iter_rows(named=True):
+        query, *urls = (visible(text, limit=_MAX_TEXT) for text in (row["query"], *row["urls"][:MAX_URLS]))
+        more = len(row["urls"]) - MAX_URLS
+        named = ", ".join(urls) + (f" and {count(more)} more" if more > 0 else "")
+        lines.append(f"  {query}: {named} (completes {plural(row['sessions'], 'session')})")
+    return lines
 
 
 def _clicks_alone(lists: LogLists, deepest: int) -> list[str]:
@@ -332,6 +300,8 @@ def _clicks_alone(lists: LogLists, deepest: int) -> list[str]:
     masks, total = masks & ((1 << deepest) - 1), int(sessions.sum())
     positions = clicks_by_position(lists, min(deepest, MAX_POSITIONS))
     rates = [clicked / shown for shown, clicked in positions]
+    scale = len(_BLOCKS) - 1
+    blocks = [_BLOCKS[round(rate / max(rates) * scale)] if rate else " " for rate in rates]
     metrics = (
         f"{metric.name} {np.average(metric.function(masks), weights=sessions):.3f}"
         for metric in CLICKS
@@ -341,20 +311,23 @@ def _clicks_alone(lists: LogLists, deepest: int) -> list[str]:
         f"What clicks show alone, in {plural(total, 'session')} (at a position: of the lists that reach it):",
         "  position " + "".join(f"{place:>7}" for place in range(1, len(rates) + 1)),
         "  clicked  " + "".join(f"{percent(rate):>7}" for rate in rates),
-        "           " + "".join(f"{_block(rate, max(rates)):>7}" for rate in rates),
+        "           " + "".join(f"{block:>7}" for block in blocks),
         f"  {', '.join(metrics)}",
     ]
-
-
-def _block(rate: float, highest: float) -> str:
-    return _BLOCKS[round(rate / highest * (len(_BLOCKS) - 1))] if rate else " "
 
 
 def _remedies(shown: pl.DataFrame, graded: Judgments, settings: Settings, *, has_proposed: bool) -> list[str]:
     lines = ["What helps:"]
     untried = sorted(set(range(1, max(settings.depth))) - set(settings.depth))
-    by_depth = {depth: _completed(shown, graded, depth) for depth in untried}
-    depths = [f"{depth} ({plural(sessions, 'session')})" for depth, sessions in by_depth.items() if sessions]
+    depths = []
+    for depth in untried:
+        top, completed = shown.filter(pl.col("place") < depth), [0]
+        for judge in graded.judges:  # the most sessions whose first results one judge has judged
+            own = top.filter(pl.col("judges").list.contains(judge)).group_by("list")
+            full = own.agg(pl.len(), pl.col("sessions").first()).filter(pl.col("len") == depth)
+            completed.append(_weight(full))
+        if max(completed):
+            depths.append(f"{depth} ({plural(max(completed), 'session')})")
     if depths:
         lines.append(f"  another --depth; judged in full are at depth {', '.join(depths[-3:])}")
     first = shown.filter(pl.col("place") == min(settings.depth) - 1)
@@ -368,15 +341,3 @@ def _remedies(shown: pl.DataFrame, graded: Judgments, settings: Settings, *, has
     if has_proposed:
         lines.append("  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET")
     return lines
-
-
-def _completed(shown: pl.DataFrame, graded: Judgments, depth: int) -> int:
-    """Return the most sessions whose first `depth` results one judge has judged."""
-    top = shown.filter(pl.col("place") < depth)
-    return max((_completed_by(top, judge, depth) for judge in graded.judges), default=0)
-
-
-def _completed_by(top: pl.DataFrame, judge: str, depth: int) -> int:
-    own = top.filter(pl.col("judges").list.contains(judge))
-    full = own.group_by("list").agg(pl.len(), pl.col("sessions").first()).filter(pl.col("len") == depth)
-    return _weight(full)

@@ -86,7 +86,12 @@ def prepare_judgments(
     """
     counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height})
     graded = _parse_grades(rows.with_row_index("row"), settings)
-    usable = _without_nulls(graded, counts, settings)
+    usable, nulls = graded, Counter[str]()
+    for column in ("query", "url", "judge", "market"):
+        nulls[f"null {column}"] = usable[column].null_count()
+        usable = usable.drop_nulls(column)
+    counts.update({("rejected", reason): n for reason, n in nulls.items() if n})
+    check_rejected("judgments", nulls, counts["read", ""], settings.max_rejected)
     judged = usable.filter(pl.col("grade").is_not_null())
     counts["not judged", NO_GRADE] = usable.height - judged.height
     if usable.height and not judged.height:
@@ -106,7 +111,9 @@ def prepare_judgments(
     kept = resolved.join(log_queries.select(on).unique(), on=on, how="semi")
     counts["no query", "its query is not in the log"] = resolved.height - kept.height
     counts["kept", ""] = kept.height
-    return Judgments(kept, by_market, _funnel(counts))
+    steps = [("judgments", EVERY, 0, EVERY, step, reason, n) for (step, reason), n in counts.items() if n]
+    columns = [column.name for column in FUNNEL.columns]
+    return Judgments(kept, by_market, FUNNEL.canonical(pl.DataFrame(steps, schema=columns, orient="row")))
 
 
 def check_labels(what: str, rows: pl.DataFrame | pl.LazyFrame, settings: Settings) -> None:
@@ -151,7 +158,20 @@ def judged_queries(rows: pl.DataFrame, *, by_market: bool) -> pl.DataFrame:
 def _parse_grades(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     grade = rows["grade"]
     if isinstance(grade.dtype, (pl.String, pl.Categorical, pl.Enum)):
-        rows = _parse_labels(rows, settings)
+        text = grade.cast(pl.String).str.strip_chars()
+        known = {label: float(number) for number, label in enumerate(settings.scale)}
+        labelled = text.str.to_lowercase().replace_strict(known, default=None, return_dtype=pl.Float64)
+        values = labelled.fill_null(text.cast(pl.Float64, strict=False))
+        says_none = text.str.to_lowercase().is_in([*NULL_WORDS, *REFUSALS])
+        unknown = rows.filter(values.is_null() & text.is_not_null() & ~says_none)
+        if unknown.height:  # all of them are named, so that one --scale can
+            labels = unknown["grade"].cast(pl.String).str.strip_chars().unique().sort().to_list()
+            more = "" if len(labels) <= _MAX_LABELS else f" and {len(labels) - _MAX_LABELS:,} more"
+            found = f"found {', '.join(map(repr, labels[:_MAX_LABELS]))}{more}"
+            scale = ",".join(settings.scale)
+            why = f"not a label of the scale {scale} ({found}; give all labels, worst first, by --scale)"
+            _refuse(unknown, why)
+        rows = rows.with_columns(values.alias("grade"))
     elif not (grade.dtype.is_numeric() or isinstance(grade.dtype, pl.Null)):
         raise JudgmentError(
             f"judgments: column grade is {grade.dtype}; expected integers or labels of the scale"
@@ -174,28 +194,6 @@ def _parse_grades(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     return rows.with_columns(numbers.cast(pl.Int8).alias("grade"))
 
 
-def _parse_labels(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    text = rows["grade"].cast(pl.String).str.strip_chars()
-    known = {label: float(grade) for grade, label in enumerate(settings.scale)}
-    labelled = text.str.to_lowercase().replace_strict(known, default=None, return_dtype=pl.Float64)
-    numbers = labelled.fill_null(text.cast(pl.Float64, strict=False))
-    says_none = text.str.to_lowercase().is_in([*NULL_WORDS, *REFUSALS])
-    unknown = rows.filter(numbers.is_null() & text.is_not_null() & ~says_none)
-    if unknown.height:
-        scale = ",".join(settings.scale)
-        _refuse(unknown, f"not a label of the scale {scale} ({_found_labels(unknown)})")
-    return rows.with_columns(numbers.alias("grade"))
-
-
-def _found_labels(rows: pl.DataFrame) -> str:
-    """Say which labels are off the scale, all of them, so that one --scale can name them."""
-    labels = rows["grade"].cast(pl.String).str.strip_chars().unique().sort().to_list()
-    more = "" if len(labels) <= _MAX_LABELS else f" and {len(labels) - _MAX_LABELS:,} more"
-    return (
-        f"found {', '.join(map(repr, labels[:_MAX_LABELS]))}{more}; give all labels, worst first, by --scale"
-    )
-
-
 def _refuse(rows: pl.DataFrame, reason: str) -> None:
     first = rows.row(0, named=True)
     raise JudgmentError(
@@ -203,17 +201,6 @@ def _refuse(rows: pl.DataFrame, reason: str) -> None:
         f"(query {first['query']!r:.60}, url {first['url']!r:.80}) is {reason}; "
         f"{rows.height:,} such rows in all"
     )
-
-
-def _without_nulls(rows: pl.DataFrame, counts: Counter[tuple[str, str]], settings: Settings) -> pl.DataFrame:
-    reasons: Counter[str] = Counter()
-    for column in ("query", "url", "judge", "market"):
-        holes = rows.filter(pl.col(column).is_null())
-        reasons[f"null {column}"] = holes.height
-        rows = rows.filter(pl.col(column).is_not_null())
-    counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
-    check_rejected("judgments", reasons, counts["read", ""], settings.max_rejected)
-    return rows
 
 
 def normal_judgments(rows: pl.DataFrame, *, normalise_urls: bool) -> pl.DataFrame:
@@ -252,9 +239,8 @@ def _resolve_conflicts(rows: pl.DataFrame, rule: str, as_read: pl.DataFrame) -> 
         return spans.drop("lowest")
     if rule == "latest":
         return rows.sort("row").group_by(KEY, maintain_order=True).agg(pl.col("grade").last())
-    if (
-        rule == "mean-rounded"
-    ):  # halves go up, as people round; in integers, so that no order of addition matters
+    if rule == "mean-rounded":
+        # halves go up, as people round; in integers, so that no order of addition matters
         total, number = pl.col("grade").cast(pl.Int64).sum(), pl.len().cast(pl.Int64)
         return grouped.agg(((2 * total + number) // (2 * number)).cast(pl.Int8).alias("grade"))
     return grouped.agg(pl.col("grade").max())
@@ -281,13 +267,6 @@ def _refuse_conflicts(rows: pl.DataFrame) -> None:
     raise JudgmentError(
         f"judgments: {conflicts.height:,} contradict each other: {'; '.join(shown)}{more}; "
         f"{differ if merged else ''}correct them, or choose a rule with --conflicts max|mean-rounded|latest"
-    )
-
-
-def _funnel(counts: Counter[tuple[str, str]]) -> pl.DataFrame:
-    rows = [("judgments", EVERY, 0, EVERY, step, reason, n) for (step, reason), n in counts.items() if n]
-    return FUNNEL.canonical(
-        pl.DataFrame(rows, schema=[column.name for column in FUNNEL.columns], orient="row")
     )
 
 

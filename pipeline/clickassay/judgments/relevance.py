@@ -156,10 +156,26 @@ def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, n
 
     Raises JudgmentError if more than `LEAST_SHARE` of the results that can be compared have both counts.
     """
-    told = _told(rows, normalise_urls=normalise_urls)
+    if any(name not in rows.columns or rows[name].dtype.is_nested() for name in COUNTS):
+        return
+    numbers = rows.with_columns(pl.col(*COUNTS).cast(pl.Int64, strict=False))  # of a CSV file they are text
+    usable = numbers.drop_nulls(["query", "url", *COUNTS]).filter(pl.col("clicks") >= LEAST_CLICKS)
+    normal = normal_judgments(usable, normalise_urls=normalise_urls)
+    told = normal.select("query", "url", *COUNTS).unique()
     if told.height < LEAST_RESULTS:
         return
-    both = told.join(_counted(told, lists), on=["query", "url"])
+    parts = [part for part in lists if part is not None]
+    patterns, queries = pl.concat([part.patterns_by_id for part in parts]), told.select("query").unique()
+    named = pl.concat([part.configurations.join(queries, on="query", how="semi") for part in parts])
+    own = named.unique("configuration_id").join(patterns, on="configuration_id", how="semi")
+    if own.is_empty():
+        return
+    deepest = int(own.select(pl.col("results").list.len().max()).item())
+    log = click_log(own, patterns, depth=deepest)
+    shown, clicked = (counts.cumsum(axis=1) for counts in log.by_document())
+    results = log.documents.select("query", "url")
+    each_depth = [results.with_columns(seen=shown[:, k], clicked=clicked[:, k]) for k in range(deepest)]
+    both = told.join(pl.concat(each_depth), on=["query", "url"])
     is_same = (pl.col("seen") == pl.col("sessions")) & (pl.col("clicked") == pl.col("clicks"))
     same = both.filter(is_same).unique(["query", "url"]).height
     known = both.unique(["query", "url"]).height
@@ -173,35 +189,3 @@ def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, n
             "--click-judge DBN, which is made of the clicks of other users; if people gave the grades, leave "
             "out the columns sessions and clicks"
         )
-
-
-def _told(rows: pl.DataFrame, *, normalise_urls: bool) -> pl.DataFrame:
-    """Return the results that say how often they were shown and clicked: query, url and `COUNTS`."""
-    if not all(name in rows.columns for name in COUNTS):
-        return rows.head(0)
-    if any(rows[name].dtype.is_nested() for name in COUNTS):
-        return rows.head(0)
-    numbers = rows.with_columns(pl.col(*COUNTS).cast(pl.Int64, strict=False))  # of a CSV file they are text
-    usable = numbers.drop_nulls(["query", "url", *COUNTS]).filter(pl.col("clicks") >= LEAST_CLICKS)
-    normal = normal_judgments(usable, normalise_urls=normalise_urls)
-    return normal.select("query", "url", *COUNTS).unique()
-
-
-def _counted(told: pl.DataFrame, lists: Iterable[LogLists | None]) -> pl.DataFrame:
-    """Return rows (query, url, seen, clicked) for each depth down to which lists can be looked at."""
-    parts = [part for part in lists if part is not None]
-    patterns = pl.concat([part.patterns_by_id for part in parts])
-    named = [
-        part.configurations.join(told.select("query").unique(), on="query", how="semi") for part in parts
-    ]
-    own = pl.concat(named).unique("configuration_id").join(patterns, on="configuration_id", how="semi")
-    if own.is_empty():
-        return pl.DataFrame(
-            schema={**told.select("query", "url").schema, "seen": pl.Float64, "clicked": pl.Float64}
-        )
-    deepest = int(own.select(pl.col("results").list.len().max()).item())
-    log = click_log(own, patterns, depth=deepest)
-    shown, clicked = (counts.cumsum(axis=1) for counts in log.by_document())
-    results = log.documents.select("query", "url")
-    at = (results.with_columns(seen=shown[:, k], clicked=clicked[:, k]) for k in range(deepest))
-    return pl.concat(at)

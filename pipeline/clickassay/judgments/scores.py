@@ -24,6 +24,7 @@ MOST_SCORES = 8
 """More names than this are probably ids."""
 
 _NAME = re.compile(r"[^\W_][\w .@/-]*")
+_NO_SEARCH = "the log does not have its search"
 _KEYS = 'configuration_id, search_id, or query and results (a list, as ["d1", "d2"])'
 
 
@@ -83,14 +84,25 @@ def prepare_scores(
 
     Raises InputError, SettingsError if a name or too many values are no score, or nothing names the lists.
     """
-    counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height + unknown})
-    counts["no list", "the log does not have its search"] = unknown
+    counts = Counter({("read", ""): rows.height + unknown, ("no list", _NO_SEARCH): unknown})
     by_id = rows["configuration_id"].null_count() < rows.height
     if not by_id and "results" not in _filled(rows):
         raise InputError(f"scores: nothing says which list a score is of; give {_KEYS}")
     usable = _usable(rows, "configuration_id" if by_id else "results", counts, settings, by_market=by_market)
     names = tuple(usable["name"].unique().sort())
-    _check_names(names)
+    taken = {*(metric.name.lower() for metric in METRICS), *(name.lower() for name in (*CLICK_METRICS, IPS))}
+    taken |= {column.name for column in CONFIGURATIONS.columns}
+    for name in names:
+        if not _NAME.fullmatch(name) or name.lower() in taken:
+            raise InputError(
+                f"scores: {visible(name)!r} cannot be the name of a score: metrics and tables have it, or it "
+                "has other characters than letters, digits, blanks and . @ / _ -; rename it"
+            )
+    if len(names) > MOST_SCORES:
+        raise InputError(
+            f"scores: {plural(len(names), 'name')}, as {listed(names[:3])}; at most {MOST_SCORES} are "
+            "compared: leave some out, or is the column name an id?"
+        )
     key = usable["configuration_id"] if by_id else _keys(usable, settings, by_market, deepest)
     # sorted before they are added, so that no order of rows matters
     grouped = usable.with_columns(key=key).group_by("key", "name").agg(pl.col("value").sort().mean())
@@ -136,15 +148,11 @@ def _filled(rows: pl.DataFrame) -> set[str]:
 def _usable(
     rows: pl.DataFrame, key: str, counts: Counter[tuple[str, str]], settings: Settings, *, by_market: bool
 ) -> pl.DataFrame:
+    """Return the rows with a finite number and whatever names its list, which is known by `key`."""
     reasons: Counter[str] = Counter()
-    holes = {
-        "configuration_id": "null configuration_id", "results": "null results", "query": "null query",
-        "name": "null name",
-    }  # fmt: skip
     numbers = rows.with_columns(pl.col("value").cast(pl.Float64, strict=False))
-    columns = (key, "name", *(("query",) if key == "results" else ()))
-    for column in columns:
-        reasons[holes[column]] = numbers[column].null_count()
+    for column in (key, "name", *(("query",) if key == "results" else ())):
+        reasons[f"null {column}"] = numbers[column].null_count()
         numbers = numbers.drop_nulls(column)
     if key == "results":  # in the words of the log, which leaves such searches out
         empty, holed = pl.col("results").list.len() == 0, pl.col("results").list.contains(None)
@@ -158,22 +166,6 @@ def _usable(
     counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
     check_rejected("scores", reasons, counts["read", ""], settings.max_rejected)
     return finite
-
-
-def _check_names(names: tuple[str, ...]) -> None:
-    taken = {*(metric.name.lower() for metric in METRICS), *(name.lower() for name in (*CLICK_METRICS, IPS))}
-    taken |= {column.name for column in CONFIGURATIONS.columns}
-    for name in names:
-        if not _NAME.fullmatch(name) or name.lower() in taken:
-            raise InputError(
-                f"scores: {visible(name)!r} cannot be the name of a score: metrics and tables have it, or it "
-                "has other characters than letters, digits, blanks and . @ / _ -; rename it"
-            )
-    if len(names) > MOST_SCORES:
-        raise InputError(
-            f"scores: {plural(len(names), 'name')}, as {listed(names[:3])}; at most {MOST_SCORES} are "
-            "compared: leave some out, or is the column name an id?"
-        )
 
 
 def _keys(rows: pl.DataFrame, settings: Settings, by_market: bool, deepest: int) -> pl.Series:

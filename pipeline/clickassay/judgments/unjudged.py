@@ -56,7 +56,9 @@ def unjudged_results(table: LogLists, judgments: Judgments, *, deepest: int) -> 
     Returns rows (judge, market, query, url), each once, sorted. Queries of which a judge has judged nothing
     are left out.
     """
-    shown = _shown(table.configurations, by_market=judgments.by_market, deepest=deepest)
+    market = "market" if judgments.by_market else pl.lit(EVERY).alias("market")
+    lists = table.configurations.select(market, "query", "results")
+    shown = results_shown(lists, deepest).select("market", "query", "url").unique()
     asked = judgments.grades.select("judge", "market", "query").unique()
     wanted = asked.join(shown, on=["market", "query"])
     return wanted.join(judgments.grades, on=KEY, how="anti").select(KEY).sort(KEY)
@@ -82,26 +84,6 @@ def hot_deck_from_clicks(
 
     Raises JudgmentError if a judge has fewer than `MIN_DONORS` judged results that were shown.
     """
-    known = _features(fitting, judgments, deepest)
-    donors = judgments.grades.join(known, on=["market", "query", "url"])
-
-    def rule(unjudged: pl.DataFrame) -> pl.Series:
-        rows = unjudged.with_row_index("row").join(
-            known, on=["market", "query", "url"], how="left", maintain_order="left"
-        )
-        grades = np.zeros(unjudged.height, dtype=np.int8)
-        for (judge,), own in rows.group_by("judge", maintain_order=True):
-            grades[own["row"].to_numpy()] = _draw_grades(own, _donors_of(donors, str(judge)), rng)
-        return pl.Series("grade", grades, dtype=pl.Int8)
-
-    return rule
-
-
-_FEATURES = ("attraction", "relevance", "impressions")
-
-
-def _features(fitting: LogLists, judgments: Judgments, deepest: int) -> pl.DataFrame:
-    """Return the estimates from clicks for each result of the queries that any judge judged."""
     on = judgments.query_key
     lists = fitting.configurations.join(judgments.grades.select(on).unique(), on=on, how="semi")
     if not judgments.by_market:
@@ -113,21 +95,33 @@ def _features(fitting: LogLists, judgments: Judgments, deepest: int) -> pl.DataF
         relevance=_log_odds(model.relevance),
         impressions=np.log1p(log.impressions()),
     )
-    return documents.filter(pl.col("impressions") > 0)
+    known = documents.filter(pl.col("impressions") > 0)
+    donors = judgments.grades.join(known, on=["market", "query", "url"])
+
+    def rule(unjudged: pl.DataFrame) -> pl.Series:
+        rows = unjudged.with_row_index("row").join(
+            known, on=["market", "query", "url"], how="left", maintain_order="left"
+        )
+        grades = np.zeros(unjudged.height, dtype=np.int8)
+        for (judge,), own in rows.group_by("judge", maintain_order=True):
+            of_judge = donors.filter(pl.col("judge") == judge).sort(KEY)
+            if of_judge.height < MIN_DONORS:
+                raise JudgmentError(
+                    f"--unjudged model: judge {judge!r} judged {of_judge.height} results that users of even "
+                    f"folds were shown; grades are drawn from {MIN_DONORS} or more: give more judgments, or "
+                    "--unjudged drop"
+                )
+            grades[own["row"].to_numpy()] = _draw_grades(own, of_judge, rng)
+        return pl.Series("grade", grades, dtype=pl.Int8)
+
+    return rule
+
+
+_FEATURES = ("attraction", "relevance", "impressions")
 
 
 def _log_odds(chances: Floats) -> Floats:
     return np.asarray(logit(np.clip(chances, _CLIP, 1 - _CLIP)))
-
-
-def _donors_of(donors: pl.DataFrame, judge: str) -> pl.DataFrame:
-    own = donors.filter(pl.col("judge") == judge).sort(KEY)
-    if own.height < MIN_DONORS:
-        raise JudgmentError(
-            f"--unjudged model: judge {judge!r} judged {own.height} results that users of even folds were "
-            f"shown; grades are drawn from {MIN_DONORS} or more: give more judgments, or --unjudged drop"
-        )
-    return own
 
 
 def _draw_grades(unjudged: pl.DataFrame, donors: pl.DataFrame, rng: np.random.Generator) -> pl.Series:

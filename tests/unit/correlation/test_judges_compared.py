@@ -11,8 +11,9 @@ from scipy.stats import t
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from clickassay.core.contracts.judges import AGREEMENT, JUDGE_COMPARISONS
-from clickassay.correlation.agreement import agreement, confusion, judge_comparisons, kappa
+from clickassay.correlation.agreement import judge_comparisons, judges_of_run, kappa
 from clickassay.correlation.uncertainty.intervals import NO_INTERVAL
+from clickassay.studies.judges.compare import compare_judges
 from support.one_correlation import jackknife, weighted_correlation
 from support.runs.given_sample import rows_of
 
@@ -31,6 +32,15 @@ def judged(judge, grades, *, queries=10, market="all"):
     )
 
 
+def agreement(grades):
+    return judges_of_run(grades, max_grade=TOP)[0]
+
+
+def measures(grades):
+    """The rows of the only two judges, by measure."""
+    return {row["measure"]: row for row in agreement(grades).iter_rows(named=True)}
+
+
 @pytest.fixture(scope="module")
 def two():
     rng = np.random.default_rng(5)
@@ -42,14 +52,14 @@ def two():
 def test_every_kappa_and_the_confusion_are_those_of_scikit_learn(two):
     a, b = two
     grades = pl.concat([judged("human", a), judged("model", b)])
-    row = agreement(grades, max_grade=TOP).row(0, named=True)
+    rows = measures(grades)
     for name, weights in (("kappa", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")):
-        assert row[name] == pytest.approx(cohen_kappa_score(a, b, weights=weights), abs=1e-12)
-    assert row["equal"] == pytest.approx((a == b).mean())
-    assert row["mean_difference"] == pytest.approx((a - b).mean())
-    assert (row["n_results"], row["n_queries"]) == (300, 10)
+        assert rows[name]["value"] == pytest.approx(cohen_kappa_score(a, b, weights=weights), abs=1e-12)
+    assert rows["equal"]["value"] == pytest.approx((a == b).mean())
+    assert rows["mean_difference"]["value"] == pytest.approx((b - a).mean())
+    assert all((row["n_results"], row["n_queries"]) == (300, 10) for row in rows.values())
     matrix = confusion_matrix(a, b)
-    found = confusion(grades)
+    found = judges_of_run(grades, max_grade=TOP)[1]
     assert found["rows"].sum() == 300
     assert all(matrix[one["grade_a"], one["grade_b"]] == one["rows"] for one in found.iter_rows(named=True))
 
@@ -77,8 +87,8 @@ def test_the_interval_of_kappa_is_that_of_leaving_out_each_query_from_scratch(tw
     ]
     scaled = np.arctanh(values)
     error, degrees = jackknife(scaled)
-    row = agreement(pl.concat([judged("human", a), judged("model", b)]), max_grade=TOP).row(0, named=True)
-    ends = np.arctanh(row["kappa_quadratic"]) + np.array([-1, 1]) * t.ppf(0.975, degrees) * error
+    row = measures(pl.concat([judged("human", a), judged("model", b)]))["kappa_quadratic"]
+    ends = np.arctanh(row["value"]) + np.array([-1, 1]) * t.ppf(0.975, degrees) * error
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(np.tanh(ends)))
     assert row["caution"] == "fewer than 50 queries"
 
@@ -92,18 +102,19 @@ def test_only_results_that_both_judged_count_and_markets_are_separate():
             judged("c", [4, 0], market="south"),
         ]
     )
-    found = agreement(grades, max_grade=TOP)
+    found = agreement(grades).filter(measure="kappa")
     assert found.select("market", "judge_a", "judge_b", "n_results").rows() == [
         ("north", "a", "b", 3),
         ("south", "a", "c", 2),
     ]
-    assert found["kappa"][0] == 1
+    assert found["value"][0] == 1
 
 
 def test_one_judge_alone_gives_empty_tables_of_the_right_form():
     alone = judged("a", [0, 1, 2])
-    assert agreement(alone, max_grade=TOP).equals(AGREEMENT.empty())
-    assert confusion(alone).is_empty()
+    agreed, counts = judges_of_run(alone, max_grade=TOP)
+    assert agreed.equals(AGREEMENT.empty())
+    assert counts.is_empty()
 
 
 @pytest.mark.parametrize("other", [0, 1])
@@ -111,20 +122,31 @@ def test_judges_who_agree_in_all_queries_or_all_but_one_have_no_interval_as_they
     grades = [row % 5 for row in range(300)]
     changed = [(grades[0] + other) % 5, *grades[1:]]
     both = pl.concat([judged("a", grades, queries=60), judged("b", changed, queries=60)])
-    row = agreement(both, max_grade=TOP).row(0, named=True)
-    assert (row["kappa_quadratic"] == 1) == (other == 0)
+    row = measures(both)["kappa_quadratic"]
+    assert (row["value"] == 1) == (other == 0)
     assert (row["ci_low"], row["ci_high"], row["caution"]) == (None, None, NO_INTERVAL)
 
 
 def test_judges_who_share_one_query_have_a_kappa_without_interval():
     both = pl.concat([judged("a", [0, 1, 2], queries=1), judged("b", [0, 1, 2], queries=1)])
-    row = agreement(both, max_grade=TOP).row(0, named=True)
-    assert (row["kappa"], row["ci_low"], row["caution"]) == (1, None, "no interval: too few queries vary")
+    row = measures(both)["kappa"]
+    assert (row["value"], row["ci_low"], row["caution"]) == (1, None, "no interval: too few queries vary")
 
 
 def test_judges_who_always_give_the_same_grade_have_no_kappa():
-    row = agreement(pl.concat([judged("a", [2, 2]), judged("b", [2, 2])]), max_grade=TOP).row(0, named=True)
-    assert (row["kappa"], row["kappa_quadratic"], row["ci_low"], row["equal"]) == (None, None, None, 1.0)
+    rows = measures(pl.concat([judged("a", [2, 2]), judged("b", [2, 2])]))
+    kappas = [rows[name] for name in ("kappa", "kappa_linear", "kappa_quadratic")]
+    assert [(row["value"], row["ci_low"]) for row in kappas] == [(None, None)] * 3
+    assert rows["equal"]["value"] == 1
+
+
+def test_three_judges_of_a_run_have_alphas_together_as_their_judgments_without_a_log_have():
+    rng = np.random.default_rng(2)
+    grades = pl.concat([judged(name, rng.integers(0, TOP + 1, 60)) for name in "abc"])
+    found = agreement(grades).filter(judge_a="all")
+    alone = compare_judges(("a", "b", "c"), grades, max_grade=TOP).agreement.filter(judge_a="all")
+    assert found.sort("measure").equals(alone.sort("measure"))
+    assert set(found["measure"]) == {"alpha_nominal", "alpha_ordinal", "alpha_interval"}
 
 
 # ---- whose grades make a metric predict clicks better ------------------------------------------

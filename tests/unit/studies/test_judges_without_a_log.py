@@ -9,8 +9,8 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 import clickassay as ca
 from clickassay.core.errors import InputError, NothingInCommonError, SettingsError
+from clickassay.correlation.agreement import MEASURES
 from clickassay.studies.judges.compare import compare_judges
-from clickassay.studies.judges.forms import MEASURES
 from clickassay.studies.judges.verdict import other_scales
 
 NAMES = ("ann", "bob", "model")

@@ -14,28 +14,26 @@ from clickassay.core.contracts.columns import (
 )
 from clickassay.core.contracts.form import Column, Table
 
-_JUDGES = (
-    Column("judge_a", pl.String, "a source of judgments"),
-    Column("judge_b", pl.String, "another source, later in the alphabet"),
+JUDGES = (
+    Column("judge_a", pl.String, "a judge"),
+    Column("judge_b", pl.String, "another judge, in a run later in the alphabet; `all` twice: all judges"),
 )
 
 AGREEMENT = Table(
     "agreement",
-    "one row per market and pair of judges: how far they agree on what both judged",
+    "one row per market, pair of judges and measure, and one per alpha of all judges, if there are three or "
+    "more: how far they agree on what both judged",
     (
         MARKET,
-        *_JUDGES,
-        Column("n_queries", pl.Int64, "queries of the log with results that both judged"),
-        Column("n_results", pl.Int64, "pairs of query and URL that both judged"),
-        Column("equal", pl.Float64, "share of them with the same grade; 0..1"),
-        Column("mean_difference", pl.Float64, "mean of grade of judge_a minus grade of judge_b"),
-        Column("kappa", pl.Float64, "Cohen's kappa: agreement beyond chance; at most 1"),
-        Column("kappa_linear", pl.Float64, "the same, a miss counting by its distance"),
-        Column("kappa_quadratic", pl.Float64, "the same, a miss counting by its squared distance"),
+        *JUDGES,
+        Column("measure", pl.String, "name of the measure"),
+        Column("value", pl.Float64, "its value; null where all grades are the same"),
         *INTERVAL,
+        Column("n_results", pl.Int64, "results that both judged, or two or more judges"),
+        Column("n_queries", pl.Int64, "their queries"),
         CAUTION,
     ),
-    ("market", "judge_a", "judge_b"),
+    ("market", "judge_a", "judge_b", "measure"),
 )
 
 CONFUSION = Table(
@@ -43,10 +41,10 @@ CONFUSION = Table(
     "one row per market, pair of judges and pair of grades: how often one gave this and the other that",
     (
         MARKET,
-        *_JUDGES,
+        *JUDGES,
         Column("grade_a", pl.Int8, "grade of judge_a"),
         Column("grade_b", pl.Int8, "grade of judge_b"),
-        Column("rows", pl.Int64, "pairs of query and URL"),
+        Column("rows", pl.Int64, "results"),
     ),
     ("market", "judge_a", "judge_b", "grade_a", "grade_b"),
 )
@@ -59,7 +57,7 @@ JUDGE_COMPARISONS = Table(
         MARKET,
         DEPTH,
         *METRICS,
-        *_JUDGES,
+        *JUDGES,
         Column("correlation_a", pl.Float64, "correlation with grades of judge_a; -1..1"),
         Column("correlation_b", pl.Float64, "correlation with grades of judge_b; -1..1"),
         Column("difference", pl.Float64, "correlation_a minus correlation_b"),
@@ -78,7 +76,7 @@ JUDGE_DISAGREEMENTS = Table(
     (
         MARKET,
         DEPTH,
-        *_JUDGES,
+        *JUDGES,
         Column(
             "upper_a",
             pl.Float64,

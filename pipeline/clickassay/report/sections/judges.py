@@ -37,9 +37,12 @@ SS_NOTE = "SS is left out: it is computed from the grades themselves."
 
 def judges_sections(run: Run) -> tuple[Section, ...]:
     """Return the section on judges, or nothing when no two judges judged the same result."""
-    pairs = run.frames["agreement"]
-    if pairs.is_empty():
+    agreement = run.frames["agreement"]
+    if agreement.is_empty():
         return ()
+    by_measure = agreement.pivot("measure", index=("market", *PAIR), values="value", maintain_order=True)
+    of_kappa = agreement.filter(measure="kappa_quadratic").drop("measure", "value")
+    pairs = of_kappa.join(by_measure, on=("market", *PAIR), maintain_order="left")
     comparisons, disputed = (run.frames[name] for name in ("judge_comparisons", "judge_disagreements"))
     own, disputed = (_of_headline(run, one) for one in (comparisons.filter(click_metric=run.click), disputed))
     readings = (
@@ -47,7 +50,11 @@ def judges_sections(run: Run) -> tuple[Section, ...]:
         *(_disagreement_reading(row) for row in disputed.iter_rows(named=True)),
         *_comparison_reading(own),
     )
-    tables = (_agreement_table(pairs), _disagreement_table(run, disputed), _comparison_table(run, own))
+    tables = (
+        _agreement_table(agreement, pairs),
+        _disagreement_table(run, disputed),
+        _comparison_table(run, own),
+    )
     folded = (_confusion(run),)
     return (
         Section("judges", "Whose grades?", readings, tables=tables, folded=folded, fold_words="By grade"),
@@ -87,7 +94,7 @@ _NEEDED = Column(
 )
 
 
-def _agreement_table(pairs: pl.DataFrame) -> ReportTable:
+def _agreement_table(agreement: pl.DataFrame, pairs: pl.DataFrame) -> ReportTable:
     kappas = (
         value("Unweighted", "kappa", ONE_GRADE), value("Linear", "kappa_linear", ONE_GRADE),
         with_interval("Quadratic", "kappa_quadratic", ONE_GRADE),
@@ -96,9 +103,10 @@ def _agreement_table(pairs: pl.DataFrame) -> ReportTable:
         "agreement", "Agreement of judges on the same results", pairs, Column("Judges", _judges),
         (
             field("Results both judged", "n_results"), share("Same grade", "equal"),
-            value("Mean difference", "mean_difference"), *under("Cohen's kappa, by weights", *kappas),
+            value("Mean grade, second less first", "mean_difference"),
+            *under("Cohen's kappa, by weights", *kappas),
         ),
-        group=lambda row: "" if row["market"] == EVERY else visible(row["market"]),
+        group=lambda row: "" if row["market"] == EVERY else visible(row["market"]), data=agreement,
     )  # fmt: skip
 
 

@@ -1,40 +1,25 @@
 """How far judges agree: from judgments alone, each number with an interval that takes queries as units."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.judges import CONFUSION
 from clickassay.core.errors import InputError, NothingInCommonError
 from clickassay.core.files.scratch import scratch_folder, with_scratch
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Progress, silent
-from clickassay.core.records import Floats
 from clickassay.core.text.words import listed
-from clickassay.correlation.agreement import ac1, alphas, coincidences, kappa, tables_by_unit, with_intervals
-from clickassay.correlation.uncertainty.intervals import cautions
+from clickassay.correlation.agreement import agreement, agreement_of_all, confusion
 from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.studies.judges.bias import bias
-from clickassay.studies.judges.forms import (
-    AGREEMENT,
-    ALPHAS,
-    BIAS,
-    CONFUSION,
-    MEASURES,
-    RANGES,
-    RANKING_PAIRS,
-    RANKINGS,
-    SHARES,
-)
-
-Measured = Callable[[Floats, int], Floats]
-"""Values of measures from (..., size²) sums over queries."""
+from clickassay.studies.judges.forms import BIAS, RANKING_PAIRS, RANKINGS, SHARES
 
 
 @dataclass(frozen=True)
@@ -42,8 +27,8 @@ class JudgesCompared:
     """Judges compared."""
 
     judges: tuple[str, ...]  # Their names, in the order of the files.
-    # agreement, confusion, grades, bias, rankings, ranking_pairs: Tables in the forms of
-    # `studies.judges.forms`; the last two without rows where no rankings are given.
+    # agreement, confusion, grades, bias, rankings, ranking_pairs: Tables in the forms of `contracts.judges`
+    # and `studies.judges.forms`; the last two without rows where no rankings are given.
     agreement: pl.DataFrame
     confusion: pl.DataFrame
     grades: pl.DataFrame
@@ -113,13 +98,13 @@ def compare_judges(
     pairs = judged_by_both(judges, once)
     if not pairs:
         _refuse(judges, once)
-    parts = [_agreement(names, _tables(pair, size), all_measures, size) for names, pair in pairs.items()]
+    parts = [agreement(names, pair, size) for names, pair in pairs.items()]
     if len(judges) > 2:
-        parts.append(_agreement((EVERY, EVERY), _of_all(once, size), alphas, size))
+        parts.append(agreement_of_all(once, size))
     return JudgesCompared(
         judges,
         pl.concat(parts),
-        CONFUSION.canonical(pl.concat([_confusion(names, pair) for names, pair in pairs.items()])),
+        CONFUSION.canonical(pl.concat([confusion(names, pair) for names, pair in pairs.items()])),
         _shares(once),
         _sheet(judges, once),
         _repeated(rows, key),
@@ -145,79 +130,20 @@ def _refuse(judges: tuple[str, ...], once: pl.DataFrame) -> None:
 
 
 def _pair(once: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
-    """Return rows query, url, grade_a, grade_b, place of the results that both judged, as `a` writes them.
+    """Return rows market, query, url, grade_a, grade_b, place of the results that both judged.
 
-    `place`, 0..1, is where the result stands in the file of the second judge.
+    `a` gives the texts. `place`, 0..1, is where the result stands in the file of the second judge.
     """
     one, two = (once.filter(judge=name).drop("judge") for name in (a, b))
     two = two.with_columns(place=pl.int_range(pl.len()) / pl.len())
     both = one.join(two, on=["query", "url"], suffix="_b", maintain_order="left")
-    return both.select(*_named(once), "query", "url", "grade_b", "place", grade_a="grade")
+    columns = (*_named(once), "query", "url", "grade_b", "place")
+    return both.select(*columns, grade_a="grade", market=pl.lit(EVERY))
 
 
 def _named(rows: pl.DataFrame) -> list[str]:
     """Return the columns of names as they are written, if there are any."""
     return [name for name in ("topic", "doc") if name in rows.columns]
-
-
-def _tables(pair: pl.DataFrame, size: int) -> tuple[Floats, int, int]:
-    """Return (Q, size²) counts of pairs of grades by query, and the numbers of results and queries."""
-    tables = tables_by_unit(pair["query"], pair["grade_a"], pair["grade_b"], size)
-    return tables, pair.height, len(tables)
-
-
-def _of_all(once: pl.DataFrame, size: int) -> tuple[Floats, int, int]:
-    """Return (Q, size²) coincidences of all judges by query; a pair of m grades counts 1/(m - 1)."""
-    several = once.with_columns(m=pl.len().over("query", "url")).filter(pl.col("m") > 1)
-    paired = several.join(several, on=["query", "url"], suffix="_b").filter(
-        pl.col("judge") != pl.col("judge_b")
-    )
-    query = paired["query"].rank("dense").to_numpy().astype(np.int64) - 1
-    cell = paired["grade"].to_numpy().astype(np.int64) * size + paired["grade_b"].to_numpy()
-    weight = 1 / (paired["m"].to_numpy() - 1)
-    queries = int(query.max()) + 1
-    counted = np.bincount(query * size**2 + cell, weights=weight, minlength=queries * size**2)
-    return counted.reshape(queries, -1).astype(np.float64), several.select("query", "url").n_unique(), queries
-
-
-def all_measures(tables: Floats, size: int) -> Floats:
-    """Return (..., 9) the values of `MEASURES`."""
-    counted = tables.reshape(*tables.shape[:-1], size, size)
-    results = np.maximum(tables.sum(axis=-1), 1)
-    apart = np.subtract.outer(np.arange(size), np.arange(size))
-    equal = np.trace(counted, axis1=-2, axis2=-1) / results
-    higher = -(counted * apart).sum(axis=(-1, -2)) / results
-    alone = (equal[..., None], kappa(tables, size), ac1(tables, size)[..., None])
-    return np.concatenate([*alone, alphas(coincidences(tables, size), size), higher[..., None]], axis=-1)
-
-
-def _agreement(
-    names: tuple[str, str], counted: tuple[Floats, int, int], measured: Measured, size: int
-) -> pl.DataFrame:
-    tables, results, queries = counted
-    measures = tuple(MEASURES) if measured is all_measures else ALPHAS
-    ranges = np.array([RANGES.get(name, (-1, 1)) for name in measures], np.float64).T
-    values, low, high = with_intervals(tables, lambda sums: measured(sums, size), ranges)
-    frame = pl.DataFrame(
-        {
-            "measure": measures,
-            "value": values,
-            "ci_low": low,
-            "ci_high": high,
-            "caution": pl.Series(cautions(values, low, queries), dtype=pl.String),
-        }
-    ).with_columns(pl.col(pl.Float64).fill_nan(None), *_same(names, n_results=results, n_queries=queries))
-    return frame.select(pl.col(column.name).cast(column.dtype) for column in AGREEMENT.columns)
-
-
-def _same(names: tuple[str, str], **more: object) -> list[pl.Expr]:
-    columns = {"judge_a": names[0], "judge_b": names[1], **more}
-    return [pl.lit(value).alias(name) for name, value in columns.items()]
-
-
-def _confusion(names: tuple[str, str], pair: pl.DataFrame) -> pl.DataFrame:
-    counts = pair.group_by("grade_a", "grade_b").agg(rows=pl.len().cast(pl.Int64))
-    return counts.with_columns(*_same(names)).select(CONFUSION.empty().columns).cast(CONFUSION.empty().schema)
 
 
 def _shares(once: pl.DataFrame) -> pl.DataFrame:

@@ -1,55 +1,11 @@
-"""The tables of judges compared: columns, types, grain and meaning."""
+"""Tables of judges compared that a run does not have: columns, types, grain and meaning."""
 
 import polars as pl
 
 from clickassay.core.contracts.columns import CAUTION, INTERVAL, with_interval
 from clickassay.core.contracts.form import Column, Table
-from clickassay.correlation.agreement import FREE
+from clickassay.core.contracts.judges import JUDGES
 
-JUDGES = (
-    Column("judge_a", pl.String, "a judge"),
-    Column("judge_b", pl.String, "another judge; both are `all` for all judges together"),
-)
-MEASURES = {
-    "equal": "share of results with the same grade",
-    "kappa": "Cohen's kappa",
-    "kappa_linear": "the same, a miss counting by its distance",
-    "kappa_quadratic": "the same, a miss counting by its squared distance",
-    "ac1": "Gwet's AC1",
-    "alpha_nominal": "Krippendorff's alpha, grades as names",
-    "alpha_ordinal": "the same, grades in order",
-    "alpha_interval": "the same, grades as numbers",
-    "mean_difference": "mean grade of judge_b minus judge_a",
-}
-RANGES = {"equal": (0, 1), "mean_difference": FREE}
-"""Least and largest value of measures that are not -1 to 1."""
-
-ALPHAS = tuple(name for name in MEASURES if name.startswith("alpha"))
-AGREEMENT = Table(
-    "agreement",
-    "one row per pair of judges and measure, and one per alpha of all judges, if there are three or more",
-    (
-        *JUDGES,
-        Column("measure", pl.String, "name of the measure"),
-        Column("value", pl.Float64, "its value; null where all grades are the same"),
-        *INTERVAL,
-        Column("n_results", pl.Int64, "results that both judged, or two or more judges"),
-        Column("n_queries", pl.Int64, "their queries"),
-        CAUTION,
-    ),
-    ("judge_a", "judge_b", "measure"),
-)
-CONFUSION = Table(
-    "confusion",
-    "one row per pair of judges and pair of grades: how often one gave this and the other that",
-    (
-        *JUDGES,
-        Column("grade_a", pl.Int8, "grade of judge_a"),
-        Column("grade_b", pl.Int8, "grade of judge_b"),
-        Column("rows", pl.Int64, "results"),
-    ),
-    ("judge_a", "judge_b", "grade_a", "grade_b"),
-)
 SHARES = Table(
     "grades",
     "one row per judge and grade: how often the judge gave it",

@@ -7,6 +7,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text.words import MINUS, listed, plural, visible
+from clickassay.correlation.agreement import MEASURES
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
@@ -27,7 +28,6 @@ from clickassay.report.tables import (
     value,
 )
 from clickassay.studies.judges.compare import JudgesCompared
-from clickassay.studies.judges.forms import MEASURES
 from clickassay.studies.judges.verdict import (
     other_scales,
     overlap_sentence,

@@ -22,11 +22,14 @@ from support.reports.report_world import HOSTILE, NAMED_TEXT, QUERY_TEXT
 from support.reports.verdict_world import found_in
 
 JUDGES = {"judge_a": "editor", "judge_b": "llm"}
-AGREEMENT = {
-    "market": "all", **JUDGES, "n_queries": 80, "n_results": 1200, "equal": 0.75, "mean_difference": -0.25,
-    "kappa": 0.5, "kappa_linear": 0.6, "kappa_quadratic": 0.7, "ci_low": 0.65, "ci_high": 0.75,
-    "caution": None,
-}  # fmt: skip
+VALUES = {"equal": 0.75, "mean_difference": -0.25, "kappa": 0.5, "kappa_linear": 0.6, "kappa_quadratic": 0.7}
+AGREEMENT = [
+    {
+        "market": "all", **JUDGES, "measure": measure, "value": value, "ci_low": value - 0.05,
+        "ci_high": value + 0.05, "n_queries": 80, "n_results": 1200, "caution": None,
+    }
+    for measure, value in VALUES.items()
+]  # fmt: skip
 CONFUSION = [(0, 0, 500), (0, 1, 100), (1, 0, 200), (1, 1, 400)]
 
 
@@ -77,7 +80,7 @@ def run_with(**rows):
 @pytest.fixture(scope="module")
 def tables():
     return run_with(
-        agreement=[AGREEMENT],
+        agreement=AGREEMENT,
         confusion=[
             {"market": "all", **JUDGES, "grade_a": a, "grade_b": b, "rows": n} for a, b, n in CONFUSION
         ],
@@ -110,7 +113,7 @@ def test_agreement_is_shown_with_kappa_and_its_interval(section):
     cells = shown(section.tables[0], "editor and llm")
     assert cells[0] == 1200
     assert [cell.value for cell in cells[1:]] == [0.75, -0.25, 0.5, 0.6, 0.7]
-    assert (cells[-1].low, cells[-1].high) == (0.65, 0.75)
+    assert (cells[-1].low, cells[-1].high) == pytest.approx((0.65, 0.75))
 
 
 def test_judges_are_compared_for_the_headline_sample_and_click_metric_without_baselines(section):
@@ -134,7 +137,7 @@ def test_the_reading_counts_for_which_judge_it_is_better_and_names_the_largest(s
 
 
 def of_disputes(*rows):
-    (section,) = judges_sections(run_of(run_with(agreement=[AGREEMENT], judge_disagreements=rows)))
+    (section,) = judges_sections(run_of(run_with(agreement=AGREEMENT, judge_disagreements=rows)))
     return section
 
 
@@ -182,7 +185,7 @@ def test_three_judges_are_named_row_by_row():
 
 def test_when_no_difference_is_significant_the_reading_says_so():
     rows = [compared("DCG", 0.05, 0.2), compared("ERR", -0.01, 1.0)]
-    (section,) = judges_sections(run_of(run_with(agreement=[AGREEMENT], judge_comparisons=rows)))
+    (section,) = judges_sections(run_of(run_with(agreement=AGREEMENT, judge_comparisons=rows)))
     assert section.reading[1].startswith(
         "No metric predicts MeanRR significantly better with the grades of editor than with those of llm, or "
         "the other way round (2 were tested). The largest difference, editor less llm, is that of DCG, 0.050 "
@@ -205,14 +208,15 @@ def test_one_source_of_judgments_gives_no_section():
 
 
 def test_judges_who_share_no_configuration_are_said_not_to_be_comparable():
-    (section,) = judges_sections(run_of(run_with(agreement=[AGREEMENT])))
+    (section,) = judges_sections(run_of(run_with(agreement=AGREEMENT)))
     assert section.reading[1] == "No metric can be compared on the configurations that both judged."
 
 
 def test_judges_with_hostile_names_cannot_break_the_page(tmp_path):
-    hostile = {**AGREEMENT, "judge_a": HOSTILE, "kappa": None, "kappa_quadratic": None, "ci_low": None}
+    hostile = [{**row, "judge_a": HOSTILE, "value": None, "ci_low": None} for row in AGREEMENT[2:]]
+    hostile += [{**row, "judge_a": HOSTILE} for row in AGREEMENT[:2]]
     tables = run_with(
-        agreement=[hostile],
+        agreement=hostile,
         judge_comparisons=[compared("ERR", 0.1, 0.01, judge_a=HOSTILE)],
         judge_disagreements=[disputed(judge_a=HOSTILE, supported=HOSTILE)],
     )

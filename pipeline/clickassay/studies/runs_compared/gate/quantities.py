@@ -135,7 +135,7 @@ def _difference(run: Run, key: SampleKey, names: tuple[str, ...], *, table: str)
 
 
 def _agreement(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
-    table = run.tables[AGREEMENT.name]
+    table = run.tables[AGREEMENT.name].filter(measure="kappa_quadratic")
     known = sorted({*table["judge_a"], *table["judge_b"]})
     names = tuple(name.strip('"') for name in names)
     for name in names:
@@ -150,7 +150,7 @@ def _agreement(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
     rows = pair.filter(
         pl.col("market").is_in([key.market, EVERY])
     )  # one of them: judgments have markets or not
-    return _row_of(run, rows, "kappa_quadratic", f"agreement of {first} and {second}", key)
+    return _row_of(run, rows, "value", f"agreement of {first} and {second}", key)
 
 
 def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey) -> RunQuantity:
