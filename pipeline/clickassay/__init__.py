@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from clickassay.api.patterns import PatternsResult as PatternsResult
     from clickassay.api.patterns import open_patterns as open_patterns
     from clickassay.api.patterns import pattern_table as pattern_table
+    from clickassay.api.questions import audit as audit
+    from clickassay.api.questions import check as check
+    from clickassay.api.questions import diff as diff
+    from clickassay.api.questions import learn as learn
+    from clickassay.api.questions import power as power
+    from clickassay.api.rankings import evaluate as evaluate
+    from clickassay.api.rankings import judges as judges
     from clickassay.api.run import Chart as Chart
     from clickassay.api.run import RunResult as RunResult
     from clickassay.api.run import open_run as open_run
@@ -35,20 +42,13 @@ if TYPE_CHECKING:
     from clickassay.api.simulate import simulate as simulate
     from clickassay.api.studies.audit import AuditResult as AuditResult
     from clickassay.api.studies.audit import ListAuditResult as ListAuditResult
-    from clickassay.api.studies.audit import audit as audit
     from clickassay.api.studies.audit import audit_grades as audit_grades
     from clickassay.api.studies.check import CheckResult as CheckResult
-    from clickassay.api.studies.check import check as check
     from clickassay.api.studies.diff import DiffResult as DiffResult
-    from clickassay.api.studies.diff import diff as diff
     from clickassay.api.studies.evaluate import EvaluationResult as EvaluationResult
-    from clickassay.api.studies.evaluate import evaluate as evaluate
     from clickassay.api.studies.judges import JudgesResult as JudgesResult
-    from clickassay.api.studies.judges import judges as judges
     from clickassay.api.studies.learn import LearnResult as LearnResult
-    from clickassay.api.studies.learn import learn as learn
     from clickassay.api.studies.power import PowerResult as PowerResult
-    from clickassay.api.studies.power import power as power
     from clickassay.core.errors import ClickassayError as ClickassayError
     from clickassay.core.errors import InputError as InputError
     from clickassay.core.errors import JudgmentError as JudgmentError
@@ -118,18 +118,18 @@ _HOMES = {
     "RunResult": "clickassay.api.run",
     "SimulatedLog": "clickassay.api.simulate",
     "__version__": "clickassay.core.provenance",
-    "audit": "clickassay.api.studies.audit",
+    "audit": "clickassay.api.questions",
     "audit_grades": "clickassay.api.studies.audit",
-    "check": "clickassay.api.studies.check",
-    "diff": "clickassay.api.studies.diff",
-    "evaluate": "clickassay.api.studies.evaluate",
+    "check": "clickassay.api.questions",
+    "diff": "clickassay.api.questions",
+    "evaluate": "clickassay.api.rankings",
     "inspect": "clickassay.api.inspect",
-    "judges": "clickassay.api.studies.judges",
-    "learn": "clickassay.api.studies.learn",
+    "judges": "clickassay.api.rankings",
+    "learn": "clickassay.api.questions",
     "open_patterns": "clickassay.api.patterns",
     "open_run": "clickassay.api.run",
     "pattern_table": "clickassay.api.patterns",
-    "power": "clickassay.api.studies.power",
+    "power": "clickassay.api.questions",
     "run": "clickassay.api.run",
     "simulate": "clickassay.api.simulate",
 }

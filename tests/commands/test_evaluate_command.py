@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from clickassay.api.rankings import MEASURES as BY_DEFAULT
 from clickassay.cli.app import app
-from clickassay.cli.commands.studies.evaluate import METRICS as BY_DEFAULT
 from clickassay.metrics.names import MEASURES
 from clickassay.studies.evaluation.evaluate import DEFAULT_MEASURES, evaluate
 from clickassay.studies.evaluation.forms import EVALUATION_TABLES, ONLY_IF_ASKED

@@ -1,6 +1,5 @@
 """Options of all commands: where they come from, how many a command writes, what the shell completes."""
 
-import inspect
 import json
 import os
 import subprocess
@@ -14,8 +13,6 @@ from clickassay.core.settings import SETTINGS
 from clickassay.core.settings.project import INPUT_NAMES
 from support.logs import tiny
 
-MOST_PARAMETERS = 10
-
 
 def commands(group=None, path=()):
     """Yield the words and the command of everything that does something."""
@@ -27,12 +24,6 @@ def commands(group=None, path=()):
 
 
 ALL = dict(commands())
-
-
-@pytest.mark.parametrize("words", ALL, ids=" ".join)
-def test_a_command_function_has_few_parameters(words):
-    inner = inspect.unwrap(ALL[words].callback)
-    assert inner.__code__.co_argcount + inner.__code__.co_kwonlyargcount <= MOST_PARAMETERS
 
 
 NARROWER = {

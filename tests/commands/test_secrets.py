@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from clickassay.cli.console import command_line, say
-from clickassay.cli.exit import run_command
+from clickassay.cli.console import say
+from clickassay.cli.exit import command_line, run_command
 from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Event

@@ -15,7 +15,7 @@ from clickassay.inputs import tables
 from clickassay.inputs.importers.ubi.importer import import_ubi
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_run
-from clickassay.studies.evaluation.job import EvaluationOptions, evaluate_files
+from clickassay.studies.evaluation.job import evaluate_files
 from support.logs import tiny
 from support.places import IMPORTED
 
@@ -113,12 +113,11 @@ def test_files_that_are_replaced_while_they_are_evaluated_leave_no_numbers(tmp_p
     qrels, ranking = tmp_path / "qrels", tmp_path / "system"
     qrels.write_text("q 0 a 1\nq 0 b 0\n", encoding="utf-8")
     ranking.write_text("q Q0 a 1 2 system\nq Q0 b 2 1 system\n", encoding="utf-8")
-    options = EvaluationOptions("AP")
-    identity = evaluate_files(qrels, [ranking], options).inputs["run system"]
+    identity = evaluate_files(qrels, [ranking], "AP").inputs["run system"]
     assert identity == {
         "name": "system",
         "bytes": ranking.stat().st_size,
         "sha256": hashlib.sha256(ranking.read_bytes()).hexdigest(),
     }
     with pytest.raises(InputError, match=rf"{name} was changed while it was read; run again$"):
-        evaluate_files(qrels, [ranking], options, progress=shorter_at("evaluating", tmp_path / name))
+        evaluate_files(qrels, [ranking], "AP", progress=shorter_at("evaluating", tmp_path / name))

@@ -68,58 +68,58 @@ COMMANDS = {
     "evaluate": CommandEntry(
         START,
         "Evaluate rankings against judgments, and test whether two differ significantly.",
-        module="studies.evaluate",
+        module="rankings",
     ),
     "judges": CommandEntry(
         START,
         "Measure how far judges agree, such as people and a language model, without a log.",
-        module="studies.judges",
+        module="rankings",
     ),
-    "query": CommandEntry(ASK, "Ask a run a question in SQL.", module="runs.query"),
+    "query": CommandEntry(ASK, "Ask a run a question in SQL.", module="questions"),
     "explore": CommandEntry(
         ASK,
         "Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.",
         module="inspect",
     ),
     "diff": CommandEntry(
-        ASK, "Show what changed between two runs, and whether a change is within noise.", module="runs.diff"
+        ASK, "Show what changed between two runs, and whether a change is within noise.", module="questions"
     ),
     "check": CommandEntry(
         ASK,
         "Check rules that a run must keep, and end with exit code 1 if one is broken.",
-        module="runs.check",
+        module="questions",
     ),
     "power": CommandEntry(
         ASK,
         "Compute how many judged queries and sessions it takes to detect a difference.",
-        module="studies.power",
+        module="questions",
     ),
     "audit": CommandEntry(
         ASK,
         "Explain why tools report other numbers for one metric, and whether that changes a conclusion.",
-        module="studies.audit",
+        module="questions",
     ),
     "learn": CommandEntry(
         ASK,
         "Learn the chance of satisfaction of each grade with which ERR predicts clicks best.",
-        module="studies.learn",
+        module="questions",
     ),
     "clicks": CommandEntry(ASK, "Click models: what users examine, and what attracts them."),
     "plan": CommandEntry(
         JUDGMENTS,
         "Choose the queries to label under a budget, to know a ranking, the difference of two, "
         "or a run best.",
-        module="studies.label",
+        module="label",
     ),
     "estimate": CommandEntry(
         JUDGMENTS,
         "Estimate how good a ranking is, or which of two is better, from the labels of a plan.",
-        module="studies.label",
+        module="label",
     ),
     "groups": CommandEntry(
         JUDGMENTS,
         "Find queries that share most of their judged results, and write them as groups.",
-        module="studies.groups",
+        module="groups",
     ),
     "patterns": CommandEntry(
         LOGS,

@@ -1,6 +1,5 @@
 """How commands speak: lines and tables for people, text for programs, the command line as it was given."""
 
-import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, is_dataclass
@@ -12,7 +11,6 @@ from rich.console import Console
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.text import WIDTH, print_table
 from clickassay.cli.exit import ExitCode, drop_output
-from clickassay.cli.options import arguments_told
 from clickassay.core.text import escape
 from clickassay.core.text.escape import terminal
 from clickassay.core.text.words import plural, without_secrets
@@ -119,8 +117,3 @@ def conclude(*, is_finding: bool, stderr: bool) -> None:
     say(f"verdict: {'finding' if is_finding else 'fine'}", stderr=stderr)
     if is_finding:
         raise typer.Exit(ExitCode.FINDING)
-
-
-def command_line() -> str:
-    """Return the command as a shell would take it, without secrets."""
-    return shlex.join(["clickassay", *arguments_told(sys.argv[1:])])

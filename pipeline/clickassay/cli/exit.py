@@ -5,11 +5,13 @@ Python ends with 1 whatever it cannot deal with, and 1 means a finding here: so 
 
 import atexit
 import os
+import shlex
 import signal
 import sys
+import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
@@ -82,8 +84,6 @@ def _reader_gone() -> int:
 
 def _report_fault(error: BaseException) -> int:
     """Say an error that no user causes, and ask for a report with the file of its places in the code."""
-    from clickassay.cli.fault import fault_file  # noqa: PLC0415 - beside its use
-
     shown = terminal(" ".join(f"{type(error).__name__}: {error}".split()))
     try:
         file = fault_file(error)
@@ -222,3 +222,51 @@ def _tell(text: str) -> None:
 def drop_output(stream: IO[str]) -> None:
     """Discard the rest of the output: its reader is gone, and Python would flush it once more at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+# ---- what a report of a fault has --------------------------------------------------------------------
+
+
+def fault_file(error: BaseException) -> Path:
+    """Write what a report of a fault needs into a file of this user's; return it.
+
+    The messages of errors stay out of it: a library may tell values of a log in them.
+
+    Raises OSError if it cannot be written.
+    """
+    from clickassay.core.provenance import of_a_report  # noqa: PLC0415 - takes a while
+
+    lines = [*of_a_report(), f"command: {command_line()}", "", *_places(error)]
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", prefix="clickassay-fault-", suffix=".txt", delete=False
+    ) as file:
+        file.write("\n".join(lines) + "\n")
+    return Path(file.name)
+
+
+def _places(error: BaseException | None) -> Iterator[str]:
+    """Yield the places in the code that an error went through, and those of what caused it, first."""
+    if error is None:
+        return
+    yield from _places(error.__cause__ or error.__context__)
+    yield "Traceback:"
+    yield from "".join(traceback.format_tb(error.__traceback__)).splitlines()
+    yield f"{type(error).__module__}.{type(error).__qualname__}"
+
+
+def arguments_told(arguments: Sequence[str]) -> list[str]:
+    """Return arguments without what may be secret: values of Spark's settings, secrets in URLs."""
+    shown, option = [], ""
+    for argument in arguments:
+        name, _, value = argument.partition("=") if argument.startswith("--") else (option, "", argument)
+        if name == "--spark-conf" and value:
+            key = f"{value.partition('=')[0]}=…"
+            argument = f"{name}={key}" if argument.startswith("--") else key  # noqa: PLW2901
+        shown.append(without_secrets(argument))
+        option = argument
+    return shown
+
+
+def command_line() -> str:
+    """Return the command as a shell would take it, without secrets."""
+    return shlex.join(["clickassay", *arguments_told(sys.argv[1:])])

@@ -10,19 +10,20 @@ import copy
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 
-from clickassay.cli.places import checked, place_of
+from clickassay.cli.console import say
+from clickassay.cli.exit import command_line
+from clickassay.cli.places import HERE, checked, place_of
 from clickassay.core.errors import EngineError, SettingsError
-from clickassay.core.text.words import without_secrets
+from clickassay.core.help import Help, helped
 
-if TYPE_CHECKING:
-    from clickassay.core.records import SampleChoice
+R = TypeVar("R")
 
 OUT = Annotated[Path, typer.Option(help="Folder to write; appears whole or not at all.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Replace an output folder of clickassay that exists.")]
@@ -58,21 +59,22 @@ class TablesOut:
     out: Annotated[Path | None, typer.Option(help="Folder for tables; appears whole or not at all.")] = None
     force: FORCE = False
 
+    def check(self, *inputs: object) -> None:
+        """Refuse the folder before any work is done, if it is taken or lies inside an input."""
+        from clickassay.core.files.output import check_place  # noqa: PLC0415 - Polars takes a while to import
 
-@dataclass(frozen=True)
-class SampleOptions:
-    """Which sample of a run: None is the default that `Run.key` goes by."""
+        if self.out is not None:
+            check_place(self.out, *inputs, force=self.force)
 
-    market: Annotated[str | None, typer.Option(help="Market. [default: the report's]")] = None
-    depth: Annotated[int | None, typer.Option(metavar="K", help="Cut. [default: the report's]")] = None
-    judge: Annotated[str | None, typer.Option(help="Judge. [default: the report's]")] = None
+    def write(self, found: Any) -> None:  # noqa: ANN401 - a result that has tables
+        """Write the tables of a result."""
+        if self.out is not None:
+            found.write(self.out, force=self.force, command=command_line())
 
-    @property
-    def choice(self) -> "SampleChoice":
-        """The same for the studies."""
-        from clickassay.core.records import SampleChoice  # noqa: PLC0415 - NumPy takes a while to import
-
-        return SampleChoice(self.market, self.depth, self.judge)
+    def tell(self, what: str, file: str = "") -> None:
+        """Say where they are."""
+        if self.out is not None:
+            say(f"{what}: {self.out / file}")
 
 
 def click_metric_names(incomplete: str) -> list[str]:
@@ -96,10 +98,7 @@ def click_model_names(incomplete: str) -> list[str]:
     return [kind.name for kind in CLICK_MODELS if kind.name.startswith(incomplete.upper())]
 
 
-CLICK_METRIC = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="Click metric to predict.", autocompletion=click_metric_names),
-]
+_COMPLETED = {"click_metric": click_metric_names, "metric": metric_names, "measures": metric_names}
 
 
 @dataclass(frozen=True)
@@ -111,6 +110,54 @@ class Group:
     build: Callable[[Mapping[str, Any]], object]
     # Whether the object has the engine of the command, on which it depends whether a path may be a URL.
     names_engine: bool = False
+
+
+def options_of(function: Callable[..., Any], *names: str, but: Collection[str] = ()) -> Group:
+    """Ask for the options that the parameters of a function make: all of them, some, or all but some."""
+    function = inspect.unwrap(function)
+    defaults, meanings = inspect.signature(function).parameters, helped(function)
+    return Group(
+        tuple(
+            _option(name, kind, meaning, defaults[name].default)
+            for name, (kind, meaning) in meanings.items()
+            if meaning.is_option and name in (names or meanings) and name not in but
+        ),
+        dict,
+    )
+
+
+def _option(name: str, kind: Any, meaning: Help, default: object) -> inspect.Parameter:  # noqa: ANN401
+    """Return the option or argument that a parameter of a function makes."""
+    needed = default is inspect.Parameter.empty
+    written, kind = kind, meaning.typed or _type_of(kind)
+    text = f"{meaning.meaning}{meaning.again}{f' [default: {meaning.default}]' if meaning.default else ''}"
+    if needed:
+        shown = typer.Argument(help=text, metavar=meaning.metavar)
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, shown])
+    names = meaning.names or ((f"--{name.replace('_', '-')}",) if kind is bool else ())
+    option = typer.Option(
+        *names, help=text, metavar=meaning.metavar, min=meaning.least, max=meaning.most,
+        autocompletion=_COMPLETED.get(name),
+    )  # fmt: skip
+    is_said = meaning.default or get_origin(kind) is list or type(None) in get_args(kind)
+    marks = (HERE,) if written is Any and not meaning.typed else ()
+    return declared_option(name, Annotated[(kind, option, *marks)], None if is_said else default)
+
+
+def _type_of(kind: Any) -> Any:  # noqa: ANN401 - a type
+    """Return the type on the command line: several values are a list, tables and places are paths."""
+    kinds = {one if get_origin(one) is None else get_origin(one): get_args(one) for one in get_args(kind)}
+    if Sequence in kinds:
+        return list[kinds[Sequence][0]] | None  # type: ignore[misc] # a type that is found here
+    if kind is Any:
+        return str | None  # a table: a file, folder, glob or address
+    return Path | None if {Any, Path} & kinds.keys() else kind
+
+
+def asked(function: Callable[..., R], given: Mapping[str, Any], **more: Any) -> R:  # noqa: ANN401
+    """Call a function of Python with what options gave; what they did not give has its default there."""
+    plain: Callable[..., R] = inspect.unwrap(function)
+    return plain(**{name: one for name, one in given.items() if one is not None}, **more)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -198,19 +245,3 @@ def _without_value(flag: typer.models.OptionInfo) -> typer.models.OptionInfo:
     bare = copy.copy(flag)
     bare.metavar = ""
     return bare
-
-
-# ---- the command line as it is recorded -----------------------------------------------------------
-
-
-def arguments_told(arguments: Sequence[str]) -> list[str]:
-    """Return arguments without what may be secret: values of Spark's settings, secrets in URLs."""
-    shown, option = [], ""
-    for argument in arguments:
-        name, _, value = argument.partition("=") if argument.startswith("--") else (option, "", argument)
-        if name == "--spark-conf" and value:
-            key = f"{value.partition('=')[0]}=…"
-            argument = f"{name}={key}" if argument.startswith("--") else key  # noqa: PLW2901
-        shown.append(without_secrets(argument))
-        option = argument
-    return shown

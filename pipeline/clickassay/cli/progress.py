@@ -6,7 +6,7 @@ from functools import partial
 
 from rich.console import Console
 
-from clickassay.api.screen.progress import drawn_on, files_told, tell_note
+from clickassay.api.screen.progress import AsSaid, drawn_on, files_told, tell_note
 from clickassay.cli.exit import interruptible
 from clickassay.core.progress import Progress as Callback
 from clickassay.core.progress import silent
@@ -24,4 +24,4 @@ def shown_progress(*, quiet: bool) -> Iterator[Callback]:
             yield silent
         else:
             with files_told(partial(tell_note, console)), drawn_on(console) as callback:
-                yield callback
+                yield AsSaid(callback)

@@ -1,7 +1,7 @@
 """Judges compared: by their grades, by the rankings that they evaluate, by the clicks of a log."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -20,7 +20,8 @@ from clickassay.inputs.staging.frames import Frame
 from clickassay.inputs.staging.sources import Source
 from clickassay.jobs.inputs import read_attributes
 from clickassay.jobs.patterns import opened_table
-from clickassay.jobs.run import open_report, run
+from clickassay.jobs.run import open_report
+from clickassay.jobs.run import run as computed
 from clickassay.metrics.names import parse_measures
 from clickassay.patterns.places import Place, place_of
 from clickassay.studies.evaluation.evaluate import evaluate
@@ -33,52 +34,48 @@ from clickassay.studies.judges.compare import (
 )
 from clickassay.studies.judges.rankings import rankings_under
 
-MEASURE = "nDCG@10"
 FEWEST = 10
 """Draws of Algorithm 3 in a run of which nothing but the judges is read."""
 
 
-@dataclass(frozen=True)
-class JudgesAsked:
-    """What is asked of judges besides their agreement."""
-
-    rankings: tuple[Path, ...] = ()  # Run files of TREC, whose order is compared under every two judges.
-    measures: str = MEASURE  # Names of the measures of rankings, with blanks between them.
-    queries: Source | None = None  # A table with a column query and classes of queries.
-    by: tuple[str, ...] = ()  # Columns of it; none = all that are classes.
-    # A run of these judges, or a pattern table or store: its clicks are held against the judges.
-    run: Path | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be compared."""
-        if len(self.rankings) == 1:
-            raise SettingsError("--rankings: one ranking has no order; give two or more")
-        if self.by and self.queries is None:
-            raise SettingsError("--by: which class a query has is in a table; give it by --queries")
-
-
 @with_scratch()
 def compare_files(
-    files: Sequence[Path], options: RatingOptions, asked: JudgesAsked, *, progress: Progress = silent
+    files: Sequence[Path],
+    options: RatingOptions,
+    *,
+    rankings: Sequence[Path] = (),
+    measures: str = "",
+    queries: Source | None = None,
+    by: tuple[str, ...] = (),
+    run: Path | None = None,
+    progress: Progress = silent,
 ) -> JudgesCompared:
     """Compare the judges of files.
+
+    rankings, measures: run files of TREC, whose order is compared under every two judges; names with blanks.
+    queries, by: a table with a column query and classes of queries; its columns, none = all that are classes.
+    run: a run of these judges, or a pattern table or store: its clicks are held against the judges.
 
     Raises InputError, SettingsError if a file cannot be read, or there is one judge; NothingInCommonError if
     no two judges judged a result in common, or rankings have no judged query.
     """
-    named = run_names(asked.rankings, "ranking")
+    if len(rankings) == 1:
+        raise SettingsError("--rankings: one ranking has no order; give two or more")
+    if by and queries is None:
+        raise SettingsError("--by: which class a query has is in a table; give it by --queries")
+    named = run_names(rankings, "ranking")
     classes = None
-    if asked.queries is not None:
-        classes = class_columns(read_attributes(asked.queries, load_settings(), progress), asked.by)
+    if queries is not None:
+        classes = class_columns(read_attributes(queries, load_settings(), progress), by)
     judges, rows, not_judged = judgments_of(files, options, progress=progress)
     found = compare_judges(judges, rows, max_grade=options.max_grade, classes=classes)
     found = replace(found, not_judged=not_judged)
     top = max(1, int(str(rows["grade"].max()))) if options.max_grade is None else options.max_grade
-    if asked.run is not None:
-        found = replace(found, clicks=_by_clicks(asked.run, judges, rows, top, progress))
+    if run is not None:
+        found = replace(found, clicks=_by_clicks(run, judges, rows, top, progress))
     if not named:
         return found
-    parts = list(_rankings(judged_by_both(judges, rows), named, asked.measures, top, progress))
+    parts = list(_rankings(judged_by_both(judges, rows), named, measures, top, progress))
     orders, pairs = (pl.concat(frames) for frames in zip(*parts, strict=True))
     return replace(found, rankings=orders, ranking_pairs=pairs)
 
@@ -135,7 +132,7 @@ def _by_clicks(
             relevant_grade=min(usual.relevant_grade, top), success_grade=min(usual.success_grade, top),
         )  # fmt: skip
         table, inputs = open_report(place, graded, None, settings, progress)
-        made = run(inputs, settings, table=table, progress=progress).run
+        made = computed(inputs, settings, table=table, progress=progress).run
     return {one.name: made.tables[one.name] for one in (JUDGE_DISAGREEMENTS, JUDGE_COMPARISONS)}
 
 

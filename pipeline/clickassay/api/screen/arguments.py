@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -88,7 +88,10 @@ def _shown(value: object) -> str:
 def _declared(
     function: Callable[..., Any],
 ) -> tuple[inspect.Signature, dict[str, tuple[Any, TypeAdapter[Any]]]]:
-    hints = get_type_hints(function)
+    written = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+    hints = {
+        name: get_args(hint)[0] if get_origin(hint) is Annotated else hint for name, hint in written.items()
+    }
     known = {name: (hint, TypeAdapter(hint)) for name, hint in hints.items() if _is_plain(hint)}
     return inspect.signature(function), known
 

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import get_ident
 
@@ -32,6 +32,17 @@ from clickassay.core.text.words import without_secrets
 _REDRAWN_PER_SECOND = 4
 
 
+@dataclass(frozen=True)
+class AsSaid:
+    """A callback of the command line: it is told events in the words in which they are said."""
+
+    callback: Callback
+
+    def __call__(self, event: Event) -> None:
+        """Pass an event on."""
+        self.callback(event)
+
+
 @contextmanager
 def progress_of(wanted: "bool | Callback") -> Iterator[Callback]:
     """Yield the callback that a caller of a function wants to be told by.
@@ -42,8 +53,8 @@ def progress_of(wanted: "bool | Callback") -> Iterator[Callback]:
         True: a bar in a terminal or a notebook; elsewhere only notes, on stderr. False: nothing. Or a
         function that is called with each event.
     """
-    if wanted is False:
-        yield silent
+    if wanted is False or isinstance(wanted, AsSaid):
+        yield wanted or silent
         return
     with _drawn(wanted) as callback:
 

@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar, get_args
 
 from clickassay.api.screen.arguments import checked
 from clickassay.core.errors import ClickassayError
+from clickassay.core.help import explained
 from clickassay.core.settings import SETTINGS
 
 P = ParamSpec("P")
@@ -165,7 +166,8 @@ def _name(option: str) -> str:
 
 
 def for_python(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the arguments of a public function, and let its errors speak of keywords."""
+    """Check the arguments of a public function, explain them, and let its errors speak of keywords."""
+    function.__doc__ = explained(function)
 
     @functools.wraps(function)
     def told(*args: P.args, **more: P.kwargs) -> R:

@@ -7,76 +7,23 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import HasRun, Place, Table, Told, named_run, run_or_folder, source_of
+from clickassay.api.given import Place
 from clickassay.api.screen.parts import Part, ShownTable
-from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.output import place_to_write
 from clickassay.core.files.tables import write_tables
-from clickassay.core.progress import Progress, silent
-from clickassay.core.records import SampleChoice
 from clickassay.core.settings import load_settings
-from clickassay.core.text.words import did_you_mean
-from clickassay.findings.run import Run
-from clickassay.inputs.staging.sources import Source
-from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.conventions import AuditScale
-from clickassay.studies.audit.on_run import Audit, audit_run
+from clickassay.studies.audit.on_run import Audit
 from clickassay.studies.audit.one_list import audit_list, one_list
 
 Row = dict[str, Any]
 
 WITHIN_NOISE = "reversed, within noise"
 """What `correlation.conventions.change` says of an order that was never significant."""
-
-
-@for_python
-def audit(
-    run: HasRun | Place,
-    judgments: Table = None,
-    *,
-    click_metric: str = "MeanRR",
-    value: str | None = None,
-    market: str | None = None,
-    depth: int | None = None,
-    judge: str | None = None,
-    progress: Told = True,
-) -> "AuditResult":
-    """Explain why tools report other numbers for one metric, and whether that changes a conclusion.
-
-    Parameters
-    ----------
-    run
-        The run, by its result or its folder.
-    judgments
-        Its judgments, as `run` takes them: some conventions ask for results that no list shows.
-    click_metric
-        The click metric that conventions are to predict.
-    value
-        Show only what gives this value, to the digits given, e.g. ``"0.46"``.
-    market, depth, judge
-        The sample; None as in the report.
-    progress
-        As `run` takes it.
-
-    Raises
-    ------
-    ReportError, InputError, SettingsError
-        If it is no run, the judgments are others, or a name is unknown.
-
-    Examples
-    --------
-    >>> audited = ca.audit(run, progress=False)
-    >>> audited.conventions.height > 20
-    True
-    """
-    choice = SampleChoice(market, depth, judge)
-    with progress_of(progress) as told:
-        audited = audited_run(run_or_folder(run), source_of(judgments), click_metric, choice, told)
-    return AuditResult(audited, click_metric, value, named_run(run))
 
 
 @for_python
@@ -122,21 +69,7 @@ def audit_grades(
     scale = AuditScale(
         depth or max(1, len(grades)), settings.max_grade, settings.relevant_grade, settings.persistence
     )
-    return ListAuditResult.of(grades, others, scale, value)
-
-
-def audited_run(
-    run: Run | Path,
-    judgments: Source | None,
-    click_metric: str,
-    choice: SampleChoice,
-    progress: Progress = silent,
-) -> Audit:
-    """Audit a run, as `audit` says."""
-    if click_metric not in CLICK_METRICS:
-        known = did_you_mean(click_metric, CLICK_METRICS)
-        raise SettingsError(f"unknown click metric {click_metric!r}; {known}")
-    return audit_run(run, judgments=judgments, wanted=choice, progress=progress)
+    return ListAuditResult(audit_list(one_list(grades, others, scale.max_grade), scale), value)
 
 
 class AuditResult(Result):
@@ -221,13 +154,6 @@ class ListAuditResult(Result):
     def __init__(self, every: pl.DataFrame, value: str | None) -> None:
         self.every, self.value = every, value
         self.table = _with_value(every, "value", value)
-
-    @classmethod
-    def of(
-        cls, shown: Sequence[int | None], others: Sequence[int], scale: AuditScale, value: str | None
-    ) -> "ListAuditResult":
-        """Audit a list, as `audit_grades` says."""
-        return cls(audit_list(one_list(shown, others, scale.max_grade), scale), value)
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:

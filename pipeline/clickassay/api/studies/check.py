@@ -1,23 +1,14 @@
 """From Python: rules that a run must keep, the gate of a nightly job."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import HasRun, Place, named_run, run_or_folder, several
 from clickassay.api.screen.parts import Part, ShownTable
-from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
-from clickassay.core.errors import SettingsError
-from clickassay.core.records import ANY_SAMPLE, SampleChoice
 from clickassay.core.text.words import plural
-from clickassay.findings.run import Run
-from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run
-from clickassay.studies.runs_compared.gate.grammar import parse_rules
 from clickassay.studies.runs_compared.gate.outcome import Outcome, RuleState
-from clickassay.studies.runs_compared.gate.rules_file import read_rules_file
 
 SCHEMA = 1
 """Number of the form of the JSON document."""
@@ -26,48 +17,6 @@ _SHOWN = (
     "rule", "state", "reason", "market", "depth", "judge", "status", "value", "ci_low", "ci_high", "caution",
     "comparison", "limit",
 )  # fmt: skip
-
-
-@for_python
-def check(
-    run: HasRun | Place,
-    rules: str | Sequence[str] | Path = DEFAULT_RULES,
-    *,
-    market: str | None = None,
-    depth: int | None = None,
-    judge: str | None = None,
-    strict: bool = False,
-) -> "CheckResult":
-    """Check rules that a run must keep.
-
-    A rule about a correlation, a difference or a mean is broken only if its whole 95 % interval breaks it.
-
-    Parameters
-    ----------
-    run
-        The run, by its result or its folder.
-    rules
-        One or several, as ``"coverage >= 0.8"`` and ``"not worse than reports/last"``
-        (docs/reference/check.md), or the path of a TOML file with ``rules = […]``.
-    market, depth, judge
-        The sample of rules that do not name one; None as in the report.
-    strict
-        Whether open rules count as broken.
-
-    Raises
-    ------
-    SettingsError, ReportError
-        If a rule cannot be read, or names what the run does not have.
-
-    Examples
-    --------
-    >>> found = ca.check(run, ["queries >= 50", 'health != "finding"'])
-    >>> found.passed
-    True
-    """
-    texts = read_rules_file(rules) if isinstance(rules, Path) else several(rules)
-    choice = SampleChoice(market, depth, judge)
-    return CheckResult.of(run_or_folder(run), texts, choice, strict=strict, name=named_run(run))
 
 
 class CheckResult(Result):
@@ -85,21 +34,6 @@ class CheckResult(Result):
 
     def __init__(self, outcomes: tuple[Outcome, ...], *, strict: bool = False, name: str = "") -> None:
         self.outcomes, self.strict, self.name = outcomes, strict, name
-
-    @classmethod
-    def of(
-        cls,
-        run: Run | Path,
-        rules: Sequence[str],
-        choice: SampleChoice = ANY_SAMPLE,
-        *,
-        strict: bool,
-        name: str,
-    ) -> "CheckResult":
-        """Check rules, as `check` says."""
-        if not rules:
-            raise SettingsError("no rule is given, so none could be broken; leave out rules for the default")
-        return cls(check_run(run, parse_rules(tuple(rules)), choice), strict=strict, name=name)
 
     @property
     def passed(self) -> bool:

@@ -6,25 +6,23 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import HasRun, Names, Place, run_or_folder, several
+from clickassay.api.given import Place
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.errors import SettingsError
 from clickassay.core.files.output import place_to_write
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import plural
-from clickassay.findings.run import Run
-from clickassay.studies.runs_compared.compare import REVERSED, RunComparison, compare_runs
-from clickassay.studies.runs_compared.numbers import BEYOND, FAMILIES, INTERVALS, DiffOptions
+from clickassay.studies.runs_compared.compare import REVERSED, RunComparison
+from clickassay.studies.runs_compared.numbers import BEYOND, FAMILIES, INTERVALS
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
 from clickassay.studies.runs_compared.report import (
     build_comparison,
     check_comparison_place,
     write_comparison,
 )
-from clickassay.studies.runs_compared.watch import Watch, check_watch, flag_findings
+from clickassay.studies.runs_compared.watch import Watch, flag_findings
 from clickassay.studies.runs_compared.words import (
     alone_words,
     cautions_words,
@@ -53,71 +51,6 @@ _SHORT = {
 }
 
 
-@for_python
-def diff(  # noqa: PLR0913 - the options of the command
-    before: HasRun | Place,
-    now: HasRun | Place,
-    *,
-    metric: Names = (),
-    click_metric: Names = (),
-    depth: int | Sequence[int] = (),
-    market: Names = (),
-    judge: Names = (),
-    splits: bool = False,
-    fail_above: float | None = None,
-    beyond_noise: bool = False,
-) -> "DiffResult":
-    """Compare two runs, each by its result or its folder.
-
-    Parameters
-    ----------
-    before, now
-        The run before, or to compare with, and the run now.
-    metric, click_metric, depth, market, judge
-        Only numbers of these; none = all.
-    splits
-        Whether to compare classes of queries as well.
-    fail_above
-        `DiffResult.is_finding` says whether a correlation changed by more than this (above 0, at most 2), or
-        is gone.
-    beyond_noise
-        With `fail_above`: not for changes within noise.
-
-    Raises
-    ------
-    ReportError
-        If one is no run, or broken.
-    SettingsError
-        If neither run has what is asked for.
-
-    Examples
-    --------
-    >>> found = ca.diff("reports/june", run, metric="ERR")
-    >>> found.numbers["editorial_metric"].drop_nulls().unique().to_list()
-    ['ERR']
-    """
-    options = DiffOptions(
-        several(metric), several(click_metric), several(depth), several(market), several(judge), splits
-    )
-    watch = watch_of(fail_above, beyond_noise=beyond_noise)
-    return DiffResult.of(run_or_folder(before), run_or_folder(now), options, watch)
-
-
-def watch_of(fail_above: float | None, *, beyond_noise: bool) -> Watch | None:
-    """Return what makes a change a finding; None where nothing is watched.
-
-    Raises
-    ------
-    SettingsError
-        If no change can be above the number.
-    """
-    if fail_above is not None and not 0 < fail_above <= 2:
-        raise SettingsError(f"--fail-above {fail_above}: expected a number above 0, at most 2, e.g. 0.05")
-    if beyond_noise and fail_above is None:
-        raise SettingsError("--beyond-noise is used with --fail-above only; add it, e.g. --fail-above 0.05")
-    return None if fail_above is None else Watch(fail_above, beyond_noise)
-
-
 class DiffResult(Result):
     """The changes between two runs.
 
@@ -137,14 +70,6 @@ class DiffResult(Result):
     def __init__(self, comparison: RunComparison, watch: Watch | None = None) -> None:
         self.comparison, self.watch = comparison, watch
         self.numbers = flag_findings(comparison.numbers, watch)
-
-    @classmethod
-    def of(cls, a: Run | Path, b: Run | Path, options: DiffOptions, watch: Watch | None) -> "DiffResult":
-        """Compare two runs, as `diff` says."""
-        comparison = compare_runs(a, b, options)
-        if watch is not None:
-            check_watch(comparison.numbers, watch, options)
-        return cls(comparison, watch)
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:

@@ -7,135 +7,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from clickassay.api.given import Names, Place, Table, Told, several, source_of
+from clickassay.api.given import Place
 from clickassay.api.screen.parts import Part, on_screen
-from clickassay.api.screen.progress import progress_of
-from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import load_settings
-from clickassay.core.settings.texts import items_of, labels_of
-from clickassay.inputs.text.trec import Source
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
 from clickassay.metrics.names import parse_measure
 from clickassay.studies.evaluation.correcting.sampled import Design
-from clickassay.studies.evaluation.evaluate import (
-    DEFAULT_MEASURES,
-    AverageOver,
-    Conflicts,
-    Evaluation,
-    Measures,
-)
-from clickassay.studies.evaluation.evaluate import evaluate as evaluated
+from clickassay.studies.evaluation.evaluate import AverageOver, Evaluation
 
 if TYPE_CHECKING:
     from clickassay.inputs.staging.sources import Source as InputSource
-
-
-@for_python
-def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a number
-    qrels: Source,
-    runs: Source | Mapping[str, Source],
-    measures: Measures = DEFAULT_MEASURES,
-    *,
-    rel: int = 1,
-    max_grade: int = 4,
-    persistence: float = 0.8,
-    average_over: AverageOver = "judged",
-    bounds: bool = False,
-    known: Source | None = None,
-    expected: Source | None = None,
-    judge: Source | None = None,
-    plan: Place | None = None,
-    queries: Table = None,
-    by: Names = (),
-    baseline: str | None = None,
-    scale: Sequence[str] | str | Mapping[Any, Any] = (),
-    seed: int = 0,
-    conflicts: Conflicts = "error",
-    strict: bool = False,
-    progress: Told = False,
-) -> "EvaluationResult":
-    """Evaluate runs against judgments.
-
-    Parameters
-    ----------
-    qrels
-        Judgments: a TREC file, a Polars or pandas frame with columns query, doc, grade, or a dict
-        ``{query: {doc: grade}}``.
-    runs
-        A run (a TREC file, a frame with columns query, doc, score, a dict ``{query: {doc: score}}``, or
-        ``{query: [doc, ...]}``, best first), or a dict of them by name.
-    measures
-        Names in the grammar of ir_measures, or of trec_eval: ``"nDCG@10 ERR@10 AP(rel=2)"``; or a list of
-        them, of `clickassay.measures` or text.
-    rel
-        Lowest grade that counts as relevant where a name has no ``rel``; 1 as in trec_eval.
-    max_grade
-        Top of the scale, for ERR and RBP where a name has no ``max_rel``; never taken from the data.
-    persistence
-        p of RBP where a name has no ``p``.
-    average_over
-        ``judged``: means are over all queries that have judgments, and a query that a run lacks counts as an
-        empty list: 0 for most measures, as in ir_measures. ``both``: over the queries that have judgments and
-        results, as in trec_eval.
-    bounds
-        Whether to compute the least and the largest value over every way to grade results without a grade.
-    known, expected
-        Documents that users know (query, doc), for Coverage and Novelty; number of relevant results that they
-        expect (query, number), for RelativeRecall and RecallEffort.
-    judge
-        Judgments of more queries than `qrels`, by a model: their means are corrected by `qrels`, which people
-        made, with intervals that hold if the queries of `qrels` are a random sample.
-    plan
-        Folder of the plan (`clickassay plan`) that chose the queries of `qrels`: they count by how likely
-        they were to be drawn.
-    queries, by
-        A table with a column query and classes of queries, and its columns that are used (none = all that are
-        classes): means and comparisons within classes.
-    baseline
-        Name of the run that each other one is compared with; None = every two.
-    scale
-        Labels in place of grades, the worst first; `max_grade` follows from them.
-    seed
-        Seed of the randomisation test.
-    conflicts
-        Rule for a document that is judged more than once for a query: ``error``, ``max``, ``mean-rounded``
-        or ``latest``.
-    strict
-        Whether a run is refused if none of its results is named in the judgments; else there is a warning.
-    progress
-        As `run` takes it; none unless asked for, since it takes longer than most evaluations.
-
-    Raises
-    ------
-    InputError, SettingsError, JudgmentError
-        If an input, a name or a grade is not what it must be.
-    NothingInCommonError
-        If a run and the judgments share no query; with `strict`, also if they share no document of a query.
-
-    Warns
-    -----
-    NothingInCommonWarning
-        Without `strict`: if a run and the judgments share no document of a query.
-
-    Examples
-    --------
-    >>> found = ca.evaluate({"q": {"a": 2, "b": 0}}, {"q": ["b", "a"]}, "RR nDCG@2")
-    >>> found["RR"]
-    0.5
-    """
-    labels = labels_of(scale) if isinstance(scale, Mapping) else items_of(scale, ",") if scale else ()
-    with progress_of(progress) as told:
-        found = evaluated(
-            qrels, runs, measures,
-            rel=rel, max_grade=max_grade, persistence=persistence, average_over=average_over, bounds=bounds,
-            known=known, expected=expected, judge=judge, design=design_of(plan),
-            classes=classes_of(source_of(queries), several(by)), baseline=baseline, scale=labels, seed=seed,
-            conflicts=conflicts, strict=strict, progress=told,
-        )  # fmt: skip
-    return EvaluationResult(found, average_over)
 
 
 def design_of(plan: Place | None) -> Design | None:

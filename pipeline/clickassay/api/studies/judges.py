@@ -6,23 +6,18 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import HasRun, Names, Place, Table, Told, saved, several, source_of
+from clickassay.api.given import Names, several
 from clickassay.api.screen.parts import Part, on_screen
-from clickassay.api.screen.progress import progress_of
-from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.output import SETTINGS_FILE, place_to_write, published_folder, write_json
-from clickassay.core.files.scratch import scratch, scratch_file
+from clickassay.core.files.scratch import scratch_file
 from clickassay.core.files.tables import as_csv, write_table, writing_tables
-from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import versions
-from clickassay.core.settings.texts import pairs_of
 from clickassay.core.text.words import plural
 from clickassay.inputs.importers.judgments.importer import RatingOptions
 from clickassay.inputs.staging.frames import Frame
 from clickassay.inputs.text.frames import of_dict
-from clickassay.jobs.judges import MEASURE, JudgesAsked, compare_files
 from clickassay.report.writers.page import write_study
 from clickassay.studies.judges.compare import JudgesCompared
 from clickassay.studies.judges.report import build_judges_report, judges_tables
@@ -38,74 +33,7 @@ _ALWAYS = ("agreement", "confusion", "grades", "sheet")
 """Tables that every comparison has."""
 
 
-@for_python
-def judges(  # noqa: PLR0913 - one parameter for each question
-    files: Any,  # noqa: ANN401 - a table of any library
-    *others: Any,  # noqa: ANN401
-    judge: Names = (),
-    grade_map: Names | Mapping[Any, Any] = (),
-    max_grade: int | None = None,
-    rankings: Sequence[str | Path] = (),
-    measures: str = MEASURE,
-    queries: Table = None,
-    by: Names = (),
-    run: HasRun | Place | None = None,
-    at_least: float | None = None,
-    progress: Told = False,
-) -> "JudgesResult":
-    """Measure how far judges agree, without a log.
-
-    Parameters
-    ----------
-    files, others
-        The judgments of each judge: a file of any layout that `clickassay import judgments` reads, a frame,
-        or a dict ``{query: {doc: grade}}``; side by side, in a list, or in a dict by the judge's name. Or one
-        with a column ``judge``.
-    judge
-        A name for each; without them, files have their own names, and frames are judge 1, judge 2.
-    grade_map
-        Grades of ratings that are none, as ``0=0,1=1,10=3,100=4``, or a dict: one for all, or one for each.
-    max_grade
-        Top of the scale, which AC1 depends on; ratings above are refused. None = the highest grade found.
-    rankings, measures
-        Run files of TREC, two or more, whose order is compared under the judges by these measures.
-    queries, by
-        A table with a column query and classes of queries; columns of it (None = all that are classes).
-    run
-        A pattern table or store of a log, or a run of these judges, that was saved: whose order its clicks
-        support.
-    at_least
-        A quadratic kappa that the agreement is held against, as 0.4.
-    progress
-        As `run` takes it.
-
-    Raises
-    ------
-    InputError, SettingsError
-        If a file cannot be read, or there is one judge.
-    NothingInCommonError
-        If no two judges judged a result in common.
-
-    Examples
-    --------
-    >>> found = ca.judges(["people.csv", "model.csv"])
-    >>> found.verdict.startswith("people and model have a quadratic kappa of ")
-    True
-    """
-    several_given = isinstance(files, list | tuple) and not isinstance(next(iter(files), None), dict | list)
-    named, given = {}, list(files) if several_given and not others else [files, *others]
-    if isinstance(files, Mapping) and not others:
-        named, given = {str(name): one for name, one in files.items()}, list(files.values())
-    if isinstance(grade_map, Mapping):
-        grade_map = ",".join(pairs_of(grade_map))
-    asked = JudgesAsked(tuple(map(Path, rankings)), measures, source_of(queries), several(by), saved(run))
-    with progress_of(progress) as told, scratch():
-        places = [_file_of(one, f"judge {at}") for at, one in enumerate(given, 1)]
-        options = rating_options(places, several(judge) or tuple(named), grade_map, max_grade)
-        return JudgesResult.of(places, options, asked, at_least, told)
-
-
-def _file_of(given: Any, name: str) -> Path:  # noqa: ANN401 - a table of any library
+def file_of(given: Any, name: str) -> Path:  # noqa: ANN401 - a table of any library
     """Return the file of judgments: a frame or a dict is written into the scratch folder."""
     if isinstance(given, str | Path):
         return Path(given)
@@ -144,20 +72,6 @@ class JudgesResult(Result):
 
     def __init__(self, found: JudgesCompared, at_least: float | None = None) -> None:
         self.found, self.at_least = found, at_least
-
-    @classmethod
-    def of(
-        cls,
-        files: Sequence[Path],
-        options: RatingOptions,
-        asked: JudgesAsked | None = None,
-        at_least: float | None = None,
-        progress: Progress = silent,
-    ) -> "JudgesResult":
-        """Compare, as `judges` says."""
-        if at_least is not None and not -1 <= at_least <= 1:
-            raise SettingsError(f"--at-least: found {at_least:g}; a kappa is -1 to 1")
-        return cls(compare_files(files, options, asked or JudgesAsked(), progress=progress), at_least)
 
     @property
     def verdict(self) -> str:
@@ -210,6 +124,18 @@ class JudgesResult(Result):
         names = ("agreement", "confusion", "grades", "bias", "rankings", "ranking_pairs", "sheet")
         tables = {name: getattr(self, name) for name in names} | dict(self.clicks)
         return {name: table for name, table in tables.items() if table.height or name in _ALWAYS}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The content of the JSON document: the verdict, and every table but the sheet."""
+        again = {
+            judge: {"results": results, "same_grade": equal, "rule": "first"}
+            for judge, (results, equal) in self.found.repeated.items()
+        }
+        tables = {name: table.to_dicts() for name, table in self.tables.items() if name != "sheet"}
+        return {
+            "verdict": self.verdict, "not_judged": self.found.not_judged, "judged_again": again, **tables,
+        }  # fmt: skip
 
     def save(self, out: str | Path, *, force: bool = False) -> Path:
         """Write a report, the tables as Parquet, and the sheet as `to_decide.csv`; return the folder."""

@@ -2,23 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import HasRun, Place, Told, named_run, run_or_folder
+from clickassay.api.given import Place
 from clickassay.api.screen.parts import Part, ShownTable
-from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
-from clickassay.core.errors import SettingsError
 from clickassay.core.files.output import place_to_write
 from clickassay.core.files.tables import write_tables
 from clickassay.core.progress import Progress, silent
 from clickassay.core.records import Sample, SampleChoice
 from clickassay.core.text.words import sentence
 from clickassay.findings.run import Run
-from clickassay.studies.gain_learning.gain_map import Positions
 from clickassay.studies.gain_learning.on_run import learn_from_run, learned_tables, metric_of_study
 from clickassay.studies.gain_learning.validation import LearnOptions, Study
 
@@ -26,76 +23,6 @@ AGREEMENT = {
     "correlation": "weighted correlation with {}",
     "rankers": "correlation of two rankers' differences (closed form of Algorithm 3) with {}",
 }
-
-
-@for_python
-def learn(  # noqa: PLR0913 - the options of the command
-    run: HasRun | Place,
-    *,
-    click_metric: str = "MeanRR",
-    objective: Literal["correlation", "rankers"] = "correlation",
-    utilities: bool = False,
-    gamma: bool = False,
-    cv_folds: int = 20,
-    seed: int = 0,
-    market: str | None = None,
-    depth: int | None = None,
-    judge: str | None = None,
-    progress: Told = True,
-) -> "LearnResult":
-    """Learn the chance of satisfaction of each grade with which ERR predicts clicks best.
-
-    Parameters
-    ----------
-    run
-        The run, by its result or its folder.
-    click_metric
-        The click metric to predict.
-    objective
-        ``correlation``: the weighted correlation. ``rankers``: the closed form of Algorithm 3.
-    utilities, gamma
-        Whether to learn the utility of each position as well, or one gamma of which they are powers.
-    cv_folds
-        Folds of queries, 2 to 1000: each is left out once.
-    seed
-        Seed of the folds.
-    market, depth, judge
-        The sample; None as in the report.
-    progress
-        As `run` takes it.
-
-    Raises
-    ------
-    LearningError
-        If there are too few queries, or clicks do not vary.
-    ReportError, SettingsError
-        If it is no run, or an option is none of those above.
-
-    Examples
-    --------
-    >>> learned = ca.learn(run, progress=False)
-    >>> learned.values.columns[:3]
-    ['what', 'place', 'value']
-    """
-    options = LearnOptions(
-        click_metric, objective, positions=positions_of(utilities, gamma), cv_folds=cv_folds, seed=seed
-    )
-    choice = SampleChoice(market, depth, judge)
-    with progress_of(progress) as told:
-        return LearnResult.of(run_or_folder(run), options, choice, name=named_run(run), progress=told)
-
-
-def positions_of(utilities: bool, gamma: bool) -> Positions:
-    """Return which positions are learned.
-
-    Raises
-    ------
-    SettingsError
-        If both kinds are wanted.
-    """
-    if utilities and gamma:
-        raise SettingsError("give --utilities or --gamma, not both")
-    return "free" if utilities else "gamma" if gamma else "fixed"
 
 
 class LearnResult(Result):
@@ -137,11 +64,6 @@ class LearnResult(Result):
         progress: Progress = silent,
     ) -> "LearnResult":
         """Learn, as `learn` says."""
-        if options.objective not in AGREEMENT or not 2 <= options.cv_folds <= 1000:
-            raise SettingsError(
-                f"objective {options.objective!r}, cv_folds {options.cv_folds}: expected one of "
-                f"{', '.join(AGREEMENT)}, and 2 to 1000 folds"
-            )
         sample, study, fixed = learn_from_run(run, options, wanted=choice, progress=progress)
         return cls(sample, study, learned_tables(sample, study, fixed, options), options, name)
 

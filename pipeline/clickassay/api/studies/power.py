@@ -4,13 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import HasRun, Place, named_run, run_or_folder
 from clickassay.api.screen.parts import Part, ShownTable
-from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleChoice, SampleKey
@@ -38,68 +36,14 @@ MIN_ALPHA = 1e-12
 """The smallest alpha at which one comparison is tested."""
 
 
-@for_python
-def power(  # noqa: PLR0913 - the options of the command
-    run: HasRun | Place,
-    *,
-    pair: str | tuple[str, str] = "ERR,DCG",
-    click_metric: str = "MeanRR",
-    difference: float | None = None,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    comparisons: int | None = None,
-    question: Literal["rankings", "queries"] | None = None,
-    market: str | None = None,
-    depth: int | None = None,
-    judge: str | None = None,
-) -> "PowerResult":
-    """Compute how many judged queries and sessions it takes to detect a difference; the run is the pilot.
-
-    Parameters
-    ----------
-    run
-        The run, by its result or its folder.
-    pair
-        Two editorial metrics.
-    click_metric
-        The click metric that they are to predict.
-    difference
-        Difference of correlations to detect, from 0.0001 to 2; None = the run's.
-    power, alpha
-        The chance to detect it, 0.5 to 0.999, and the chance of a false alarm, above 0 and below 0.5.
-    comparisons
-        Comparisons of which this is one: each is tested at alpha / comparisons (Bonferroni). None = those of
-        the decision: all others against the metric in use if the pair has it, else all pairs.
-    question
-        ``rankings``: correlations within queries. ``queries``: over all queries. None = as the run decided.
-    market, depth, judge
-        The sample; None as in the report.
-
-    Raises
-    ------
-    SettingsError, ReportError
-        If a number is out of its range, or the run lacks a metric.
-
-    Examples
-    --------
-    >>> found = ca.power(run, pair="ERR,DCG", difference=0.05)
-    >>> found.required["queries"].to_list()[1] > 0
-    True
-    """
-    pair = pair_of(pair if isinstance(pair, str) else ",".join(pair))
-    test = PowerTest(difference, power, alpha, comparisons)
-    place, choice = run_or_folder(run), SampleChoice(market, depth, judge)
-    return PowerResult.of(place, (click_metric, *pair), test, choice, question, name=named_run(run))
-
-
 @dataclass(frozen=True)
 class PowerTest:
     """The test that is to detect a difference; None: the run's difference, and the tests of its decision."""
 
-    difference: float | None = None
-    power: float = 0.8
-    alpha: float = 0.05
-    comparisons: int | None = None
+    difference: float | None
+    power: float
+    alpha: float
+    comparisons: int | None
 
     def __post_init__(self) -> None:
         """Refuse what no test can have."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from clickassay.cli.console import command_line, say, show_table, speaker, write_frame, write_json
+from clickassay.cli.console import say, show_table, speaker, write_frame, write_json
+from clickassay.cli.exit import command_line
 from clickassay.cli.options import FORCE, JSON, QUIET, Format, TablesOut, with_options
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of

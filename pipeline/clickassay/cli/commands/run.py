@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clickassay.cli.console import command_line, conclude, say, show, write_json
+from clickassay.cli.console import conclude, say, show, write_json
+from clickassay.cli.exit import command_line
 from clickassay.cli.inputs import Given, inputs_of
 from clickassay.cli.options import FORCE, JSON, QUIET
 from clickassay.cli.progress import shown_progress

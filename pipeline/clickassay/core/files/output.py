@@ -331,7 +331,7 @@ def _begins_with(place: Path, ours: str) -> bool:
 _HEAD_BYTES = 2_000
 
 
-def check_place(out: Path, source: Path, *, force: bool) -> None:
+def check_place(out: Path, *inputs: object, force: bool) -> None:
     """Refuse a place for results before any work is done."""
-    check_apart(out, source)
+    check_apart(out, *inputs)
     check_free(out, force=force)

@@ -1,14 +1,15 @@
 """Evaluates run files against judgments; writes the result as text, or as a folder with a report."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from clickassay.core.errors import SettingsError
-from clickassay.core.files.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
+from clickassay.core.files.output import SETTINGS_FILE, published_folder, write_json
 from clickassay.core.files.tables import write_table, writing_tables
 from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import versions
@@ -22,9 +23,8 @@ from clickassay.metrics.names import parse_measures
 from clickassay.metrics.ranked import RECALLS
 from clickassay.report.tables import ReportTable
 from clickassay.studies.evaluation.conventions import Convention, conventions
-from clickassay.studies.evaluation.correcting.sampled import Design
 from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
-from clickassay.studies.evaluation.evaluate import AverageOver, Conflicts, Evaluation, evaluate
+from clickassay.studies.evaluation.evaluate import Evaluation, evaluate
 from clickassay.studies.evaluation.forms import (
     EVALUATION_TABLES,
     GAIN_CURVES,
@@ -43,88 +43,39 @@ SHALLOWEST, DEEPEST = 10, 100
 
 
 @dataclass(frozen=True)
-class EvaluationOptions:
-    """Options that change the numbers of an evaluation.
-
-    Attributes
-    ----------
-    measures
-        Names with blanks between them.
-    plan
-        Folder of the plan that chose the queries of the judgments.
-    queries, by
-        Table of classes of queries, and its columns that are used; none = all that are classes.
-    rel, max_grade, persistence, average_over, bounds, known, expected, judge, baseline, scale, seed,
-    conflicts
-        The parameters of `studies.evaluation.evaluate`.
-    """
-
-    measures: str
-    rel: int = 1
-    max_grade: int = 4
-    persistence: float = 0.8
-    average_over: AverageOver = "judged"
-    bounds: bool = False
-    known: Path | None = None
-    expected: Path | None = None
-    judge: Path | None = None
-    baseline: str | None = None
-    scale: tuple[str, ...] = ()
-    seed: int = 0
-    conflicts: Conflicts = "error"
-    plan: Path | None = None
-    queries: Path | None = None
-    by: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Besides:
-    """What other files say of queries."""
-
-    design: Design | None = None  # How a plan chose the queries of the judgments.
-    classes: pl.DataFrame | None = None  # Columns query (normalised), and a text for each kind of classes.
-
-
-@dataclass(frozen=True)
 class EvaluatedFiles:
     """An evaluation with its conventions and options."""
 
     evaluation: Evaluation  # Its numbers.
     # Pairs (convention, text): the definitions that the numbers depend on.
     conventions: tuple[Convention, ...]
-    options: EvaluationOptions  # The options that it was made with.
+    options: Mapping[str, Any]  # What it was asked for: measures, and other parameters of `evaluate`.
     inputs: Mapping[str, object]  # Name, size and digest of each file, taken before it was read.
-
-
-_READ_BEFORE = {"measures", "plan", "queries", "by"}
 
 
 def evaluate_files(
     qrels: Path,
     runs: Sequence[Path],
-    options: EvaluationOptions,
+    measures: str,
     *,
-    besides: Besides | None = None,
     progress: Progress = silent,
+    **options: Any,  # noqa: ANN401 - of several types
 ) -> EvaluatedFiles:
-    """Evaluate run files against a file of judgments; `besides` is what other files of the options say.
+    """Evaluate run files against a file of judgments.
+
+    measures, options: names with blanks between them, and the other parameters of `evaluate`.
 
     Raises InputError, SettingsError, JudgmentError if a file, a name or a grade is not what it must be;
     NothingInCommonError if a run and the judgments share no query, or no document of a query.
     """
-    given = {name: value for name, value in vars(options).items() if name not in _READ_BEFORE}
-    measures = parse_measures(options.measures)
-    named = run_names(runs)
-    files = {"qrels": qrels, **{name: given[name] for name in ("known", "expected", "judge")}}
+    parsed, named = parse_measures(measures), run_names(runs)
+    files = {"qrels": qrels, **{name: options.get(name) for name in ("known", "expected", "judge")}}
     with unchanged(files | {f"run {name}": file for name, file in named.items()}) as inputs:
-        evaluation = evaluate(
-            qrels, named, measures, strict=True, progress=progress, **given, **vars(besides or Besides())
-        )
+        evaluation = evaluate(qrels, named, parsed, strict=True, progress=progress, **options)
     cautions = " ".join((*_scale_cautions(evaluation), *evaluation.cautions))
-    texts = conventions(evaluation, average_over=options.average_over)
-    return EvaluatedFiles(
-        evaluation, (*texts, *((("Caution", cautions),) if cautions else ())), options, inputs
-    )
+    texts = conventions(evaluation, average_over=options.get("average_over", "judged"))
+    told = (*texts, *((("Caution", cautions),) if cautions else ()))
+    return EvaluatedFiles(evaluation, told, {"measures": measures, **options}, inputs)
 
 
 def _scale_cautions(evaluation: Evaluation) -> Iterator[str]:
@@ -239,24 +190,18 @@ def shown_tables(result: EvaluatedFiles, *, per_query: bool) -> tuple[ReportTabl
 # ---- as a folder ------------------------------------------------------------------------------
 
 
-def check_place(out: Path, qrels: Path, runs: Sequence[Path], *, force: bool) -> None:
-    """Check that a folder can be written, before anything is computed.
-
-    Raises OutputError if the folder exists already, or lies inside an input.
-    """
-    check_free(out, force=force)
-    check_apart(out, qrels, *runs)
-
-
 def write_evaluation(
     result: EvaluatedFiles,
     out: Path,
     *,
+    besides: Mapping[str, object],
     command: str,
     per_query: bool,
     force: bool,
 ) -> None:
     """Write a report, its tables and Parquet into a folder, whole or not at all.
+
+    besides: what else is recorded as settings: files that said what other parameters were.
 
     Raises OutputError if the folder exists already, or cannot be written.
     """
@@ -269,7 +214,7 @@ def write_evaluation(
     report = build_evaluation_report(
         frames,
         result.conventions,
-        rel=result.options.rel,
+        rel=result.options.get("rel", 1),
         shares=frozenset(str(one) for one in result.evaluation.measures if one.metric.high == 1),
         command=command,
         per_query=per_query,
@@ -278,12 +223,26 @@ def write_evaluation(
         for name, frame in frames.items():
             write_table(frame, folder / f"{name}.parquet")
         write_study(report, folder)
-        write_json(folder / SETTINGS_FILE, _info(result, command))
+        asked = {name: one for name, one in result.options.items() if name not in ("design", "classes")}
+        write_json(
+            folder / SETTINGS_FILE,
+            {
+                "command": command,
+                "settings": {
+                    name: str(one) if isinstance(one, Path) else one
+                    for name, one in (asked | dict(besides)).items()
+                },
+                "measures": [str(measure) for measure in result.evaluation.measures],
+                "conventions": dict(result.conventions),
+                "inputs": dict(result.inputs),
+                "versions": versions(),
+            },
+        )
 
 
 def evaluation_frames(result: EvaluatedFiles) -> dict[str, pl.DataFrame]:
     """Return the tables of `forms.EVALUATION_TABLES` by name; corrected ones where a judge is given."""
-    one, rel = result.evaluation, result.options.rel
+    one, rel = result.evaluation, result.options.get("rel", 1)
     depth = _depth(one.measures)
     frames = one.frames | {
         "recall_precision": _recall_precision(one, rel),
@@ -321,16 +280,3 @@ def _r_precisions(evaluation: Evaluation, rel: int) -> pl.DataFrame:
     (first, one), (other, two) = evaluation.lists.items()
     frame = pl.DataFrame({"query": one.queries, "difference": r_precision_differences(one, two, rel=rel)})
     return in_form(R_PRECISIONS, frame.with_columns(baseline=pl.lit(first), run=pl.lit(other)))
-
-
-def _info(result: EvaluatedFiles, command: str) -> dict[str, object]:
-    return {
-        "command": command,
-        "settings": {
-            name: str(one) if isinstance(one, Path) else one for name, one in asdict(result.options).items()
-        },
-        "measures": [str(measure) for measure in result.evaluation.measures],
-        "conventions": dict(result.conventions),
-        "inputs": dict(result.inputs),
-        "versions": versions(),
-    }

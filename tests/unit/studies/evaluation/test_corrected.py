@@ -285,7 +285,7 @@ def test_a_judge_of_other_queries_is_refused():
 
 
 def test_json_has_what_is_corrected_only_with_a_judge(tmp_path):
-    from clickassay.studies.evaluation.job import EvaluationOptions, as_json, evaluate_files
+    from clickassay.studies.evaluation.job import as_json, evaluate_files
 
     people, runs, model = judged()
     for name, frame in (("people", people), ("model", model), ("old", runs["old"])):
@@ -294,7 +294,6 @@ def test_json_has_what_is_corrected_only_with_a_judge(tmp_path):
         (None, set()),
         (tmp_path / "model.csv", {"corrected_means", "corrected_comparisons"}),
     ):
-        options = EvaluationOptions("RR", judge=judge)
-        result = evaluate_files(tmp_path / "people.csv", [tmp_path / "old.csv"], options)
+        result = evaluate_files(tmp_path / "people.csv", [tmp_path / "old.csv"], "RR", judge=judge)
         told = json.loads(as_json(result, per_query=False))
         assert {name for name in told if name.startswith("corrected")} == expected

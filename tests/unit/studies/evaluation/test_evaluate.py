@@ -22,7 +22,7 @@ from clickassay.core.errors import (
 )
 from clickassay.measures import AP, ERR, NDCG, RBP, RR, P, nDCG
 from clickassay.metrics.names import MEASURES, parse_measure
-from clickassay.studies.evaluation.job import EvaluationOptions, evaluate_files
+from clickassay.studies.evaluation.job import evaluate_files
 
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"a": 2}, "q3": {"z": 4, "y": -1}}
 RUN = {"q1": {"b": 0.9, "a": 0.5, "x": 0.5, "c": 0.1}, "q2": {"b": 2.0, "a": 1.0}, "q9": {"a": 1.0}}
@@ -298,7 +298,7 @@ def test_a_highest_grade_that_is_not_seen_is_said_where_a_measure_is_told_the_sc
     lines = "".join(f"q 0 d{number} {grade}\n" for number, grade in enumerate(grades))
     (tmp_path / "qrels").write_text(lines)
     (tmp_path / "run").write_text("q Q0 d1 1 1 x\n")
-    found = evaluate_files(tmp_path / "qrels", [tmp_path / "run"], EvaluationOptions(metric))
+    found = evaluate_files(tmp_path / "qrels", [tmp_path / "run"], metric)
     cautions = [text for what, text in found.conventions if what == "Caution"]
     assert len(cautions) == says
     if says:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from clickassay.cli.console import command_line, say, show_table, write_json
+from clickassay.cli.console import say, show_table, write_json
+from clickassay.cli.exit import command_line
 from clickassay.cli.options import FORCE, JSON, QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of

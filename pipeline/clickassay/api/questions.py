@@ -1,0 +1,341 @@
+"""Questions to runs: functions for Python, of which the commands are made (and `api.rankings`).
+
+A parameter is explained once, where it stands: its option, its keyword and its place in the docstring follow.
+What answers a question is imported when it is asked, so that `--help` is quick.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from clickassay.api.given import (
+    HasRun,
+    Names,
+    Place,
+    Table,
+    Told,
+    named_run,
+    run_or_folder,
+    several,
+    source_of,
+)
+from clickassay.api.screen.progress import progress_of
+from clickassay.api.screen.python import for_python
+from clickassay.core.errors import SettingsError
+from clickassay.core.help import Help
+
+if TYPE_CHECKING:
+    from clickassay.api.studies.audit import AuditResult
+    from clickassay.api.studies.check import CheckResult
+    from clickassay.api.studies.diff import DiffResult
+    from clickassay.api.studies.learn import LearnResult
+    from clickassay.api.studies.power import PowerResult
+
+RunGiven = Annotated[
+    HasRun | Place,
+    Help("A run folder.", also="Or the result of `run`.", metavar="RUN", typed=Path),
+]
+ClickMetric = Annotated[str, Help("Click metric to predict.", metavar="NAME")]
+Market = Annotated[str | None, Help("Market.", "the report's")]
+Depth = Annotated[int | None, Help("Cut.", "the report's", metavar="K")]
+Judge = Annotated[str | None, Help("Judge.", "the report's")]
+Bar = Annotated[Told, Help("As `run` takes it.", is_option=False)]
+
+_MOST_FOLDS = 1000
+_REPEAT = "; repeat it for several."
+
+
+@for_python
+def power(
+    run: RunGiven,
+    *,
+    difference: Annotated[
+        float | None,
+        Help("Difference of correlations to detect.", "the run's", "From 0.0001 to 2."),
+    ] = None,
+    power: Annotated[float, Help("Power: the chance to detect it, 0.5 to 0.999.")] = 0.8,
+    alpha: Annotated[
+        float, Help("Alpha: the chance of a false alarm that is accepted.", also="Above 0 and below 0.5.")
+    ] = 0.05,
+    comparisons: Annotated[
+        int | None,
+        Help(
+            "Comparisons of which this is one: each is tested at alpha / comparisons (Bonferroni).",
+            "all others against the metric in use if the pair has it, else all pairs",
+            least=1,
+        ),
+    ] = None,
+    market: Market = None,
+    depth: Depth = None,
+    judge: Judge = None,
+    pair: Annotated[
+        str | tuple[str, str],
+        Help("Two editorial metrics with a comma.", also="Or a pair of them.", typed=str),
+    ] = "ERR,DCG",
+    click_metric: ClickMetric = "MeanRR",
+    question: Annotated[
+        Literal["rankings", "queries"] | None,
+        Help(
+            "rankings: correlations within queries, of all markets together unless --market names one; "
+            "queries: over all queries.",
+            "the question of the run's decision",
+        ),
+    ] = None,
+) -> "PowerResult":
+    """Compute how many judged queries and sessions it takes to detect a difference; the run is the pilot.
+
+    Raises
+    ------
+    SettingsError, ReportError
+        If a number is out of its range, or the run lacks a metric.
+
+    Examples
+    --------
+    >>> found = ca.power(run, pair="ERR,DCG", difference=0.05)
+    >>> found.required["queries"].to_list()[1] > 0
+    True
+    """
+    from clickassay.api.studies.power import PowerResult, PowerTest, pair_of
+    from clickassay.core.records import SampleChoice
+
+    names = (click_metric, *pair_of(pair if isinstance(pair, str) else ",".join(pair)))
+    test = PowerTest(difference, power, alpha, comparisons)
+    choice = SampleChoice(market, depth, judge)
+    return PowerResult.of(run_or_folder(run), names, test, choice, question, name=named_run(run))
+
+
+@for_python
+def learn(
+    run: RunGiven,
+    *,
+    objective: Annotated[
+        Literal["correlation", "rankers"], Help("Weighted correlation, or two rankers (Algorithm 3).")
+    ] = "correlation",
+    utilities: Annotated[bool, Help("Learn the utility of each position as well.")] = False,
+    gamma: Annotated[bool, Help("Learn gamma: utilities are its powers, for users who give up.")] = False,
+    cv_folds: Annotated[
+        int,
+        Help(
+            "Cross-validation folds of queries: each is left out once.",
+            metavar="N",
+            least=2,
+            most=_MOST_FOLDS,
+        ),
+    ] = 20,
+    market: Market = None,
+    depth: Depth = None,
+    judge: Judge = None,
+    seed: Annotated[int, Help("Seed of the folds.", is_option=False)] = 0,
+    click_metric: ClickMetric = "MeanRR",
+    progress: Bar = True,
+) -> "LearnResult":
+    """Learn the chance of satisfaction of each grade with which ERR predicts clicks best.
+
+    Raises
+    ------
+    LearningError
+        If there are too few queries, or clicks do not vary.
+    ReportError, SettingsError
+        If it is no run, or an option is none of those above.
+
+    Examples
+    --------
+    >>> learned = ca.learn(run, progress=False)
+    >>> learned.values.columns[:3]
+    ['what', 'place', 'value']
+    """
+    from clickassay.api.studies.learn import LearnResult
+    from clickassay.core.records import SampleChoice
+    from clickassay.studies.gain_learning.validation import LearnOptions
+
+    if utilities and gamma:
+        raise SettingsError("give --utilities or --gamma, not both")
+    if not 2 <= cv_folds <= _MOST_FOLDS:
+        raise SettingsError(f"--cv-folds {cv_folds}: expected 2 to {_MOST_FOLDS}")
+    options = LearnOptions(
+        click_metric, objective, "free" if utilities else "gamma" if gamma else "fixed", cv_folds, seed
+    )
+    choice = SampleChoice(market, depth, judge)
+    with progress_of(progress) as told:
+        return LearnResult.of(run_or_folder(run), options, choice, name=named_run(run), progress=told)
+
+
+@for_python
+def check(
+    run: RunGiven,
+    rules: Annotated[
+        str | Sequence[str] | Path | None,
+        Help(
+            'One or several, as ``"coverage >= 0.8"`` and ``"not worse than reports/last"`` '
+            "(docs/reference/check.md), or the path of a TOML file with ``rules = […]``.",
+            "the default rules",
+            is_option=False,
+        ),
+    ] = None,
+    *,
+    strict: Annotated[
+        bool,
+        Help("Also exit code 1 for rules whose interval leaves them open.", also="So `passed` is False."),
+    ] = False,
+    market: Market = None,
+    depth: Depth = None,
+    judge: Judge = None,
+) -> "CheckResult":
+    """Check rules that a run must keep.
+
+    A rule about a correlation, a difference or a mean is broken only if its whole 95 % interval breaks it.
+    The sample is of rules that do not name one.
+
+    Raises
+    ------
+    SettingsError, ReportError
+        If a rule cannot be read, or names what the run does not have.
+
+    Examples
+    --------
+    >>> found = ca.check(run, ["queries >= 50", 'health != "finding"'])
+    >>> found.passed
+    True
+    """
+    from clickassay.api.studies.check import CheckResult
+    from clickassay.core.records import SampleChoice
+    from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run
+    from clickassay.studies.runs_compared.gate.grammar import parse_rules
+    from clickassay.studies.runs_compared.gate.rules_file import read_rules_file
+
+    texts = read_rules_file(rules) if isinstance(rules, Path) else several(rules)
+    if rules is None:
+        texts = DEFAULT_RULES
+    if not texts:
+        raise SettingsError("no rule is given, so none could be broken; leave out rules for the default")
+    outcomes = check_run(run_or_folder(run), parse_rules(tuple(texts)), SampleChoice(market, depth, judge))
+    return CheckResult(outcomes, strict=strict, name=named_run(run))
+
+
+@for_python
+def diff(
+    before: Annotated[HasRun | Place, Help("The run before, or to compare with.", is_option=False)],
+    now: Annotated[HasRun | Place, Help("The run now, by its result or its folder.", is_option=False)],
+    *,
+    metric: Annotated[
+        Names,
+        Help(
+            "Only this editorial metric",
+            also="or several.",
+            again=_REPEAT,
+            names=("--metric", "-m"),
+            metavar="NAME",
+        ),
+    ] = (),
+    click_metric: Annotated[
+        Names,
+        Help(
+            "Only this click metric",
+            also="or several.",
+            again=_REPEAT,
+            metavar="NAME",
+        ),
+    ] = (),
+    depth: Annotated[
+        int | Sequence[int],
+        Help("Only this cut k", also="or several.", again=_REPEAT, metavar="K"),
+    ] = (),
+    market: Annotated[
+        Names,
+        Help("Only this market", also="or several.", again=_REPEAT, metavar="NAME"),
+    ] = (),
+    judge: Annotated[
+        Names,
+        Help("Only this judge", also="or several.", again=_REPEAT, metavar="NAME"),
+    ] = (),
+    splits: Annotated[bool, Help("Also by classes of queries.")] = False,
+    fail_above: Annotated[
+        float | None,
+        Help(
+            "Exit code 1 when a correlation changed by more than this, or is gone from B.",
+            also="`DiffResult.is_finding` says so; above 0, at most 2.",
+        ),
+    ] = None,
+    beyond_noise: Annotated[bool, Help("With --fail-above: not for changes within noise.")] = False,
+) -> "DiffResult":
+    """Compare two runs, each by its result or its folder.
+
+    Raises
+    ------
+    ReportError
+        If one is no run, or broken.
+    SettingsError
+        If neither run has what is asked for.
+
+    Examples
+    --------
+    >>> found = ca.diff("reports/june", run, metric="ERR")
+    >>> found.numbers["editorial_metric"].drop_nulls().unique().to_list()
+    ['ERR']
+    """  # fmt: skip
+    from clickassay.api.studies.diff import DiffResult
+    from clickassay.studies.runs_compared.compare import compare_runs
+    from clickassay.studies.runs_compared.numbers import DiffOptions
+    from clickassay.studies.runs_compared.watch import Watch, check_watch
+
+    if fail_above is not None and not 0 < fail_above <= 2:
+        raise SettingsError(f"--fail-above {fail_above}: expected a number above 0, at most 2, e.g. 0.05")
+    if beyond_noise and fail_above is None:
+        raise SettingsError("--beyond-noise is used with --fail-above only; add it, e.g. --fail-above 0.05")
+    only = DiffOptions(
+        several(metric), several(click_metric), several(depth), several(market), several(judge), splits
+    )
+    comparison = compare_runs(run_or_folder(before), run_or_folder(now), only)
+    watch = None if fail_above is None else Watch(fail_above, beyond_noise)
+    if watch is not None:
+        check_watch(comparison.numbers, watch, only)
+    return DiffResult(comparison, watch)
+
+
+@for_python
+def audit(
+    run: RunGiven,
+    judgments: Annotated[
+        Table,
+        Help(
+            "The judgments of the run: some conventions ask for results that no list shows.",
+            also="As `run` takes them.",
+        ),
+    ] = None,
+    *,
+    market: Market = None,
+    depth: Depth = None,
+    judge: Judge = None,
+    click_metric: ClickMetric = "MeanRR",
+    value: Annotated[
+        str | None,
+        Help("Show only what gives this value, to the digits given.", also='For instance ``"0.46"``.'),
+    ] = None,
+    progress: Bar = True,
+) -> "AuditResult":
+    """Explain why tools report other numbers for one metric, and whether that changes a conclusion.
+
+    Raises
+    ------
+    ReportError, InputError, SettingsError
+        If it is no run, the judgments are others, or a name is unknown.
+
+    Examples
+    --------
+    >>> audited = ca.audit(run, progress=False)
+    >>> audited.conventions.height > 20
+    True
+    """
+    from clickassay.api.studies.audit import AuditResult
+    from clickassay.core.records import SampleChoice
+    from clickassay.core.text.words import did_you_mean
+    from clickassay.metrics.clicks import CLICK_METRICS
+    from clickassay.studies.audit.on_run import audit_run
+
+    if click_metric not in CLICK_METRICS:
+        known = did_you_mean(click_metric, CLICK_METRICS)
+        raise SettingsError(f"unknown click metric {click_metric!r}; {known}")
+    place, judged, choice = run_or_folder(run), source_of(judgments), SampleChoice(market, depth, judge)
+    with progress_of(progress) as told:
+        audited = audit_run(place, judgments=judged, wanted=choice, progress=told)
+    return AuditResult(audited, click_metric, value, named_run(run))

@@ -1,0 +1,317 @@
+"""Questions to finished runs: `clickassay query`, `diff`, `check`, `power`, `audit` and `learn`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from clickassay.api import questions
+from clickassay.cli.console import conclude, say, show, show_frame, show_table, write_frame, write_json
+from clickassay.cli.exit import ExitCode, command_line
+from clickassay.cli.inputs import ProjectRuns, project_runs
+from clickassay.cli.options import FORCE, JSON, QUIET, Format, TablesOut, asked, options_of
+from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import settings_of
+from clickassay.core.errors import QueryError, SettingsError
+from clickassay.core.settings import PROJECT, Settings
+
+Given = dict[str, Any]
+"""Parameters of a function, by their names."""
+
+MOST_ROWS = 100
+"""Rows of an answer in SQL shown as a table; CSV and JSON have them all."""
+
+LAST = "{last}"
+"""In rules of a project: the run before the one that is checked."""
+
+
+# ---- in SQL -----------------------------------------------------------------------------------------
+
+
+def question_names(incomplete: str) -> list[str]:
+    """Return the ready questions whose names begin so: the shell completes them."""
+    from clickassay.studies.questions import questions as ready
+
+    return [known.name for known in ready() if known.name.startswith(incomplete)]
+
+
+def query(
+    form: Format,
+    run_folder: Annotated[
+        Path | None, typer.Argument(metavar="RUN", help="A run folder, or its run.duckdb.")
+    ] = None,
+    sql: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SQL", help="A SELECT over the run's tables, or the name of a ready question."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="A ready question; --list shows them.", autocompletion=question_names
+        ),
+    ] = None,
+    list_questions: Annotated[bool, typer.Option("--list", help="List the ready questions.")] = False,
+) -> None:
+    """Ask a run a question in SQL.
+
+    Examples
+    --------
+        clickassay query reports/june "SELECT * FROM statistics"
+
+        clickassay query reports/june worst_disagreements --csv
+
+        clickassay query --list
+    """
+    import polars as pl
+
+    from clickassay.studies.questions import ask, question, sql_of
+    from clickassay.studies.questions import questions as ready
+
+    if list_questions:
+        heads, rows = ("name", "what it answers"), [(known.name, known.answers) for known in ready()]
+        if form.for_programs:
+            write_frame(pl.DataFrame(rows, heads, orient="row"), csv=form.csv)
+        else:
+            show_table(heads, rows)
+        return
+    if run_folder is None:
+        raise QueryError("give a run folder: clickassay query RUN, then SQL or --name NAME")
+    if (sql is None) == (name is None):
+        raise QueryError(
+            "give either SQL or --name NAME; `clickassay query --list` shows the ready questions"
+        )
+    frame = ask(run_folder, question(name).sql if name is not None else sql_of(str(sql)))
+    if form.for_programs:
+        write_frame(frame, csv=form.csv)
+    else:
+        show_frame(frame, most_rows=MOST_ROWS)
+
+
+# ---- functions of Python -----------------------------------------------------------------------------
+
+
+def diff(
+    *,
+    given: Annotated[Given, options_of(questions.diff)],
+    form: Format,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for a page with its tables, or FILE.html for the page alone; whole or not."
+        ),
+    ] = None,
+    force: FORCE = False,
+    runs: Annotated[ProjectRuns, project_runs()],
+    before: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="RUN_A",
+            help=f"The run before, or to compare with. [default: the last but one of {PROJECT}]",
+        ),
+    ] = None,
+    now: Annotated[
+        Path | None,
+        typer.Argument(metavar="RUN_B", help=f"The run now. [default: the last run of {PROJECT}]"),
+    ] = None,
+) -> None:
+    """Show what changed between two runs, and whether a change is within noise.
+
+    Means of metrics and clicks first, then correlations. Exit code 1 with --fail-above if a correlation
+    changed by more.
+
+    Examples
+    --------
+        clickassay diff reports/june reports/july
+
+        clickassay diff reports/june reports/july --metric ERR --click-metric MeanRR --fail-above 0.05
+        --beyond-noise
+
+        clickassay diff reports/june reports/july --out june-july.html
+
+        clickassay diff
+    """
+    if before is None:
+        before, now = runs.last(2, "RUN_A")
+    now = now or runs.last(1, "RUN_B")[0]
+    if out is not None:
+        from clickassay.studies.runs_compared.report import check_comparison_place
+
+        check_comparison_place(out, (before, now), force=force)
+    found = asked(questions.diff, given, before=before, now=now)
+    page = None if out is None else found.write(out, force=force, command=command_line())
+    if form.for_programs:
+        write_frame(found.numbers, csv=form.csv)
+        if found.watch is not None:
+            from clickassay.studies.runs_compared.words import uneven_words
+
+            uneven = uneven_words(found.comparison.sizes)
+            say(*map(str, found.findings()), *filter(None, [uneven]), stderr=True)
+    else:
+        show(found.changes())
+        say("All numbers: --csv or --json; as a page: --out FILE.html")
+        show(found.findings())
+    if page is not None:
+        say(f"Page: {page}", stderr=form.for_programs)
+    if found.is_finding:
+        raise typer.Exit(ExitCode.FINDING)
+
+
+def check(
+    *,
+    rules: Annotated[
+        Path | None, typer.Option(metavar="FILE", help='TOML with a list: rules = ["coverage >= 0.8", …].')
+    ] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", metavar="TEXT", help="One rule; repeat it for several.")
+    ] = None,
+    given: Annotated[Given, options_of(questions.check, but=("run",))],
+    runs: Annotated[ProjectRuns, project_runs()],
+    run_folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="RUN", help=f"A run folder. [default: the last run of {PROJECT}]"),
+    ] = None,
+    json: JSON = False,
+) -> None:
+    """Check rules that a run must keep, and end with exit code 1 if one is broken.
+
+    A rule about a correlation, a difference or a mean is broken only if its whole 95 % interval breaks it.
+    Rules are such as:
+
+    `coverage >= 0.8`, `queries >= 500`, `health == "ok"`, `mean(ERR) >= 0.4`,
+    `correlation(ERR, MeanRR) >= 0.3`, `difference(ERR, NDCG, MeanRR) >= 0`,
+    `not worse than reports/last`
+
+    Without rules, here or in the project file: `health != "finding"` and `queries >= 50`.
+
+    Examples
+    --------
+        clickassay check reports/today --rules rules.toml
+
+        clickassay check reports/today --rule "not worse than reports/last in ERR, MeanRR"
+
+        clickassay check
+    """
+    from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES
+    from clickassay.studies.runs_compared.gate.rules_file import read_rules_file
+
+    folder = run_folder or runs.last(1, "RUN")[0]
+    of_project = () if runs.project is None else runs.project.rules
+    texts = (*(() if rules is None else read_rules_file(rules)), *(rule or ())) or of_project or DEFAULT_RULES
+    if any(LAST in text for text in texts):
+        earlier = [run for run in runs.found if run.resolve() != folder.resolve() and run.name < folder.name]
+        if not earlier:
+            say(f"Note: rules with {LAST} are passed over: there is no run before {folder}", stderr=True)
+        texts = tuple(
+            text.replace(LAST, str(earlier[-1])) if earlier else text
+            for text in texts
+            if earlier or LAST not in text
+        )
+    found = asked(questions.check, given, run=folder, rules=texts)
+    write_json(found.facts) if json else show(found.parts())
+    conclude(is_finding=not found.passed, stderr=json)
+
+
+def power(given: Annotated[Given, options_of(questions.power)], json: JSON = False) -> None:
+    """Compute how many judged queries and sessions it takes to detect a difference.
+
+    The run serves as the pilot of this power analysis.
+
+    Examples
+    --------
+        clickassay power reports/june --pair ERR,DCG --difference 0.05
+
+        clickassay power reports/june --pair ERR,NDCG --click-metric UCTR --power 0.9 --comparisons 15
+    """
+    found = asked(questions.power, given)
+    write_json(found.facts) if json else show(found.parts())
+
+
+def audit(
+    *,
+    settings: Annotated[Settings, settings_of("max_grade", "relevant_grade", "persistence", success_grade=0)],
+    sample: Annotated[Given, options_of(questions.audit, "market", "depth", "judge")],
+    grades: Annotated[
+        str | None,
+        typer.Option(help="In place of RUN: the grades of one list, best result first, - for none."),
+    ] = None,
+    others: Annotated[
+        str, typer.Option(help="With --grades: grades of the judged results that the list does not show.")
+    ] = "",
+    output: TablesOut,
+    form: Format,
+    given: Annotated[Given, options_of(questions.audit, "judgments", "click_metric", "value")],
+    run_folder: Annotated[Path | None, typer.Argument(metavar="RUN", help="A run folder.")] = None,
+    quiet: QUIET = False,
+) -> None:
+    """Explain why tools report other numbers for one metric, and whether that changes a conclusion.
+
+    Grades, relevance and persistence are the run's; the options of the scale are for --grades.
+
+    Examples
+    --------
+        clickassay audit reports/june --judgments grades.csv
+
+        clickassay audit reports/june --judgments grades.csv --click-metric UCTR --depth 10 --out june-audit
+
+        clickassay audit --grades 3,-,4,0,1 --others 4,3,2,2,1,0 --value 0.46
+    """
+    if (run_folder is None) == (grades is None):
+        raise SettingsError("give a run folder, or the grades of one list by --grades")
+    if run_folder is None:
+        if output.out is not None:
+            raise SettingsError("--out is for a run; of one list, keep what --csv prints")
+        from clickassay.api.studies.audit import audit_grades
+        from clickassay.studies.audit.one_list import read_grades
+
+        one = {"depth": sample["depth"], "value": given["value"], "max_grade": settings.max_grade}
+        listed = asked(
+            audit_grades, one | {"relevant_grade": settings.relevant_grade},
+            grades=read_grades("--grades", grades or ""),
+            others=[grade for grade in read_grades("--others", others) if grade is not None],
+            persistence=settings.persistence,
+        )  # fmt: skip
+        write_frame(listed.table, csv=form.csv) if form.for_programs else show(listed.parts())
+        return
+    output.check(run_folder)
+    with shown_progress(quiet=quiet) as progress:
+        found = asked(questions.audit, sample | given, run=run_folder, progress=progress)
+        output.write(found)
+    if form.for_programs:
+        write_frame(found.shown, csv=form.csv)
+        return
+    show(found.parts())
+    output.tell("Tables")
+
+
+def learn(
+    given: Annotated[Given, options_of(questions.learn, but=("click_metric",))],
+    settings: Annotated[Settings, settings_of("seed")],
+    output: TablesOut,
+    click_metric: Annotated[Given, options_of(questions.learn, "click_metric")],
+    json: JSON = False,
+    quiet: QUIET = False,
+) -> None:
+    """Learn the chance of satisfaction of each grade with which ERR predicts clicks best.
+
+    Examples
+    --------
+        clickassay learn reports/june
+
+        clickassay learn reports/june --click-metric UCTR --objective rankers --utilities --out june-map
+
+        clickassay learn reports/june --gamma
+    """
+    output.check(given["run"])
+    with shown_progress(quiet=quiet) as progress:
+        found = asked(questions.learn, given | click_metric, seed=settings.seed, progress=progress)
+        output.write(found)
+    if json:
+        write_json(found.facts)
+    else:
+        show(found.told())
+        output.tell("Tables")
+        show(found.of_metric())
+    if found.reason:
+        raise typer.Exit(ExitCode.FINDING)
