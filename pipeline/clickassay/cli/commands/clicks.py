@@ -1,6 +1,6 @@
 """`clickassay clicks`: click models fitted on a run, a pattern table or a store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -92,15 +92,13 @@ def compare(
     """
     from clickassay.click_models.catalogue import click_models as named
     from clickassay.core.contracts.columns import EVERY
-    from clickassay.core.files.output import check_place
     from clickassay.core.files.tables import write_tables
     from clickassay.jobs.click_models import compare_models, examination_picture, read_clicks
 
     if not 0 < held_out < 1:
         raise SettingsError(f"--held-out {held_out}: expected a number between 0 and 1, e.g. 0.25")
     kinds = named(click_models.split(",") if click_models is not None else ())
-    if output.out is not None:
-        check_place(output.out, source, force=output.force)
+    output.check(source)
     with shown_progress(quiet=quiet) as progress:
         read = read_clicks(source, market=options.market, depth=options.depth)
         tried, tables = compare_models(
@@ -124,8 +122,7 @@ def compare(
         write_frame(tables["click_models"], csv=form.csv)
         return
     _show(tried, tables["click_models"])
-    if output.out is not None:
-        say(f"Tables: {output.out}")
+    output.tell("Tables")
 
 
 @clicks.command()
@@ -165,8 +162,16 @@ def fit(
     if json:
         write_json({**info, "parameters": tables["click_parameters"].to_dicts(), "tables": str(out)})
         return
-    say(f"{kind.name} ({kind.source}): {kind.line}", _convergence(len(fitted.objectives), fitted.converged))
-    _show_parameters(tables["click_parameters"])
+    ended = "A closed form: nothing to iterate."
+    if fitted.objectives:
+        end = "converged" if fitted.converged else "did not converge: its numbers are rough"
+        ended = f"Expectation maximisation {end} after {len(fitted.objectives)} rounds."
+    say(f"{kind.name} ({kind.source}): {kind.line}", ended)
+    rows = [
+        (row["parameter"], "none" if row["value"] is None else f"{row['value']:.4f}", row["reason"])
+        for row in tables["click_parameters"].iter_rows(named=True)
+    ]
+    show_table(("parameter", "value", ""), rows, numbers=("value",))
     say(f"Tables: {out} ({tables['click_documents'].height:,} documents)")
 
 
@@ -235,79 +240,51 @@ def judgments(
     say(f"{results:,} results of {queries:,} queries: {file}")
 
 
-def _convergence(rounds: int, converged: bool) -> str:
-    if not rounds:
-        return "A closed form: nothing to iterate."
-    end = "converged" if converged else "did not converge: its numbers are rough"
-    return f"Expectation maximisation {end} after {rounds} rounds."
-
-
 def _show(tried: "Sequence[EvaluatedModel]", models: "pl.DataFrame") -> None:
-    rows = {row["model"]: row for row in models.iter_rows(named=True)}
-    best, described = _best(tried), speaker().width >= WIDE
+    """Show how well models predict, and what share of users examines each position by the best of them."""
+    from clickassay.click_models.comparison import best_predictor, dcg_discount
+
+    # the best: of those that estimate examination and predict whole sessions
+    best, described = best_predictor(tried), speaker().width >= WIDE
     numbers = ("perplexity", "log-likelihood", "parameters", "rounds")
-    first = next(iter(rows.values()))
+    rows = models.rows_by_key("model", named=True, unique=True)
+    first = models.row(0, named=True)
     how = "of other users" if first["held_out"] == "users" else "drawn at random"
     say(f"Fitted on {first['n_fitted']:,} sessions, tried on {first['n_sessions']:,} {how}:")
+    cells = []
+    for one in tried:
+        row = rows[one.kind.name]
+        likelihood = row["log_likelihood"]
+        cells.append(
+            (
+                one.kind.name,
+                f"{row['perplexity']:.4f}",
+                "none" if likelihood is None else f"{likelihood:.4f}",
+                f"{row['n_parameters']:,}",
+                f"{row['rounds']}{'' if row['converged'] else ' (not converged)'}",
+                *((one.kind.line,) if described else ()),
+            )
+        )
     show_table(
         ("model", *numbers, *(("what it assumes",) if described else ())),
-        [
-            (one.kind.name, *_numbers(rows[one.kind.name]), *((one.kind.line,) if described else ()))
-            for one in tried
-        ],
+        cells,
         numbers=numbers,
         bold=None if best is None else list(tried).index(best),
     )
-    for row in rows.values():
-        if row["reason"]:
-            say(f"{row['model']}: {row['reason']}")
-    if best is not None:
-        _show_examination(tried, best, rows[best.kind.name]["best_persistence"])
-
-
-def _best(tried: "Sequence[EvaluatedModel]") -> "EvaluatedModel | None":
-    """Return the model that estimates examination and predicts whole sessions best."""
-    from clickassay.click_models.comparison import best_predictor
-
-    return best_predictor(tried)
-
-
-def _numbers(row: Mapping[str, object]) -> list[str]:
-    likelihood = row["log_likelihood"]
-    rounds = f"{row['rounds']}" + ("" if row["converged"] else " (not converged)")
-    return [
-        f"{row['perplexity']:.4f}",
-        "none" if likelihood is None else f"{likelihood:.4f}",
-        f"{row['n_parameters']:,}",
-        rounds,
-    ]
-
-
-def _show_examination(
-    tried: "Sequence[EvaluatedModel]", best: "EvaluatedModel", persistence: float | None
-) -> None:
-    """Show what share of users examines each position, the model that predicts best as bars."""
-    from clickassay.click_models.comparison import dcg_discount
-
-    models = [one for one in tried if one.kind.estimates_examination]
-    numbers = ("position", *(one.kind.name for one in models), "DCG")
-    discounts, rows = dcg_discount(len(best.examined)), []
+    say(*(f"{model}: {row['reason']}" for model, row in rows.items() if row["reason"]))
+    if best is None:
+        return
+    shown = [one for one in tried if one.kind.estimates_examination]
+    columns = ("position", *(one.kind.name for one in shown), "DCG")
+    discounts, places = dcg_discount(len(best.examined)), []
     for place in range(min(len(best.examined), MOST_POSITIONS)):
         bar = "█" * round(BAR * float(best.examined[place])) if best.examined[place] > 0 else ""
-        shares = [f"{one.examined[place]:.2f}" for one in models]
-        rows.append((str(place + 1), *shares, f"{discounts[place]:.2f}", bar))
+        shares = [f"{one.examined[place]:.2f}" for one in shown]
+        places.append((str(place + 1), *shares, f"{discounts[place]:.2f}", bar))
     say("Share of sessions in which a position is examined, and the discount of DCG:")
-    show_table((*numbers, f"{best.kind.name}, drawn"), rows, numbers=numbers)
-    if persistence is not None:
+    show_table((*columns, f"{best.kind.name}, drawn"), places, numbers=columns)
+    if (persistence := rows[best.kind.name]["best_persistence"]) is not None:
         say(
             f"The discount of RBP is nearest to the examination of {best.kind.name} with p = "
             f"{persistence:.2f}."
         )
-
-
-def _show_parameters(parameters: "pl.DataFrame") -> None:
-    rows = [
-        (row["parameter"], "none" if row["value"] is None else f"{row['value']:.4f}", row["reason"])
-        for row in parameters.iter_rows(named=True)
-    ]
-    show_table(("parameter", "value", ""), rows, numbers=("value",))

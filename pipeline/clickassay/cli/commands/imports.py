@@ -1,6 +1,5 @@
 """`clickassay import`: foreign logs and judgments into canonical tables."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -180,32 +179,27 @@ def import_pyclick(
     _import(read, file, out=out, json=json, quiet=quiet)
 
 
-@dataclass(frozen=True)
-class Ratings:
-    """How files of ratings are read."""
-
+@imports.command("judgments")
+@with_options
+def import_judgments(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One or more files of judgments.")],
+    out: OUT,
     layout: Annotated[
         Layout | None,
         typer.Option(
             metavar="NAME",
             help="Layout of the files: table, quepid, srw, qrels, beir, rre, rank-eval. [default: content]",
         ),
-    ] = None
-    encoding: Annotated[str, typer.Option(help="Encoding of text files, e.g. gb18030.")] = "utf-8"
+    ] = None,
+    encoding: Annotated[str, typer.Option(help="Encoding of text files, e.g. gb18030.")] = "utf-8",
     rater_column: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A column with one rater's ratings. [default: CSV's *_rating]"),
-    ] = None
+    ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=NAME", help="A column under another name: judgments.grade=relevance."),
-    ] = None
-
-
-@dataclass(frozen=True)
-class Grades:
-    """What becomes of ratings."""
-
+    ] = None,
     grade_map: Annotated[
         list[str] | None,
         typer.Option(
@@ -213,16 +207,16 @@ class Grades:
             help="Grade of every rating, e.g. 0=0,1=1,10=3,100=4, bad=0,good=2,skip=none (not judged) or "
             "..0.5=0,0.5..=1; once for all files, or once for each ('' = its ratings are grades).",
         ),
-    ] = None
+    ] = None,
     cuts: Annotated[
         str | None,
         typer.Option(
             metavar="NUMBERS", help="Thresholds, e.g. 0.25,0.5,0.75: a grade is how many are reached."
         ),
-    ] = None
+    ] = None,
     max_grade: Annotated[
         int | None, typer.Option(min=1, max=30, help="Highest grade; a rating beyond it is refused.")
-    ] = None
+    ] = None,
     raters: Annotated[
         Raters | None,
         typer.Option(
@@ -230,25 +224,16 @@ class Grades:
             help="Several raters: each a judge, one grade by majority or median, or final (final_rating). "
             "[default: each]",
         ),
-    ] = None
+    ] = None,
     judge: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Name of the judge; once for all files, or once for each."),
-    ] = None
-    query_map: Annotated[Path | None, typer.Option(help="TSV: topic of the qrels, query of the log.")] = None
+    ] = None,
+    query_map: Annotated[Path | None, typer.Option(help="TSV: topic of the qrels, query of the log.")] = None,
     conflicts: Annotated[
         Literal["max"] | None,
         typer.Option(metavar="RULE", help="Of several grades of a result (subtopics) keep the highest: max."),
-    ] = None
-
-
-@imports.command("judgments")
-@with_options
-def import_judgments(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One or more files of judgments.")],
-    out: OUT,
-    ratings: Ratings,
-    grades: Grades,
+    ] = None,
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
@@ -269,11 +254,11 @@ def import_judgments(
     from clickassay.inputs.importers.judgments.rating import ReadOptions
     from clickassay.inputs.sources.mapping import names_of
 
-    names = names_of("judgments", ratings.column or ())
-    reading = ReadOptions(ratings.layout, ratings.encoding, tuple(ratings.rater_column or ()), names=names)
+    names = names_of("judgments", column or ())
+    reading = ReadOptions(layout, encoding, tuple(rater_column or ()), names=names)
     rating = RatingOptions(
-        tuple(grades.grade_map or ()), grades.cuts, grades.max_grade, grades.raters,
-        tuple(grades.judge or ()), grades.query_map, grades.conflicts,
+        grade_map=tuple(grade_map or ()), cuts=cuts, max_grade=max_grade, raters=raters,
+        judges=tuple(judge or ()), query_map=query_map, conflicts=conflicts,
     )  # fmt: skip
     _import(read, files, out=out, read_options=reading, rating_options=rating, json=json, quiet=quiet)
 

@@ -1,6 +1,5 @@
 """`clickassay plan` and `clickassay estimate`: which queries to label, and what the labels say."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,59 +15,52 @@ from clickassay.core.settings import Settings, load_settings
 from clickassay.core.text.words import plural, visible
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from clickassay.studies.labelling.answer import PlanEstimate
+    from clickassay.studies.labelling.next_sheet import JudgmentProposal
     from clickassay.studies.labelling.plan_folder import LabelPlan
 
 SHOWN = 10
 """Queries that are shown; files have them all."""
 
-SCALE = settings_of("max_grade", "scale", "conflicts", "column", "seed", relevant_grade=1, success_grade=0)
 
-
-@dataclass(frozen=True)
-class PoolOptions:
-    """Knowledge of the documents before any is labelled."""
-
+def plan(
+    *,
+    budget: Annotated[
+        float, typer.Option(help="What labels may cost; with --continue, all of them together.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the plan; appears whole or not at all.")],
     ranking: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE", help="Rows query, url, rank, or a TREC run file; give two to compare them."
         ),
-    ] = None
+    ] = None,
     relevance: Annotated[
         Path | None,
         typer.Option(
             help="Rows query, url and p0, p1, ... (chance of each grade), or score, or a model's grade. "
             "[default: all alike]"
         ),
-    ] = None
+    ] = None,
     judgments: Annotated[
         Path | None, typer.Option(help="Judgments that turn scores or a model's grades into chances.")
-    ] = None
+    ] = None,
     cost: Annotated[
         Path | None, typer.Option(help="Rows query, cost; or query, url, cost. [default: 1 a document]")
-    ] = None
-    cost_column: Annotated[str, typer.Option(help="Column of costs, e.g. length.")] = "cost"
+    ] = None,
+    cost_column: Annotated[str, typer.Option(help="Column of costs, e.g. length.")] = "cost",
     log_cost: Annotated[bool, typer.Option("--log-cost", help="A document costs log(1 + its number).")] = (
         False
-    )
+    ),
     frequency: Annotated[
         Path | None, typer.Option(help="Rows query, sessions: how often it is issued. [default: all alike]")
-    ] = None
-
-
-@dataclass(frozen=True)
-class DrawOptions:
-    """What to estimate, and how queries are drawn for it."""
-
+    ] = None,
     metric: Annotated[Literal["ERR", "DCG"], typer.Option("--metric", "-m", help="Metric to estimate.")] = (
         "ERR"
-    )
+    ),
     depth: Annotated[
         int | None, typer.Option(min=1, metavar="K", help="Cut k of the rankings. [default: none]")
-    ] = None
+    ] = None,
     variant: Annotated[
         Literal["active", "uniform relevance", "uniform cost", "passive", "corrected"],
         typer.Option(
@@ -76,35 +68,22 @@ class DrawOptions:
             help="What the choice of queries uses: active (relevance and cost), uniform relevance, "
             "uniform cost, passive (neither), or corrected (labels correct what --relevance says).",
         ),
-    ] = "active"
+    ] = "active",
     defensive_share: Annotated[
         float, typer.Option(help="Share of draws made as often as queries are issued, 0 to 1.")
-    ] = 0.1
-
-
-@dataclass(frozen=True)
-class NextForRun:
-    """What to judge next for a run."""
-
+    ] = 0.1,
     run: Annotated[
         Path | None, typer.Option(metavar="RUN", help="Instead of rankings: what to judge next for a run.")
-    ] = None
+    ] = None,
     goal: Annotated[
         Literal["coverage", "interval"], typer.Option(help="With --run: raise coverage, or narrow intervals.")
-    ] = "coverage"
-    market: Annotated[str | None, typer.Option(help="With --run. [default: the report's]")] = None
-    judge: Annotated[str | None, typer.Option(help="With --run. [default: the report's]")] = None
-
-
-def plan(
-    budget: Annotated[
-        float, typer.Option(help="What labels may cost; with --continue, all of them together.")
+    ] = "coverage",
+    market: Annotated[str | None, typer.Option(help="With --run. [default: the report's]")] = None,
+    judge: Annotated[str | None, typer.Option(help="With --run. [default: the report's]")] = None,
+    settings: Annotated[
+        Settings,
+        settings_of("max_grade", "scale", "conflicts", "column", "seed", relevant_grade=1, success_grade=0),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the plan; appears whole or not at all.")],
-    pool: PoolOptions,
-    draws: DrawOptions,
-    next_for: NextForRun,
-    settings: Annotated[Settings, SCALE],
     go_on: Annotated[
         Path | None, typer.Option("--continue", metavar="PLAN", help="Go on with a plan and a larger budget.")
     ] = None,
@@ -125,72 +104,64 @@ def plan(
 
         clickassay plan --run reports/june --budget 500 --out judge-next
     """
-    if next_for.run is not None:
-        _propose(next_for.run, (next_for, draws.depth), budget, out, force=force, json=json)
-        return
-    made = _made_plan((pool, draws, settings), go_on, (budget, out), force=force, quiet=quiet)
-    if json:
-        write_json(_plain(made, out))
-    else:
-        _show_plan(made, out, continues=go_on)
-
-
-def _made_plan(
-    asked: tuple[PoolOptions, DrawOptions, Settings],
-    go_on: Path | None,
-    given: tuple[float, Path],
-    *,
-    force: bool,
-    quiet: bool,
-) -> "LabelPlan":
     from clickassay.core.files.output import check_apart, check_free
+    from clickassay.core.records import SampleChoice
     from clickassay.studies.labelling.inputs import Sources
+    from clickassay.studies.labelling.next_sheet import propose_judgments, write_proposal
     from clickassay.studies.labelling.plan import extend_plan, make_plan
     from clickassay.studies.labelling.plan_folder import PlanOptions, read_plan, write_plan
 
-    pool, draws, settings = asked
-    budget, out = given
-    rankings = tuple(pool.ranking or ())
-    _check_plan(rankings, go_on)
-    check_apart(out, *rankings, pool.relevance, pool.judgments, pool.cost, pool.frequency, go_on)
+    if run is not None:
+        check_apart(out, run)
+        check_free(out, force=force)
+        proposal = propose_judgments(run, goal, budget, SampleChoice(market, depth, judge))
+        write_proposal(
+            proposal, out, {"command": command_line(), "goal": goal, "budget": budget}, force=force
+        )
+        _tell_proposal(proposal, out, json=json)
+        return
+    rankings = tuple(ranking or ())
+    if go_on is None and not 1 <= len(rankings) <= 2:
+        raise SettingsError(
+            "give --ranking once to evaluate a ranking, twice to compare two, --continue PLAN, or --run RUN"
+        )
+    if go_on is not None and rankings:
+        raise SettingsError("--continue goes on with the rankings of its plan; leave --ranking out")
+    check_apart(out, *rankings, relevance, judgments, cost, frequency, go_on)
     check_free(out, force=force)
     with shown_progress(quiet=quiet) as progress:
         if go_on is not None:
             made = extend_plan(read_plan(go_on), budget)
         else:
             sources = Sources(
-                rankings,
-                pool.relevance,
-                pool.judgments,
-                pool.cost,
-                pool.cost_column,
-                pool.log_cost,
-                pool.frequency,
+                rankings, relevance, judgments, costs=cost, cost_column=cost_column, log_cost=log_cost,
+                frequencies=frequency,
+            )  # fmt: skip
+            options = PlanOptions(
+                metric, variant, budget, depth=depth, defensive_share=defensive_share, seed=settings.seed
             )
-            purpose = PlanOptions(
-                draws.metric, draws.variant, budget, draws.depth, draws.defensive_share, settings.seed
-            )
-            made = make_plan(sources, purpose, settings, progress)
+            made = make_plan(sources, options, settings, progress)
         write_plan(made, out, {"command": command_line()}, force=force)
-    return made
+    if json:
+        write_json(
+            {
+                "draws": made.draws.height,
+                "queries": made.draws.filter("paid").height,
+                "documents": made.to_label.height,
+                "spent": made.spent,
+                "expected": made.expected,
+                "notes": list(made.notes),
+                "to_label": str(out / "to_label.csv"),
+            }
+        )
+        return
+    _show_plan(made, out, continues=go_on)
 
 
-def _propose(
-    run: Path, asked: tuple[NextForRun, int | None], budget: float, out: Path, *, force: bool, json: bool
-) -> None:
-    """Write what to judge next for a run."""
-    from clickassay.core.files.output import check_apart, check_free
-    from clickassay.core.records import SampleChoice, SampleKey
-    from clickassay.studies.labelling.next_sheet import propose_judgments, write_proposal
+def _tell_proposal(proposal: "JudgmentProposal", out: Path, *, json: bool) -> None:
+    """Say what is to be judged next for a run."""
+    from clickassay.core.records import SampleKey
 
-    options, depth = asked
-    check_apart(out, run)
-    check_free(out, force=force)
-    proposal = propose_judgments(
-        run, options.goal, budget, SampleChoice(options.market, depth, options.judge)
-    )
-    info = {"command": command_line(), "goal": options.goal, "budget": budget}
-    write_proposal(proposal, out, info, force=force)
     last = proposal.queries.row(-1, named=True)
     sheet = out / "to_label.csv"
     if json:
@@ -204,27 +175,6 @@ def _propose(
         f"coverage would be {last['coverage']:.1%}{width}.",
         f"To label: {sheet} (column grade). Then run again with these judgments added.",
     )
-
-
-def _check_plan(rankings: tuple[Path, ...], go_on: Path | None) -> None:
-    if go_on is None and not 1 <= len(rankings) <= 2:
-        raise SettingsError(
-            "give --ranking once to evaluate a ranking, twice to compare two, --continue PLAN, or --run RUN"
-        )
-    if go_on is not None and rankings:
-        raise SettingsError("--continue goes on with the rankings of its plan; leave --ranking out")
-
-
-def _plain(made: "LabelPlan", out: Path) -> dict[str, object]:
-    return {
-        "draws": made.draws.height,
-        "queries": made.draws.filter("paid").height,
-        "documents": made.to_label.height,
-        "spent": made.spent,
-        "expected": made.expected,
-        "notes": list(made.notes),
-        "to_label": str(out / "to_label.csv"),
-    }
 
 
 def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
@@ -251,30 +201,21 @@ def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
             f"Queries drawn as often as they are issued would cost {expected['passive_budget']:,.0f} "
             f"for that error: {times:.2f} times as much."
         )
-    _show_queries(made)
-    say(f"To label: {out / 'to_label.csv'} (column grade). Then: clickassay estimate {out} --judgments FILE")
-
-
-def _show_queries(made: "LabelPlan") -> None:
-    times = made.draws["query"].value_counts(name="drawn")
+    drawn = made.draws["query"].value_counts(name="drawn")
     rows = made.draws.filter("paid").head(SHOWN).join(made.queries, on="query", maintain_order="left")
     numbers = ("documents", "cost", "drawn", "counts for")
-    show_table(("drawn first", *numbers), _cells(rows, times), numbers=numbers)
-
-
-def _cells(rows: "pl.DataFrame", times: "pl.DataFrame") -> list[tuple[str, ...]]:
-    return [
+    cells = [
         (
             visible(row["query"], limit=48),
-            *(
-                f"{row['documents']:,}",
-                f"{row['cost']:g}",
-                f"{row['drawn']:,}",
-                f"{row['importance_weight']:.2f}",
-            ),
+            f"{row['documents']:,}",
+            f"{row['cost']:g}",
+            f"{row['drawn']:,}",
+            f"{row['importance_weight']:.2f}",
         )
-        for row in rows.join(times, on="query", maintain_order="left").iter_rows(named=True)
+        for row in rows.join(drawn, on="query", maintain_order="left").iter_rows(named=True)
     ]
+    show_table(("drawn first", *numbers), cells, numbers=numbers)
+    say(f"To label: {out / 'to_label.csv'} (column grade). Then: clickassay estimate {out} --judgments FILE")
 
 
 def estimate(
@@ -299,23 +240,19 @@ def estimate(
     from clickassay.studies.labelling.plan_folder import read_plan
 
     made = read_plan(plan_folder)
-    with shown_progress(quiet=False):
-        answer = estimate_plan(made, judgments, _on_scale_of(made, settings))
-    if json:
-        write_json(answer)
-    else:
-        _show_estimate(made, answer)
-
-
-def _on_scale_of(made: "LabelPlan", settings: Settings) -> Settings:
-    """Return the settings with the grades of the plan; a scale with another number of labels is refused."""
-    return load_settings(
+    on_scale = load_settings(  # the grades of the plan; a scale with another number of labels is refused
         max_grade=made.max_grade,
         scale=settings.scale if "scale" in settings.model_fields_set else None,
         conflicts=settings.conflicts,
         relevant_grade=1,
         success_grade=0,
     )
+    with shown_progress(quiet=False):
+        answer = estimate_plan(made, judgments, on_scale)
+    if json:
+        write_json(answer)
+    else:
+        _show_estimate(made, answer)
 
 
 def _show_estimate(made: "LabelPlan", answer: "PlanEstimate") -> None:
