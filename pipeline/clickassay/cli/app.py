@@ -75,7 +75,7 @@ COMMANDS = {
         "Measure how far judges agree, such as people and a language model, without a log.",
         module="rankings",
     ),
-    "query": CommandEntry(ASK, "Ask a run a question in SQL.", module="questions"),
+    "query": CommandEntry(ASK, "Ask a run a question in SQL."),
     "explore": CommandEntry(
         ASK,
         "Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.",

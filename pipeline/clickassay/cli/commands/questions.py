@@ -1,4 +1,4 @@
-"""Questions to finished runs: `clickassay query`, `diff`, `check`, `power`, `audit` and `learn`."""
+"""Questions to finished runs: `clickassay diff`, `check`, `power`, `audit` and `learn`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,90 +6,20 @@ from typing import Annotated, Any
 import typer
 
 from clickassay.api import questions
-from clickassay.cli.console import conclude, say, show, show_frame, show_table, write_frame, write_json
+from clickassay.cli.console import conclude, say, show, write_frame, write_json
 from clickassay.cli.exit import ExitCode, command_line
 from clickassay.cli.inputs import ProjectRuns, project_runs
 from clickassay.cli.options import FORCE, JSON, QUIET, Format, TablesOut, asked, options_of
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of
-from clickassay.core.errors import QueryError, SettingsError
+from clickassay.core.errors import SettingsError
 from clickassay.core.settings import PROJECT, Settings
 
 Given = dict[str, Any]
 """Parameters of a function, by their names."""
 
-MOST_ROWS = 100
-"""Rows of an answer in SQL shown as a table; CSV and JSON have them all."""
-
 LAST = "{last}"
 """In rules of a project: the run before the one that is checked."""
-
-
-# ---- in SQL -----------------------------------------------------------------------------------------
-
-
-def question_names(incomplete: str) -> list[str]:
-    """Return the ready questions whose names begin so: the shell completes them."""
-    from clickassay.studies.questions import questions as ready
-
-    return [known.name for known in ready() if known.name.startswith(incomplete)]
-
-
-def query(
-    form: Format,
-    run_folder: Annotated[
-        Path | None, typer.Argument(metavar="RUN", help="A run folder, or its run.duckdb.")
-    ] = None,
-    sql: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SQL", help="A SELECT over the run's tables, or the name of a ready question."
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="A ready question; --list shows them.", autocompletion=question_names
-        ),
-    ] = None,
-    list_questions: Annotated[bool, typer.Option("--list", help="List the ready questions.")] = False,
-) -> None:
-    """Ask a run a question in SQL.
-
-    Examples
-    --------
-        clickassay query reports/june "SELECT * FROM statistics"
-
-        clickassay query reports/june worst_disagreements --csv
-
-        clickassay query --list
-    """
-    import polars as pl
-
-    from clickassay.studies.questions import ask, question, sql_of
-    from clickassay.studies.questions import questions as ready
-
-    if list_questions:
-        heads, rows = ("name", "what it answers"), [(known.name, known.answers) for known in ready()]
-        if form.for_programs:
-            write_frame(pl.DataFrame(rows, heads, orient="row"), csv=form.csv)
-        else:
-            show_table(heads, rows)
-        return
-    if run_folder is None:
-        raise QueryError("give a run folder: clickassay query RUN, then SQL or --name NAME")
-    if (sql is None) == (name is None):
-        raise QueryError(
-            "give either SQL or --name NAME; `clickassay query --list` shows the ready questions"
-        )
-    frame = ask(run_folder, question(name).sql if name is not None else sql_of(str(sql)))
-    if form.for_programs:
-        write_frame(frame, csv=form.csv)
-    else:
-        show_frame(frame, most_rows=MOST_ROWS)
-
-
-# ---- functions of Python -----------------------------------------------------------------------------
 
 
 def diff(
