@@ -1,7 +1,8 @@
 """A pattern store brought up to a log: only new files are read; each batch is published when it is done."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol
@@ -19,7 +20,7 @@ from clickassay.core.settings import Settings, log_settings
 from clickassay.core.text.words import utc_text
 from clickassay.inputs.sources.fingerprint import FileFingerprint, refuse_changed
 from clickassay.logs.batches import Window, cut_chunks, refuse_lone_last
-from clickassay.logs.chunks import FileChunk
+from clickassay.logs.chunks import DAY_MS, FileChunk
 from clickassay.logs.log import H, Log
 from clickassay.logs.outcomes import Outcomes
 from clickassay.logs.sql.steps import END_MS, FIRST_MS, end_of_times
@@ -88,16 +89,14 @@ def plan_growth(store: PatternStore, log: Log[H], settings: Settings) -> Plan[H]
     run = int(last.info["run"]) if last and unfinished else len(history) + 1
     to_read = Log(log.searches.only(new["searches"]), log.clicks.only(new["clicks"]))
     new_files = {what: tuple(files[what][file] for file in new[what]) for what in files}
-    alike = {what: tuple(_alike(files[what], new_files[what])) for what in files}
+    alike: dict[str, tuple[FileFingerprint, ...]] = {}
+    for what, given in files.items():
+        digests = {file.digest for file in new_files[what]}
+        alike[what] = tuple(file for file in given.values() if file.digest in digests)
     if not any(new.values()):
         return Plan(to_read, (), new_files, run, known, alike)
     windows = _windows(store, to_read, files, again, last, settings)
     return Plan(to_read, windows, new_files, run, known, alike)
-
-
-def _alike(files: Fingerprints, new: Sequence[FileFingerprint]) -> Iterator[FileFingerprint]:
-    digests = {file.digest for file in new}
-    return (file for file in files.values() if file.digest in digests)
 
 
 def _new_files(
@@ -111,7 +110,13 @@ def _new_files(
     for file, fingerprint in files.items():
         before, same = known.at(fingerprint.path), known.like(fingerprint)
         if before is not None and same != before:
-            raise InputError(_changed(store, what, file, before))
+            runs = sorted({int(batch.info["run"]) for batch in store.history()})
+            changed = next(run for run in runs if before in store.run_files(run, what))
+            raise InputError(
+                f"{what}: {file} has changed since it went into {store.folder} (batch {changed} or later), "
+                "or has other --column now; restore it, or make its batches again: "
+                f"{undo_runs(store.folder, changed)}"
+            )
         if same is None or same in again:
             new_files.extend([] if same is None else [same])
             if fingerprint.digest not in taken:  # its copy is not read
@@ -127,15 +132,6 @@ def _new_files(
     return new
 
 
-def _changed(store: PatternStore, what: str, file: str, before: FileFingerprint) -> str:
-    runs = sorted({int(batch.info["run"]) for batch in store.history()})
-    run = next(run for run in runs if before in store.run_files(run, what))
-    return (
-        f"{what}: {file} has changed since it went into {store.folder} (batch {run} or later), or has other "
-        f"--column now; restore it, or make its batches again: {undo_runs(store.folder, run)}"
-    )
-
-
 def _windows(
     store: PatternStore,
     log: Log[H],
@@ -144,44 +140,33 @@ def _windows(
     last: StoredBatch | None,
     settings: Settings,
 ) -> tuple[Window, ...]:
+    """Return the windows of new files, and of those of an interrupted run; rows that are late are refused."""
     end_ms = end_of_times(settings)
     chunks = {what: half.chunks(FIRST_MS, end_ms) for what, half in log.halves.items()}
     if not settings.allow_gap:
         refuse_lone_last(log, chunks["searches"], end_ms)
     if last is None:
         return cut_chunks(chunks["searches"], chunks["clicks"], settings)
-    read = {what: {file.path for file in again[what]} for what in chunks}
+    start_ms = last.watermark_ms
+    placed: dict[str, list[FileChunk]] = {what: [] for what in chunks}
     for what, some in chunks.items():
-        new = [chunk for chunk in some if files[what][chunk.file].path not in read[what]]
-        _refuse_late(store, what, new, last.watermark_ms)
+        read = {file.path for file in again[what]}
+        for chunk in some:
+            first_ms = chunk.first_ms
+            is_new = files[what][chunk.file].path not in read
+            if is_new and first_ms is not None and first_ms < start_ms:
+                number = next(batch.number for batch in store.history() if first_ms < batch.watermark_ms)
+                raise InputError(
+                    f"{what}: {chunk.file} comes too late: it has rows of {utc_text(first_ms)} UTC, and "
+                    f"{store.folder} is closed up to {utc_text(start_ms)} UTC; "
+                    f"make the batches again: {undo_runs(store.folder, number)}"
+                )
+            # a new chunk without a usable time belongs to the first window of a run that continues
+            is_untimed = is_new and first_ms is None
+            placed[what].append(replace(chunk, first_ms=start_ms, last_ms=start_ms) if is_untimed else chunk)
     if last.info["ends_run"]:
         return cut_chunks(chunks["searches"], chunks["clicks"], settings)
-    start_ms = last.watermark_ms
-    shown, clicked = (
-        tuple(
-            chunk if files[what][chunk.file].path in read[what] else _with_start_time(chunk, start_ms)
-            for chunk in some
-        )
-        for what, some in chunks.items()
-    )
-    return cut_chunks(shown, clicked, settings, start_ms)
-
-
-def _with_start_time(chunk: FileChunk, start_ms: int) -> FileChunk:
-    """Put a new chunk without a usable time into the first window of a run that continues."""
-    return replace(chunk, first_ms=start_ms, last_ms=start_ms) if chunk.first_ms is None else chunk
-
-
-def _refuse_late(store: PatternStore, what: str, new: Sequence[FileChunk], watermark_ms: int) -> None:
-    for chunk in new:
-        if chunk.first_ms is None or chunk.first_ms >= watermark_ms:
-            continue
-        number = next(batch.number for batch in store.history() if chunk.first_ms < batch.watermark_ms)
-        raise InputError(
-            f"{what}: {chunk.file} comes too late: it has rows of {utc_text(chunk.first_ms)} UTC, and "
-            f"{store.folder} is closed up to {utc_text(watermark_ms)} UTC; "
-            f"make the batches again: {undo_runs(store.folder, number)}"
-        )
+    return cut_chunks(tuple(placed["searches"]), tuple(placed["clicks"]), settings, start_ms)
 
 
 def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | None:
@@ -207,10 +192,7 @@ def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | N
 class JoinedOutcomes:
     """Follows what becomes of the outcomes that a run into a store brings.
 
-    Raises
-    ------
-    RejectedRowsError
-        If too many of them are late: of searches that an earlier run has counted already.
+    Raises RejectedRowsError if too many are late: of searches that an earlier run has counted already.
     """
 
     def __init__(self, outcomes: Outcomes | None, store: PatternStore, run: int, settings: Settings) -> None:
@@ -222,7 +204,8 @@ class JoinedOutcomes:
         begun: list[StoredBatch] = []  # what this run has read already, if it was interrupted, is not late
         for batch in store.batches():
             (before if batch.info["run"] < run else begun).append(batch)
-        is_open = _are_open(ids, before)
+        last = [batch.frame("carry_searches")["search_id"].cast(ids.dtype) for batch in before[-1:]]
+        is_open = ids.is_in(pl.concat([ids.clear(), *last]).implode())  # of visits that may still grow
         self._is_late = is_late = _are_known(ids, before) & ~is_open
         self._digests = [id_digest(one) for one in ids]
         self._is_settled = is_open | is_late | _are_known(ids, begun)
@@ -230,7 +213,14 @@ class JoinedOutcomes:
         self._counts["late", "search of an earlier run"] += int(
             outcomes.rows.filter(is_late)["given_rows"].sum()
         )
-        _refuse_late_outcomes(self._counts, store, settings)
+        late = sum(n for (step, _), n in self._counts.items() if step == "late")
+        read = self._counts["read", ""]
+        if late > settings.max_rejected * read:
+            raise RejectedRowsError(
+                f"outcomes: {late:,} of {read:,} rows come too late: an earlier run into {store.folder} has "
+                "counted their searches; give outcomes with the run that reads their searches, or make the "
+                f"batches again: {undo_runs(store.folder, 1)}"
+            )
 
     def add(self, ids: pl.LazyFrame) -> None:
         """Note the search ids of a batch."""
@@ -260,24 +250,6 @@ class JoinedOutcomes:
 
 def _are_known(ids: pl.Series, batches: Sequence[StoredBatch]) -> pl.Series:
     return known_ids(ids, batches) if batches else pl.Series([False] * len(ids), dtype=pl.Boolean)
-
-
-def _are_open(ids: pl.Series, batches: Sequence[StoredBatch]) -> pl.Series:
-    """Return which searches are of visits that may still grow."""
-    carried = batches[-1].frame("carry_searches")["search_id"].cast(ids.dtype) if batches else ids.clear()
-    return ids.is_in(carried.implode())
-
-
-def _refuse_late_outcomes(
-    counts: Mapping[tuple[str, str], int], store: PatternStore, settings: Settings
-) -> None:
-    late, read = sum(n for (step, _), n in counts.items() if step == "late"), counts["read", ""]
-    if late > settings.max_rejected * read:
-        raise RejectedRowsError(
-            f"outcomes: {late:,} of {read:,} rows come too late: an earlier run into {store.folder} has "
-            "counted their searches; give outcomes with the run that reads their searches, or make the "
-            f"batches again: {undo_runs(store.folder, 1)}"
-        )
 
 
 class BatchProcessor(Protocol[H]):
@@ -321,37 +293,28 @@ def add_to_store(
         joined.add(processor.ids())
         refuse_used(store, plan.run, ids)
         info = {
-            **_batch_info(plan, number, watermark_ms, ids.span),
+            "run": plan.run,
+            "start_ms": plan.windows[number].start_ms,
+            "watermark_ms": watermark_ms,
+            "files": {  # all are named by the first batch of a run
+                what: [file.entry() for file in files if not number] for what, files in plan.files.items()
+            },
+            "ids": None if ids.span is None else list(ids.span),
             "ends_run": ends_run,
             "settings": settings.model_dump(mode="json"),
             "versions": dict(versions),
             "outcome_kinds": {} if outcomes is None else outcomes.kinds,
         }
-        content = _with_impressions(processor.content(info), {} if number else plan.log.searches.made_of)
+        content = processor.content(info)
+        if not number:
+            funnel = with_impressions(content.closed.funnel, plan.log.searches.made_of)
+            content = replace(content, closed=replace(content.closed, funnel=funnel))
         content = joined.put(content, ends_run=ends_run)
         for what, files in plan.files.items():
             refuse_changed(what, files)
         store.publish(replace(content, info={**info, "counted": _counted(store, content.closed.funnel)}))
     check_log(_so_far(store), settings.max_rejected)
     return len(plan.windows)
-
-
-def _with_impressions(content: BatchContent, made_of: Mapping[tuple[str, str], int]) -> BatchContent:
-    closed = content.closed
-    return replace(content, closed=replace(closed, funnel=with_impressions(closed.funnel, made_of)))
-
-
-def _batch_info(
-    plan: Plan[H], number: int, watermark_ms: int, span: tuple[int, int] | None
-) -> dict[str, Any]:
-    """Return times, files and ids of a batch; the first batch of a run names all of its files."""
-    return {
-        "run": plan.run,
-        "start_ms": plan.windows[number].start_ms,
-        "watermark_ms": watermark_ms,
-        "files": {what: [file.entry() for file in files if not number] for what, files in plan.files.items()},
-        "ids": None if span is None else list(span),
-    }
 
 
 def _counted(store: PatternStore, funnel: pl.DataFrame) -> list[dict[str, Any]]:
@@ -398,7 +361,6 @@ COMPARED_DAYS = 7
 ONE_IN = 64
 """Of the ids of a batch, one in so many is compared with batches that are older."""
 
-_DAY_MS = 86_400_000
 _CHUNK = 1_000_000
 """Ids compared at a time."""
 _SCANNED = 64
@@ -406,12 +368,12 @@ _SCANNED = 64
 
 
 class NewIds:
-    """Digests of the search ids that are new in a batch.
+    """Digests of the search ids that are new in a batch, and their `span`: the lowest and the highest.
 
-    Attributes
-    ----------
-    span
-        The lowest and the highest; None where there is no id.
+    They must be unique over the whole log. They are kept in ascending order, 8 bytes each, so a year of them
+    cannot be read every night. Days that lie back further are compared in part: an id is used again because a
+    counter starts anew or rows are delivered under a new name, and then many are. `clickassay store verify`
+    compares all.
     """
 
     def __init__(self, ids: pl.LazyFrame) -> None:
@@ -456,21 +418,15 @@ class NewIds:
         cannot be read is left to `some_used_in`, which says so.
         """
         asked = [batch for batch in batches if batch.info["ids"][0] <= self._first_block[-1]]
-        clear = (self._unused(asked[first : first + _SCANNED]) for first in range(0, len(asked), _SCANNED))
-        return frozenset(batch.number for found in clear for batch in found)
-
-    def _unused(self, batches: Sequence[StoredBatch]) -> Sequence[StoredBatch]:
-        block = pl.Series("id", self._first_block)
-        files = [batch.folder / "ids.parquet" for batch in batches]
-        try:
-            known = (
-                scan_parquet(files)
-                .filter(pl.col("id").is_between(self._first_block[0], self._first_block[-1]))
-                .collect()["id"]
-            )
-        except (pl.exceptions.PolarsError, OSError):
-            return ()
-        return () if known.is_in(block.implode()).any() else batches
+        block, unused = pl.Series("id", self._first_block), set[int]()
+        for first in range(0, len(asked), _SCANNED):
+            some = asked[first : first + _SCANNED]
+            is_in_range = pl.col("id").is_between(block[0], block[-1])
+            with suppress(pl.exceptions.PolarsError, OSError):
+                known = scan_parquet([batch.folder / "ids.parquet" for batch in some]).filter(is_in_range)
+                if not known.collect()["id"].is_in(block.implode()).any():
+                    unused.update(batch.number for batch in some)
+        return frozenset(unused)
 
 
 @dataclass
@@ -502,9 +458,15 @@ def refuse_used(store: PatternStore, run: int, ids: NewIds) -> None:
     Raises InputError if ids of the run that begins with batch `run` were used before.
     """
     history = store.history()
-    asked = [batch for batch in history if _may_share(store, batch, run, ids)]
+    asked = [
+        batch
+        for batch in history
+        if batch.info["run"] != run and batch.number >= store.settings["forgotten_before"]
+        if (known := batch.info["ids"]) and ids.span is not None
+        if known[0] <= ids.span[1] and ids.span[0] <= known[1]
+    ]
     newest = history[-1].watermark_ms if history else 0
-    old = [batch for batch in asked if batch.watermark_ms < newest - COMPARED_DAYS * _DAY_MS]
+    old = [batch for batch in asked if batch.watermark_ms < newest - COMPARED_DAYS * DAY_MS]
     of_old, unused = {batch.number for batch in old}, ids.unused_in(old)
     for batch in asked:
         if batch.number in unused:
@@ -512,23 +474,9 @@ def refuse_used(store: PatternStore, run: int, ids: NewIds) -> None:
         is_old = batch.number in of_old
         used = ids.some_used_in(batch) if is_old else ids.used_in(batch)
         if used.number:
-            raise InputError(_message(store, batch, used, is_part=is_old))
-
-
-def _may_share(store: PatternStore, batch: StoredBatch, run: int, ids: NewIds) -> bool:
-    """Return whether a batch of another run has ids in the range of the new ones."""
-    known = batch.info["ids"]
-    if batch.info["run"] == run or not known or ids.span is None:
-        return False
-    is_disjoint = known[1] < ids.span[0] or known[0] > ids.span[1]
-    return not is_disjoint and batch.number >= store.settings["forgotten_before"]
-
-
-def _message(store: PatternStore, batch: StoredBatch, used: Used, *, is_part: bool) -> str:
-    compared = f"of one in {ONE_IN}, " if is_part else ""
-    return (
-        f"searches: {compared}{used.number:,} search ids of the new files were used before, in batch "
-        f"{batch.number} of {store.folder} (digest of one: {used.example}); ids must be unique over the "
-        "whole log. If only few are not, make the batches again: "
-        f"{undo_runs(store.folder, int(batch.info['run']))}"
-    )
+            raise InputError(
+                f"searches: {f'of one in {ONE_IN}, ' if is_old else ''}{used.number:,} search ids of the new "
+                f"files were used before, in batch {batch.number} of {store.folder} (digest of one: "
+                f"{used.example}); ids must be unique over the whole log. If only few are not, make the "
+                f"batches again: {undo_runs(store.folder, int(batch.info['run']))}"
+            )

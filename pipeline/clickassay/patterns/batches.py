@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self
 import polars as pl
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from clickassay.core.contracts.form import ContractError, Table
+from clickassay.core.contracts.form import ContractError
 from clickassay.core.errors import InputError, StoreError
 from clickassay.core.files.documents import DocumentError, check_form, read_json
 from clickassay.core.files.locks import locks
@@ -285,22 +285,23 @@ class KnownFiles:
         before = self.at(file.path)
         if before is not None and file.has_content_of(before):
             return before
-        same = self._by_digest.get(file.digest)
-        return same or next((one for one in self._older[file.bytes] if self._is_copy(file, one)), None)
-
-    def _is_copy(self, file: FileFingerprint, older: FileFingerprint) -> bool:
-        if not file.has_content_of(older):
-            return False
-        if file.bytes <= 2 * END_BYTES:  # then its ends are all of it
-            return True
-        try:
-            return content_digest(Path(older.path)) == file.digest
-        except OSError as error:
-            raise InputError(
-                f"{self._what}: {file.path} has the size and the ends of {older.path}, which is gone; an "
-                "older clickassay, which read it, kept no digest of the whole file to compare with; put it "
-                "back there (a link is enough), then run again"
-            ) from error
+        if (same := self._by_digest.get(file.digest)) is not None:
+            return same
+        for older in self._older[file.bytes]:
+            if not file.has_content_of(older):
+                continue
+            if file.bytes <= 2 * END_BYTES:  # then its ends are all of it
+                return older
+            try:
+                if content_digest(Path(older.path)) == file.digest:
+                    return older
+            except OSError as error:
+                raise InputError(
+                    f"{self._what}: {file.path} has the size and the ends of {older.path}, which is gone; an "
+                    "older clickassay, which read it, kept no digest of the whole file to compare with; put "
+                    "it back there (a link is enough), then run again"
+                ) from error
+        return None
 
 
 _TABLES = ("closed", "open")
@@ -350,18 +351,14 @@ class StoredBatch:
 
     def table(self, kind: str) -> PatternTable:
         """Return the pattern table of ``closed`` or ``open`` sessions."""
-        forms = {**FOLDER_TABLES, **self._own_tables(kind)}
+        own = {name: form for name, form in OWN_TABLES.items() if self.has(f"{kind}/{name}")}
+        forms = FOLDER_TABLES | own
         frames = {name: read_frame(self.folder / kind / f"{name}.parquet") for name in forms}
         try:
             checked = {name: forms[name].canonical(frame) for name, frame in frames.items()}
         except (pl.exceptions.PolarsError, ContractError) as error:
             raise broken(self.folder / kind, error) from error
         return PatternTable(**checked, info={})
-
-    def _own_tables(self, kind: str) -> dict[str, Table]:
-        """Return the tables of more than clicks that were written, by their names."""
-        names = (name for name in OWN_TABLES if f"{kind}/{name}.parquet" in self.info["digests"])
-        return {name: OWN_TABLES[name] for name in names}
 
 
 def write_batch(content: BatchContent, folder: Path, number: int) -> None:
@@ -386,14 +383,11 @@ def faults_of(folder: Path, *, has_data: bool) -> list[str]:
         digests = read_record(folder / "batch.json")["digests"]
     except StoreError as error:
         return [str(error)]
-    return _faults_of_files(folder, digests) if has_data else []
-
-
-def _faults_of_files(folder: Path, digests: Mapping[str, str]) -> list[str]:
-    faults = []
+    if not has_data:
+        return []
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    for name in sorted(there - {"batch.json", *digests}):
-        faults.append(f"{folder / name} is not among the files that were written")
+    others = sorted(there - {"batch.json", *digests})
+    faults = [f"{folder / name} is not among the files that were written" for name in others]
     for name, digest in digests.items():
         file = folder / name
         if not file.is_file():

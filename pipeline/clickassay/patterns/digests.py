@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
@@ -19,15 +18,10 @@ def digests_of_numbers(ids: Rows) -> Rows:
     """Return the digests of whole numbers, by arithmetic that never overflows."""
     mixed = _residues(ids) * 48_271 + 11
     if len(ids) and (int(ids.min()) < 0 or int(ids.max()) >= MODULUS):
-        mixed += _residues(_quotients(ids)) * 69_621
+        floors = ids // MODULUS
+        quotients = floors + ((ids < 0) & (floors * MODULUS != ids))  # towards zero
+        mixed += _residues(quotients) * 69_621
     return _residues(_residues(mixed) * 1_103_515_245 + 12_345)
-
-
-def _quotients(values: Rows) -> Rows:
-    """Return the whole parts of quotients, towards zero."""
-    floors = values // MODULUS
-    quotients: Rows = floors + ((values < 0) & (floors * MODULUS != values))
-    return quotients
 
 
 def _residues(values: Rows) -> Rows:
@@ -37,20 +31,18 @@ def _residues(values: Rows) -> Rows:
 
 def digests_of_texts(ids: pl.Series) -> Rows:
     """Return the digests of texts: of texts that are numbers as of numbers, else the start of their md5."""
-    return np.fromiter(_digests(ids), np.int64, len(ids))
-
-
-def _digests(ids: Iterable[str]) -> Iterable[int]:
-    for text in ids:
+    digests = np.empty(len(ids), np.int64)
+    for row, text in enumerate(ids):
         if _NUMBER.fullmatch(text):
-            yield int(digests_of_numbers(np.array([int(text)]))[0])
+            digests[row] = digests_of_numbers(np.array([int(text)]))[0]
         else:
-            yield int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:_DIGITS], 16)
+            digests[row] = int(_md5(text.encode()).hex()[:_DIGITS], 16)
+    return digests
 
 
 def id_digests(ids: pl.Series) -> NDArray[np.uint64]:
     """Return the digests of search ids that are texts: the first 64 bits of their md5."""
-    leading = b"".join(hashlib.md5(text.encode(), usedforsecurity=False).digest()[:8] for text in ids)
+    leading = b"".join(_md5(text.encode())[:8] for text in ids)
     return np.frombuffer(leading, ">u8").astype(np.uint64)
 
 

@@ -82,7 +82,9 @@ class LogFunnel:
             self._closed["clicks", "rejected", reason] += rows
         for ambiguous, in_time, is_open, is_misplaced, clicks in outcomes:
             counts = self._open if is_open else self._closed
-            counts[_outcome(ambiguous=ambiguous, in_time=in_time)] += clicks
+            step, reason = ("kept", "") if in_time else ("out of time", _OUT_OF_TIME)
+            step, reason = ("rejected", _AMBIGUOUS) if ambiguous else (step, reason)
+            counts["clicks", step, reason] += clicks
             counts["positions", "misplaced", _ANOTHER_RESULT] += clicks if is_misplaced else 0
         self._orphan_clicks.append(orphan_clicks.filter(~pl.col("is_open")))
         self._open_orphan_clicks = orphan_clicks.filter("is_open")
@@ -148,17 +150,8 @@ class LogFunnel:
                 rows["sessions", market, 0, "left out", _NO_JUDGMENTS] += count
             elif not on_first_page:
                 rows["sessions", market, 0, "left out", "begins on a later page"] += count
-        rows.update(self._positions(patterns, self._landed[is_open]))
-        return _funnel_frame(rows)
-
-    def _positions(
-        self, patterns: pl.DataFrame, landed: Counter[tuple[int | None, bool]]
-    ) -> Counter[tuple[str, str, int, str, str]]:
-        """Count where kept clicks landed, for every depth up to the stored one.
-
-        Clicks that land on the same result of a session count once in its pattern.
-        """
-        rows: Counter[tuple[str, str, int, str, str]] = Counter()
+        # where kept clicks landed; those on the same result of a session count once in its pattern
+        landed = self._landed[is_open]
         masks, sessions = patterns["click_mask"].to_numpy(), patterns["sessions"].to_numpy()
         left_out = landed[0, False] + landed[0, True]
         later = sum(clicks for (at, on_first_page), clicks in landed.items() if at != 0 and not on_first_page)
@@ -171,7 +164,7 @@ class LogFunnel:
             rows["clicks", EVERY, depth, "elsewhere", "not in the top results"] = every - once
             rows["clicks", EVERY, depth, "again", "same result clicked again"] = once - distinct
             rows["clicks", EVERY, depth, "in patterns", ""] = distinct
-        return rows
+        return _funnel_frame(rows)
 
 
 def orphan_click_rows(*, ambiguous: int, out_of_time: int, unmatched: int) -> pl.DataFrame:
@@ -272,18 +265,8 @@ SHOWN_AGAIN = "a result is shown again"
 MERGED = "URLs with one normal form"
 _ANOTHER_RESULT = "position names another result"
 _AMBIGUOUS = "ambiguous search_id"
-_OF_ACTIONS = {
-    "unmatched": "no usable search within the idle limit",
-    "left out": "no signal",
-    "kept": "",
-}
+_OF_ACTIONS = {"unmatched": "no usable search within the idle limit", "left out": "no signal", "kept": ""}
 _OUT_OF_TIME = "beyond the idle limit"
-
-
-def _outcome(*, ambiguous: bool, in_time: bool) -> tuple[str, str, str]:
-    if ambiguous:
-        return "clicks", "rejected", _AMBIGUOUS
-    return ("clicks", "kept", "") if in_time else ("clicks", "out of time", _OUT_OF_TIME)
 
 
 def _funnel_frame(rows: Counter[tuple[str, str, int, str, str]]) -> pl.DataFrame:

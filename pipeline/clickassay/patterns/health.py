@@ -46,7 +46,8 @@ class LogCounts:
         spread = spread_digests(digests)
         buckets = spread % USER_BUCKETS
         self._users += np.bincount(buckets, minlength=USER_BUCKETS)
-        np.maximum.at(self._bits, buckets, _lowest_bits(spread // USER_BUCKETS))
+        marked = (spread // USER_BUCKETS) | (1 << RANK_BITS)  # the next higher bit if none is set
+        np.maximum.at(self._bits, buckets, marked & -marked)  # the lowest set bit
 
     def add_clicks(self, times_ms: Numbers) -> None:
         """Count usable clicks at (N,) ms since 1970, UTC."""
@@ -76,11 +77,8 @@ class LogCounts:
         frames = [pl.DataFrame(self._rows, schema=HEALTH.empty().schema, orient="row")]
         for name, values in by_bucket.items():
             keys = np.flatnonzero(values)
-            frames.append(
-                pl.DataFrame({"key": keys, "value": values[keys]}).select(
-                    pl.lit(name).alias("name"), "key", "value"
-                )
-            )
+            rows = pl.DataFrame({"key": keys, "value": values[keys]})
+            frames.append(rows.select(pl.lit(name).alias("name"), "key", "value"))
         return merged_counts(pl.concat(frames))
 
 
@@ -92,12 +90,6 @@ def spread_digests(digests: Numbers) -> Numbers:
     residues = digests % MODULUS
     spread: Numbers = residues * residues % MODULUS
     return spread
-
-
-def _lowest_bits(numbers: Numbers) -> Numbers:
-    """Return the lowest set bit of the lowest `RANK_BITS` bits; the next higher bit if none is set."""
-    marked: Numbers = numbers | (1 << RANK_BITS)
-    return marked & -marked
 
 
 def merged_counts(rows: pl.DataFrame) -> pl.DataFrame:

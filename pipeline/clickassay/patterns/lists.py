@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -60,7 +59,8 @@ def number_results(
     number, first = numbered(heads[lists] | (fingerprints(texts) >> np.uint64(bits)))
     urls = texts.gather(first)
     if not (urls.gather(number) == texts).all():
-        number, first = numbered(_ranks(query[lists], texts))
+        ranks = pl.DataFrame({"query": query[lists], "text": texts}).select(pl.struct(pl.all()).rank("dense"))
+        number, first = numbered(ranks.to_series().to_numpy().astype(np.uint64))
         urls = texts.gather(first)
     numbers = np.full((len(lengths), int(lengths.max() or 0) if len(lengths) else 0), -1, np.int32)
     numbers[np.arange(numbers.shape[1]) < lengths[:, None]] = number
@@ -72,12 +72,6 @@ def repeating(numbers: NDArray[np.int32]) -> Integers:
     in_order = np.sort(numbers, axis=1)
     again = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)
     return np.flatnonzero(again.any(axis=1))
-
-
-def _ranks(query: Integers, texts: pl.Series) -> NDArray[np.uint64]:
-    rows = pl.DataFrame({"query": query, "text": texts})
-    ranks: NDArray[np.uint64] = rows.select(pl.struct("query", "text").rank("dense")).to_series().to_numpy()
-    return ranks.astype(np.uint64)
 
 
 def numbered(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], Integers]:
@@ -173,12 +167,18 @@ def log_lists(
     for lists, rows in _numbered_rows(staged.patterns, ids, users):
         np.add.at(sessions, lists, rows["sessions"].to_numpy())
     is_judged = _judged(queries, judged)
-    is_frequent = _frequent(queries, np.bincount(query, sessions, len(queries)))
+    place = pl.col("sessions").rank("ordinal", descending=True).over("market")
+    by_query = queries.with_columns(sessions=np.bincount(query, sessions, len(queries)))
+    is_frequent = by_query.select(place <= MOST_FREQUENT).to_series().to_numpy()
     is_chosen = (is_judged | is_frequent)[query]
     is_kept, is_other = is_chosen & (sessions > 0), ~is_chosen & (sessions > 0)
     market = queries["market"].gather(query[is_other])
     others = pl.DataFrame({"market": market, "length": length[is_other], "sessions": sessions[is_other]})
-    configurations = _kept_configurations(staged, is_kept)
+    kept, first = [PATTERN_CONFIGURATIONS.empty()], 0
+    for piece in staged.configurations:
+        kept.append(held_densely(piece.filter(is_kept[first : first + piece.height])))
+        first += piece.height
+    configurations = pl.concat(kept)
     is_measured = is_judged[query]
     patterns = _kept_rows(PATTERNS, _numbered_rows(staged.patterns, ids, users), is_kept, is_measured)
     if patterns["sessions"].sum() != sessions[is_kept & is_measured].sum():
@@ -257,22 +257,6 @@ def _judged(queries: pl.DataFrame, judged: pl.DataFrame | None) -> Flags:
     )
     flags: Flags = found.to_series().to_numpy()
     return flags
-
-
-def _frequent(queries: pl.DataFrame, sessions: NDArray[Any]) -> Flags:
-    """Return which queries are among the `MOST_FREQUENT` of their market."""
-    place = pl.col("sessions").rank("ordinal", descending=True).over("market")
-    frequent = queries.with_columns(pl.Series("sessions", sessions)).select(place <= MOST_FREQUENT)
-    flags: Flags = frequent.to_series().to_numpy()
-    return flags
-
-
-def _kept_configurations(staged: StagedTable, is_kept: Flags) -> pl.DataFrame:
-    parts, first = [PATTERN_CONFIGURATIONS.empty()], 0
-    for piece in staged.configurations:
-        parts.append(held_densely(piece.filter(is_kept[first : first + piece.height])))
-        first += piece.height
-    return pl.concat(parts)
 
 
 def _kept_rows(

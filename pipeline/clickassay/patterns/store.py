@@ -10,6 +10,7 @@ import hashlib
 import itertools
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -78,20 +79,18 @@ def ids_of_several_runs(batches: Sequence[StoredBatch]) -> list[tuple[int, int]]
         return []
     total = sum(batch.rows("ids") for batch in batches)
     parts = max(1, -(-total // _AT_ONCE))
-    used: dict[int, int] = {}
+    used: Counter[int] = Counter()
     for part in range(parts):
-        for run, count in _used_again(batches, pl.col("id").hash(1) % parts == part):
-            used[run] = used.get(run, 0) + count
+        chosen = pl.col("id").hash(1) % parts == part
+        frames = [
+            batch.frame("ids", chosen).with_columns(run=pl.lit(int(batch.info["run"]), pl.Int32))
+            for batch in batches
+        ]
+        every = pl.concat(frames).unique().sort("id", "run")
+        used.update(
+            dict(every.filter(pl.col("id") == pl.col("id").shift()).group_by("run").len().iter_rows())
+        )
     return sorted(used.items())
-
-
-def _used_again(batches: Sequence[StoredBatch], chosen: pl.Expr) -> list[tuple[int, int]]:
-    frames = [
-        batch.frame("ids", chosen).with_columns(run=pl.lit(int(batch.info["run"]), pl.Int32))
-        for batch in batches
-    ]
-    every = pl.concat(frames).unique().sort("id", "run")
-    return every.filter(pl.col("id") == pl.col("id").shift()).group_by("run").len().rows()
 
 
 FORMAT = 2
@@ -101,10 +100,7 @@ FORMAT = 2
 class PatternStore:
     """A folder of batches, in order of time.
 
-    Raises
-    ------
-    StoreError
-        If the folder holds something else, or what it holds is broken.
+    Raises StoreError if the folder holds something else, or what it holds is broken.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -196,37 +192,33 @@ class PatternStore:
             if int(folder.name) < self.settings["forgotten_before"]:
                 drop_data(folder)
 
-    def _every_batch(self) -> list[StoredBatch]:
-        """Return all batches, also batches whose data were dropped: their files stay known."""
+    def history(self) -> list[StoredBatch]:
+        """Return all batches ever published that were not undone, in order of time.
+
+        Also batches whose data were dropped: their files stay known.
+        """
         if self._listed is not None:
             return [*self._listed]
-        listed = self._listing()
-        self._listed = [*listed] if self._is_locked else None
-        return listed
-
-    def _listing(self) -> list[StoredBatch]:
         folders = self._folders()
         for number, folder in enumerate(folders, start=1):
             if int(folder.name) != number:
                 raise StoreError(
                     f"store {self.folder}: batch {number} is missing; {remedy(self.folder, number)}"
                 )
-        return [StoredBatch(int(path.name), path, read_record(path / "batch.json")) for path in folders]
+        listed = [StoredBatch(int(path.name), path, read_record(path / "batch.json")) for path in folders]
+        self._listed = [*listed] if self._is_locked else None
+        return listed
 
     def batches(self) -> list[StoredBatch]:
         """Return the batches whose data are there, in order of time."""
-        return self._with_data(self._every_batch())
+        return self._with_data(self.history())
 
     def _with_data(self, every: Sequence[StoredBatch]) -> list[StoredBatch]:
         return [batch for batch in every if batch.number >= self.settings["forgotten_before"]]
 
-    def history(self) -> list[StoredBatch]:
-        """Return all batches ever published that were not undone, in order of time."""
-        return self._every_batch()
-
     def publish(self, content: BatchContent) -> StoredBatch:
         """Add a batch after the last one: it appears whole, by one rename, or not at all."""
-        number = len(self._every_batch()) + 1
+        number = len(self.history()) + 1
         if number == 1:
             content = replace(content, info={**content.info, "store": self._lasting()})
         work = new_folder_in(self.folder, ".batch.")
@@ -244,7 +236,7 @@ class PatternStore:
 
     def table(self) -> PatternTable:
         """Return the pattern table of the whole log: closed sessions, and open ones as they are now."""
-        every = self._every_batch()  # listed once: another process may publish meanwhile
+        every = self.history()  # listed once: another process may publish meanwhile
         batches = self._with_data(every)
         if not batches:
             raise StoreError(
@@ -286,11 +278,11 @@ class PatternStore:
 
     def files(self, what: str) -> list[FileFingerprint]:
         """Return all files of ``searches`` or ``clicks`` that the store was made of, each once."""
-        return _files(self._every_batch(), what)
+        return _files(self.history(), what)
 
     def run_files(self, run: int, what: str) -> list[FileFingerprint]:
         """Return the files of ``searches`` or ``clicks`` that one run read, or was to read."""
-        of_run = [batch for batch in self._every_batch() if batch.info["run"] == run]
+        of_run = [batch for batch in self.history() if batch.info["run"] == run]
         return [FileFingerprint.recorded(file) for batch in of_run for file in batch.info["files"][what]]
 
     def forget_from(self, number: int) -> int:
@@ -347,32 +339,30 @@ class PatternStore:
 
         Returns one line for each fault; none if all is as it was written.
         """
-        first = self.settings["forgotten_before"]
+        kept_from = self.settings["forgotten_before"]
         faults = [
             fault
             for folder in self._folders()
-            for fault in faults_of(folder, has_data=int(folder.name) >= first)
+            for fault in faults_of(folder, has_data=int(folder.name) >= kept_from)
         ]
-        faults = faults or self._changed_settings()
-        return faults or _sums_that_differ(self.table()) + self._ids_used_again()
-
-    def _changed_settings(self) -> list[str]:
-        """Return one line for each setting of the store that differs from its first batch."""
-        first = next(iter(self.history()), None)
-        written = self._lasting() if first is None else first.info.get("store", self._lasting())
-        return [
+        if faults:
+            return faults
+        first, lasting = next(iter(self.history()), None), self._lasting()
+        written = lasting if first is None else first.info.get("store", lasting)
+        changed = [
             f"{self.folder / STORE_FILE} has {name} = {self.settings.get(name)}, "
             f"but batch 1 was written with {written.get(name)}; restore it"
-            for name in sorted({*written, *self._lasting()})
+            for name in sorted({*written, *lasting})
             if self.settings.get(name) != written.get(name)
         ]
-
-    def _ids_used_again(self) -> list[str]:
-        return [
+        if changed:
+            return changed
+        used_again = [
             f"run from batch {run} on: {used:,} search ids were used by an earlier run; ids must be unique "
             "over the whole log"
             for run, used in ids_of_several_runs(self.batches())
         ]
+        return _sums_that_differ(self.table()) + used_again
 
 
 def _rows_digest(frame: pl.DataFrame) -> str:
@@ -386,26 +376,22 @@ def _files(batches: Sequence[StoredBatch], what: str) -> list[FileFingerprint]:
 
 
 def _funnel(batches: Sequence[StoredBatch]) -> pl.DataFrame:
-    files = [batch.folder / "closed" / "funnel.parquet" for batch in batches]
-    files += [batch.folder / "open" / "funnel.parquet" for batch in batches[-1:]]
-    rows = pl.concat([*(read_frame(file) for file in files), _orphan_click_rows(batches)])
-    return FUNNEL.canonical(rows.group_by(FUNNEL.key).agg(pl.col("rows").sum()))
-
-
-def _orphan_click_rows(batches: Sequence[StoredBatch]) -> pl.DataFrame:
-    """Return the funnel rows of orphan clicks: another batch may have their search, or several may."""
-    frames = [batch.frame("orphan_clicks").filter(~pl.col("is_open")) for batch in batches]
-    frames.append(batches[-1].frame("orphan_clicks").filter("is_open"))
-    orphan_clicks = pl.concat(frames)
+    """Return the funnel of all batches; the search of an orphan click may be in another, or in several."""
+    frames = [batch.frame("closed/funnel") for batch in batches]
+    frames += [batch.frame("open/funnel") for batch in batches[-1:]]
+    orphans = [batch.frame("orphan_clicks").filter(~pl.col("is_open")) for batch in batches]
+    orphan_clicks = pl.concat([*orphans, batches[-1].frame("orphan_clicks").filter("is_open")])
     ambiguous = batches[-1].frame("ambiguous")["search_id"]  # of all batches so far
     is_ambiguous = orphan_clicks["search_id"].is_in(ambiguous.implode())
     known = known_ids(orphan_clicks["search_id"], batches)
     clicks = orphan_clicks["clicks"]
-    return orphan_click_rows(
+    of_orphans = orphan_click_rows(
         ambiguous=int(clicks.filter(is_ambiguous).sum()),
         out_of_time=int(clicks.filter(known & ~is_ambiguous).sum()),
         unmatched=int(clicks.filter(~known & ~is_ambiguous).sum()),
     )
+    rows = pl.concat([*frames, of_orphans])
+    return FUNNEL.canonical(rows.group_by(FUNNEL.key).agg(pl.col("rows").sum()))
 
 
 def _sums_that_differ(table: PatternTable) -> list[str]:

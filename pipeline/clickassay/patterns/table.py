@@ -1,7 +1,7 @@
 """The pattern table: a record, what it must obey, and its folder; nothing after it knows users or engines."""
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -46,9 +46,25 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-Rows = TypeVar("Rows")
-
+IN_PIECES = {
+    "configurations": PATTERN_CONFIGURATIONS,
+    "patterns": PATTERNS,
+    "queries": PATTERN_QUERIES,
+    "shown": SHOWN,
+}
+"""Tables that may be too large for memory."""
+FOLDER_TABLES = {
+    "configurations": PATTERN_CONFIGURATIONS,
+    "patterns": PATTERNS,
+    "queries": PATTERN_QUERIES,
+    "funnel": FUNNEL,
+    "health": HEALTH,
+}
+OWN_TABLES = {"shown": SHOWN, "signals": SIGNALS, "outcomes": OUTCOMES}
+"""Tables that not every pattern table has: `shown` where times are known, the others beside clicks."""
 _MERGED = ("patterns", "queries", "configurations", "funnel", "health")
+
+Rows = TypeVar("Rows")
 
 
 @dataclass(frozen=True)
@@ -83,18 +99,11 @@ class PatternTable(AnyTable[pl.DataFrame]):
 
     def staged(self) -> "StagedTable":
         """Return the table as one piece of each of its tables."""
-        return StagedTable(
-            configurations=Pieces.in_memory(PATTERN_CONFIGURATIONS.canonical(self.configurations)),
-            patterns=Pieces.in_memory(PATTERNS.canonical(self.patterns)),
-            queries=Pieces.in_memory(PATTERN_QUERIES.canonical(self.queries)),
-            funnel=self.funnel,
-            info=self.info,
-            judged_queries=self.judged_queries,
-            health=self.health,
-            shown=None if self.shown is None else Pieces.in_memory(SHOWN.canonical(self.shown)),
-            signals=self.signals,
-            outcomes=self.outcomes,
-        )
+        pieces = {
+            name: None if (rows := getattr(self, name)) is None else Pieces.in_memory(form.canonical(rows))
+            for name, form in IN_PIECES.items()
+        }
+        return StagedTable(**{**vars(self), **pieces})
 
 
 @dataclass(frozen=True)
@@ -122,18 +131,11 @@ class StagedTable(AnyTable[Pieces]):
 
     def collected(self) -> PatternTable:
         """Return the table in memory."""
-        return PatternTable(
-            configurations=pl.concat(PATTERN_CONFIGURATIONS.in_order(self.configurations)),
-            patterns=pl.concat(PATTERNS.in_order(self.patterns)),
-            queries=pl.concat(PATTERN_QUERIES.in_order(self.queries)),
-            funnel=self.funnel,
-            info=self.info,
-            judged_queries=self.judged_queries,
-            health=self.health,
-            shown=None if self.shown is None else pl.concat(SHOWN.in_order(self.shown)),
-            signals=self.signals,
-            outcomes=self.outcomes,
-        )
+        frames = {
+            name: None if (pieces := getattr(self, name)) is None else pl.concat(form.in_order(pieces))
+            for name, form in IN_PIECES.items()
+        }
+        return PatternTable(**{**vars(self), **frames})
 
 
 def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
@@ -146,9 +148,18 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
     if len(parts) == 1:
         return first
     frames = {name: [getattr(part, name) for part in parts] for name in _MERGED}
-    shown = _shown(parts)
-    signals = [part.signals for part in parts if part.signals is not None]
-    outcomes = [part.outcomes for part in parts if part.outcomes is not None]
+    if all(part.shown is None for part in parts):
+        frames["shown"] = []
+    else:  # the sessions of a part without days have none
+        undated = pl.lit(None, pl.Date).alias("day")
+        frames["shown"] = [
+            _sum_by_key(part.patterns.select("configuration_id", undated, "sessions"), SHOWN)
+            if part.shown is None
+            else part.shown
+            for part in parts
+        ]
+    for name in ("signals", "outcomes"):
+        frames[name] = [rows for part in parts if (rows := getattr(part, name)) is not None]
     del parts  # what has been added up is not held any longer
 
     def stacked(name: str) -> pl.DataFrame:
@@ -163,28 +174,11 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
         info=first.info,
         judged_queries=first.judged_queries,
         health=merged_counts(stacked("health")),
-        shown=_merged(shown, SHOWN),
-        signals=_merged(signals, SIGNALS),
-        outcomes=_merged(outcomes, OUTCOMES),
+        **{
+            name: form.canonical(_sum_by_key(stacked(name), form)) if frames[name] else None
+            for name, form in OWN_TABLES.items()
+        },
     )
-
-
-def _shown(parts: Sequence[PatternTable]) -> list[pl.DataFrame]:
-    """Return the days of each part: sessions without a day where it has none; no parts if none has any."""
-    if all(part.shown is None for part in parts):
-        return []
-    undated = pl.lit(None, pl.Date).alias("day")
-    return [
-        _sum_by_key(part.patterns.select("configuration_id", undated, "sessions"), SHOWN)
-        if part.shown is None
-        else part.shown
-        for part in parts
-    ]
-
-
-def _merged(parts: Sequence[pl.DataFrame], form: Table) -> pl.DataFrame | None:
-    """Add up a table of the parts that have it."""
-    return form.canonical(_sum_by_key(pl.concat(parts), form)) if parts else None
 
 
 def _each_list_once(tables: Iterable[PatternTable]) -> Iterator[PatternTable]:
@@ -195,12 +189,7 @@ def _each_list_once(tables: Iterable[PatternTable]) -> Iterator[PatternTable]:
         ids = rows["configuration_id"].to_list()
         is_new = pl.Series([name not in known for name in ids], dtype=pl.Boolean)
         known.update(ids)
-        yield table if is_new.all() else replace(table, configurations=_copied(rows.filter(is_new)))  # type: ignore[arg-type]
-
-
-def _copied(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with texts of their own: a part of a frame keeps the texts of the whole frame in memory."""
-    return pl.DataFrame(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        yield table if is_new.all() else replace(table, configurations=held_densely(rows.filter(is_new)))  # type: ignore[arg-type]
 
 
 def _sum_by_key(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
@@ -242,16 +231,6 @@ def check_depths(table: AnyTable[Any], depths: tuple[int, ...]) -> None:
         )
 
 
-FOLDER_TABLES = {
-    "configurations": PATTERN_CONFIGURATIONS,
-    "patterns": PATTERNS,
-    "queries": PATTERN_QUERIES,
-    "funnel": FUNNEL,
-    "health": HEALTH,
-}
-_SMALL = ("funnel", "health")
-OWN_TABLES = {"shown": SHOWN, "signals": SIGNALS, "outcomes": OUTCOMES}
-"""Tables that not every pattern table has: `shown` where times are known, the others beside clicks."""
 JUDGED_FILE = "judged_queries.parquet"
 """File of the queries that are kept, in the folder of a table that keeps only queries with judgments."""
 
@@ -297,39 +276,24 @@ def opened_patterns(folder: Path) -> StagedTable:
         used = info.get("settings")
         only_judged = isinstance(used, dict) and used.get("only_judged")
         judged = scan_parquet(folder / JUDGED_FILE).collect() if only_judged else None
-        funnel, health = (
-            FOLDER_TABLES[name].canonical(scan_parquet(folder / f"{name}.parquet").collect())
-            for name in _SMALL
-        )
-        signals, outcomes = (_own(folder, name) for name in ("signals", "outcomes"))
+        tables: dict[str, Any] = {
+            name: form.canonical(scan_parquet(folder / f"{name}.parquet").collect())
+            for name, form in (FOLDER_TABLES | OWN_TABLES).items()
+            if name not in IN_PIECES and (name in FOLDER_TABLES or (folder / f"{name}.parquet").exists())
+        }
     if "stored_depth" not in info:
         raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
-    large = [name for name in FOLDER_TABLES if name not in _SMALL]
-    pieces = {name: Pieces(partial(_read, folder, name)) for name in (*large, "shown")}
-    return StagedTable(
-        configurations=pieces["configurations"],
-        patterns=pieces["patterns"],
-        queries=pieces["queries"],
-        funnel=funnel,
-        info=info,
-        judged_queries=judged,
-        health=health,
-        shown=pieces["shown"] if (folder / "shown.parquet").exists() else None,
-        signals=signals,
-        outcomes=outcomes,
-    )
+    for name, form in IN_PIECES.items():
+        if name in FOLDER_TABLES or (folder / f"{name}.parquet").exists():
+            tables[name] = Pieces(partial(_read, folder, name, form))
+    return StagedTable(**tables, info=info, judged_queries=judged)
 
 
-def _own(folder: Path, name: str) -> pl.DataFrame | None:
-    """Return one of `OWN_TABLES`; None where the table has none."""
-    file = folder / f"{name}.parquet"
-    return OWN_TABLES[name].canonical(scan_parquet(file).collect()) if file.exists() else None
-
-
-def _read(folder: Path, name: str) -> Iterator[pl.DataFrame]:
+def _read(folder: Path, name: str, form: Table) -> Iterator[pl.DataFrame]:
     with _broken(folder):
-        rows = scan_parquet(folder / f"{name}.parquet")
-        yield from (FOLDER_TABLES | OWN_TABLES)[name].in_order(rows.collect_batches(maintain_order=True))
+        yield from form.in_order(
+            scan_parquet(folder / f"{name}.parquet").collect_batches(maintain_order=True)
+        )
 
 
 @contextmanager
