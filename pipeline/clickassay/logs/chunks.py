@@ -40,27 +40,20 @@ class FileChunk:
 def chunks_of(table: Input, first_ms: int, end_ms: int) -> tuple[FileChunk, ...]:
     """Return the chunks of an input, with the range of their times within first_ms to end_ms."""
     chunks: list[FileChunk] = []
+    time = pl.col("timestamp")
     for file in table.files:
         for offset, rows, low, high in row_groups(table, file):
-            content = scan_rows(table, [str(file)], (offset, rows))
-            if low is not None and high is not None and low >= first_ms and high < end_ms:
-                times: tuple[int | None, int | None] = low, high
-            else:
-                times = _read_range(content, first_ms, end_ms)
-            days = _read_days(content, *times) if _is_long(*times) else None
-            chunks.append(FileChunk(str(file), offset, rows, *times, days))
+            times = scan_rows(table, [str(file)], (offset, rows)).select(time)
+            if low is None or high is None or low < first_ms or high >= end_ms:
+                usable = times.filter(time >= first_ms, time < end_ms)
+                low, high = usable.select(low=time.min(), high=time.max()).collect().row(0)  # noqa: PLW2901
+            days = None
+            if low is not None and high is not None and high - low > MANY_DAYS * DAY_MS:
+                # where a clock jumps, decades may lie between two rows
+                midnights = times.filter(time >= low, time <= high).select(time // DAY_MS * DAY_MS)
+                days = tuple(midnights.unique().sort("timestamp").collect().to_series())
+            chunks.append(FileChunk(str(file), offset, rows, low, high, days))
     return tuple(chunks)
-
-
-def _is_long(first_ms: int | None, last_ms: int | None) -> bool:
-    return first_ms is not None and last_ms is not None and last_ms - first_ms > MANY_DAYS * DAY_MS
-
-
-def _read_days(rows: pl.LazyFrame, first_ms: int | None, last_ms: int | None) -> tuple[int, ...]:
-    """Return the midnights of the days with rows: where a clock jumps, decades may lie between two."""
-    time = pl.col("timestamp")
-    usable = rows.select(time).filter(time >= first_ms, time <= last_ms)
-    return tuple(usable.select((time // DAY_MS * DAY_MS).unique().sort()).collect().to_series())
 
 
 def row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None, int | None]]:
@@ -115,13 +108,6 @@ def _footer_range(group: pq.RowGroupMetaData, time: str, per_ms: float) -> tuple
             # the raw numbers: to make them times of day, PyArrow would import pandas
             return math.floor(known.min_raw / per_ms), math.floor(known.max_raw / per_ms)
     return None, None
-
-
-def _read_range(rows: pl.LazyFrame, first_ms: int, end_ms: int) -> tuple[int | None, int | None]:
-    time = pl.col("timestamp")
-    usable = rows.select(time).filter(time >= first_ms, time < end_ms)
-    low, high = usable.select(low=time.min(), high=time.max()).collect().row(0)
-    return low, high
 
 
 def scan_rows(table: Input, files: Sequence[str], rows: tuple[int, int] | None) -> pl.LazyFrame:

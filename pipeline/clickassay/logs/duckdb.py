@@ -38,7 +38,7 @@ from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.tables import files_named, unreadable, watched
 from clickassay.inputs.types.canonical import NO_VALUE, from_folder
-from clickassay.inputs.types.columns import CANONICAL, Wanted
+from clickassay.inputs.types.columns import CANONICAL
 from clickassay.logs.batches import Window, window_spans
 from clickassay.logs.chunks import FileChunk, row_groups, rows_of_file
 from clickassay.logs.log import LocalHalf, Log
@@ -49,7 +49,7 @@ from clickassay.logs.sql.translate import filled_step
 from clickassay.patterns.table import write_patterns
 
 _INTERRUPTED = "Query interrupted"
-_ENOUGH_BYTES = 3_000_000_000
+_ENOUGH_BYTES = 3_000_000_000  # beyond its limit DuckDB spills, so that any log fits
 _KEPT_FILES = 2  # tables of closed and of open sessions; what is carried over from this batch and to this one
 
 
@@ -85,7 +85,7 @@ class DuckDBEngine:
     def rows_of_frame(self, frame: pl.DataFrame) -> DuckDBPyRelation:
         """Return the rows of a small frame."""
         with self.translated_errors():
-            return self._connection.from_arrow(_to_arrow(frame))
+            return self._connection.from_arrow(frame.to_arrow())
 
     def show(self, name: str, rows: DuckDBPyRelation, carried: DuckDBPyRelation | None = None) -> None:
         """Let SQL see rows as table `name`, with a column ``carried``: true for those carried over."""
@@ -98,7 +98,7 @@ class DuckDBEngine:
     def register(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see a small frame as table `name`."""
         with self.translated_errors():
-            self._connection.register(name, _to_arrow(frame))
+            self._connection.register(name, frame.to_arrow())
 
     def put(self, file: Path | None, like: DuckDBPyRelation) -> DuckDBPyRelation:
         """Return the rows of a Parquet file; None = no rows, of the form of others."""
@@ -144,18 +144,17 @@ class DuckDBEngine:
 
         Of a step that is fetched again and again, for batch after batch, the last two files are there.
         """
-        return [self._fetched(step) for step in steps]
-
-    def _fetched(self, step: str) -> pl.LazyFrame:
-        name = step.rpartition("/")[2]
-        place = self.place(name)
-        with self.translated_errors():
-            self._connection.sql(filled_step(step, {})).write_parquet(str(place))
-        self._fetched_to[name].append(place)
-        for old in self._fetched_to[name][:-_KEPT_FILES]:
-            old.unlink()
-            self._fetched_to[name].remove(old)
-        return scan_parquet(place)
+        places = []
+        for step in steps:
+            name = step.rpartition("/")[2]
+            places.append(self.place(name))
+            with self.translated_errors():
+                self._connection.sql(filled_step(step, {})).write_parquet(str(places[-1]))
+            self._fetched_to[name].append(places[-1])
+            for old in self._fetched_to[name][:-_KEPT_FILES]:
+                old.unlink()
+                self._fetched_to[name].remove(old)
+        return [scan_parquet(place) for place in places]
 
     def fetched(self, name: str) -> DuckDBPyRelation:
         """Return the rows that `fetch` wrote last for a step of this name."""
@@ -179,13 +178,27 @@ class DuckDBEngine:
         except (duckdb.Error, *READ_ERRORS) as error:
             if "KeyboardInterrupt" in str(error):  # Ctrl-C while DuckDB looks at a frame
                 raise KeyboardInterrupt from None
-            raise _translated(error) from error
+            text = first_line(error)
+            if isinstance(error, duckdb.OutOfMemoryException):
+                raise EngineError(
+                    f"memory limit reached: {text}; raise --memory-limit, use fewer --threads, "
+                    "or free disk space for spilling"
+                ) from error
+            if is_disk_full(error):
+                raise EngineError(
+                    f"disk full while working: {text}; free space or choose another --out"
+                ) from error
+            if isinstance(error, READ_ERRORS) or "Too many open files" in str(error):
+                refuse_machine_fault("the log", error)
+                remedy = reading_remedy(error, "check that the files are complete")
+                raise InputError(f"cannot read the log: {text}; {remedy}") from error
+            raise EngineError(f"the engine failed: {text}") from error
 
 
 def _config(folder: Path, threads: int | None, memory_limit: int | None) -> dict[str, Any]:
     config: dict[str, Any] = {
         "temp_directory": str(folder / "spilled"),
-        "memory_limit": f"{memory_limit or _own_limit()}B",
+        "memory_limit": f"{memory_limit or min(_ENOUGH_BYTES, int(0.8 * memory_bytes()))}B",
         "preserve_insertion_order": False,
         # steps are written so that the right side of a join is the small one; guesses would often be wrong
         "disabled_optimizers": "join_order,build_side_probe_side",
@@ -196,33 +209,8 @@ def _config(folder: Path, threads: int | None, memory_limit: int | None) -> dict
     return config if threads is None else {**config, "threads": threads}
 
 
-def _own_limit() -> int:
-    """Return the default memory limit in bytes: beyond it DuckDB spills, so that any log fits."""
-    return min(_ENOUGH_BYTES, int(0.8 * memory_bytes()))
-
-
 def _marked(rows: DuckDBPyRelation, *, carried: bool) -> DuckDBPyRelation:
     return rows.select(duckdb.StarExpression(), duckdb.ConstantExpression(carried).alias("carried"))
-
-
-def _to_arrow(frame: pl.DataFrame) -> Any:  # noqa: ANN401 - Arrow's table
-    return frame.to_arrow()
-
-
-def _translated(error: BaseException) -> EngineError | InputError:
-    text = first_line(error)
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return EngineError(
-            f"memory limit reached: {text}; raise --memory-limit, use fewer --threads, "
-            "or free disk space for spilling"
-        )
-    if is_disk_full(error):
-        return EngineError(f"disk full while working: {text}; free space or choose another --out")
-    if isinstance(error, READ_ERRORS) or "Too many open files" in str(error):
-        refuse_machine_fault("the log", error)
-        remedy = reading_remedy(error, "check that the files are complete")
-        return InputError(f"cannot read the log: {text}; {remedy}")
-    return EngineError(f"the engine failed: {text}")
 
 
 _ROW = "file_row_number"
@@ -261,7 +249,15 @@ class LogReader:
         relations: list[DuckDBPyRelation] = []
         for span in window_spans(chunks, window, lambda file: rows_of_file(file, chunks)):
             for rows in self._opened(half, [Path(file) for file in span.files], span.rows):
-                relations.append(rows if span.times is None else rows.filter(_in_window(*span.times)))
+                if span.times is not None:
+                    start, end, untimed = span.times
+                    time, condition = ColumnExpression("timestamp"), ConstantExpression(True)
+                    if start is not None:
+                        condition = time >= ConstantExpression(start)
+                    if end is not None:
+                        condition = condition & (time < ConstantExpression(end))
+                    rows = rows.filter(CoalesceOperator(condition, ConstantExpression(untimed)))  # noqa: PLW2901
+                relations.append(rows)
         return self._union(half, relations)
 
     def _union(self, half: LocalHalf, parts: Iterable[DuckDBPyRelation]) -> DuckDBPyRelation:
@@ -283,31 +279,31 @@ class LogReader:
                     members = [self._as_written(half, file) for file in members]  # noqa: PLW2901
                 raw = self._engine.read_parquet(members, numbered=rows is not None)
                 if rows is not None:
-                    raw = raw.filter(_at(*rows))
+                    place, (offset, count) = ColumnExpression(_ROW), rows
+                    last = place < ConstantExpression(offset + count)
+                    raw = raw.filter((place >= ConstantExpression(offset)) & last)
                 yield raw.select(*_columns(half, part, None if types is None else dict(types)))
 
     def _types(self, half: LocalHalf, part: Part, file: Path) -> Types | None:
         """Return the types of the wanted columns of a file in DuckDB; None if it must be written first."""
-        names = [name.lower() for name in part.schema]
-        is_in_seconds = any(
-            want.kind == "seconds" for want in CANONICAL[half.what] if want.name in part.schema
-        )
-        if (
-            is_in_seconds
-            or part.format != "parquet"
-            or part.renamed
-            or len(names) > len(set(names))
-            or _ROW in names
-        ):
-            return None  # DuckDB takes no account of capitals
+        names = [name.lower() for name in part.schema]  # DuckDB takes no account of capitals
+        wanted = [want for want in CANONICAL[half.what] if want.name in part.schema]
+        is_in_seconds = any(want.kind == "seconds" for want in wanted)
+        is_odd = part.format != "parquet" or part.renamed or len(names) > len(set(names)) or _ROW in names
+        if is_in_seconds or is_odd:
+            return None
         read = self._engine.read_parquet([file])
         types = {name: str(dtype) for name, dtype in zip(read.columns, read.types, strict=True)}
-        own = {name: types[name] for name in _own_columns(half, part)}
+        partition = dict(part.partition)  # whose columns are constants
+        own = {want.name: types[want.name] for want in wanted if want.name not in partition}
         canonical = _canonical_types(half)
         if any(dtype not in _READ_AS[canonical[name]] for name, dtype in own.items()):
             return None
-        if own.get("timestamp") in (*_TIMES, *_NS_TIMES) and not _has_near_times(half, file):
-            return None
+        if own.get("timestamp") in (*_TIMES, *_NS_TIMES):
+            ranges = [(low, high) for _, rows, low, high in row_groups(half, file) if rows]
+            for low, high in ranges:  # by the footer: all must be UTC, and as near as DuckDB needs them
+                if low is None or high is None or low <= -_FARTHEST_MS or high >= _FARTHEST_MS:
+                    return None
         return tuple(own.items())
 
     def _as_written(self, half: LocalHalf, file: Path) -> Path:
@@ -324,44 +320,19 @@ def _canonical_types(half: LocalHalf) -> dict[str, str]:
     return {name: _CANONICAL[dtype] for name, dtype in half.frame.collect_schema().items()}
 
 
-def _own_columns(half: LocalHalf, part: Part) -> list[str]:
-    """Return the wanted columns that the files of a part hold: others are constants."""
-    partition = dict(part.partition)
-    return [
-        want.name for want in CANONICAL[half.what] if want.name in part.schema and want.name not in partition
-    ]
-
-
-def _has_near_times(half: LocalHalf, file: Path) -> bool:
-    """Return whether a file's footer says that all of its times are UTC, and as near as DuckDB needs them."""
-    return all(
-        low is not None and high is not None and low > -_FARTHEST_MS and high < _FARTHEST_MS
-        for _, rows, low, high in row_groups(half, file)
-        if rows
-    )
-
-
 def _columns(half: LocalHalf, part: Part, types: dict[str, str] | None) -> Iterator[Expression]:
     """Yield the canonical columns of files with these types; None = of a file that was written so."""
-    partition = dict(part.partition)
+    partition, canonical = dict(part.partition), _canonical_types(half)
     for want in CANONICAL[half.what]:
-        canonical = _canonical_types(half)[want.name]
         if types is None:
-            yield ColumnExpression(want.name).cast(canonical).alias(want.name)
+            column: Expression = ColumnExpression(want.name)
         elif want.name in types:
-            yield _column(want.name, types[want.name]).cast(canonical).alias(want.name)
+            column = _column(want.name, types[want.name])
+        elif want.name in partition:
+            column = ConstantExpression(from_folder(partition[want.name], want.kind, half.time_zone))
         else:
-            yield (
-                ConstantExpression(_constant(want, partition, half.time_zone))
-                .cast(canonical)
-                .alias(want.name)
-            )
-
-
-def _constant(want: Wanted, partition: dict[str, str | None], time_zone: str) -> str | int | None:
-    if want.name in partition:
-        return from_folder(partition[want.name], want.kind, time_zone)
-    return want.absent
+            column = ConstantExpression(want.absent)
+        yield column.cast(canonical[want.name]).alias(want.name)
 
 
 def _column(name: str, dtype: str) -> Expression:
@@ -373,20 +344,6 @@ def _column(name: str, dtype: str) -> Expression:
     if dtype in _NS_TIMES:
         return FunctionExpression("divide", FunctionExpression("epoch_ns", column), ConstantExpression(10**6))
     return column
-
-
-def _at(offset: int, rows: int) -> Expression:
-    place = ColumnExpression(_ROW)
-    return (place >= ConstantExpression(offset)) & (place < ConstantExpression(offset + rows))
-
-
-def _in_window(start: int | None, end: int | None, untimed: bool) -> Expression:
-    time, condition = ColumnExpression("timestamp"), ConstantExpression(True)
-    if start is not None:
-        condition = time >= ConstantExpression(start)
-    if end is not None:
-        condition = condition & (time < ConstantExpression(end))
-    return CoalesceOperator(condition, ConstantExpression(untimed))
 
 
 def write_duckdb_patterns(
@@ -422,32 +379,20 @@ def write_duckdb_patterns(
 @contextmanager
 def duckdb_engine(log: Log[LocalHalf], settings: Settings, work: Path | None) -> Iterator[DuckDBEngine]:
     """Yield an engine with a folder of its own in `work`; errors name the file of the log that is broken."""
-    with (
-        _broken_file_named(log),
-        files_named(log.searches, log.clicks),
-        tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill,
-    ):
-        engine = DuckDBEngine(
-            folder=Path(spill), threads=settings.threads, memory_limit=settings.memory_limit_bytes
-        )
-        try:
-            yield engine
-        finally:
-            engine.close()
-
-
-@contextmanager
-def _broken_file_named(log: Log[LocalHalf]) -> Iterator[None]:
-    """Name the file in an error of DuckDB's if one cannot be read, as `files_named` does in Polars'."""
+    halves = (log.searches, log.clicks)
     try:
-        yield
-    except EngineError as error:
+        with files_named(*halves), tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill:
+            engine = DuckDBEngine(
+                folder=Path(spill), threads=settings.threads, memory_limit=settings.memory_limit_bytes
+            )
+            try:
+                yield engine
+            finally:
+                engine.close()
+    except EngineError as error:  # `files_named` knows errors of Polars alone
         met = error.__cause__
         is_other = isinstance(met, duckdb.OutOfMemoryException) or is_disk_full(met)
-        if is_other or not isinstance(met, duckdb.Error):
-            raise
-        named = unreadable((log.searches, log.clicks))
-        if named is None:
+        if is_other or not isinstance(met, duckdb.Error) or (named := unreadable(halves)) is None:
             raise
         raise named from error
 

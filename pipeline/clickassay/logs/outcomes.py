@@ -42,7 +42,20 @@ class Outcomes:
         """
         rated = pl.when("is_rating").then(pl.col("value") / pl.col("given_rows")).otherwise("value")
         by_name = self.rows.with_columns(value=rated).partition_by("outcome", as_dict=True)
-        return {str(name): _spread(by_name[name,]["value"] / 1000) for (name,) in sorted(by_name)}
+        found: dict[str, dict[str, float]] = {}
+        for (name,), rows in sorted(by_name.items()):
+            values = rows["value"] / 1000
+            number, sizes = len(values), values.abs()
+            cut = float(values.sort()[math.ceil(0.999 * number) - 1])
+            whole = math.fsum(sizes)
+            found[str(name)] = {
+                "searches": number,
+                "mean": math.fsum(values) / number,
+                "largest": math.fsum(sizes.top_k(LARGEST)) / whole if whole else 0.0,
+                "quantile": cut,
+                "mean_cut": math.fsum(values.clip(upper_bound=cut)) / number,
+            }
+        return found
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -63,19 +76,6 @@ class Outcomes:
         key = ("search_id", "outcome", "is_rating")
         every = pl.concat([self.rows, earlier]).group_by(key).agg(pl.all().sum()).select(self.rows.columns)
         return replace(self, rows=every.sort("search_id", "outcome"))
-
-
-def _spread(values: pl.Series) -> dict[str, float]:
-    size, sizes = len(values), values.abs()
-    cut = float(values.sort()[math.ceil(0.999 * size) - 1])
-    whole = math.fsum(sizes)
-    return {
-        "searches": size,
-        "mean": math.fsum(values) / size,
-        "largest": math.fsum(sizes.top_k(LARGEST)) / whole if whole else 0.0,
-        "quantile": cut,
-        "mean_cut": math.fsum(values.clip(upper_bound=cut)) / size,
-    }
 
 
 OutcomesOf = Callable[[Log[H]], Outcomes | None]
@@ -109,7 +109,14 @@ def prepare_outcomes(
         return Outcomes(pl.DataFrame(schema=schema))
     counts: Counter[tuple[str, str]] = Counter({("read", ""): given.rows.height})
     rows = _usable(given.rows, log, counts, settings)
-    names = {name: _checked(name, taken) for name in rows["name"].unique().to_list()}
+    names: dict[str, str] = {}
+    for name in rows["name"].unique():
+        names[name] = spelled = normalise_query(name)
+        if not SIGNAL_NAME.fullmatch(spelled) or spelled in taken:
+            raise InputError(
+                f"outcomes: {visible(name)!r} cannot be the name of an outcome: metrics and tables have it, "
+                "or it has other characters than letters, digits, single blanks and _ . : / -; rename it"
+            )
     if len(names) > MOST_SIGNALS:
         some = ", ".join(visible(name) for name in sorted(names)[:12])
         raise InputError(f"outcomes: {len(names)} names, at most {MOST_SIGNALS} can be counted: {some}")
@@ -200,14 +207,3 @@ def _usable(
     once = named.unique("outcome_id", keep="first", maintain_order=True)
     counts["repeated", "outcome_id again"] += named.height - once.height
     return pl.concat([once, rows.filter(pl.col("outcome_id").is_null())])
-
-
-def _checked(name: str, taken: Collection[str]) -> str:
-    """Return the name of an outcome in normal form."""
-    spelled = normalise_query(name)
-    if not SIGNAL_NAME.fullmatch(spelled) or spelled in taken:
-        raise InputError(
-            f"outcomes: {visible(name)!r} cannot be the name of an outcome: metrics and tables have it, or "
-            "it has other characters than letters, digits, single blanks and _ . : / -; rename it"
-        )
-    return spelled

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clickassay.core.errors import InputError
 from clickassay.core.settings import OF_DWELL_TIMES, Settings
 from clickassay.inputs.normalise import normalise_query
-from clickassay.logs.arrays.columns import Rows
+from clickassay.logs.arrays.columns import Rows, numbers_in
 
 CLICK, LEFT_OUT, SATISFIED, SATISFIED_IF_FOLLOWED = 0, 1, 2, 3
 """Kinds: a click, an action that is no signal, and satisfied clicks; others are signals of the log."""
@@ -46,11 +46,12 @@ class Actions:
         """Return the name of a signal by its kind."""
         return self._signals[kind - SATISFIED]
 
-    def codes(self, keys: NDArray[np.uint64], texts: pl.Series) -> Codes:
-        """Return the number of each text, which has a key; 0 = none, whose key is 0.
+    def codes_in(self, rows: pl.DataFrame) -> Codes:
+        """Return the number of the action of each row, whose text has a key; 0 = none, whose key is 0.
 
         Raises InputError if there are too many different texts: the column is none of actions.
         """
+        keys, texts = numbers_in(rows["action_key"]), rows["action"]
         codes = np.zeros(len(keys), np.uint16)
         left = np.flatnonzero(keys != 0)
         for key, code in self._by_key.items():
@@ -60,33 +61,31 @@ class Actions:
             codes[left[is_it]] = code
             left = left[~is_it]
         while len(left):
-            code = self._number(texts[int(left[0])])
             key = keys[left[0]]
-            self._by_key[int(key)] = code
+            code = self._by_key[int(key)] = self._numbered(texts[int(left[0])])
             is_it = keys[left] == key
             codes[left[is_it]] = code
             left = left[~is_it]
         return codes
 
-    def _number(self, text: str) -> int:
+    def _numbered(self, text: str) -> int:
+        """Return the number of a text that is met for the first time."""
         if len(self._texts) > _MOST_TEXTS:
             raise InputError(
                 f"clicks: column action has more than {_MOST_TEXTS:,} different texts, such as {text!r:.60}; "
                 "is it what was done? Name another column by --column clicks.action=…"
             )
-        self._texts.append(text)
-        self._kinds.append(self._kind(normalise_query(text) or "click"))
-        return len(self._texts) - 1
-
-    def _kind(self, action: str) -> int:
-        if action == "click":
-            return CLICK
+        action, kind = normalise_query(text) or "click", LEFT_OUT
         is_wanted = action in self._wanted or ("auto" in self._wanted and action not in _NEVER)
-        if not is_wanted or action in OF_DWELL_TIMES:
-            return LEFT_OUT
-        if action not in self._signals:
-            self._signals.append(action)
-        return SATISFIED + self._signals.index(action)
+        if action == "click":
+            kind = CLICK
+        elif is_wanted and action not in OF_DWELL_TIMES:
+            if action not in self._signals:
+                self._signals.append(action)
+            kind = SATISFIED + self._signals.index(action)
+        self._texts.append(text)
+        self._kinds.append(kind)
+        return len(self._texts) - 1
 
 
 def masks_of_events(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.columns import (
@@ -41,46 +40,29 @@ def faults_of_searches(rows: pl.DataFrame, end_ms: int) -> Codes | None:
     Times from `end_ms` on are too late.
     """
     times = rows["timestamp"]
-    lists = [as_arrow(chunk) for chunk in rows["results"].get_chunks()]
+    too_long = rows["query"].str.len_bytes() > MOST_BYTES
+    empty, with_null = [], []
+    for lists in (as_arrow(chunk) for chunk in rows["results"].get_chunks()):
+        ends = numbers_in(pl.Series(lists.offsets))  # where values begin, and where the last list ends
+        empty.append(np.diff(ends) == 0)
+        with_null.append(np.zeros(len(lists), bool))
+        if lists.values.null_count:  # mostly there is none
+            at = np.searchsorted(ends, np.flatnonzero(nulls_in(lists.values)), side="right") - 1
+            with_null[-1][at[(at >= 0) & (at < len(lists))]] = True
     by_fault = {
         "null search_id": nulls(rows["search_id"]),
         "null user_id": nulls(rows["user_id"]),
         "null query": nulls(rows["query"]),
-        "query too long": _too_long(rows["query"]),
+        "query too long": too_long.fill_null(value=False).to_numpy() if too_long.any() else None,
         "null timestamp": nulls(times),
         "time out of range": out_of_range(times, end_ms),
         "null results": nulls(rows["results"]),
-        "empty results": _all_or_none([np.diff(_ends(chunk)) == 0 for chunk in lists]),
-        "null in results": _all_or_none([_holds_null(chunk) for chunk in lists]),
+        "empty results": np.concatenate(empty) if any(map(np.any, empty)) else None,
+        "null in results": np.concatenate(with_null) if any(map(np.any, with_null)) else None,
         "null market": nulls(rows["market"]),
         "null page": nulls(rows["page"]),
     }
     return first_faults(rows.height, SEARCH_FAULTS, by_fault)
-
-
-def _all_or_none(flags: list[Flags]) -> Flags | None:
-    return np.concatenate(flags) if any(chunk.any() for chunk in flags) else None
-
-
-def _ends(lists: pa.LargeListArray) -> Rows:
-    """Return where the values of each list begin, and where the last list ends."""
-    return numbers_in(pl.Series(lists.offsets))
-
-
-def _holds_null(lists: pa.LargeListArray) -> Flags:
-    """Return which lists hold a null; Arrow knows how many there are in all, mostly none."""
-    holds = np.zeros(len(lists), bool)
-    if lists.values.null_count:
-        places = np.flatnonzero(nulls_in(lists.values))
-        rows = np.searchsorted(_ends(lists), places, side="right") - 1
-        holds[rows[(rows >= 0) & (rows < len(lists))]] = True
-    return holds
-
-
-def _too_long(queries: pl.Series) -> Flags | None:
-    """Return which queries have more than `MOST_BYTES`; None if none has."""
-    too_long = queries.str.len_bytes() > MOST_BYTES
-    return too_long.fill_null(value=False).to_numpy() if too_long.any() else None
 
 
 def first_faults(height: int, faults: tuple[str, ...], by_fault: Mapping[str, Flags | None]) -> Codes | None:

@@ -4,7 +4,6 @@ import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -78,9 +77,11 @@ class ClickReader:
             parts.append(self._numbered(Chunk.of(chunk, codes)))
             is_click = self._are_clicks(parts[-1].clicks)
             if codes is not None:
-                among_rows = self._are_clicks_of(chunk)
-                faults += count_faults(codes[among_rows], CLICK_FAULTS)
-                of_actions += count_faults(codes[~among_rows], CLICK_FAULTS)
+                are_clicks = np.ones(chunk.height, bool)
+                if self._actions is not None:
+                    are_clicks = self._actions.kinds.take(self._actions.codes_in(chunk)) == CLICK
+                faults += count_faults(codes[are_clicks], CLICK_FAULTS)
+                of_actions += count_faults(codes[~are_clicks], CLICK_FAULTS)
             if health is not None:
                 health.add_clicks(parts[-1].clicks.time[is_click])
             report(chunk.height)
@@ -90,20 +91,10 @@ class ClickReader:
         """Return clicks, and rows with other actions; None where every row is a click."""
         return (read, None) if self._actions is None else read.split(self._are_clicks(read.clicks))
 
-    @staticmethod
-    def _codes(actions: Actions, rows: pl.DataFrame) -> NDArray[np.uint16]:
-        return actions.codes(numbers_in(rows["action_key"]), rows["action"])
-
     def _are_clicks(self, clicks: Clicks) -> Flags:
         if self._actions is None or clicks.action is None:
             return np.ones(len(clicks), bool)
         is_click: Flags = self._actions.kinds.take(clicks.action) == CLICK
-        return is_click
-
-    def _are_clicks_of(self, rows: pl.DataFrame) -> Flags:
-        if self._actions is None:
-            return np.ones(rows.height, bool)
-        is_click: Flags = self._actions.kinds.take(self._codes(self._actions, rows)) == CLICK
         return is_click
 
     def _columns(self, schema: pl.Schema) -> list[pl.Expr]:
@@ -134,6 +125,11 @@ class ClickReader:
     def _numbered(self, chunk: Chunk) -> ReadClicks:
         ids = chunk.ids("search_id")
         urls, unknown = self._url_numbers(chunk)
+        action = dwell = None
+        if self._actions is not None:
+            action = self._actions.codes_in(chunk.rows)
+            action = action if chunk.usable is None else action[chunk.usable]
+            dwell = chunk.numbers("dwell_seconds", NOT_GIVEN)
         clicks = Clicks(
             id=ids,
             time=chunk.numbers("timestamp"),
@@ -141,19 +137,10 @@ class ClickReader:
             place=chunk.numbers("position", NO_PLACE),
             carried=np.zeros(len(ids), bool),
             id_text=chunk.id_texts("search_id"),
-            **self._numbers_of_signals(chunk),
+            action=action,
+            dwell=dwell,
         )
         return ReadClicks(clicks, unknown)
-
-    def _numbers_of_signals(self, chunk: Chunk) -> dict[str, Any]:
-        """Return the actions and dwell times of usable rows, where they count."""
-        if self._actions is None:
-            return {}
-        actions = self._codes(self._actions, chunk.rows)
-        return {
-            "action": actions if chunk.usable is None else actions[chunk.usable],
-            "dwell": chunk.numbers("dwell_seconds", NOT_GIVEN),
-        }
 
     def _url_numbers(self, chunk: Chunk) -> tuple[Small, pl.Series]:
         """Return the number of each URL, and the texts of URLs that no list shows."""
@@ -213,7 +200,10 @@ def attributed_clicks(
     ambiguous: ids that different searches use, sorted.
     idle_ms: a click belongs to its search if it lies within so many ms of it.
     """
-    is_ambiguous = _is_ambiguous(clicks.id, ambiguous)
+    is_ambiguous = np.zeros(len(clicks), bool)
+    if len(ambiguous):
+        rows = among(clicks.id.view(np.uint64), ambiguous.view(np.uint64))
+        is_ambiguous[rows] = is_in(clicks.id[rows], ambiguous)
     row = rows_of_ids(searches.id, counts, clicks.id)
     row[is_ambiguous] = -1
     attributed = np.flatnonzero(row >= 0)
@@ -223,24 +213,20 @@ def attributed_clicks(
     lists = searches.list.take(search)
     given = clicks.place.take(click)
     url = _normal_urls(clicks.url.take(click) if by_url else shown.lists.at(lists, given), shown.urls)
+    placed = np.flatnonzero(given >= 1)
+    there = _normal_urls(shown.lists.at(lists[placed], given[placed]), shown.urls)
+    misplaced = np.zeros(len(lists), bool)
+    misplaced[placed] = (there >= 0) & (there != url[placed])
     return AttributedClicks(
         click=click,
         search=search,
         url=url,
         place=places(shown.lists.top, lists, url),
-        misplaced=_misplaced(shown, lists, given, url),
+        misplaced=misplaced,
         ambiguous=int(is_ambiguous.sum()),
         out_of_time=len(attributed) - len(click),
         orphans=np.flatnonzero((row < 0) & ~is_ambiguous),
     )
-
-
-def _is_ambiguous(ids: Rows, ambiguous: Rows) -> Flags:
-    is_ambiguous = np.zeros(len(ids), bool)
-    if len(ambiguous):
-        rows = among(ids.view(np.uint64), ambiguous.view(np.uint64))
-        is_ambiguous[rows] = is_in(ids[rows], ambiguous)
-    return is_ambiguous
 
 
 def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Small:
@@ -268,15 +254,6 @@ def _normal_urls(as_read: Small, urls: Urls) -> Small:
     if not len(urls.normal):
         return np.full(len(as_read), UNKNOWN, np.int32)
     return np.where(as_read >= 0, urls.normal.take(as_read, mode="clip"), np.int32(UNKNOWN))
-
-
-def _misplaced(shown: LogTexts, lists: Small, given: Rows, urls: Small) -> Flags:
-    """Return where a list, as it was delivered, shows another result than a URL at the place given."""
-    misplaced = np.zeros(len(lists), bool)
-    rows = np.flatnonzero(given >= 1)
-    there = _normal_urls(shown.lists.at(lists[rows], given[rows]), shown.urls)
-    misplaced[rows] = (there >= 0) & (there != urls[rows])
-    return misplaced
 
 
 def places(top: Small, lists: Small, urls: Small) -> NDArray[np.int8]:

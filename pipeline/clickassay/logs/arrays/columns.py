@@ -47,14 +47,11 @@ class Growing:
         """Add rows at the end; columns that they lack, or that the earlier rows lack, are filled."""
         first, self._rows = self._rows, self._rows + len(values)
         if self._rows > len(self._held) or values.shape[1:] > self._held.shape[1:]:
-            self._make_room(first, values.shape[1:])
+            before = self._held
+            room = self._rows + self._rows // 4 if self._rows > len(before) else len(before)
+            self._held = np.empty((room, *max(values.shape[1:], before.shape[1:])), before.dtype)
+            self._put(before[:first], self._held[:first])
         self._put(values, self._held[first : self._rows])
-
-    def _make_room(self, kept: int, wide: tuple[int, ...]) -> None:
-        before = self._held
-        room = self._rows + self._rows // 4 if self._rows > len(before) else len(before)
-        self._held = np.empty((room, *max(wide, before.shape[1:])), before.dtype)
-        self._put(before[:kept], self._held[:kept])
 
     def _put(self, values: NDArray[Any], rows: NDArray[Any]) -> None:
         if values.shape != rows.shape:
@@ -214,31 +211,27 @@ class Columns:
 
     def take(self, rows: Rows) -> Self:
         """Return some of the rows."""
-        return type(self)(**{name: _taken(values, rows) for name, values in vars(self).items()})
+        there = {name: values for name, values in vars(self).items() if values is not None}
+        return type(self)(
+            **{
+                name: values.gather(rows) if isinstance(values, pl.Series) else values.take(rows)
+                for name, values in there.items()
+            }
+        )
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
         """Return the rows of one or more parts, one after the other."""
         if len(parts) == 1:
             return parts[0]
-        names = [field.name for field in fields(cls)]
-        return cls(**{name: _stacked([getattr(part, name) for part in parts]) for name in names})
-
-
-Values = NDArray[Any] | pl.Series | None
-
-
-def _taken(values: Values, rows: Rows) -> Values:
-    if values is None:
-        return None
-    return values.gather(rows) if isinstance(values, pl.Series) else values.take(rows)
-
-
-def _stacked(parts: Sequence[Any]) -> Values:
-    if parts[0] is None:
-        return None
-    stacked: Values = pl.concat(parts) if isinstance(parts[0], pl.Series) else np.concatenate(parts)
-    return stacked
+        there = [name for name, values in vars(parts[0]).items() if values is not None]
+        columns = {name: [getattr(part, name) for part in parts] for name in there}
+        return cls(
+            **{
+                name: pl.concat(every) if isinstance(every[0], pl.Series) else np.concatenate(every)
+                for name, every in columns.items()
+            }
+        )
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """A log to its pattern table, batch by batch, on arrays."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,7 +56,6 @@ class LogBatch:
 class ArraySessioniser:
     """Adds up the pattern table of a log, one batch after the other, in order of time.
 
-    settings: depth, idle limit and scope, folds, normalisation.
     by_url: whether clicks name a URL, or else a position.
     ids: search ids over the whole log, as far as they are known.
     has_signals: whether clicks have actions, or satisfied clicks are a signal.
@@ -81,7 +81,7 @@ class ArraySessioniser:
         urls = Urls(normalise=settings.normalise_urls)
         self.shown = LogTexts(Queries(judged_queries), ShownLists(settings.stored_depth), urls)
         end_ms = end_of_times(settings)
-        self._searches = SearchReader(
+        self.searches = SearchReader(
             self.shown, folds=settings.folds, only_judged=self._only_judged, end_ms=end_ms
         )
         self.actions = Actions(settings) if has_signals else None
@@ -90,7 +90,6 @@ class ArraySessioniser:
         self._clicks = ClickReader(urls, by_url=by_url, end_ms=end_ms, actions=self.actions)
         self.carry_over: CarryOver | None = None
         self._keeps_ids, self.new_ids = keeps_ids, pl.Series("id", [], dtype=pl.Int64)
-        self._new_searches: dict[str, Any] = {}
         self._new_clicks: dict[str, Any] = {}
         self._new_actions: list[ActionRow] = []
         self.start_afresh()
@@ -98,16 +97,12 @@ class ArraySessioniser:
     def start_afresh(self) -> None:
         """Begin new sums; texts stay known, and open visits."""
         self.funnel, self._health = LogFunnel(self._settings.stored_depth), LogCounts()
-        self._closed, self._open = self._no_patterns(), self._no_patterns()
-
-    def _no_patterns(self) -> PatternCounts:
-        return PatternCounts(
-            self.shown, self._settings.stored_depth, self._settings.folds, self._settings.periods
-        )
+        self._closed = PatternCounts(self.shown, self._settings)
+        self._open = PatternCounts(self.shown, self._settings)
 
     def take_up(self, searches: pl.DataFrame, clicks: pl.DataFrame) -> None:
         """Carry over rows, as they were read, of the part of the log before."""
-        read, _ = self._searches.read(searches.lazy(), _unreported)
+        read, _ = self.searches.read(searches.lazy(), _unreported)
         clicked, *_ = self._clicks.read(clicks.lazy(), _unreported)
         read.carried[:] = clicked.clicks.carried[:] = True
         self.carry_over = CarryOver(read, clicked)
@@ -121,59 +116,66 @@ class ArraySessioniser:
         Raises InputError if a file cannot be read to its end; EngineError if a check of the step fails.
         """
         with _translated_errors():
-            searches = self._read_searches(batch.searches, report)
+            searches, faults = self.searches.read(
+                batch.searches,
+                lambda read: report(read, 0),
+                None if self.carry_over is None else self.carry_over.searches,
+                self._health,
+            )
             read, others = self._read_clicks(batch.clicks, report)
         progress(Event("forming sessions"))
         settings, shown = self._settings, self.shown
+        per_query = settings.idle_scope == "query"
         limits = VisitLimits(
             settings.idle_ms,
             batch.watermark_ms,
-            settings.idle_scope == "query",
-            every=self._forms_every_visit,
+            per_query,
+            every=(self._satisfied and per_query) or "reformulated" in settings.outcome,
         )
         counts = counted_once(searches, self._ids.repeated, shown)
         placed = self._attributed(read, searches, counts)
         early = searches_before_clicks(searches, read.clicks, placed) if self._satisfied else None
         formed = visits(searches, counts, shown.pairs(searches), read.clicks, placed, limits, early)
         made = sessions(searches, counts, formed, placed, shown)
-        self._count_searches(searches, counts)
+        self._count_searches(searches, faults, counts)
         self._count_clicks(searches, read, placed, formed, made, limits)
-        self._count_sessions(searches, made)
+        self._open = PatternCounts(shown, settings)
+        for sums, chosen in ((self._closed, ~made.is_open), (self._open, made.is_open)):
+            rows = np.flatnonzero(chosen)
+            sums.add(searches, made.first[rows], made.mask[rows])
         if self._keeps_ids:
             self.new_ids = new_search_ids(searches)
         again = _read_again(read, placed, formed, limits)
         if others is not None:
             acted = self._attributed(others, searches, counts)
             self._count_actions(others, acted, formed, limits)
-            self._add_signals(searches, others, acted, made, formed)
+            search, place = placed_in_sessions(searches, made.first_of, acted, shown)
+            kind = self._kinds(others, acted)
+            is_signal = kind > LEFT_OUT
+            events = (search[is_signal], kind[is_signal], place[is_signal])
+            for signal, first, masks in masks_of_events(len(searches), *events):
+                self._add_masks(signal, first, masks, searches, formed)
             again = ReadClicks.concat([again, _read_again(others, acted, formed, limits)])
         if self._satisfied:
             self._add_satisfied(searches, counts, read, placed, made, formed)
         if self._outcomes is not None:
             self._add_outcomes(self._outcomes, Formed(searches, counts, read.clicks, placed, formed, made))
-        self.carry_over = _carry_over(searches, again, formed)
-
-    @property
-    def _forms_every_visit(self) -> bool:
-        per_query = self._settings.idle_scope == "query"
-        return (self._satisfied and per_query) or "reformulated" in self._settings.outcome
+        open_searches = searches.take(np.flatnonzero(formed.is_open))
+        open_searches.carried[:] = again.clicks.carried[:] = True
+        self.carry_over = CarryOver(open_searches, again)
 
     def _add_outcomes(self, given: GivenOutcomes, formed: Formed) -> None:
         """Add up the outcomes of sessions, and count the rows that were given for them."""
         counted: list[tuple[str, bool, int]] = []
-        found = []
+        searches, is_open = formed.searches, formed.visits.is_open
         for name, first, values, rows in given.of_sessions(formed, self._ids.known):
-            found.append((name, first, values))
-            counted += [(name, is_open, number) for is_open, number in rows.items() if number]
+            counted += [(name, may_change, number) for may_change, number in rows.items() if number]
+            for counts, chosen in ((self._closed, ~is_open[first]), (self._open, is_open[first])):
+                counts.add_outcome(name, searches, first[chosen], values[chosen])
         self.funnel.count_outcomes(counted)
-        for name, first, values in found:
-            is_open = formed.visits.is_open.take(first)
-            for counts, chosen in ((self._closed, ~is_open), (self._open, is_open)):
-                counts.add_outcome(name, formed.searches, first[chosen], values[chosen])
         for name, first in derived_outcomes(formed, self._settings):
-            is_open = formed.visits.is_open.take(first)
-            for counts, chosen in ((self._closed, ~is_open), (self._open, is_open)):
-                counts.add_ones(name, formed.searches, first[chosen])
+            for counts, chosen in ((self._closed, ~is_open[first]), (self._open, is_open[first])):
+                counts.add_ones(name, searches, first[chosen])
 
     def _attributed(self, read: ReadClicks, searches: Searches, counts: Flags) -> AttributedClicks:
         return attributed_clicks(
@@ -185,17 +187,6 @@ class ArraySessioniser:
             self._settings.idle_ms,
             by_url=self._by_url,
         )
-
-    def rejected_ids(self, like: pl.Series) -> pl.Series:
-        """Return the search_id of each search that was unusable; of the type of other ids."""
-        return self._searches.rejected_ids(like)
-
-    def _read_searches(self, rows: pl.LazyFrame, report: Callable[[int, int], None]) -> Searches:
-        carried = None if self.carry_over is None else self.carry_over.searches
-        searches, faults = self._searches.read(rows, lambda read: report(read, 0), carried, self._health)
-        new = len(searches) - int(searches.carried.sum())
-        self._new_searches = {"read": new + faults.total(), "rejected": faults, "usable": new}
-        return searches
 
     def _read_clicks(
         self, rows: pl.LazyFrame, report: Callable[[int, int], None]
@@ -218,7 +209,7 @@ class ArraySessioniser:
         self._new_clicks = {"read": new + faults.total(), "carried": old, "rejected": faults}
         return read, others
 
-    def _count_searches(self, searches: Searches, counts: Flags) -> None:
+    def _count_searches(self, searches: Searches, faults: Counter[str], counts: Flags) -> None:
         """Count searches as they are kept now; carried searches were counted before."""
         shown, none = self.shown, np.zeros(len(searches), bool)
         left_out = ~shown.queries.is_kept.take(searches.query) if self._only_judged else none
@@ -230,9 +221,10 @@ class ArraySessioniser:
         def new(chosen: Flags) -> int:
             return int((chosen & counts).sum()) - int((chosen & searches.carried).sum())
 
+        usable = len(searches) - int(searches.carried.sum())
         self.funnel.count_searches(
-            **self._new_searches, kept=new(~none), left_out=new(left_out), shortened=new(shortened),
-            merged=new(merged),
+            read=usable + faults.total(), rejected=faults, usable=usable, kept=new(~none),
+            left_out=new(left_out), shortened=new(shortened), merged=new(merged),
         )  # fmt: skip
 
     def _count_clicks(
@@ -285,17 +277,6 @@ class ArraySessioniser:
     def _signal(self, kind: int) -> str:
         return "" if self.actions is None else self.actions.signal(kind)
 
-    def _add_signals(
-        self, searches: Searches, read: ReadClicks, acted: AttributedClicks, made: Sessions, formed: Visits
-    ) -> None:
-        """Count the sessions in which actions that are signals met results."""
-        search, place = placed_in_sessions(searches, made.first_of, acted, self.shown)
-        kind = self._kinds(read, acted)
-        counts = kind > LEFT_OUT
-        found = masks_of_events(len(searches), search[counts], kind[counts], place[counts])
-        for signal, first, masks in found:
-            self._add_masks(signal, first, masks, searches, formed)
-
     def _add_satisfied(
         self,
         searches: Searches,
@@ -330,12 +311,6 @@ class ArraySessioniser:
         for counts, chosen in ((self._closed, ~is_open), (self._open, is_open)):
             counts.add_signal(self._signal(kind), searches, first[chosen], masks[chosen])
 
-    def _count_sessions(self, searches: Searches, made: Sessions) -> None:
-        self._open = self._no_patterns()
-        for counts, chosen in ((self._closed, ~made.is_open), (self._open, made.is_open)):
-            rows = np.flatnonzero(chosen)
-            counts.add(searches, made.first[rows], made.mask[rows])
-
     def closed_table(self) -> StagedTable:
         """Return the pattern table of all closed sessions."""
         return self._table(self._closed, is_open=False)
@@ -361,13 +336,9 @@ class ArraySessioniser:
             info={"stored_depth": self._settings.stored_depth},
             health=(LogCounts() if is_open else self._health).frame(),
             shown=frames.shown,
-            signals=frames.signals if self._has_table_of_signals else None,
+            signals=None if self.actions is None or self._settings.signal == ("none",) else frames.signals,
             outcomes=None if self._outcomes is None else frames.outcomes,
         )
-
-    @property
-    def _has_table_of_signals(self) -> bool:
-        return self.actions is not None and self._settings.signal != ("none",)
 
 
 def _positions(
@@ -396,13 +367,6 @@ def _read_again(
     again[placed.click[formed.is_open[placed.search]]] = True
     again[placed.orphans[read.clicks.time[placed.orphans] >= limits.open_ms]] = True
     return read.take(np.flatnonzero(again))
-
-
-def _carry_over(searches: Searches, open_clicks: ReadClicks, formed: Visits) -> CarryOver:
-    open_searches = searches.take(np.flatnonzero(formed.is_open))
-    open_searches.carried[:] = True
-    open_clicks.clicks.carried[:] = True
-    return CarryOver(open_searches, open_clicks)
 
 
 def _unreported(_rows: int) -> None:

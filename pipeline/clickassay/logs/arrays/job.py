@@ -143,7 +143,7 @@ def _with_orphan_clicks(
     if orphans.is_empty():
         return funnel
     ids = orphans["search_id"]
-    usable = usable_ids(searches, ids, sessioniser.rejected_ids(ids)) if batches > 1 else ids.clear()
+    usable = usable_ids(searches, ids, sessioniser.searches.rejected_ids(ids)) if batches > 1 else ids.clear()
     known = orphans["search_id"].is_in(usable.implode())
     rows = orphan_click_rows(
         ambiguous=0,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.patterns import OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
+from clickassay.core.settings import Settings
 from clickassay.logs.arrays.columns import Flags, Growing, Rows, Searches, Small
 from clickassay.logs.arrays.shown import LogTexts, lists_of
 from clickassay.patterns.digests import configuration_digests, ids_of
@@ -42,13 +42,12 @@ class PatternCounts:
     """Adds up sessions by list, first or later page, fold and click mask, and the buckets of users by query.
 
     shown: the texts read so far.
-    depth, folds, periods: settings of the table.
     """
 
-    def __init__(self, shown: LogTexts, depth: int, folds: int, periods: str) -> None:
-        self._shown, self._layout, self._folds = shown, WordLayout(depth, folds), folds
-        self._sums = Sums(self._layout)
-        self._by_day, self._periods = Sums(BY_DAY), periods
+    def __init__(self, shown: LogTexts, settings: Settings) -> None:
+        self._shown, self._folds, self._periods = shown, settings.folds, settings.periods
+        self._layout = WordLayout(settings.stored_depth, settings.folds)
+        self._sums, self._by_day = Sums(self._layout), Sums(BY_DAY)
         self._signals: dict[str, Sums] = {}
         self._outcomes: list[pl.DataFrame] = []
         self._ones: dict[str, Sums] = {}
@@ -58,7 +57,7 @@ class PatternCounts:
         """Count sessions: the rows of their first searches, and their click masks."""
         if not len(first):
             return
-        numbers = (searches.list.take(first).astype(np.int64) << 1) | (searches.page.take(first) == 1)
+        numbers = _numbers(searches, first)
         buckets = searches.bucket.take(first)
         self._sums.add(counted(self._layout.packed(numbers, buckets % self._folds, masks)))
         if self._periods != "none":
@@ -66,26 +65,28 @@ class PatternCounts:
             if self._periods == "week":
                 days -= (days - _MONDAY) % 7
             self._by_day.add(counted(packed_days(numbers, days)))
-        self._add_buckets(self._shown.queries.pair.take(searches.query.take(first)), buckets & 63)
-
-    def add_signal(self, signal: str, searches: Searches, first: Rows, masks: Rows) -> None:
-        """Count sessions that have a signal, as `add` counts all."""
-        self._add(self._signals, signal, searches, first, masks)
+        pairs = self._shown.queries.pair.take(searches.query.take(first))
+        missing = len(self._shown.queries.normal_texts) - self._buckets.count
+        self._buckets.append(np.zeros(missing, np.uint64))
+        np.bitwise_or.at(self._buckets.values, pairs, np.uint64(1) << (buckets & 63).astype(np.uint64))
 
     def forget_signal(self, signal: str) -> None:
         """Leave a signal out of the tables."""
         self._signals.pop(signal, None)
+
+    def add_signal(self, signal: str, searches: Searches, first: Rows, masks: Rows) -> None:
+        """Count sessions that have a signal, as `add` counts all."""
+        self._add(self._signals, signal, searches, first, masks)
 
     def add_ones(self, outcome: str, searches: Searches, first: Rows) -> None:
         """Count sessions that have an outcome which is 1."""
         self._add(self._ones, outcome, searches, first, np.zeros(len(first), np.int64))
 
     def _add(self, to: dict[str, Sums], name: str, searches: Searches, first: Rows, masks: Rows) -> None:
-        if not len(first):
-            return
-        numbers = (searches.list.take(first).astype(np.int64) << 1) | (searches.page.take(first) == 1)
-        folds = searches.bucket.take(first) % self._folds
-        to.setdefault(name, Sums(self._layout)).add(counted(self._layout.packed(numbers, folds, masks)))
+        if len(first):
+            folds = searches.bucket.take(first) % self._folds
+            words = self._layout.packed(_numbers(searches, first), folds, masks)
+            to.setdefault(name, Sums(self._layout)).add(counted(words))
 
     def add_outcome(self, outcome: str, searches: Searches, first: Rows, values: Rows) -> None:
         """Add up an outcome of sessions: rows of their first searches, and values in thousandths."""
@@ -106,11 +107,6 @@ class PatternCounts:
         if len(self._outcomes) > _MOST_PARTS:
             self._outcomes = [_added(self._outcomes)]
 
-    def _add_buckets(self, pairs: Small, buckets: NDArray[Any]) -> None:
-        missing = len(self._shown.queries.normal_texts) - self._buckets.count
-        self._buckets.append(np.zeros(missing, np.uint64))
-        np.bitwise_or.at(self._buckets.values, pairs, np.uint64(1) << buckets.astype(np.uint64))
-
     def frames(self) -> "PatternFrames":
         """Return the tables of all that was added, which is then no longer held."""
         is_begun, is_shown = np.zeros((2, len(self._shown.lists.query)), bool)
@@ -123,20 +119,31 @@ class PatternCounts:
             is_begun[lists[is_kept]] = is_shown[lists[is_kept & on_first_page]] = True
             sessions = np.add.reduceat(section.sessions, starts, dtype=np.int64)
             begun.append(_by_market(lists, is_kept, on_first_page, sessions, self._shown))
-        queries = self._queries(np.flatnonzero(is_begun))
+        known = self._shown.queries
+        is_used = np.zeros(len(known.normal_texts), bool)
+        is_used[known.pair.take(self._shown.lists.query.take(np.flatnonzero(is_begun)))] = True
+        pairs = np.flatnonzero(is_used)
+        buckets = pl.Series("user_buckets", self._buckets.values[pairs])
+        queries = known.normal_texts[pairs].with_columns(buckets).sort("market", "query")
         configurations = Configurations.of(np.flatnonzero(is_shown), self._shown)
         give_back()
         ranked, masks = self._ranked(self._sums, configurations)
         give_back()
         patterns = Pieces(lambda: _pattern_pieces(ranked, self._layout, configurations))
         by_day, _ = self._ranked(self._by_day, configurations)
+        days = Pieces(
+            lambda: (
+                rows.select("configuration_id", dates(rows["click_mask"]), "sessions")
+                for rows in _pattern_pieces(by_day, BY_DAY, configurations)
+            )
+        )
         return PatternFrames(
             Pieces(configurations.pieces),
             patterns,
             masks,
             queries,
             _summed(begun, "sessions").rows(),
-            None if self._periods == "none" else Pieces(lambda: _day_pieces(by_day, configurations)),
+            None if self._periods == "none" else days,
             self._signal_table(configurations),
             self._outcome_table(configurations),
         )
@@ -202,17 +209,15 @@ class PatternCounts:
             words = layout.packed(ranks.take(rows), folds.take(rows), masks.take(rows))
             sums = counted(words, section.sessions.take(rows))
             ranked.add(sums)
-            by_mask.append(_sum_by_mask(layout.unpacked(sums)[2], sums.sessions))
+            columns = {"click_mask": layout.unpacked(sums)[2], "sessions": sums.sessions}
+            by_mask.append(_summed([pl.DataFrame(columns, schema=_MASKS)], "sessions"))
         return ranked, _summed(by_mask, "sessions")
 
-    def _queries(self, lists: Rows) -> pl.DataFrame:
-        """Return market, query and user buckets of all queries that a session is of."""
-        queries = self._shown.queries
-        is_used = np.zeros(len(queries.normal_texts), bool)
-        is_used[queries.pair.take(self._shown.lists.query.take(lists))] = True
-        pairs = np.flatnonzero(is_used)
-        buckets = pl.Series("user_buckets", self._buckets.values[pairs])
-        return queries.normal_texts[pairs].with_columns(buckets).sort("market", "query")
+
+def _numbers(searches: Searches, first: Rows) -> Rows:
+    """Return the number of the list of each search, and in its lowest bit whether the page is the first."""
+    numbers: Rows = (searches.list.take(first).astype(np.int64) << 1) | (searches.page.take(first) == 1)
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -245,10 +250,6 @@ def _added(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(parts).group_by("list", "fold", "outcome").agg(pl.all().sum())
 
 
-def _sum_by_mask(masks: Rows, sessions: Rows) -> pl.DataFrame:
-    return _summed([pl.DataFrame({"click_mask": masks, "sessions": sessions}, schema=_MASKS)], "sessions")
-
-
 def _by_market(
     lists: Rows, is_kept: Flags, on_first_page: Flags, sessions: Rows, shown: LogTexts
 ) -> pl.DataFrame:
@@ -273,12 +274,6 @@ def _pattern_pieces(
             sessions = section.sessions[rows].astype(np.int64)
             columns = {"fold": folds[rows], "click_mask": masks[rows], "sessions": sessions}
             yield pl.DataFrame({"configuration_id": ids.gather(places[rows] - first), **columns})
-
-
-def _day_pieces(ranked: Sums, configurations: "Configurations") -> Iterator[pl.DataFrame]:
-    """Yield the table `shown` of sums by the place of the configuration and day."""
-    for rows in _pattern_pieces(ranked, BY_DAY, configurations):
-        yield rows.select("configuration_id", dates(rows["click_mask"]), "sessions")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,32 +36,27 @@ from clickassay.logs.batches import Window, window_spans
 from clickassay.logs.chunks import FileChunk, rows_of_chunks, rows_of_file
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 
 def window_rows(half: SparkHalf, chunks: Sequence[FileChunk], window: Window) -> "DataFrame":
     """Return the rows of a window in canonical types; files that lie wholly in it are read together."""
-
-    def all_rows(file: str) -> int:
-        known = rows_of_file if isinstance(half.listing, LocalHalf) else rows_of_chunks
-        return known(file, chunks)
-
-    frames = []
-    for span in window_spans(chunks, window, all_rows):
-        rows = half.opened(span.files, span.rows)
-        frames.append(rows if span.times is None else rows.where(_in_window(*span.times)))
-    return reduce(lambda one, other: one.unionByName(other), frames or [half.frame.limit(0)])
-
-
-def _in_window(start: int | None, end: int | None, untimed: bool) -> "Column":
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
-    time, condition = F.col("timestamp"), F.lit(True)
-    if start is not None:
-        condition = time >= start
-    if end is not None:
-        condition = condition & (time < end)
-    return F.coalesce(condition, F.lit(untimed))
+    known = rows_of_file if isinstance(half.listing, LocalHalf) else rows_of_chunks
+    frames = []
+    for span in window_spans(chunks, window, lambda file: known(file, chunks)):
+        rows = half.opened(span.files, span.rows)
+        if span.times is not None:
+            start, end, untimed = span.times
+            time, condition = F.col("timestamp"), F.lit(True)
+            if start is not None:
+                condition = time >= start
+            if end is not None:
+                condition = condition & (time < end)
+            rows = rows.where(F.coalesce(condition, F.lit(untimed)))
+        frames.append(rows)
+    return reduce(lambda one, other: one.unionByName(other), frames or [half.frame.limit(0)])
 
 
 _PROBED_ROWS, _PROBED_FILES = 64, 16
@@ -94,10 +88,17 @@ def write_spark_patterns(  # noqa: PLR0913 - as `make_patterns`
     progress(Event("starting Spark"))
     with spark_engine(settings, folder, log_bytes) as engine:
         log = read_spark_log(engine, searches, clicks, settings)
-        place = None if then_to is None else _free(SparkFolder(engine.session, then_to), then_to)
+        place = None if then_to is None else SparkFolder(engine.session, then_to)
+        if place is not None and place.names():
+            raise OutputError(
+                f"{then_to} exists already and --force does not replace folders there; choose another --out"
+            )
         versions = {**info["versions"], "spark": str(engine.session.version)}
-        here = [half.listing for half in (log.searches, log.clicks) if isinstance(half.listing, LocalHalf)]
-        with _watched(log, progress) as inputs:
+        listings = (log.searches.listing, log.clicks.listing)
+        here = [one for one in listings if isinstance(one, LocalHalf)]
+        with watched(*here, progress=progress) as of_here:  # files of this machine that change are refused
+            of_others = {one.what: one.fingerprint() for one in listings if isinstance(one, RemoteFiles)}
+            inputs = {**of_here, **of_others}
             made = {**info, "inputs": inputs, "versions": versions, "mixed_times": mixed_times(*here)}
             outcomes = None if outcomes_of is None else outcomes_of(log)
             made |= about(outcomes)
@@ -113,29 +114,12 @@ def write_spark_patterns(  # noqa: PLR0913 - as `make_patterns`
                 place.put(folder, file.name)
 
 
-@contextmanager
-def _watched(log: Log[SparkHalf], progress: Progress) -> Iterator[dict[str, Any]]:
-    """Yield the identity of both halves; at the end files of this machine that changed are refused."""
-    listings = (log.searches.listing, log.clicks.listing)
-    here = [one for one in listings if isinstance(one, LocalHalf)]
-    with watched(*here, progress=progress) as inputs:
-        yield {**inputs, **{one.what: one.fingerprint() for one in listings if isinstance(one, RemoteFiles)}}
-
-
 def bytes_here(*halves: LocalHalf | str) -> int | None:
     """Return the bytes of a log's files; None if a part of it is not on this machine."""
     here = [half for half in halves if isinstance(half, LocalHalf)]
     if len(here) < len(halves):
         return None
     return sum(file.stat().st_size for half in here for file in half.files)
-
-
-def _free(place: SparkFolder, uri: str) -> SparkFolder:
-    if place.names():
-        raise OutputError(
-            f"{uri} exists already and --force does not replace folders there; choose another --out"
-        )
-    return place
 
 
 @contextmanager
@@ -160,7 +144,15 @@ def spark_engine(settings: Settings, work: Path | None, log_bytes: int | None) -
     ):
         if not is_local(session):
             check_workers(session)
-            _check_shared(session, staging, settings.spark_staging)
+            probe, seen = f"{staging}/0000-probe", -1
+            with suppress(Exception):
+                session.range(0, _PROBED_ROWS, 1, _PROBED_FILES).write.parquet(probe)
+                seen = session.read.parquet(without_patterns(probe)).count()
+            if seen != _PROBED_ROWS:  # tables would lose rows silently
+                raise EngineError(
+                    f"Spark's workers do not share the folder {settings.spark_staging or staging}; name one "
+                    "that all of them and the driver reach, as --spark-staging s3a://bucket/folder"
+                )
         yield SparkEngine(session, staging, Path(spill) / "fetched")
 
 
@@ -176,20 +168,6 @@ def _staging(session: "SparkSession", wanted: str | None, spill: Path) -> Iterat
     finally:
         with suppress(Exception):  # Spark Connect cannot remove files: they stay, and the docs say so
             SparkFolder(session, place).remove()
-
-
-def _check_shared(session: "SparkSession", staging: str, wanted: str | None) -> None:
-    """Refuse a staging folder that Spark's workers do not share: tables would lose rows silently."""
-    probe = f"{staging}/0000-probe"
-    seen = -1
-    with suppress(Exception):
-        session.range(0, _PROBED_ROWS, 1, _PROBED_FILES).write.parquet(probe)
-        seen = session.read.parquet(without_patterns(probe)).count()
-    if seen != _PROBED_ROWS:
-        raise EngineError(
-            f"Spark's workers do not share the folder {wanted or staging}; name one that all of them and the "
-            "driver reach, as --spark-staging s3a://bucket/folder"
-        )
 
 
 def spark_batches(
@@ -212,10 +190,16 @@ def read_spark_log(
 
     Raises InputError if a file or table is missing, cannot be read or lacks a column.
     """
-    zone = settings.time_zone
-    read = partial(read_for_spark, engine.session, staging=engine.place, time_zone=zone)
-    names = {what: names_of(what, settings.column) for what in ("searches", "clicks")}
-    return joined_log(
-        read("searches", searches, SEARCHES, names=names["searches"]),
-        read("clicks", clicks, CLICKS, names=names["clicks"]),
+    halves = (
+        read_for_spark(
+            engine.session,
+            what,
+            half,
+            wanted,
+            engine.place,
+            settings.time_zone,
+            names_of(what, settings.column),
+        )
+        for what, half, wanted in (("searches", searches, SEARCHES), ("clicks", clicks, CLICKS))
     )
+    return joined_log(*halves)

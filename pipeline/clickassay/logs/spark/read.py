@@ -182,9 +182,8 @@ def _read_local(
             replace(part, files=tuple(file for file in part.files if file in wanted_files))
             for part in local.parts
         ]
-        return _union(
-            [_read_part(session, local, part, wanted, staging, rows) for part in kept if part.files]
-        )
+        read = [_read_part(session, local, part, wanted, staging, rows) for part in kept if part.files]
+        return reduce(lambda one, other: one.unionByName(other), read)
 
     rows = opened([str(file) for file in local.files], None)
     return SparkHalf(local.what, source, local.columns, rows, opened, local)
@@ -206,7 +205,11 @@ def _read_whole(
 
     try:
         raw = _renamed(what, source, read(), names)
-        _refuse_local_times(what, source, raw, time_zone)
+        if time_zone != UTC and dict(raw.dtypes).get("timestamp") == "timestamp_ntz":
+            raise InputError(
+                f"{what}: timestamp of {source} has no zone, and --time-zone {time_zone} is for files of "
+                "this machine; write it with a zone, as by to_utc_timestamp, first"
+            )
         rows = _canonical(what, source, raw, wanted)
         _check_floats(what, source, raw, wanted)
         time = _column(what, source, dict(raw.dtypes), Wanted("timestamp", "time"), None)
@@ -216,14 +219,6 @@ def _read_whole(
         raise InputError(f"{what}: {translate_error(error)}") from text_error(error)
     files = RemoteFiles(what, source, raw, time, columns=names)
     return SparkHalf(what, source, frozenset(raw.columns), rows, opened, files)
-
-
-def _refuse_local_times(what: str, source: str, raw: "DataFrame", time_zone: str) -> None:
-    if time_zone != UTC and dict(raw.dtypes).get("timestamp") == "timestamp_ntz":
-        raise InputError(
-            f"{what}: timestamp of {source} has no zone, and --time-zone {time_zone} is for files of this "
-            "machine; write it with a zone, as by to_utc_timestamp, first"
-        )
 
 
 def _check_floats(what: str, source: str, raw: "DataFrame", wanted: Sequence[Wanted]) -> None:
@@ -249,8 +244,14 @@ def _read_part(
     staging: Callable[[str], str],
     rows: tuple[int, int] | None,
 ) -> "DataFrame":
-    is_foreign = any(map(_is_foreign, part.schema.values()))  # Spark looks at columns that nobody reads too
-    if part.format != "parquet" or part.renamed or is_foreign or _has_local_times(local, part):
+    # Parquet has types in forms that Spark does not read, and Spark looks at columns that nobody reads too
+    inner = (
+        dtype.inner if isinstance(dtype, (pl.List, pl.Array)) else dtype for dtype in part.schema.values()
+    )
+    is_foreign = any(dtype in (pl.Int128, pl.UInt128, pl.Float16, INTERVAL) for dtype in inner)
+    time = part.schema.get("timestamp")  # or of the folder; Spark is told no zone
+    is_local_time = local.time_zone != UTC and (has_no_zone(time) or isinstance(time, pl.String))
+    if part.format != "parquet" or part.renamed or is_foreign or is_local_time:
         return _written_first(session, local, part, staging, rows)
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
@@ -265,18 +266,6 @@ def _read_part(
     if not as_text:  # a client of Spark Connect takes no empty list of columns
         return canonical
     return canonical.withColumns({name: canonical[name].cast("string") for name in as_text})
-
-
-def _is_foreign(dtype: pl.DataType) -> bool:
-    """Return whether Parquet has a type in a form that Spark does not read."""
-    inner = dtype.inner if isinstance(dtype, (pl.List, pl.Array)) else dtype
-    return inner in (pl.Int128, pl.UInt128, pl.Float16, INTERVAL)
-
-
-def _has_local_times(local: Input, part: Part) -> bool:
-    """Return whether times of a part, or of its folder, are of a zone that Spark is not told."""
-    dtype = part.schema.get("timestamp")
-    return local.time_zone != UTC and (has_no_zone(dtype) or isinstance(dtype, pl.String))
 
 
 def _written_first(
@@ -296,10 +285,6 @@ def _written_first(
     folder.mkdir(parents=True)
     local.opened(part.files, rows).sink_parquet(folder / "part-0.parquet")
     return session.read.parquet(without_patterns(place))
-
-
-def _union(frames: Sequence["DataFrame"]) -> "DataFrame":
-    return reduce(lambda one, other: one.unionByName(other), frames)
 
 
 def _canonical(
@@ -324,7 +309,8 @@ def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: P
     known = part.schema.get(want.name) if part else None
     if isinstance(known, pl.Null) or types[want.name] == "void":
         return F.lit(None).cast(_TYPES[want.kind])
-    column = _converted(F.col(want.name), types[want.name], want.kind, _nanoseconds(known))
+    is_nanoseconds = isinstance(known, pl.Datetime) and known.time_unit == "ns"
+    column = _converted(F.col(want.name), types[want.name], want.kind, is_nanoseconds)
     if column is None:
         has = ", ".join(types)
         raise InputError(
@@ -338,10 +324,6 @@ _TYPES: dict[Kind, str] = {
     "id": "bigint", "time": "bigint", "integer": "bigint", "seconds": "bigint", "text": "string",
     "any": "string", "texts": "array<string>",
 }  # fmt: skip
-
-
-def _nanoseconds(known: pl.DataType | None) -> bool:
-    return isinstance(known, pl.Datetime) and known.time_unit == "ns"
 
 
 def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "Column | None":
@@ -359,7 +341,7 @@ def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "
 
         text = column.cast("string")
         return F.when(text != NO_VALUE, text)
-    if not _is_whole(dtype):
+    if not (dtype in _WHOLE or dtype in _FLOATS or _digits(dtype)):
         return None
     whole = column if _digits(dtype) else column.cast("bigint")
     return whole.cast("string" if kind == "text" or _digits(dtype) > _DIGITS_OF_BIGINT else "bigint")
@@ -371,10 +353,6 @@ def _digits(dtype: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _is_whole(dtype: str) -> bool:
-    return dtype in _WHOLE or dtype in _FLOATS or _digits(dtype) > 0
-
-
 def _signed(column: "Column", dtype: str) -> "Column | None":
     """Return whole numbers as 64 signed bits; those beyond their range as the nearest of them."""
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
@@ -382,14 +360,14 @@ def _signed(column: "Column", dtype: str) -> "Column | None":
     if _digits(dtype) > _DIGITS_OF_BIGINT:
         least, most = F.lit(-(2**63)), F.lit(2**63 - 1)
         return F.when(column > most, most).when(column < least, least).otherwise(column.cast("bigint"))
-    return column.cast("bigint") if _is_whole(dtype) else None
+    return column.cast("bigint") if dtype in _WHOLE or dtype in _FLOATS or _digits(dtype) else None
 
 
 def _milliseconds(column: "Column", dtype: str) -> "Column | None":
     """Return seconds as whole milliseconds; -1 where they are of no use, as everywhere."""
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
-    if not (_is_whole(dtype) or dtype.startswith("decimal")):
+    if not (dtype in _WHOLE or dtype in _FLOATS or dtype.startswith("decimal")):
         return None
     seconds = column.cast("double")
     is_usable = (seconds >= 0) & (seconds <= MOST_SECONDS) & ~F.isnan(seconds)
@@ -418,7 +396,8 @@ def parquet_at(session: "SparkSession", what: str, uri: str, wanted: Sequence[Wa
     Raises InputError if a folder is a table of a lake, or the name of a folder contradicts a column that is
     wanted.
     """
-    root = _root(uri)
+    parts = itertools.takewhile(lambda part: not _WILDCARD.search(part), uri.rstrip("/").split("/"))
+    root = "/".join(parts)
     try:
         reader = session.read.option("basePath", root) if root != uri.rstrip("/") else session.read
         rows = reader.parquet(uri)
@@ -426,8 +405,17 @@ def parquet_at(session: "SparkSession", what: str, uri: str, wanted: Sequence[Wa
         _check_no_lake(session, what, root, ["*", "*/*"])  # Spark cannot read folders of other folders
         raise
     files = rows.inputFiles()
-    _check_no_lake(session, what, root, _folders(files, root))
-    names = _partitions(files, root) & {want.name for want in wanted}
+    below = {tuple(_below(file, root)) for file in files}
+    # the first folders below the root that are no partitions may be tables of their own
+    folders = {
+        "/".join(map(without_patterns, names[:end]))
+        for names in below
+        for end in range(1, len(names) + 1)
+        if "=" not in names[end - 1]
+    }
+    _check_no_lake(session, what, root, sorted(folders)[:_MOST_FOLDERS])
+    partitions = {name.split("=", 1)[0] for names in below for name in names if "=" in name}
+    names = partitions & {want.name for want in wanted}
     if names:
         own = session.read.option("recursiveFileLookup", value=True).parquet(uri)
         for name in sorted(names & set(own.columns)):
@@ -435,31 +423,10 @@ def parquet_at(session: "SparkSession", what: str, uri: str, wanted: Sequence[Wa
     return rows
 
 
-def _root(uri: str) -> str:
-    """Return the part of a URI before the first wildcard."""
-    parts = uri.rstrip("/").split("/")
-    return "/".join(itertools.takewhile(lambda part: not _WILDCARD.search(part), parts))
-
-
 def _below(file: str, root: str) -> list[str]:
     """Return the names of the folders between the root and a file."""
     depth = urlparse(root).path.rstrip("/").count("/")
     return [unquote(part) for part in urlparse(file).path.split("/")[depth + 1 : -1]]
-
-
-def _partitions(files: Sequence[str], root: str) -> set[str]:
-    return {name.split("=", 1)[0] for file in files for name in _below(file, root) if "=" in name}
-
-
-def _folders(files: Sequence[str], root: str) -> list[str]:
-    """Return the first folders below the root that are no partitions, and so may be tables of their own."""
-    folders = {
-        "/".join(map(without_patterns, names[:end]))
-        for names in {tuple(_below(file, root)) for file in files}
-        for end in range(1, len(names) + 1)
-        if "=" not in names[end - 1]
-    }
-    return sorted(folders)[:_MOST_FOLDERS]
 
 
 def _check_no_lake(session: "SparkSession", what: str, root: str, below: Sequence[str]) -> None:

