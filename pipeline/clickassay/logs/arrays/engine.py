@@ -35,7 +35,7 @@ from clickassay.logs.arrays.read_searches import SearchReader
 from clickassay.logs.arrays.search_ids import AmbiguousIds
 from clickassay.logs.arrays.sessions import Sessions, placed_in_sessions, sessions
 from clickassay.logs.arrays.shown import LogTexts, Queries, ShownLists
-from clickassay.logs.arrays.signals import SatisfactionRule, satisfied_clicks, searches_before_clicks
+from clickassay.logs.arrays.signals import satisfied_clicks, searches_before_clicks
 from clickassay.logs.arrays.visits import VisitLimits, Visits, visits
 from clickassay.logs.sql.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel, shows_both_ways
@@ -287,16 +287,12 @@ class ArraySessioniser:
         formed: Visits,
     ) -> None:
         """Count the sessions with a satisfied click."""
-        settings = self._settings
-        rule = SatisfactionRule(
-            settings.satisfied_ms, settings.last_click == "satisfied", settings.idle_ms,
-            by_url=self._by_url, normalise_urls=settings.normalise_urls,
-            in_full=settings.idle_scope == "query",
-        )  # fmt: skip
-        satisfied, by_last, counted = satisfied_clicks(searches, counts, read, placed, formed, rule)
+        satisfied, by_last, counted = satisfied_clicks(
+            searches, counts, read, placed, formed, self._settings, by_url=self._by_url
+        )
         self.funnel.count_dwell_times(counted)
         kinds = {SATISFIED: satisfied}
-        if rule.last_click_counts:
+        if self._settings.last_click == "satisfied":
             kinds[SATISFIED_IF_FOLLOWED] = satisfied & ~by_last
         for kind, chosen in kinds.items():
             masks = masks_of_one(len(searches), made.search[chosen], made.place[chosen])

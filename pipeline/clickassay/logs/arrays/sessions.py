@@ -30,20 +30,23 @@ def sessions(
 ) -> Sessions:
     """Form the sessions of a batch.
 
-    Parameters
-    ----------
-    counts
-        Which searches count.
-    formed
-        Their visits.
-    placed
-        The clicks in time, on the lists of their own searches.
+    counts: which searches count.
+    placed: the clicks in time, on the lists of their own searches.
     """
-    first_of = _first_searches(len(searches), formed)
+    height = len(searches)
+    first_of = np.arange(height, dtype=np.int32)
+    rows, visit = formed.repeats, formed.visit[formed.repeats]
+    begins = formed.begins.copy()
+    begins[1:] |= visit[1:] != visit[:-1]
+    if len(rows):
+        first_of[rows] = rows[begins][np.cumsum(begins) - 1]
     search, place = placed_in_sessions(searches, first_of, placed, shown)
-    first = np.flatnonzero(counts & (first_of == np.arange(len(searches), dtype=first_of.dtype)))
-    mask = _masks(len(searches), search, place)
-    return Sessions(first, mask.take(first), formed.is_open.take(first), first_of, search, place)
+    first = np.flatnonzero(counts & (first_of == np.arange(height, dtype=first_of.dtype)))
+    bits = np.left_shift(1, np.arange(-1, 63).clip(0), dtype=np.int64)
+    bits[0] = 0  # of clicks on none of the top results
+    masks = np.zeros(height, np.int64)
+    np.bitwise_or.at(masks, search, bits.take(place))
+    return Sessions(first, masks.take(first), formed.is_open.take(first), first_of, search, place)
 
 
 def placed_in_sessions(
@@ -55,23 +58,3 @@ def placed_in_sessions(
     moved = np.flatnonzero(search != placed.search)
     place[moved] = places(shown.lists.top, searches.list[search[moved]], placed.url[moved])
     return search, place
-
-
-def _first_searches(height: int, formed: Visits) -> Small:
-    """Return the first search of each search's session."""
-    first_of = np.arange(height, dtype=np.int32)
-    rows, visit = formed.repeats, formed.visit[formed.repeats]
-    begins = formed.begins.copy()
-    begins[1:] |= visit[1:] != visit[:-1]
-    if len(rows):
-        first_of[rows] = rows[begins][np.cumsum(begins) - 1]
-    return first_of
-
-
-def _masks(height: int, search: Small, place: NDArray[np.int8]) -> Rows:
-    """Return the click mask of each search."""
-    masks = np.zeros(height, np.int64)
-    bits = np.left_shift(1, np.arange(-1, 63).clip(0), dtype=np.int64)
-    bits[0] = 0
-    np.bitwise_or.at(masks, search, bits.take(place))
-    return masks

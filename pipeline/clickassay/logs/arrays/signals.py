@@ -4,15 +4,14 @@ For nearly all users no visit is formed: two events of a user that follow each o
 are at most the idle limit apart, unless a click comes before its own search, by a clock that differs.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from clickassay.core.settings import Settings
 from clickassay.inputs.normalise import normalise_url
 from clickassay.logs.arrays.clicks import AttributedClicks
 from clickassay.logs.arrays.columns import (
+    NOT_GIVEN,
     UNKNOWN,
     Clicks,
     Flags,
@@ -23,6 +22,7 @@ from clickassay.logs.arrays.columns import (
     Searches,
     Small,
     among,
+    changes,
     distinct,
     is_in,
 )
@@ -30,20 +30,6 @@ from clickassay.logs.arrays.visits import Visits
 from clickassay.patterns.sums import order_of, sorted_values
 
 _BITS = 64
-
-
-@dataclass(frozen=True)
-class SatisfactionRule:
-    """When a click is satisfied: its dwell time (ms), or whether one that nothing follows counts."""
-
-    # satisfied_ms, last_click_counts, idle_ms: As the settings have them.
-    satisfied_ms: int
-    last_click_counts: bool
-    idle_ms: int
-    # by_url, normalise_urls: Whether clicks name a URL, and whether that is brought to a normal form.
-    by_url: bool
-    normalise_urls: bool
-    in_full: bool  # Whether the visits of all users are formed.
 
 
 Counts = list[tuple[str, bool, int]]
@@ -62,7 +48,9 @@ def satisfied_clicks(
     read: ReadClicks,
     placed: AttributedClicks,
     formed: Visits,
-    rule: SatisfactionRule,
+    settings: Settings,
+    *,
+    by_url: bool,
 ) -> tuple[Flags, Flags, Counts]:
     """Return which of the clicks in time are satisfied, and which of these nothing follows; and the counts.
 
@@ -70,19 +58,26 @@ def satisfied_clicks(
 
     counts: which searches count.
     read, placed: the clicks of a batch, and those in time.
-    formed: visits, at least of the users of `searches_before_clicks`.
+    formed: visits, at least of the users of `searches_before_clicks`; of all where they are per query.
+    by_url: whether clicks name a URL.
     """
     clicked = read.clicks.time.take(placed.click)
-    until_next, key, events = _events(searches, counts, clicked, placed, formed, rule)
+    if settings.idle_scope == "query":
+        of_searches, key, bits = _in_visits(searches.time, clicked, placed.search, formed.visit)
+        own = of_searches.take(placed.search)
+        until_next, events = _without_own(of_searches[counts], key, own, bits)
+    else:
+        until_next, key, events = _until_next_of_users(
+            searches, counts, clicked, placed, formed, settings.idle_ms
+        )
     is_last = until_next == 0
     given = read.clicks.dwell
-    is_given = np.zeros(len(clicked), bool) if given is None else given.take(placed.click) >= 0
-    satisfied = until_next >= rule.satisfied_ms
-    if given is not None:
-        satisfied = np.where(is_given, given.take(placed.click) >= rule.satisfied_ms, satisfied)
+    dwell = np.full(len(clicked), NOT_GIVEN) if given is None else given.take(placed.click)
+    is_given = dwell >= 0
+    satisfied = np.where(is_given, dwell, until_next) >= settings.satisfied_ms
     by_last = is_last & ~is_given
-    satisfied[by_last] = rule.last_click_counts
-    repeats, shared = _at_one_time(read, placed, key, events, rule)
+    satisfied[by_last] = settings.last_click == "satisfied"
+    repeats, shared = _at_one_time(read, placed, key, events, settings, by_url=by_url)
     is_distinct = np.ones(len(clicked), bool)
     is_distinct[repeats] = False
     found = {
@@ -91,7 +86,7 @@ def satisfied_clicks(
         "last click": by_last,
         "satisfied by last click": by_last & satisfied,
         "satisfied": satisfied,
-        "of no use": np.zeros(len(clicked), bool) if given is None else given.take(placed.click) == -1,
+        "of no use": dwell == -1,
         "distinct": is_distinct,
     }
     is_open = formed.is_open.take(placed.search)
@@ -103,39 +98,35 @@ def satisfied_clicks(
     return satisfied, by_last & satisfied, [one for one in counted if one[2]]
 
 
-def _events(
-    searches: Searches,
-    counts: Flags,
-    clicked: Rows,
-    placed: AttributedClicks,
-    formed: Visits,
-    rule: SatisfactionRule,
+def _until_next_of_users(
+    searches: Searches, counts: Flags, clicked: Rows, placed: AttributedClicks, formed: Visits, idle_ms: int
 ) -> tuple[Rows, Keys, Keys]:
-    """Return ms until the next event of each click's visit (0 = none), its key, and the keys of all."""
-    if not rule.in_full:
-        users, bits = _user_numbers(searches.user)
-        keys = _packed(users, bits, searches.time, clicked, placed.search, rule.idle_ms)
-        if keys is None:
-            keys = _counted_on(users, searches.time, clicked, placed.search, rule.idle_ms)
-        of_searches, of_clicks = keys
-        until_next, events = _until_next(of_searches[counts], of_clicks)
-        until_next[until_next > rule.idle_ms] = 0
-        _put_early(until_next, searches, counts, clicked, placed, formed)
-        return until_next, of_clicks, events
-    of_searches, of_clicks, bits = _in_visits(searches.time, clicked, placed.search, formed.visit)
-    until_next, events = _without_own(of_searches[counts], of_clicks, of_searches.take(placed.search), bits)
+    """Return ms until the next event of each click's visit (0 = none), its key, and the keys of all.
+
+    Visits are of users. They are formed of those with a click before its search alone, where they matter.
+    """
+    low, high = int(searches.user.min(initial=0)), int(searches.user.max(initial=0))
+    if high - low < 1 << 31:
+        users, bits = (searches.user - low).view(np.uint64), (high - low).bit_length()
+    else:  # small numbers for users
+        numbers = Numbers()
+        users = numbers.get_or_add(searches.user.view(np.uint64), lambda _rows: None).astype(np.uint64)
+        bits = numbers.count.bit_length()
+    keys = _packed(users, bits, searches.time, clicked, placed.search, idle_ms)
+    if keys is None:
+        keys = _counted_on(users, searches.time, clicked, placed.search, idle_ms)
+    of_searches, of_clicks = keys
+    until_next, events = _until_next(of_searches[counts], of_clicks)
+    until_next[until_next > idle_ms] = 0
+    early = clicked < searches.time.take(placed.search)
+    if early.any():
+        few = distinct(searches.user[placed.search[early]])
+        rows = np.flatnonzero(counts & is_in(searches.user, few))
+        own = np.flatnonzero(is_in(searches.user.take(placed.search), few))
+        search = placed.search[own]
+        in_visits, clicks, bits = _in_visits(searches.time, clicked[own], search, formed.visit)
+        until_next[own], _ = _without_own(in_visits[rows], clicks, in_visits.take(search), bits)
     return until_next, of_clicks, events
-
-
-def _user_numbers(users: Rows) -> tuple[Keys, int]:
-    """Return small numbers for users, and the bits of the largest."""
-    low, high = int(users.min(initial=0)), int(users.max(initial=0))
-    span = high - low
-    if span < 1 << 31:
-        return (users - low).view(np.uint64), span.bit_length()
-    numbers = Numbers()
-    found = numbers.get_or_add(users.view(np.uint64), lambda _rows: None)
-    return found.astype(np.uint64), numbers.count.bit_length()
 
 
 def _packed(
@@ -193,26 +184,6 @@ def _until_next(of_searches: Keys, of_clicks: Keys, bits: int | None = None) -> 
     return of_rows, events
 
 
-def _put_early(
-    until_next: Rows,
-    searches: Searches,
-    counts: Flags,
-    clicked: Rows,
-    placed: AttributedClicks,
-    formed: Visits,
-) -> None:
-    """Put the times until the next event of users with a click before its search, whose visits are formed."""
-    early = clicked < searches.time.take(placed.search)
-    if not early.any():
-        return
-    users = distinct(searches.user[placed.search[early]])
-    rows = np.flatnonzero(counts & is_in(searches.user, users))
-    own = np.flatnonzero(is_in(searches.user.take(placed.search), users))
-    search = placed.search[own]
-    of_searches, of_clicks, bits = _in_visits(searches.time, clicked[own], search, formed.visit)
-    until_next[own], _ = _without_own(of_searches[rows], of_clicks, of_searches.take(search), bits)
-
-
 def _in_visits(time: Rows, clicked: Rows, search: Small, visit: Small) -> tuple[Keys, Keys, int]:
     """Return (visit, time) as one number for each search and click, and the bits of the time.
 
@@ -247,36 +218,26 @@ def _without_own(of_searches: Keys, of_clicks: Keys, own: Keys, bits: int) -> tu
 
 
 def _at_one_time(
-    read: ReadClicks, placed: AttributedClicks, key: Keys, events: Keys, rule: SatisfactionRule
+    read: ReadClicks, placed: AttributedClicks, key: Keys, events: Keys, settings: Settings, *, by_url: bool
 ) -> tuple[Rows, Rows]:
     """Return the clicks that repeat an equal one, and distinct clicks that share their time with others."""
     again = distinct(events[1:][events[1:] == events[:-1]])
     rows = among(key, again) if len(again) else np.zeros(0, np.int64)
     rows = rows[is_in(key[rows], again)]
-    url = _urls(read, placed, rows, rule)
+    url = placed.url[rows].astype(np.int64)  # a number: the same for the same normal form
+    if by_url:
+        raw = read.clicks.url.take(placed.click[rows])
+        unknown = np.flatnonzero((url < 0) & (raw <= UNKNOWN))
+        texts = read.unknown.gather(UNKNOWN - raw[unknown].astype(np.int64))
+        normal = [normalise_url(text) for text in texts] if settings.normalise_urls else texts.to_list()
+        url[unknown] = -2 - pl.Series(normal, dtype=pl.String).rank("dense").cast(pl.Int64).to_numpy()
+    else:
+        url = np.maximum(url, -1)
     order = order_of(key[rows], placed.search[rows], url)
     in_order = rows[order]
-    at, search = key[in_order], placed.search[in_order]
-    same = np.zeros(len(order), bool)
-    same[1:] = (at[1:] == at[:-1]) & (search[1:] == search[:-1]) & (url[order][1:] == url[order][:-1])
-    repeats, kept = in_order[same], in_order[~same]
+    is_repeat = ~changes(order, key[rows], placed.search[rows], url)
+    repeats, kept = in_order[is_repeat], in_order[~is_repeat]
     left = np.searchsorted(events, key[kept], "right") - np.searchsorted(events, key[kept], "left")
     lost = sorted_values(key[repeats])
     left -= np.searchsorted(lost, key[kept], "right") - np.searchsorted(lost, key[kept], "left")
     return repeats, kept[left > 1]
-
-
-def _urls(
-    read: ReadClicks, placed: AttributedClicks, rows: Rows, rule: SatisfactionRule
-) -> NDArray[np.int64]:
-    """Return a number for each URL of some clicks in time: the same for the same normal form."""
-    url = placed.url[rows].astype(np.int64)
-    if not rule.by_url:
-        return np.maximum(url, -1)
-    raw = read.clicks.url.take(placed.click[rows])
-    unknown = np.flatnonzero((url < 0) & (raw <= UNKNOWN))
-    if len(unknown):
-        texts = read.unknown.gather(UNKNOWN - raw[unknown].astype(np.int64))
-        normal = [normalise_url(text) for text in texts] if rule.normalise_urls else texts.to_list()
-        url[unknown] = -2 - pl.Series(normal, dtype=pl.String).rank("dense").cast(pl.Int64).to_numpy()
-    return url

@@ -15,7 +15,6 @@ from clickassay.logs.arrays.clicks import AttributedClicks
 from clickassay.logs.arrays.columns import (
     Clicks,
     Flags,
-    Keys,
     Rows,
     Searches,
     Small,
@@ -75,14 +74,21 @@ def visits(
     """
     active = searches.time.copy()
     np.maximum.at(active, placed.search, clicks.time.take(placed.click))
-    repeats, begins = _repeats(searches, counts, pairs)
+    keys = mixed_pair(searches.user, pairs)
+    rows = among(keys, repeated(keys))
+    repeats = _in_order(searches, rows[counts[rows]], searches.user, pairs)
+    begins = changes(repeats, searches.user, pairs)
     time = searches.time[repeats]
     wide = ~begins
     wide[1:] &= time[1:] - time[:-1] > limits.idle_ms
     late = np.flatnonzero((active >= limits.open_ms) & counts)
-    scope = mixed_pair(searches.user, pairs) if limits.per_query else searches.user.view(np.uint64)
-    wanted = np.concatenate([repeats[wide], late, *(() if also is None else (also,))])
-    rows = np.flatnonzero(counts) if limits.every else _searches_of(scope, wanted, counts)
+    scope = keys if limits.per_query else searches.user.view(np.uint64)
+    rows = np.concatenate([repeats[wide], late, *(() if also is None else (also,))])
+    if limits.every:
+        rows = np.flatnonzero(counts)
+    elif len(rows):  # all that count of their scopes, and rarely others
+        rows = among(scope, distinct(scope[rows]))
+        rows = rows[counts[rows]]
     visit = np.zeros(len(searches), np.int32)
     is_open = np.zeros(len(searches), bool)
     if len(rows):
@@ -95,34 +101,11 @@ def visits(
     return Visits(repeats, begins, visit, is_open, rows)
 
 
-def _repeats(searches: Searches, counts: Flags, pairs: Small) -> tuple[Rows, Flags]:
-    """Return the searches whose (user, query) recurs, in order, and which of them begin a (user, query)."""
-    keys = mixed_pair(searches.user, pairs)
-    rows = among(keys, repeated(keys))
-    rows = rows[counts[rows]]
-    rows = _in_order(searches, rows, searches.user, pairs)
-    return rows, changes(rows, searches.user, pairs)
-
-
-def _searches_of(scopes: Keys, of: Rows, counts: Flags) -> Rows:
-    """Return the rows that count and have the scope of some rows, and rarely others."""
-    if not len(of):
-        return of
-    rows = among(scopes, distinct(scopes[of]))
-    return rows[counts[rows]]
-
-
 def _in_order(searches: Searches, rows: Rows, *keys: NDArray[Any]) -> Rows:
     """Return rows in the order of keys, then of time and search id."""
-    order = order_of(*(key[rows] for key in keys), searches.time[rows], _id_ranks(searches, rows))
-    return rows[order]
-
-
-def _id_ranks(searches: Searches, rows: Rows) -> Rows:
-    if searches.id_text is None:
-        return searches.id[rows]
-    ranks: Rows = searches.id_text.gather(rows).rank("dense").to_numpy()
-    return ranks
+    texts = searches.id_text
+    ids = searches.id[rows] if texts is None else texts.gather(rows).rank("dense").to_numpy()
+    return rows[order_of(*(key[rows] for key in keys), searches.time[rows], ids)]
 
 
 def _numbered(first: Flags, time: Rows, active: Rows, idle_ms: int) -> Rows:
