@@ -80,8 +80,6 @@ def grade_values(log: GradeLog, fit: Callable[..., Fit]) -> GradeValues:
 
     Intervals leave out one group of queries at a time (delete-a-group jackknife) on the scale of log-odds;
     Student's t with groups - 1 degrees of freedom.
-
-    fit: (log, limits of `em.Limits`) -> `Fit`.
     """
     whole, groups = fit(log.log, respond=True), np.unique(log.groups)
     model, near = whole.model, whole.response
@@ -91,19 +89,13 @@ def grade_values(log: GradeLog, fit: Callable[..., Fit]) -> GradeValues:
     ]
     shown = log.log.impressions()
     centre = logit(model.relevance)
-    margin = _margin(np.array(without).reshape(-1, len(centre)))
-    margin = np.where(shown > 0, margin, np.nan)
+    values, number = np.array(without).reshape(-1, len(centre)), len(without)
+    margin = np.full(len(centre), np.nan)
+    if number > 1:
+        squares = (values - values.mean(axis=0)) ** 2
+        error = np.sqrt((number - 1) / number * squares.sum(axis=0))
+        margin = np.where(shown > 0, stdtrit(number - 1, (1 + CONFIDENCE) / 2) * error, np.nan)
     return GradeValues(model, expit(centre - margin), expit(centre + margin), shown)
-
-
-def _margin(without: Floats) -> Floats:
-    """Return half the width of each interval, from (groups, G) values without each group; NaN for one."""
-    groups = len(without)
-    if groups < 2:
-        return np.full(without.shape[1], np.nan)
-    squares = (without - without.mean(axis=0)) ** 2
-    error = np.sqrt((groups - 1) / groups * squares.sum(axis=0))
-    return np.asarray(stdtrit(groups - 1, (1 + CONFIDENCE) / 2) * error)
 
 
 # ---- the MeanRR that a fit expects of a list: the mean of 1/r over its clicks (method 5) -----------
@@ -122,17 +114,16 @@ def expected_mean_rr(model: ClickModel, lists: Ints) -> Floats:
     Raises TypeError if the model is of neither kind that is known here.
     """
     distinct, which = np.unique(lists, axis=0, return_inverse=True)
-    parts = [distinct[first : first + _LISTS] for first in range(0, len(distinct), _LISTS)]
-    values = np.concatenate([np.zeros(0), *(_of_lists(model, part) for part in parts)])
+    values = np.zeros(len(distinct))
+    for first in range(0, len(distinct), _LISTS):
+        part = slice(first, first + _LISTS)
+        if isinstance(model, CascadeModel):
+            values[part] = _of_cascade(model, distinct[part])
+        elif isinstance(model, FactorisedModel):
+            values[part] = _of_factorised(model, distinct[part])
+        else:
+            raise TypeError(f"no expectation of {type(model).__name__}")
     return np.asarray(values[which.ravel()])
-
-
-def _of_lists(model: ClickModel, lists: Ints) -> Floats:
-    if isinstance(model, CascadeModel):
-        return _of_cascade(model, lists)
-    if isinstance(model, FactorisedModel):
-        return _of_factorised(model, lists)
-    raise TypeError(f"no expectation of {type(model).__name__}")
 
 
 def _of_cascade(model: CascadeModel, lists: Ints) -> Floats:

@@ -220,7 +220,8 @@ class Ends:
         return np.asarray(self.lengths > np.arange(self.depth)[:, None])
 
     @cached_property
-    def _all_shown(self) -> bool:
+    def all_shown(self) -> bool:
+        """Whether all lists are full."""
         return bool(self.shown.all())
 
     def where_shown(self, values: Floats, otherwise: float, place: int | None = None) -> Floats:
@@ -229,7 +230,7 @@ class Ends:
         `values` are (K, L), or (L,) of one `place` from 0. Of most logs all lists are full, and nothing is
         looked up.
         """
-        if self._all_shown:
+        if self.all_shown:
             return values
         return np.asarray(np.where(self.shown if place is None else self.shown[place], values, otherwise))
 
@@ -280,8 +281,14 @@ class Tails:
 
 def tails(found: Ends, model: CascadeModel) -> Tails:
     """Work out the expectation step."""
-    silent, chance = _no_click_chances(found, model), np.ones_like(found.sessions)
-    onward = found.where_shown(_next_examined(model.after_skip, silent[:-1]), 0.0)
+    silent, skip = np.ones_like(found.sessions), model.after_skip
+    skipped, after = (1 - model.attraction)[found.documents], np.ones(silent.shape[1])
+    for place in reversed(range(found.depth)):
+        silent[place] = found.where_shown(skipped[place] * after, 1.0, place)
+        after = found.where_shown(1 - skip + skip * silent[place], 1.0, place)
+    chance = np.ones_like(found.sessions)
+    # the chance that users who skipped one place, and clicked nothing later, examined the next
+    onward = found.where_shown(divide(skip * silent[:-1], 1 - skip + skip * silent[:-1]), 0.0)
     continues = np.ones_like(onward)  # row l is of last click l, and of the place after it
     continues[1:] = model.continuations(found.documents[:-1])
     following = continues * silent[:-1]
@@ -296,22 +303,6 @@ def tails(found: Ends, model: CascadeModel) -> Tails:
         examined_later += float(more.sum())
         examined[place] += more
     return Tails(chance, silent, examined, examined_next, examined_later, could_continue)
-
-
-def _no_click_chances(found: Ends, model: CascadeModel) -> Floats:
-    """Return (K + 1, L) B by place from 0; 1 where there is no document."""
-    silent, skip = np.ones_like(found.sessions), model.after_skip
-    skipped, after = (1 - model.attraction)[found.documents], np.ones(silent.shape[1])
-    for place in reversed(range(found.depth)):
-        silent[place] = found.where_shown(skipped[place] * after, 1.0, place)
-        after = found.where_shown(1 - skip + skip * silent[place], 1.0, place)
-    return silent
-
-
-def _next_examined(after_skip: float, silent: Floats) -> Floats:
-    """Return the chance that users who skipped one place, and clicked nothing later, examined the next."""
-    after = after_skip * silent
-    return divide(after, 1 - after_skip + after)
 
 
 def log_likelihood(found: Ends, seen: Tails, model: CascadeModel) -> float:

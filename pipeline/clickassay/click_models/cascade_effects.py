@@ -7,12 +7,11 @@ while on average position 1 has twice the CTR of position 2. How such pairs are 
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from clickassay.click_models.em import divide
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.core.records import Floats, Grades, Integers, JudgedConfigurations
 from clickassay.core.special import stdtr
@@ -37,8 +36,6 @@ EXPOSURE = ("market", "result", "position", "better", "better_position")
 
 def cascade_effects(judged: JudgedConfigurations, *, judge: str, depth: int) -> pl.DataFrame:
     """Find the results that lose most clicks when a better one stands above them.
-
-    judged: configurations of `judge` at `depth`, over all markets.
 
     Returns rows of contracts.clicks.CASCADE_EFFECTS: the rows of `clearest_pairs`, of markets in which the
     clicks on all results together are significantly fewer below a better one
@@ -66,8 +63,6 @@ def clearest_pairs(judged: JudgedConfigurations, *, judge: str, depth: int) -> p
     sessions over all judged configurations of the market; positions below that no one clicks are left out.
     The quantile takes account of all pairs of the market that are compared (Bonferroni): the clearest of
     thousands looks clear by chance alone.
-
-    judged: configurations of `judge` at `depth`, over all markets.
 
     Returns rows of contracts.clicks.CASCADE_EFFECTS: of each query the pair with the largest
     min_excess_ctr_ratio (of equal ones the first by URL, position_alone, position_below, better_position,
@@ -100,9 +95,24 @@ def _compared_places(judged: JudgedConfigurations) -> pl.DataFrame:
     and its position 0.
     """
     markets = judged.rows["market"].rle_id().to_numpy().astype(np.int64)  # rows are in order of markets
-    sessions, clicks = _counts(judged)
+    n, mask, seen = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
+    size, depth = judged.grades.shape
+    sessions = np.bincount(n, weights=seen, minlength=size).astype(np.int64)
+    clicks = np.zeros((size, depth), dtype=np.int64)
+    for place in range(depth):
+        clicked = (mask >> place) & 1 == 1
+        clicks[:, place] = np.bincount(n[clicked], weights=seen[clicked], minlength=size)
+    clicks_at = np.array([np.bincount(markets, of_place) for of_place in clicks.T]).T
+    averages = clicks_at / np.bincount(markets, weights=sessions)[:, None]  # by market and position
     better = better_positions(judged.grades)
-    row, column = _compared(judged.urls, better).nonzero()
+    # results that are shown both alone and below, each at its first place in the list
+    results, first = judged.urls, np.ones((size, depth), dtype=np.bool_)
+    for place in range(1, depth):
+        first[:, place] = (results[:, :place] != results[:, [place]]).all(axis=1)
+    alone, below = np.zeros((2, results.max(initial=-1) + 1), dtype=np.bool_)
+    alone[results[first & (better == 0)]] = True
+    below[results[first & (better > 0)]] = True
+    row, column = (first & (alone & below)[results]).nonzero()
     above = better[row, column]
     return pl.DataFrame(
         {
@@ -115,20 +125,9 @@ def _compared_places(judged: JudgedConfigurations) -> pl.DataFrame:
             "better_position": above,
             "sessions": sessions[row],
             "clicks": clicks[row, column],
-            "average": _averages(markets, sessions, clicks)[markets[row], column],
+            "average": averages[markets[row], column],
         }
     )
-
-
-def _counts(judged: JudgedConfigurations) -> tuple[Integers, Integers]:
-    """Return the (N,) sessions of the configurations, and the (N, k) clicks on their results."""
-    n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
-    size, depth = judged.grades.shape
-    clicks = np.zeros((size, depth), dtype=np.int64)
-    for place in range(depth):
-        clicked = (mask >> place) & 1 == 1
-        clicks[:, place] = np.bincount(n[clicked], weights=sessions[clicked], minlength=size)
-    return np.bincount(n, weights=sessions, minlength=size).astype(np.int64), clicks
 
 
 def better_positions(grades: Grades) -> Integers:
@@ -147,25 +146,6 @@ def better_positions(grades: Grades) -> Integers:
         place = np.where(own > highest, column + 1, place)
         highest = np.maximum(own, highest)
     return better
-
-
-def _compared(results: NDArray[np.integer[Any]], better: Integers) -> NDArray[np.bool_]:
-    """Return (N, k) whether a place shows a result that can be compared, at its first place in the list."""
-    alone, below = np.zeros((2, results.max(initial=-1) + 1), dtype=np.bool_)
-    first = np.ones(results.shape, dtype=np.bool_)
-    for column in range(1, results.shape[1]):
-        first[:, column] = (results[:, :column] != results[:, [column]]).all(axis=1)
-    alone[results[first & (better == 0)]] = True
-    below[results[first & (better > 0)]] = True
-    compared: NDArray[np.bool_] = first & (alone & below)[results]
-    return compared
-
-
-def _averages(markets: Integers, sessions: Integers, clicks: Integers) -> Floats:
-    """Return the (markets, k) clicks in each position / sessions, over all configurations of the market."""
-    clicked = np.array([np.bincount(markets, column) for column in clicks.T]).T
-    averages: Floats = clicked / np.bincount(markets, weights=sessions)[:, None]
-    return averages
 
 
 def _exposures(places: pl.DataFrame) -> pl.DataFrame:
@@ -196,7 +176,14 @@ def _pairs(exposures: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs of an exposure alone and one below, of one result, with `min_excess_ctr_ratio` > 1."""
     alone = exposures.filter(pl.col("better_position") == 0, pl.col("clicks") > 0)
     below = exposures.filter(pl.col("better_position") > 0, pl.col("average") > 0)
-    alone = _with_quantile(alone.drop("better", "better_position"), below)
+    alone = alone.drop("better", "better_position")
+    # the normal quantile by which lower bounds hold for all pairs of a market at once
+    of_alone, of_below = (side.group_by("market", "result").len() for side in (alone, below))
+    both = of_alone.join(of_below, on=["market", "result"], suffix="_below")
+    pairs = both.group_by("market").agg((pl.col("len") * pl.col("len_below")).sum().alias("pairs"))
+    quantiles = [NormalDist().inv_cdf(1 - ONE_SIDED_ALPHA / number) for number in pairs["pairs"].to_list()]
+    quantile = pairs.select("market", pl.Series("quantile", quantiles, dtype=pl.Float64))
+    alone = alone.join(quantile, on="market")
     # most exposures below are in no pair: not if the largest ratio with the smallest variance is not enough
     best = alone.group_by("result").agg(pl.col("log_ratio").max(), pl.col("variance", "quantile").min())
     bound = _lower_bound(pl.col("log_ratio_alone") - pl.col("log_ratio"), "variance_alone", "variance")
@@ -204,16 +191,6 @@ def _pairs(exposures: pl.DataFrame) -> pl.DataFrame:
     pairs = alone.join(candidates.select(below.columns), on="result", suffix="_below")
     bound = _lower_bound(pl.col("log_ratio") - pl.col("log_ratio_below"), "variance", "variance_below")
     return pairs.with_columns(bound.alias("min_excess_ctr_ratio")).filter(pl.col("min_excess_ctr_ratio") > 1)
-
-
-def _with_quantile(alone: pl.DataFrame, below: pl.DataFrame) -> pl.DataFrame:
-    """Add the normal quantile by which lower bounds hold for all pairs of a market at once."""
-    exposures = (side.group_by("market", "result").len() for side in (alone, below))
-    both = next(exposures).join(next(exposures), on=["market", "result"], suffix="_below")
-    pairs = both.group_by("market").agg((pl.col("len") * pl.col("len_below")).sum().alias("pairs"))
-    quantiles = [NormalDist().inv_cdf(1 - ONE_SIDED_ALPHA / number) for number in pairs["pairs"].to_list()]
-    quantile = pairs.select("market", pl.Series("quantile", quantiles, dtype=pl.Float64))
-    return alone.join(quantile, on="market")
 
 
 def _lower_bound(excess: pl.Expr, *variances: str) -> pl.Expr:
@@ -345,7 +322,7 @@ def query_scores(cells: Cells) -> Floats:
 def _within_results(cells: Cells, weights: Floats, columns: Floats) -> Floats:
     """Return (M, K) columns minus their weighted mean over the cells of the same result."""
     totals = _sums(cells.result, weights)
-    means = [_quotient(_sums(cells.result, weights * column), totals) for column in columns.T]
+    means = [divide(_sums(cells.result, weights * column), totals) for column in columns.T]
     return columns - np.array(means).T[cells.result]
 
 
@@ -357,10 +334,10 @@ def _expected(cells: Cells) -> Floats:
     expected = np.zeros(len(cells.clicks))
     for _ in range(ROUNDS):
         shown = cells.sessions * effects[cells.position]
-        chances = _quotient(clicks_of_results, _sums(cells.result, shown))
+        chances = divide(clicks_of_results, _sums(cells.result, shown))
         of_results = cells.sessions * chances[cells.result]
         expected = of_results * effects[cells.position]
-        renewed = _quotient(clicks_at, _sums(cells.position, of_results))
+        renewed = divide(clicks_at, _sums(cells.position, of_results))
         done = np.abs(renewed - effects) <= TOLERANCE * effects
         effects = renewed
         if done.all():
@@ -371,11 +348,6 @@ def _expected(cells: Cells) -> Floats:
 def _sums(codes: Integers, values: Floats | Integers) -> Floats:
     """Return the sum of the values that each code has."""
     return np.asarray(np.bincount(codes, values), dtype=np.float64)
-
-
-def _quotient(above: Floats, below: Floats) -> Floats:
-    quotient: Floats = np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
-    return quotient
 
 
 def p_value(scores: Floats) -> float:

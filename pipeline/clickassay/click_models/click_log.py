@@ -114,12 +114,29 @@ def click_log(configurations: pl.DataFrame, patterns: pl.DataFrame, *, depth: in
     Raises ClickModelError if there is no session, a list is empty or has a hole, or a mask has a click where
     its list has no result.
     """
-    _check_lists(configurations)
+    known = pl.col("results").list.drop_nulls().list.len()
+    whole = (known > 0) & (known == pl.col("results").list.len())
+    wrong = configurations.filter(~whole.fill_null(value=False))
+    if wrong.height:
+        first = wrong.row(0, named=True)
+        what = "null among its results" if first["results"] else "no results"
+        raise ClickModelError(
+            f"configurations.parquet: configuration {first['configuration_id']} has {what}; "
+            "make the pattern table again"
+        )
     configurations = configurations.with_row_index("row")
-    documents, lists = _coded(configurations, depth)
     length = pl.col("results").list.len().cast(pl.Int64).alias("length")
     rows = patterns.join(configurations.select("configuration_id", "row", length), on="configuration_id")
-    _check_masks(rows)
+    past = pl.col("click_mask") >= pl.lit(2, pl.Int64).pow(pl.col("length"))
+    wrong = rows.filter(past | (pl.col("click_mask") < 0) | (pl.col("sessions") < 1))
+    if wrong.height:
+        first = wrong.row(0, named=True)
+        raise ClickModelError(
+            f"patterns.parquet: click_mask {first['click_mask']} with sessions {first['sessions']} does not "
+            f"fit the {first['length']} results of configuration {first['configuration_id']}; "
+            "make the pattern table again"
+        )
+    documents, lists = _coded(configurations, depth)
     counted = (
         rows.select("row", pl.col("click_mask") & ((1 << depth) - 1), "sessions")
         .group_by("row", "click_mask")
@@ -158,29 +175,4 @@ def check_clicked(log: ClickLog) -> None:
         raise ClickModelError(
             f"click models: there are {log.sessions.sum():,} sessions to fit on and no click among them; "
             "nothing to fit"
-        )
-
-
-def _check_lists(configurations: pl.DataFrame) -> None:
-    shown = pl.col("results").list.drop_nulls().list.len()
-    whole = (shown > 0) & (shown == pl.col("results").list.len())
-    wrong = configurations.filter(~whole.fill_null(value=False))
-    if wrong.height:
-        row = wrong.row(0, named=True)
-        what = "null among its results" if row["results"] else "no results"
-        raise ClickModelError(
-            f"configurations.parquet: configuration {row['configuration_id']} has {what}; "
-            "make the pattern table again"
-        )
-
-
-def _check_masks(rows: pl.DataFrame) -> None:
-    past = pl.col("click_mask") >= pl.lit(2, pl.Int64).pow(pl.col("length"))
-    wrong = rows.filter(past | (pl.col("click_mask") < 0) | (pl.col("sessions") < 1))
-    if wrong.height:
-        row = wrong.row(0, named=True)
-        raise ClickModelError(
-            f"patterns.parquet: click_mask {row['click_mask']} with sessions {row['sessions']} does not fit "
-            f"the {row['length']} results of configuration {row['configuration_id']}; "
-            "make the pattern table again"
         )

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clickassay.click_models.catalogue import ClickModelKind
 from clickassay.click_models.click_log import ClickLog, Floats, check_clicked, total
@@ -30,9 +29,6 @@ def split_sessions(log: ClickLog, *, share: float, seed: int) -> TrainTestSplit:
     """Hold out sessions at random, each with the chance `share`.
 
     The sessions of a pattern are alike, so counts are thinned.
-
-    share: 0 < share < 1.
-    seed: the same seed draws the same sessions.
 
     Raises ClickModelError if no session is drawn, or all are, or none of those to fit on has a click.
     """
@@ -81,7 +77,15 @@ def score(model: ClickModel, log: ClickLog) -> Score:
         of_patterns = log_likelihoods(model, chunk)
         likelihood += total(chunk.sessions, of_patterns)
         excluded += int(chunk.sessions[of_patterns == -np.inf].sum())
-    perplexities = _perplexities(model, log)
+    shows, clicks = log.by_list()
+    chances = model.marginal(log.lists)
+    skips = np.where(log.shown, shows[:, None] - clicks, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_clicks = np.where(clicks > 0, clicks * np.log2(chances), 0.0)
+        of_skips = np.where(skips > 0, skips * np.log2(1 - chances), 0.0)
+        # 2 to the power of the mean surprise in bits
+        surprise = -(of_clicks + of_skips).sum(axis=0) / (clicks + skips).sum(axis=0)
+    perplexities = np.asarray(2**surprise)
     known = perplexities[~np.isnan(perplexities)]
     return Score(sessions, excluded, likelihood / sessions, perplexities, float(known.mean()))
 
@@ -130,17 +134,6 @@ def log_likelihoods(model: ClickModel, log: ClickLog) -> Floats:
     return np.asarray(np.where(log.shown[log.rows], seen, 0.0).sum(axis=1))
 
 
-def _perplexities(model: ClickModel, log: ClickLog) -> Floats:
-    """2 to the power of the mean surprise in bits at each position."""
-    sessions, clicks = log.by_list()
-    chances = model.marginal(log.lists)
-    skips = np.where(log.shown, sessions[:, None] - clicks, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        of_clicks = np.where(clicks > 0, clicks * np.log2(chances), 0.0)
-        of_skips = np.where(skips > 0, skips * np.log2(1 - chances), 0.0)
-        return np.asarray(2 ** (-(of_clicks + of_skips).sum(axis=0) / (clicks + skips).sum(axis=0)))
-
-
 # ---- examination, and the discounts of metrics (Chapelle et al. 2009, Figure 1) --------------------
 
 
@@ -177,35 +170,23 @@ def best_persistence(examined: Floats) -> float | None:
     known = ~np.isnan(examined)
     if not known[0] or known.sum() < 2 or examined[0] <= 0:
         return None
-    relative = examined / examined[0]
+    relative, ranks = examined / examined[0], np.arange(len(examined))
 
     # the sum may have more than one dip: the whole range first, then finer around the lowest value
     near = 0.5
     for width in (0.5, 1e-2, 2e-4):
         grid = np.linspace(max(near - width, 0.0), min(near + width, 1.0), 101)
         tried = np.append(near, grid)
-        near = float(tried[_distances(tried, relative, known).argmin()])
-    return _where_flat(relative, known, near, 4e-6)
+        apart = (tried[:, None] ** ranks - relative)[:, known]
+        near = float(tried[(apart**2).sum(axis=1).argmin()])
 
-
-def _distances(persistence: Floats, relative: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return for each p the sum of squares that `best_persistence` minimises."""
-    discounts = persistence[:, None] ** np.arange(len(relative))
-    return np.asarray(((discounts - relative)[:, known] ** 2).sum(axis=1))
-
-
-def _where_flat(relative: Floats, known: NDArray[np.bool_], near: float, width: float) -> float:
-    """Return where the slope of the sum is 0, around its lowest known place; that place if it is at an end.
-
-    Around a minimum a sum hardly changes, so comparing sums finds only half of the digits of the place.
-    """
-    ranks = np.arange(len(relative))
-
+    # around a minimum a sum hardly changes, so comparing sums finds only half of the digits of the place: it
+    # is where the slope is 0, or the lowest known place if that is at an end
     def slope(persistence: float) -> float:
         apart = (persistence**ranks - relative)[known]
         return float(np.sum(apart * (ranks * persistence ** np.maximum(ranks - 1, 0))[known]))
 
-    low, high = max(near - width, 0.0), min(near + width, 1.0)
+    low, high = max(near - 4e-6, 0.0), min(near + 4e-6, 1.0)
     if not slope(low) < 0 < slope(high):
         return near
     while low < (middle := (low + high) / 2) < high:

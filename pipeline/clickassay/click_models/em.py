@@ -85,21 +85,17 @@ class _Climb:
         first = self._state.parameters
         self.objectives.append(self._step())
         second = self._state.parameters
-        self._state.parameters = _extrapolate(start, first, second)
+        step, bend = first - start, second - 2 * first + start
+        curvature = float(np.sqrt(np.sum(bend**2)))
+        length = max(1.0, float(np.sqrt(np.sum(step**2))) / curvature) if curvature > 0 else 1.0
+        far = start + 2 * length * step + length**2 * bend
+        # a parameter that would leave 0..1 stays where the rounds brought it
+        self._state.parameters = np.asarray(np.where((far > 0) & (far < 1), far, second))
         reached = self._step()
         if reached >= self.best:
             self.objectives.append(reached)
         else:
             self._state.parameters = second
-
-
-def _extrapolate(start: Floats, first: Floats, second: Floats) -> Floats:
-    """Extrapolate two rounds; a parameter that would leave 0..1 stays where the rounds brought it."""
-    step, bend = first - start, second - 2 * first + start
-    curvature = float(np.sqrt(np.sum(bend**2)))
-    length = max(1.0, float(np.sqrt(np.sum(step**2))) / curvature) if curvature > 0 else 1.0
-    far = start + 2 * length * step + length**2 * bend
-    return np.asarray(np.where((far > 0) & (far < 1), far, second))
 
 
 def smoothed_rate(successes: Floats, trials: Floats, pseudo_count: float) -> Floats:

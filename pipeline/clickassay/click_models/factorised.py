@@ -15,7 +15,6 @@ import polars as pl
 
 from clickassay.click_models.click_log import (
     NO_DOCUMENT,
-    Bools,
     ClickLog,
     Floats,
     Ints,
@@ -96,26 +95,21 @@ class _Counts:
 
 
 def _counts(log: ClickLog, *, by_last_click: bool) -> _Counts:
-    parts = [_of_chunk(chunk, by_last_click=by_last_click) for chunk in log.chunks()]
+    parts = []
+    for chunk in log.chunks():
+        clicks, documents = chunk.clicks, chunk.lists[chunk.rows]
+        kinds = np.tile(np.arange(log.depth) * log.depth, (len(documents), 1))
+        if by_last_click:  # the last position clicked down to each, 0 where there is none
+            so_far = np.maximum.accumulate(clicks * np.arange(1, log.depth + 1), axis=1)
+            kinds[:, 1:] += so_far[:, :-1]
+        shown = np.repeat(chunk.sessions, log.depth)
+        columns = {"document": documents.ravel(), "kind": kinds.ravel(), "shown": shown}
+        frame = pl.DataFrame({**columns, "clicked": shown * clicks.ravel()})
+        seen = frame.filter(pl.col("document") != NO_DOCUMENT)
+        parts.append(seen.group_by("document", "kind").sum())
     every = pl.concat(parts).group_by("document", "kind").sum().sort("document", "kind")
     counts = (every[name].to_numpy().astype(np.float64) for name in ("shown", "clicked"))
     return _Counts(every["document"].to_numpy(), every["kind"].to_numpy(), *counts)
-
-
-def _of_chunk(log: ClickLog, *, by_last_click: bool) -> pl.DataFrame:
-    clicks, documents = log.clicks, log.lists[log.rows]
-    kinds = np.tile(np.arange(log.depth) * log.depth, (len(documents), 1))
-    if by_last_click:
-        kinds[:, 1:] += _last_click_so_far(clicks)[:, :-1]
-    shown = np.repeat(log.sessions, log.depth)
-    columns = {"document": documents.ravel(), "kind": kinds.ravel(), "shown": shown}
-    frame = pl.DataFrame({**columns, "clicked": shown * clicks.ravel()})
-    return frame.filter(pl.col("document") != NO_DOCUMENT).group_by("document", "kind").sum()
-
-
-def _last_click_so_far(clicks: Bools) -> Ints:
-    """Return (P, K) the last position clicked down to each, 0 where there is none."""
-    return np.maximum.accumulate(clicks * np.arange(1, clicks.shape[1] + 1), axis=1)
 
 
 def fit_factorised(
@@ -123,24 +117,13 @@ def fit_factorised(
 ) -> Fit:
     """Fit alpha and gamma by expectation maximisation.
 
-    log: at least one session.
     by_last_click: whether gamma depends on the last click (UBM) or on the position alone (PBM).
     pseudo_count: so many clicks and so many skips are added for each parameter; 0 = none.
-    limits: rounds, tolerance and acceleration as in `em.fit_rounds`.
 
     Returns the objective is the log-likelihood plus the log-density of Beta(1 + pseudo_count, 1 +
     pseudo_count) priors but for its constants; it never falls (Dempster, Laird and Rubin 1977).
     """
     return fit_rounds(_Rounds(log, pseudo_count, by_last_click=by_last_click), log, limits)
-
-
-@dataclass(frozen=True)
-class _Chances:
-    """By row of the counts: alpha of its document, gamma of its kind, and their product: a click's chance."""
-
-    alpha: Floats
-    gamma: Floats
-    clicked: Floats
 
 
 class _Rounds:
@@ -169,35 +152,31 @@ class _Rounds:
 
     def step(self) -> float:
         """Improve the parameters; return the objective before."""
-        chances = self._chances()
-        objective = self._log_likelihood(chances.clicked, 1 - chances.clicked)
+        alpha, gamma = self._alpha[self._counts.documents], self._gamma[self._counts.kinds]
+        clicked = alpha * gamma
+        some, skipped = self._where_clicked, 1 - clicked  # few of the rows have clicks
+        with np.errstate(divide="ignore"):
+            objective = total(self._counts.clicked[some], np.log(clicked[some]))
+        if skipped.min() > 0:
+            objective += total(self._skipped, np.log(skipped))
+        else:
+            objective += dot_log(self._skipped, skipped)
         objective += log_prior(self._pseudo_count, self._alpha, self._gamma[1:])
-        self._improve(chances)
+        self._improve(alpha, gamma, clicked)
         return objective
 
     def improve(self) -> None:
         """Improve the parameters."""
-        self._improve(self._chances())
-
-    def _chances(self) -> _Chances:
         alpha, gamma = self._alpha[self._counts.documents], self._gamma[self._counts.kinds]
-        return _Chances(alpha, gamma, alpha * gamma)
+        self._improve(alpha, gamma, alpha * gamma)
 
-    def _improve(self, chances: _Chances) -> None:
-        counts, clicked = self._counts, chances.clicked
+    def _improve(self, alpha: Floats, gamma: Floats, clicked: Floats) -> None:
+        counts = self._counts
         # of those who skipped, share alpha (1 - gamma) / (1 - alpha gamma) would have been attracted
         unseen = divide(self._skipped, 1 - clicked)
-        self._alpha = self._new(counts.documents, (chances.alpha - clicked) * unseen, self._of_documents)
-        self._gamma = self._new(counts.kinds, (chances.gamma - clicked) * unseen, self._of_kinds)
+        self._alpha = self._new(counts.documents, (alpha - clicked) * unseen, self._of_documents)
+        self._gamma = self._new(counts.kinds, (gamma - clicked) * unseen, self._of_kinds)
         self._gamma[0] = 1.0
-
-    def _log_likelihood(self, clicked: Floats, skipped: Floats) -> float:
-        some = self._where_clicked  # few of the rows
-        with np.errstate(divide="ignore"):
-            of_clicks = total(self._counts.clicked[some], np.log(clicked[some]))
-        if skipped.min() > 0:
-            return of_clicks + total(self._skipped, np.log(skipped))
-        return of_clicks + dot_log(self._skipped, skipped)
 
     def _new(self, index: Ints, hidden: Floats, counted: list[Floats]) -> Floats:
         clicked, shown = counted

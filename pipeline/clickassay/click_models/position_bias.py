@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from clickassay.click_models.click_log import Bools, ClickLog, Floats, Ints
+from clickassay.click_models.click_log import ClickLog, Floats, Ints
 
 LEAST_PAIRS = 100
 """Fewest pairs of positions that a result was seen at; with fewer, positions and results look alike."""
@@ -77,30 +77,28 @@ def position_bias(log: ClickLog) -> PositionBias:
     places = (shown > 0).sum(axis=1)
     is_moved, pairs = places > 1, int((places * (places - 1) // 2).sum())
     used = is_moved & (clicked.sum(axis=1) > 0)
-    linked = _linked(shown[used] > 0, clicked[used].sum(axis=0) > 0)
-    query = _query_numbers(log.documents)
+    # the clicked positions that a chain of results links to the first
+    seen, is_clicked = shown[used] > 0, clicked[used].sum(axis=0) > 0
+    linked = np.arange(log.depth) == 0
+    for _ in range(log.depth):
+        linked |= (seen[(seen & linked).any(axis=1)]).any(axis=0) & is_clicked
+    linked &= is_clicked
+    query = log.documents.select(pl.struct("market", "query").rank("dense")).to_series().to_numpy()
     examination, covariance = np.full(log.depth, np.nan), np.full((log.depth, log.depth), np.nan)
     counted = _Counts(shown[used][:, linked], clicked[used][:, linked], query[used])
     if linked[0]:
-        theta = _fit(counted)
+        theta = np.zeros(int(linked.sum()))  # by Newton's method on a concave objective
+        for _ in range(_ROUNDS):
+            slope = _scores(counted, theta).sum(axis=0)
+            step = np.linalg.lstsq(_information(counted, theta), slope)[0]
+            theta[1:] = np.clip(theta[1:] + np.clip(step, -2, 2), -_FAR, _FAR)
+            if np.abs(step).max(initial=0) < _TOLERANCE:
+                break
         examination[linked] = np.exp(theta)
         covariance[np.ix_(linked, linked)] = _covariance(counted, theta)
     return PositionBias(
         examination, covariance, pairs, len(np.unique(query[is_moved])), int(log.sessions.sum())
     )
-
-
-def _query_numbers(documents: pl.DataFrame) -> Ints:
-    """Return (D,) a number for the query of each document."""
-    return np.asarray(documents.select(pl.struct("market", "query").rank("dense")).to_series().to_numpy())
-
-
-def _linked(seen: Bools, is_clicked: Bools) -> Bools:
-    """Return (K,) the clicked positions that a chain of results links to the first."""
-    linked = np.arange(seen.shape[1]) == 0
-    for _ in range(seen.shape[1]):
-        linked |= (seen[(seen & linked).any(axis=1)]).any(axis=0) & is_clicked
-    return np.asarray(linked & is_clicked)
 
 
 @dataclass(frozen=True)
@@ -116,18 +114,6 @@ class _Counts:
         weights = self.shown * np.exp(theta)
         whole = weights.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(weights, whole, out=np.zeros_like(weights), where=whole > 0))
-
-
-def _fit(counted: _Counts) -> Floats:
-    """Return (K,) log theta, the first 0, by Newton's method on a concave objective."""
-    theta = np.zeros(counted.shown.shape[1])
-    for _ in range(_ROUNDS):
-        slope = _scores(counted, theta).sum(axis=0)
-        step = np.linalg.lstsq(_information(counted, theta), slope)[0]
-        theta[1:] = np.clip(theta[1:] + np.clip(step, -2, 2), -_FAR, _FAR)
-        if np.abs(step).max(initial=0) < _TOLERANCE:
-            break
-    return theta
 
 
 def _scores(counted: _Counts, theta: Floats) -> Floats:

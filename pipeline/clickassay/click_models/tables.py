@@ -16,8 +16,32 @@ MAX_NAMED = 3
 
 def models_table(evaluated: Sequence[EvaluatedModel], split: TrainTestSplit, *, market: str) -> pl.DataFrame:
     """Return a table of the form `CLICK_MODELS`."""
-    rows = pl.DataFrame([_model_row(one, split) for one in evaluated], infer_schema_length=None)
-    return CLICK_MODELS.canonical(_of(rows, market, split.train.depth))
+    rows = []
+    for one in evaluated:
+        score, fit = one.score, one.fit
+        loose = [name for name in fit.model.shared if name in fit.unidentified]
+        more = f" and {len(loose) - MAX_NAMED} more" if len(loose) > MAX_NAMED else ""
+        reason = f"{NOT_IDENTIFIED}: {', '.join(loose[:MAX_NAMED])}{more}" if loose else None
+        if score.excluded:  # then there is no log-likelihood
+            reason = f"{score.excluded:,} sessions are impossible to the model"
+        examines = one.kind.estimates_examination
+        rows.append(
+            {
+                "model": one.kind.name,
+                "n_parameters": fit.model.parameters,
+                "rounds": len(fit.objectives),
+                "converged": fit.converged,
+                "n_fitted": int(split.train.sessions.sum()),
+                "n_sessions": score.sessions,
+                "held_out": "users" if split.by_users else "sessions",
+                "perplexity": score.perplexity,
+                "log_likelihood": None if score.excluded else score.log_likelihood,
+                "best_persistence": best_persistence(one.examined) if examines else None,
+                "reason": reason,
+            }
+        )
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return CLICK_MODELS.canonical(_of(frame, market, split.train.depth))
 
 
 def no_models_table(kinds: Sequence[ClickModelKind], reason: str, *, market: str, depth: int) -> pl.DataFrame:
@@ -29,31 +53,6 @@ def no_models_table(kinds: Sequence[ClickModelKind], reason: str, *, market: str
 
 def _of(rows: pl.DataFrame, market: str, depth: int) -> pl.DataFrame:
     return rows.with_columns(pl.lit(market).alias("market"), pl.lit(depth).alias("depth"))
-
-
-def _model_row(one: EvaluatedModel, split: TrainTestSplit) -> dict[str, object]:
-    return {
-        "model": one.kind.name,
-        "n_parameters": one.fit.model.parameters,
-        "rounds": len(one.fit.objectives),
-        "converged": one.fit.converged,
-        "n_fitted": int(split.train.sessions.sum()),
-        "n_sessions": one.score.sessions,
-        "held_out": "users" if split.by_users else "sessions",
-        "perplexity": one.score.perplexity,
-        "log_likelihood": None if one.score.excluded else one.score.log_likelihood,
-        "best_persistence": best_persistence(one.examined) if one.kind.estimates_examination else None,
-        "reason": _reason(one),
-    }
-
-
-def _reason(one: EvaluatedModel) -> str | None:
-    """Return why there is no log-likelihood, else which shared parameters the clicks do not identify."""
-    if one.score.excluded:
-        return f"{one.score.excluded:,} sessions are impossible to the model"
-    names = [name for name in one.fit.model.shared if name in one.fit.unidentified]
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    return f"{NOT_IDENTIFIED}: {', '.join(names[:MAX_NAMED])}{more}" if names else None
 
 
 def positions_table(evaluated: Sequence[EvaluatedModel], *, market: str) -> pl.DataFrame:

@@ -1,7 +1,6 @@
 """Judges compared: how far they agree, and whose grades make metrics predict clicks better (*ours*)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -10,14 +9,13 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
-from clickassay.core.records import Floats, Integers, Sample, pairs_of, sums_by_unit
+from clickassay.core.records import Floats, Sample, pairs_of, sums_by_unit
 from clickassay.correlation.classes import unit_column
 from clickassay.correlation.comparisons import comparison_columns, difference_spread
 from clickassay.correlation.uncertainty.intervals import (
     CONFIDENCE,
     DIFFERENCE_INDEX,
     Deviations,
-    Spread,
     cautions,
     difference_interval,
     is_heavy,
@@ -90,7 +88,6 @@ _RANGES = {"equal": (0, 1), "mean_difference": FREE}
 def confusion(names: tuple[str, str], pair: pl.DataFrame) -> pl.DataFrame:
     """Count how often one judge gave one grade and another judge another to the same result.
 
-    names: the judges.
     pair: market, grade_a and grade_b of the results that both judged.
 
     Returns rows of contracts.judges.CONFUSION, in any order.
@@ -102,10 +99,8 @@ def confusion(names: tuple[str, str], pair: pl.DataFrame) -> pl.DataFrame:
 def agreement(names: tuple[str, str], pair: pl.DataFrame, size: int) -> pl.DataFrame:
     """Measure how far two judges agree on the results that both judged.
 
-    names: the judges.
     pair: query, grade_a and grade_b of these results, in one market; perhaps with `unit` (see
       `classes.with_unit`).
-    size: number of grades.
 
     Returns rows of contracts.judges.AGREEMENT, but for the market. Cohen's kappa (1960) and its weighted
     forms (1968) are null where both judges give one and the same grade throughout; the intervals leave out
@@ -172,7 +167,6 @@ def judges_of_run(grades: pl.DataFrame, *, max_grade: int) -> tuple[pl.DataFrame
 
     grades: judge, market, query, url, grade: one row for each judgment of the log's queries; perhaps with
       `unit` (see `classes.with_unit`).
-    max_grade: top of the scale 0..max_grade.
 
     Returns rows of contracts.judges.AGREEMENT and CONFUSION, for every pair of judges that share a result.
     """
@@ -204,7 +198,6 @@ def kappa(tables: Floats, size: int) -> Floats:
     """Compute Cohen's kappa without weights, with linear and with quadratic weights.
 
     tables: (..., size²) how often judge A gave the row's grade and judge B the column's.
-    size: number of grades.
 
     Returns (..., 3) 1 - Σ w observed / Σ w expected; NaN where no disagreement is expected.
     """
@@ -230,39 +223,40 @@ def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
 
     Returns rows of contracts.judges.JUDGE_COMPARISONS.
     """
-    pairs = [
-        (a, b)
-        for a, b in combinations(sorted(samples, key=lambda sample: sample.key.judge), 2)
-        if (a.key.market, a.key.depth) == (b.key.market, b.key.depth) and a.key.judge != b.key.judge
-    ]
-    frames = [_compare(a, b) for a, b in pairs]
-    return JUDGE_COMPARISONS.canonical(pl.concat([JUDGE_COMPARISONS.empty(), *frames]))
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """The configurations that two judges both judged."""
-
-    clicks: Floats  # (N, C) click metrics that do not use grades.
-    editorial: Floats  # (N, 2 E) editorial metrics with the grades of the first judge, then of the second.
-    # sessions, query_index: (N,) weights, and index 0, 1, ... of the query.
-    sessions: Integers
-    query_index: Integers
-    units: tuple[str, ...]  # The unit of each query (see `Sample.units`).
+    frames = [JUDGE_COMPARISONS.empty()]
+    for a, b in combinations(sorted(samples, key=lambda sample: sample.key.judge), 2):
+        if (a.key.market, a.key.depth) == (b.key.market, b.key.depth) and a.key.judge != b.key.judge:
+            frames.append(_compare(a, b))
+    return JUDGE_COMPARISONS.canonical(pl.concat(frames))
 
 
 def _compare(a: Sample, b: Sample) -> pl.DataFrame:
     clicks = [name for name in a.click_names if name != USES_GRADES]
     names = [name for name in a.editorial_names if name in b.editorial_names]
-    shared = _shared(a.narrowed(clicks, names), b.narrowed([], names))
-    if not len(shared.sessions) or not names:
+    one, other = a.narrowed(clicks, names), b.narrowed([], names)
+    ids = [
+        pl.DataFrame({"id": sample.configuration_ids, name: np.arange(len(sample.sessions))})
+        for sample, name in ((a, "a"), (b, "b"))
+    ]
+    common = ids[0].join(ids[1], on="id").sort("a")  # the same configurations, in the order of the first
+    if common.is_empty() or not names:
         return JUDGE_COMPARISONS.empty()
-    values = correlation_matrix(shared.clicks, shared.editorial, shared.sessions).values
+    in_a, in_b = (common[name].to_numpy() for name in ("a", "b"))
+    queries, index = np.unique(a.query_index[in_a], return_inverse=True)
+    units = a.queries if a.units is None else a.units
+    sessions, click_values = a.sessions[in_a], one.click_values[in_a]
+    # editorial metrics with the grades of the first judge, then of the second
+    editorial = np.concatenate([one.editorial_values[in_a], other.editorial_values[in_b]], axis=1)
+    values = correlation_matrix(click_values, editorial, sessions).values
     of_a, of_b = values[:, : len(names)], values[:, len(names) :]
     difference = no_rounding(of_a - of_b)
-    moments = _moments(shared)
+    starts = np.flatnonzero(np.diff(index, prepend=-1))
+    moments = query_moments(click_values, editorial, sessions, starts)
+    moments = sums_by_unit(moments, tuple(units[query] for query in queries))
+    first = np.arange(len(names))
+    spread = difference_spread(moments, difference, (first, first + len(first)), n_editorial=2 * len(first))
     heavy = is_heavy(moments[:, 0], DIFFERENCE_INDEX)
-    columns, caution_texts = comparison_columns(difference, _spread(moments, difference), heavy_tail=heavy)
+    columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy)
     columns |= {"correlation_a": of_a, "correlation_b": of_b}
     frame = pl.DataFrame(
         {
@@ -271,58 +265,16 @@ def _compare(a: Sample, b: Sample) -> pl.DataFrame:
             "caution": pl.Series(caution_texts, dtype=pl.String),
         }
     )
-    return JUDGE_COMPARISONS.canonical(
-        frame.with_columns(pl.col(pl.Float64).fill_nan(None), *_shared_columns(a, b, shared))
+    same = _same(
+        market=a.key.market,
+        depth=a.key.depth,
+        judge_a=a.key.judge,
+        judge_b=b.key.judge,
+        n_queries=len(queries),
+        n_configurations=len(sessions),
+        n_sessions=int(sessions.sum()),
     )
-
-
-def _shared_columns(a: Sample, b: Sample, shared: _Shared) -> list[pl.Expr]:
-    """Return the columns that are the same in all rows of two judges."""
-    columns: dict[str, object] = {
-        "market": a.key.market,
-        "depth": a.key.depth,
-        "judge_a": a.key.judge,
-        "judge_b": b.key.judge,
-        "n_queries": int(shared.query_index.max()) + 1,
-        "n_configurations": len(shared.sessions),
-        "n_sessions": int(shared.sessions.sum()),
-    }
-    return [pl.lit(value).alias(name) for name, value in columns.items()]
-
-
-def _shared(a: Sample, b: Sample) -> _Shared:
-    rows_a, rows_b = _common(a, b)
-    queries, index = np.unique(a.query_index[rows_a], return_inverse=True)
-    names = a.queries if a.units is None else a.units
-    return _Shared(
-        a.click_values[rows_a],
-        np.concatenate([a.editorial_values[rows_a], b.editorial_values[rows_b]], axis=1),
-        a.sessions[rows_a],
-        index,
-        tuple(names[query] for query in queries),
-    )
-
-
-def _common(a: Sample, b: Sample) -> tuple[Integers, Integers]:
-    """Return the rows of both samples that are the same configuration, in the order of the first."""
-    rows = [
-        pl.DataFrame({"id": sample.configuration_ids, name: np.arange(len(sample.sessions))})
-        for sample, name in ((a, "a"), (b, "b"))
-    ]
-    common = rows[0].join(rows[1], on="id").sort("a")
-    return common["a"].to_numpy(), common["b"].to_numpy()
-
-
-def _moments(shared: _Shared) -> Floats:
-    starts = np.flatnonzero(np.diff(shared.query_index, prepend=-1))
-    moments = query_moments(shared.clicks, shared.editorial, shared.sessions, starts)
-    return sums_by_unit(moments, shared.units)
-
-
-def _spread(moments: Floats, difference: Floats) -> Spread:
-    first = np.arange(difference.shape[1])
-    pairs = first, first + len(first)
-    return difference_spread(moments, difference, pairs, n_editorial=2 * len(first))
+    return JUDGE_COMPARISONS.canonical(frame.with_columns(pl.col(pl.Float64).fill_nan(None), **same))
 
 
 # ---- other measures --------------------------------------------------------------------------------
@@ -342,29 +294,24 @@ def alphas(pairs: Floats, size: int) -> Floats:
     """Compute Krippendorff's alpha for nominal, ordinal and interval grades (Krippendorff 2011).
 
     pairs: (..., size²) coincidences: for a result with m grades, each ordered pair of them counts 1/(m - 1).
-    size: number of grades.
 
     Returns (..., 3) 1 - observed / expected disagreement; NaN where all grades are the same.
     """
     found = pairs.reshape(*pairs.shape[:-1], size, size)
     totals = found.sum(axis=-1)
     number = totals.sum(axis=-1)[..., None]
-    distances = np.stack([np.broadcast_to(one, found.shape) for one in _distances(totals, size)], axis=-3)
+    # squared distances: 0 or 1; by how many grades given lie between; by their difference
+    apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
+    middle = np.cumsum(totals, axis=-1) - totals / 2
+    between = middle[..., :, None] - middle[..., None, :]
+    squared = (np.minimum(apart, 1), between**2, apart**2)
+    distances = np.stack([np.broadcast_to(one, found.shape) for one in squared], axis=-3)
     observed = (found[..., None, :, :] * distances).sum(axis=(-1, -2))
     expected = (totals[..., :, None] * totals[..., None, :])[..., None, :, :] * distances
     by_chance = expected.sum(axis=(-1, -2)) / np.maximum(number - 1, 1)
     out = np.full(observed.shape, np.nan)
     values: Floats = 1 - np.divide(observed, by_chance, out=out, where=by_chance > 0)
     return values
-
-
-def _distances(totals: Floats, size: int) -> tuple[Floats, Floats, Floats]:
-    """Return squared distances: 0 or 1; by how many grades given lie between; by their difference."""
-    apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
-    up_to = np.cumsum(totals, axis=-1)
-    middle = up_to - totals / 2
-    between = middle[..., :, None] - middle[..., None, :]
-    return np.minimum(apart, 1), between**2, apart**2
 
 
 def ac1(tables: Floats, size: int) -> Floats:

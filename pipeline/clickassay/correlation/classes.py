@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import InputError
-from clickassay.core.records import Floats, Integers, Sample, Split
+from clickassay.core.records import Sample, Split
 from clickassay.core.text.words import did_you_mean
 
 MAX_CLASSES = 50
@@ -31,7 +31,6 @@ def query_splits(
 ) -> tuple[tuple[Split, ...], tuple[str, ...]]:
     """Split the queries of `sample` in every way that is reported.
 
-    sample: configurations of one market, depth and judge.
     attributes: columns `query` (normalised), perhaps `market` and `group` (see `with_units`), and any others:
       each of these becomes a split named after it. Booleans give the classes true and false, other values
       their text; a null or a query that is not in the frame gives the class unknown, which comes last.
@@ -45,51 +44,39 @@ def query_splits(
     Raises InputError if `attributes` has no column `query`, a column has the name of a split of ours, or a
     query of the sample has two different values.
     """
-    splits = [unsplit(sample), _length(sample), _frequency(sample)]
-    given, left_out = _attribute_splits(sample, attributes) if attributes is not None else ([], ())
-    splits += given
-    if not any(split.name == "navigational" for split in given):
-        splits.append(_click_entropy(sample))
+    size = len(sample.queries)
+    words = np.array([len(query.split()) for query in sample.queries], dtype=np.int64)
+    sessions, tenths = np.zeros((2, size), dtype=np.int64)
+    np.add.at(sessions, sample.query_index, sample.sessions)
+    # queries are sorted by text, so ties go by text
+    tenths[np.argsort(sessions, kind="stable")] = len(DECILES) * np.arange(size) // max(1, size)
+    splits = [
+        unsplit(sample),
+        Split("length", LENGTHS, np.clip(words, 1, len(LENGTHS)) - 1),
+        Split("frequency", DECILES, tenths),
+    ]
+    left_out: tuple[str, ...] = ()
+    if attributes is not None:
+        left_out = left_out_columns(attributes)
+        names = [name for name in attributes.columns if name not in _NO_SPLITS]
+        _check(attributes, names)
+        splits += [_attribute(sample, attributes, name) for name in names if name not in left_out]
+    if not any(split.name == "navigational" for split in splits):
+        clicked = np.zeros(size, dtype=np.bool_)
+        clicked[sample.query_index[(sample.click_values > 0).any(axis=1)]] = True
+        labels = np.full(size, len(TERCILES), dtype=np.int64)
+        # by the mean of the ranks of equal values: no border lies between these
+        entropy = np.round(sample.click_entropy[clicked], DIGITS)
+        _, index, counts = np.unique(entropy, return_inverse=True, return_counts=True)
+        twice_rank = 2 * (np.cumsum(counts) - 1) - counts + 1
+        labels[clicked] = (len(TERCILES) * twice_rank // (2 * max(1, len(entropy))))[index]
+        splits.append(Split("click_entropy", (*TERCILES, NO_CLICKS), labels))
     return tuple(splits), left_out
 
 
 def unsplit(sample: Sample) -> Split:
     """Return the split that has one class: all queries."""
     return Split(EVERY, (EVERY,), np.zeros(len(sample.queries), dtype=np.int64))
-
-
-def _length(sample: Sample) -> Split:
-    words = np.array([len(query.split()) for query in sample.queries], dtype=np.int64)
-    return Split("length", LENGTHS, np.clip(words, 1, len(LENGTHS)) - 1)
-
-
-def _frequency(sample: Sample) -> Split:
-    sessions = np.zeros(len(sample.queries), dtype=np.int64)
-    np.add.at(sessions, sample.query_index, sample.sessions)
-    return Split("frequency", DECILES, _equal_bins(np.argsort(sessions, kind="stable"), len(DECILES)))
-
-
-def _click_entropy(sample: Sample) -> Split:
-    clicked = np.zeros(len(sample.queries), dtype=np.bool_)
-    clicked[sample.query_index[(sample.click_values > 0).any(axis=1)]] = True
-    labels = np.full(len(sample.queries), len(TERCILES), dtype=np.int64)
-    labels[clicked] = _bins_of_values(np.round(sample.click_entropy[clicked], DIGITS), len(TERCILES))
-    return Split("click_entropy", (*TERCILES, NO_CLICKS), labels)
-
-
-def _bins_of_values(values: Floats, bins: int) -> Integers:
-    """Label values by rank, equal ones by the mean of their ranks: no border lies between equal values."""
-    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts) - 1
-    labels: Integers = bins * (2 * last - counts + 1) // (2 * max(1, len(values)))
-    return labels[index]
-
-
-def _equal_bins(order: Integers, bins: int) -> Integers:
-    """Label the queries by rank: floor(bins * r / Q). Queries are sorted by text, so ties go by text."""
-    labels = np.empty(len(order), dtype=np.int64)
-    labels[order] = bins * np.arange(len(order)) // max(1, len(order))
-    return labels
 
 
 _NO_SPLITS = ("query", "market", GROUP)
@@ -149,14 +136,6 @@ def with_units(sample: Sample, groups: pl.DataFrame) -> Sample:
     if own.join(known, on=["market", "query"], how="semi").is_empty():
         return sample
     return replace(sample, units=tuple(with_unit(own, known)["unit"]))
-
-
-def _attribute_splits(sample: Sample, attributes: pl.DataFrame) -> tuple[list[Split], tuple[str, ...]]:
-    names = [name for name in attributes.columns if name not in _NO_SPLITS]
-    _check(attributes, names)
-    fits = {name: _is_class(attributes[name]) for name in names}
-    splits = [_attribute(sample, attributes, name) for name in names if fits[name]]
-    return splits, tuple(name for name in names if not fits[name])
 
 
 def class_columns(attributes: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFrame:
@@ -228,11 +207,6 @@ def _values_of(
     ours = pl.DataFrame({"query": queries}, schema={"query": pl.String})
     pairs = rows.select("query", pl.Series("value", _texts(rows[name]), dtype=pl.String)).unique()
     pairs = pairs.join(ours, on="query", how="semi")
-    _check_single(pairs, name)
-    return dict(pairs.iter_rows())
-
-
-def _check_single(pairs: pl.DataFrame, name: str) -> None:
     twice = pairs.filter(pl.col("query").is_duplicated()).sort("query", "value")
     if len(twice):
         query = twice["query"][0]
@@ -241,6 +215,7 @@ def _check_single(pairs: pl.DataFrame, name: str) -> None:
             f"query attributes: {twice['query'].n_unique()} queries have more than one {name}, "
             f"e.g. {query!r}: {', '.join(values)}; keep one row per query"
         )
+    return dict(pairs.iter_rows())
 
 
 def _texts(column: pl.Series) -> list[str]:

@@ -56,9 +56,6 @@ POWER = 0.8
 def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     """Compare every two editorial metrics by their correlation with each click metric.
 
-    sample: configurations of one market, depth and judge.
-    moments: its `sample_moments`, if they are at hand.
-
     Returns rows of contracts.correlation.COMPARISONS, the pairs in the order of the editorial metrics. Values
     are null where one of the two correlations does not exist. The pairs of one sample and click metric are
     one family for Holm's adjustment. None of SS, which is made of the grades too.
@@ -198,7 +195,6 @@ def comparison_columns(
     """Return the columns of a paired comparison, families along the last axis, and its cautions.
 
     difference: (C, P) differences of two correlations.
-    spread: their spread over queries.
     heavy_tail: whether the sessions of queries are spread too unevenly for intervals (`tails.is_heavy`).
     """
     low, high = difference_interval(difference, spread)
@@ -256,7 +252,6 @@ def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_ed
     moments: (Q, K) `query_moments` of C click and E editorial metrics.
     difference: (C, P) the differences over all queries.
     pairs: (P,) and (P,) editorial metrics: the first minus the second.
-    n_editorial: E.
     """
     scale = moments.sum(axis=0)
     return _spread(

@@ -14,6 +14,7 @@ from clickassay.core.records import Floats, Integers, JudgedConfigurations, Samp
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import unsplit
 from clickassay.correlation.comparisons import difference_spread
+from clickassay.correlation.estimates import means_of_sums
 from clickassay.correlation.tables import correlations
 from clickassay.correlation.uncertainty.intervals import (
     Deviations,
@@ -62,26 +63,17 @@ def mean_gaps(sample: Sample, reference: NDArray[np.intp]) -> Gap:
     differences = without_rounding(values - values[:, reference], np.abs(values).max(axis=0, initial=0))
     weighted = differences * sample.sessions[:, None]
     rows = np.concatenate([sample.sessions[:, None].astype(np.float64), weighted], axis=1)
-    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
-    sums = np.add.reduceat(rows, starts, axis=0)
-    gap = _mean(sums.sum(axis=0))
+    sums = np.add.reduceat(rows, sample.starts, axis=0)
+    gap = means_of_sums(sums.sum(axis=0))
     deviations = Deviations()
-    for means in left_out(sums, _mean):
+    for means in left_out(sums, means_of_sums):
         deviations.add(means - gap)
     return Gap(gap, *difference_interval(gap, deviations.spread()))
-
-
-def _mean(sums: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):  # a sample of one query has nothing left
-        mean: Floats = sums[..., 1:] / sums[..., :1]
-    return mean
 
 
 def correlation_gaps(sample: Sample, moments: Floats, reference: NDArray[np.intp]) -> Gap:
     """Return differences between the correlations of conventions, with intervals by the jackknife.
 
-    sample: with C click metrics; its E editorial metrics are conventions.
-    moments: its `sample_moments`.
     reference: (O,) indices of the conventions that all are compared with.
 
     Returns (C, E, O) correlation of the convention - correlation of the reference.
@@ -102,7 +94,7 @@ def same_values(values: Floats, one: int, other: int) -> bool:
     return bool(np.abs(pair[:, 0] - pair[:, 1]).max(initial=0) <= SAME * np.abs(pair).max(initial=1))
 
 
-def change(before: tuple[float, float, float], after: tuple[float, float, float]) -> str | None:
+def change(before: tuple[float, ...], after: tuple[float, ...]) -> str | None:
     """Return how sign or significance of a difference (value, low, high) changes; None where neither does.
 
     A difference is beyond noise where its interval does not hold 0.
@@ -143,7 +135,6 @@ def audit_tables(
     """Return the tables of an audit, in the forms of `CONVENTIONS` and `CHANGED`.
 
     sample: its editorial metrics are the conventions that were computed, in the order of `declared`.
-    declared: all conventions.
     reasons: by name: why a convention was not computed.
     pool: the run's setting of that name: it decides which conventions are the run's own.
     """
@@ -158,12 +149,19 @@ def audit_tables(
         moments = sample_moments(part)
         gaps = correlation_gaps(part, moments, _indices(sample, own.values()))
         comparisons = _Comparisons(part, gaps, tuple(own))
-        correlated = _correlations_by_convention(part, moments)
+        table = correlations(part, [unsplit(part)], moments)
+        correlated = {row["editorial_metric"]: row for row in table.iter_rows(named=True)}
         for row in rows:
-            numbers = correlated.get(str(row["convention"]), {}) | comparisons.own_gap(row)
+            found = correlated.get(str(row["convention"]))
+            numbers: Row = {} if found is None else {name: found[name] for name in _KEPT}
+            numbers |= comparisons.own_gap(row)
             audited.append(label | {"click_metric": click} | row | numbers)
             changed += [label | {"click_metric": click} | one for one in comparisons.changes(row, own)]
     return _frame(CONVENTIONS, audited), _frame(CHANGED, changed)
+
+
+_KEPT = ("correlation", "ci_low", "ci_high", "reason", "caution")
+"""Columns of the table `correlations` that an audit has."""
 
 
 def _frame(table: Table, rows: list[Row]) -> pl.DataFrame:
@@ -194,7 +192,14 @@ def _convention_rows(
     quantities = {one.measure: one.quantity for one in declared}
     reference = _indices(sample, (own[quantities[name]] for name in sample.editorial_names))
     means, gaps = weighted_means(sample), mean_gaps(sample, reference)
-    same = _same(sample, quantities, means)
+    names, same = sample.editorial_names, dict[str, str]()
+    near = np.isclose(means[:, None], means)  # whole columns are compared where it is likely
+    for place, name in enumerate(names):  # an earlier convention of the same quantity with the same values
+        for before, other in enumerate(names[:place]):
+            alike = quantities[other] == quantities[name] and near[before, place]
+            if alike and same_values(sample.editorial_values, before, place):
+                same[name] = other
+                break
     rows: list[Row] = []
     for place, one in enumerate(declared, start=1):
         name = one.measure
@@ -202,39 +207,16 @@ def _convention_rows(
             "quantity": one.quantity, "convention": name, "place": place, "own": own[one.quantity] == name,
             "choice": one.choice, "tools": one.tools, "same_as": same.get(name), "reason": reasons.get(name),
         }  # fmt: skip
-        if name in sample.editorial_names:
-            at = sample.editorial_names.index(name)
+        if name in names:
+            at = names.index(name)
             row |= {"mean": float(means[at])} | _gap("mean_gap", gaps, at)
         rows.append(row)
     return rows
 
 
-def _same(sample: Sample, quantities: Mapping[str, str], means: Floats) -> dict[str, str]:
-    """Return by name an earlier convention of the same quantity with the same values, where there is one."""
-    names = sample.editorial_names
-    same_as: dict[str, str] = {}
-    near = np.isclose(means[:, None], means)  # whole columns are compared where it is likely
-    for place, name in enumerate(names):
-        for before, other in enumerate(names[:place]):
-            alike = quantities[other] == quantities[name] and near[before, place]
-            if alike and same_values(sample.editorial_values, before, place):
-                same_as[name] = other
-                break
-    return same_as
-
-
 def _gap(name: str, gap: Gap, at: int | tuple[int, ...]) -> Row:
     ends = {name: gap.value[at], f"{name}_low": gap.low[at], f"{name}_high": gap.high[at]}
     return {key: None if np.isnan(value) else float(value) for key, value in ends.items()}
-
-
-def _correlations_by_convention(sample: Sample, moments: Floats) -> dict[str, Row]:
-    """Return the columns of the table `correlations` for each convention, by its name."""
-    table = correlations(sample, [unsplit(sample)], moments)
-    kept = ("correlation", "ci_low", "ci_high", "reason", "caution")
-    return {
-        row["editorial_metric"]: {name: row[name] for name in kept} for row in table.iter_rows(named=True)
-    }
 
 
 @dataclass(frozen=True)
@@ -258,7 +240,9 @@ class _Comparisons:
             after, before = self._at(row, other), self._at({"convention": own[quantity]}, other)
             if other == quantity or after is None or before is None:
                 continue
-            what = change(self._triple(before), self._triple(after))
+            gaps = (self.gaps.value, self.gaps.low, self.gaps.high)
+            was, now = (tuple(float(one[at]) for one in gaps) for at in (before, after))
+            what = change(was, now)
             if what is not None:
                 label = {"quantity": quantity, "convention": convention, "other": other, "change": what}
                 changed.append(label | _gap("before", self.gaps, before) | _gap("after", self.gaps, after))
@@ -270,10 +254,6 @@ class _Comparisons:
             return None
         return 0, names.index(str(row["convention"])), self.quantities.index(other)
 
-    def _triple(self, at: tuple[int, int, int]) -> tuple[float, float, float]:
-        gaps = self.gaps
-        return float(gaps.value[at]), float(gaps.low[at]), float(gaps.high[at])
-
 
 def conventions_table(
     judged: JudgedConfigurations, samples: tuple[Sample, ...], settings: Settings
@@ -281,32 +261,30 @@ def conventions_table(
     """Compute every convention on the judged configurations of one depth and judge.
 
     judged: configurations over all markets; results whose grade is filled in count as not judged.
-    samples: their arrays, one for each market.
 
     Returns rows of `contracts.conventions.CONVENTIONS` for the headline click metric; none where grades are
     drawn from clicks, which no tool does.
     """
     if settings.unjudged == "model":
         return CONVENTIONS.empty()
-    return pl.concat([CONVENTIONS.empty(), *(_of_market(judged, sample, settings) for sample in samples)])
-
-
-def _of_market(judged: JudgedConfigurations, sample: Sample, settings: Settings) -> pl.DataFrame:
-    scale = scale_of(sample, settings)
-    declared = conventions(scale)
-    rows = judged.rows.filter(market=sample.key.market)["n"].to_numpy()
-    grades = np.where(judged.filled[rows], NO_GRADE, judged.grades[rows])
-    first, kinds = distinct(np.concatenate([grades, judged.pool[rows]], axis=1))
-    # a value depends on the grades shown and judged alone: lists that share them are computed once
-    lists = lists_of(sample.configuration_ids.gather(first), grades[first], judged.pool[rows[first]])
-    columns = {one.measure: one.values(lists, scale).take(kinds) for one in declared}
-    click = counted_clicks(settings)[0]
-    if click in sample.ratings:
-        kept = sample.rated_rows(click)
-        columns = {measure: values[kept] for measure, values in columns.items()}
-    headline = sample.of_click(click)
-    headline = one_click(headline, headline.click_names.index(click))
-    return audit_tables(with_conventions(headline, columns), declared, {}, pool=settings.pool)[0]
+    tables = [CONVENTIONS.empty()]
+    for sample in samples:
+        scale = scale_of(sample, settings)
+        declared = conventions(scale)
+        rows = judged.rows.filter(market=sample.key.market)["n"].to_numpy()
+        grades = np.where(judged.filled[rows], NO_GRADE, judged.grades[rows])
+        first, kinds = distinct(np.concatenate([grades, judged.pool[rows]], axis=1))
+        # a value depends on the grades shown and judged alone: lists that share them are computed once
+        lists = lists_of(sample.configuration_ids.gather(first), grades[first], judged.pool[rows[first]])
+        columns = {one.measure: one.values(lists, scale).take(kinds) for one in declared}
+        click = counted_clicks(settings)[0]
+        if click in sample.ratings:
+            kept = sample.rated_rows(click)
+            columns = {measure: values[kept] for measure, values in columns.items()}
+        headline = sample.of_click(click)
+        headline = with_conventions(one_click(headline, headline.click_names.index(click)), columns)
+        tables.append(audit_tables(headline, declared, {}, pool=settings.pool)[0])
+    return pl.concat(tables)
 
 
 def distinct(rows: Integers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -42,40 +42,26 @@ def judge_disagreements(configurations: pl.DataFrame, patterns: pl.DataFrame) ->
 
     Returns rows of contracts.judges.JUDGE_DISAGREEMENTS, for judges who share a configuration.
     """
-    rows = [
-        {"market": str(market), "depth": depth, **row}
-        for (market, depth), own in configurations.group_by("market", "depth")
-        for row in _of_sample(own, patterns)
-    ]
+    rows: list[dict[str, object]] = []
+    for (market, depth), own in configurations.group_by("market", "depth"):
+        by_judge = {judge: own.filter(judge=judge) for judge in own["judge"].unique().sort()}
+        tested = {}
+        for a, b in combinations(by_judge, 2):
+            both = by_judge[a].join(by_judge[b], on="configuration_id", suffix="_b")
+            if not both.is_empty():
+                tested[a, b] = _tested(contested_pairs(both, patterns))
+        # the pairs of judges of one market and depth are a family
+        adjusted = holm(np.array([one.p_value for one in tested.values()])) if tested else ()
+        for (judges, one), p in zip(tested.items(), adjusted, strict=True):
+            place = {"market": str(market), "depth": depth, "judge_a": judges[0], "judge_b": judges[1]}
+            rows.append(place | _row(judges, one, float(p), tests=len(tested)))
     return JUDGE_DISAGREEMENTS.canonical(pl.DataFrame(rows)) if rows else JUDGE_DISAGREEMENTS.empty()
-
-
-def _of_sample(configurations: pl.DataFrame, patterns: pl.DataFrame) -> list[dict[str, object]]:
-    """Return the rows of one market and depth: its pairs of judges are a family for Holm's adjustment."""
-    by_judge = {
-        judge: configurations.filter(judge=judge) for judge in configurations["judge"].unique().sort()
-    }
-    shared = {
-        (a, b): by_judge[a].join(by_judge[b], on="configuration_id", suffix="_b")
-        for a, b in combinations(by_judge, 2)
-    }
-    tested = {
-        judges: _tested(contested_pairs(both, patterns))
-        for judges, both in shared.items()
-        if not both.is_empty()
-    }
-    adjusted = holm(np.array([row.p_value for row in tested.values()])) if tested else ()
-    return [
-        _row(judges, row, float(p), tests=len(tested))
-        for (judges, row), p in zip(tested.items(), adjusted, strict=True)
-    ]
 
 
 def contested_pairs(both: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
     """Count the clicks on neighbours that two judges order oppositely.
 
     both: configurations that both judged: grades of the first judge in `grades`, of the second in `grades_b`.
-    patterns: as in `judge_disagreements`.
 
     Returns one row per query (with its unit), position and pair of results: `order` is 1 where the first
     judge grades the upper result higher, and -1 where the second does; `clicks` are the sessions that clicked
@@ -144,13 +130,29 @@ def _tested(pairs: pl.DataFrame) -> _Tested:
     both_orders = pl.col("order").n_unique().over("position") > 1  # one order alone says nothing
     pairs = pairs.filter(both_orders)
     if pairs.is_empty():
-        return _untested(pairs)
-    scores, scales, upper = _contributions(pairs)
+        one, none = np.nan, np.full(1, np.nan)
+        return _Tested(pairs, one, one, one, one, one, none, Spread(none, none, 0), one)
+    clicks, order = (pairs[name].to_numpy().astype(np.float64) for name in ("clicks", "order"))
+    share, weight = pairs["upper_clicks"].to_numpy() / clicks, precision_weights(clicks)
+    position, unit = (
+        pairs[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in ("position", "unit")
+    )
+    whole = np.bincount(position, weight)
+    mean_share, mean_order = (
+        (np.bincount(position, weight * values) / whole)[position] for values in (share, order)
+    )
+    scores = np.bincount(unit, weight * order * (share - mean_share)).astype(np.float64)
+    scales = np.bincount(unit, weight * order * (order - mean_order) / 2).astype(np.float64)
+    of_a, of_b = (np.bincount(position, weight * (order == side)) for side in (1, -1))
+    common = of_a * of_b / whole
+    upper_a, upper_b = (
+        float(common @ (np.bincount(position, weight * share * (order == side)) / own) / common.sum())
+        for side, own in ((1, of_a), (-1, of_b))
+    )
     total, scale = (part.sum(keepdims=True) for part in (scores, scales))
     spreads = _spread(scores), _spread(scales)
     degrees = spreads[0].degrees_of_differences
     low, high = ratio_interval(total, scale, spreads, np.array([scores @ scales]), degrees)
-    upper_a, upper_b = upper
     return _Tested(
         pairs,
         upper_a,
@@ -164,33 +166,6 @@ def _tested(pairs: pl.DataFrame) -> _Tested:
     )
 
 
-def _untested(pairs: pl.DataFrame) -> _Tested:
-    one, none = np.nan, np.full(1, np.nan)
-    return _Tested(pairs, one, one, one, one, one, none, Spread(none, none, 0), one)
-
-
-def _contributions(pairs: pl.DataFrame) -> tuple[Floats, Floats, tuple[float, float]]:
-    """Return the (Q,) scores and scales of units, and both shares of clicks on the upper result."""
-    clicks, order = (pairs[name].to_numpy().astype(np.float64) for name in ("clicks", "order"))
-    share, weight = pairs["upper_clicks"].to_numpy() / clicks, precision_weights(clicks)
-    position, unit = (
-        pairs[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in ("position", "unit")
-    )
-    total = np.bincount(position, weight)
-    mean_share, mean_order = (
-        (np.bincount(position, weight * values) / total)[position] for values in (share, order)
-    )
-    scores = np.bincount(unit, weight * order * (share - mean_share)).astype(np.float64)
-    scales = np.bincount(unit, weight * order * (order - mean_order) / 2).astype(np.float64)
-    of_a, of_b = (np.bincount(position, weight * (order == side)) for side in (1, -1))
-    common = of_a * of_b / total
-    upper_a, upper_b = (
-        float(common @ (np.bincount(position, weight * share * (order == side)) / own) / common.sum())
-        for side, own in ((1, of_a), (-1, of_b))
-    )
-    return scores, scales, (upper_a, upper_b)
-
-
 def _spread(contributions: Floats) -> Spread:
     """Return √Σ c² as the standard error of Σ c, with Satterthwaite's degrees of freedom."""
     squares, queries = contributions**2, len(contributions)
@@ -202,16 +177,17 @@ def _spread(contributions: Floats) -> Spread:
 
 
 def _row(judges: tuple[str, str], tested: _Tested, p_adjusted: float, *, tests: int) -> dict[str, object]:
-    """Return a row of the table but its market and depth."""
+    """Return a row of the table but its market, depth and judges."""
+    queries = tested.spread.queries
+    (needed,) = queries_needed(tested.total, tested.spread, queries, tests=np.array(tests))
     values = {
         **{name: getattr(tested, name) for name in ("upper_a", "upper_b", "difference", "p_value")},
         **{"ci_low": tested.low, "ci_high": tested.high, "p_adjusted": p_adjusted},
-        "queries_needed": _needed(tested, tests),
+        "queries_needed": float(needed),
     }
     low = np.array([tested.low])
-    (caution,) = cautions(np.array([tested.difference]), low, tested.spread.queries)
+    (caution,) = cautions(np.array([tested.difference]), low, queries)
     return {
-        **dict(zip(("judge_a", "judge_b"), judges, strict=True)),
         **{name: None if np.isnan(value) else value for name, value in values.items()},
         "n_pairs": tested.pairs.height,
         "n_clicks": int(tested.pairs["clicks"].sum()),
@@ -219,8 +195,3 @@ def _row(judges: tuple[str, str], tested: _Tested, p_adjusted: float, *, tests: 
         "caution": caution,
         "supported": judges[int(tested.difference < 0)] if p_adjusted < ALPHA else None,
     }
-
-
-def _needed(tested: _Tested, tests: int) -> float:
-    (needed,) = queries_needed(tested.total, tested.spread, tested.spread.queries, tests=np.array(tests))
-    return float(needed)

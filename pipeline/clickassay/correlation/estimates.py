@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from clickassay.core.records import Floats, Integers
 from clickassay.core.special import stdtr, stdtrit
@@ -102,18 +101,14 @@ def estimates(
     spreads = above.spread().widened(factor, users), below.spread().widened(factor)
     ends = ratio_interval(values, root, spreads, covariance, degrees)
     bottom, top = (np.where(np.isnan(low), np.nan, end) for end in ends)
-    p = _p_values(z, spread, perfect, null)
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # below 0.05 where `low` and `high` leave out the null
+        p = 2 * stdtr(spread.degrees, -np.abs(z - _fisher(null)) / spread.error)
+    p = np.where(perfect & np.isfinite(null), 0.0, p)
     together = fisher_interval(values, spread, together_confidence(p))
     all_low, all_high = (np.where(np.isnan(p), np.nan, np.where(perfect, values, end)) for end in together)
     return Estimates(low, high, corrected, bottom, top, p, all_low, all_high)
-
-
-def _p_values(z: Floats, spread: Spread, perfect: NDArray[np.bool_], null: Floats) -> Floats:
-    """Return p-values on Fisher's scale: below 0.05 where `fisher_interval` leaves out the null."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * stdtr(spread.degrees, -np.abs(z - _fisher(null)) / spread.error)
-    p_values: Floats = np.where(perfect & np.isfinite(null), 0.0, p)
-    return p_values
 
 
 def _fisher(correlations: Floats) -> Floats:
@@ -143,14 +138,16 @@ def levels(configurations: pl.DataFrame, names: Sequence[str]) -> dict[str, Leve
 
     configurations: rows of `contracts.run.CONFIGURATIONS` of one sample: query, n_sessions, and a column for
       each metric; perhaps with `unit` (see `classes.with_unit`).
-    names: the metrics.
     """
     if configurations.is_empty() or not names:
         return {}
-    contributions = _contributions(configurations, names)
-    means = _means(contributions.sum(axis=0))
+    weighted = [(pl.col(name) * pl.col("n_sessions")).sum().alias(name) for name in names]
+    unit = unit_column(configurations)
+    by_unit = configurations.group_by(unit).agg(pl.col("n_sessions").sum(), *weighted).sort(unit)
+    contributions = by_unit.select("n_sessions", *names).to_numpy().astype(np.float64)
+    means = means_of_sums(contributions.sum(axis=0))
     deviations = Deviations()
-    for without in left_out(contributions, _means):
+    for without in left_out(contributions, means_of_sums):
         deviations.add(without - means)
     spread = deviations.spread()
     margin = stdtrit(spread.degrees, (1 + CONFIDENCE) / 2) * spread.error
@@ -161,15 +158,7 @@ def levels(configurations: pl.DataFrame, names: Sequence[str]) -> dict[str, Leve
     return {name: Level(mean, mean - half, mean + half, caution) for name, mean, half, caution in rows}
 
 
-def _contributions(configurations: pl.DataFrame, names: Sequence[str]) -> Floats:
-    """Return (Q, 1 + K) sessions of each unit, and the sums of values over them."""
-    weighted = [(pl.col(name) * pl.col("n_sessions")).sum().alias(name) for name in names]
-    unit = unit_column(configurations)
-    by_unit = configurations.group_by(unit).agg(pl.col("n_sessions").sum(), *weighted).sort(unit)
-    return by_unit.select("n_sessions", *names).to_numpy().astype(np.float64)
-
-
-def _means(sums: Floats) -> Floats:
+def means_of_sums(sums: Floats) -> Floats:
     """Turn (..., 1 + K) sums of sessions and of weighted values into (..., K) means."""
     with np.errstate(divide="ignore", invalid="ignore"):
         means: Floats = sums[..., 1:] / sums[..., :1]
@@ -210,7 +199,13 @@ class AcrossHalves:
 def across_halves(halves: Halves) -> AcrossHalves:
     """Correlate metrics across halves of the users, with intervals by Fieller's theorem (method 7.1)."""
     size = halves.first.shape[1]
-    sums = _sums(halves)
+    # (Q, 1 + 2 S + S S) sums of units: n | n a | n b | n a b, a and b of different halves
+    n = halves.weights.astype(np.float64)
+    first, second = (one - np.average(one, axis=0, weights=n) for one in (halves.first, halves.second))
+    both = (n[:, None, None] * first[:, :, None] * second[:, None, :]).reshape(len(n), -1)
+    rows = np.concatenate([n[:, None], n[:, None] * first, n[:, None] * second, both], axis=1)
+    sums = np.zeros((int(halves.unit.max(initial=-1)) + 1, rows.shape[1]))
+    np.add.at(sums, halves.unit, rows)
     total = sums.sum(axis=0)
     above, below = _parts(total, size)
     if len(sums) < 2:
@@ -234,17 +229,6 @@ def across_halves(halves: Halves) -> AcrossHalves:
         # signals that agree in every session have a value without spread
         low, high = (np.where(spread.error == 0, values, end) for end in ends)
     return AcrossHalves(np.where(np.isfinite(values), values, np.nan), low, high)
-
-
-def _sums(halves: Halves) -> Floats:
-    """Return (Q, 1 + 2 S + S S) sums of units: n | n a | n b | n a b, a and b of different halves."""
-    n = halves.weights.astype(np.float64)
-    first, second = (one - np.average(one, axis=0, weights=n) for one in (halves.first, halves.second))
-    products = (n[:, None, None] * first[:, :, None] * second[:, None, :]).reshape(len(n), -1)
-    rows = np.concatenate([n[:, None], n[:, None] * first, n[:, None] * second, products], axis=1)
-    sums = np.zeros((int(halves.unit.max(initial=-1)) + 1, rows.shape[1]))
-    np.add.at(sums, halves.unit, rows)
-    return sums
 
 
 def _parts(sums: Floats, size: int) -> tuple[Floats, Floats]:

@@ -38,9 +38,6 @@ class _Units:
 def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     """Find the queries whose removal moves each overall correlation most.
 
-    sample: configurations of one market, depth and judge.
-    moments: its `sample_moments`, if they are at hand.
-
     Returns rows of contracts.correlation.INFLUENCE: of each correlation up to `MAX_QUERIES` queries that
     raise it, and as many that lower it. A query without which there is no correlation ranks first among those
     that raise it; then no share of the error is known.
@@ -48,12 +45,18 @@ def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     if len(sample.queries) < 2:
         return INFLUENCE.empty()
     moments = sample_moments(sample) if moments is None else moments
+    sums = sample.by_unit(moments)
+    shape, total = (len(sample.click_names), len(sample.editorial_names)), sums.sum(axis=0)
+
+    def statistic(part: Floats) -> Floats:
+        values = centred_sums(part, *shape, total).correlations
+        return values.reshape(*values.shape[:-2], -1)
+
     sessions = np.add.reduceat(sample.sessions, sample.starts)
     names = sample.queries if sample.units is None else sample.units
     queries = [(sample.key.market, query) for query in sample.queries]
-    sums = sample.by_unit(moments)
-    units = _units(names, queries, sessions, sums, _correlations_of(sample, sums))
-    return INFLUENCE.canonical(_rows(sample, units).drop("query_market"))
+    rows = _rows(sample, _units(names, queries, sessions, sums, statistic))
+    return INFLUENCE.canonical(rows.drop("query_market"))
 
 
 def within_influence(place: QueryGroups) -> pl.DataFrame:
@@ -90,12 +93,6 @@ def _units(
     return _Units([queries[row] for row in ordered["row"]], ordered["sessions"].to_numpy(), sums, statistic)
 
 
-def _rows(named: NamedMetrics, units: _Units) -> pl.DataFrame:
-    sides, squares = _influential(units)
-    rows = pl.concat(_side_rows(named, units, side, squares) for side in sides)
-    return with_sample_columns(named, rows)
-
-
 @dataclass
 class _Side:
     """The queries so far that move each of P correlations most to one side."""
@@ -117,12 +114,12 @@ class _Side:
         self.shifts = np.take_along_axis(self.shifts, order, axis=0)
 
 
-def _influential(units: _Units) -> tuple[tuple[_Side, ...], Floats]:
-    """Return the units that change correlations most, by side, and (P,) sums of all squared changes."""
+def _rows(named: NamedMetrics, units: _Units) -> pl.DataFrame:
+    """Return the rows of both sides, pair of metrics by pair of metrics."""
     values = units.statistic(units.sums.sum(axis=0))
     none = np.empty((0, len(values)))
-    sides = tuple(_Side(name, none.astype(np.int64), none) for name in SIDES)
-    squares = np.zeros(len(values))
+    sides = [_Side(name, none.astype(np.int64), none) for name in SIDES]
+    squares = np.zeros(len(values))  # (P,) sums of all squared changes
     first = 0
     for removed in left_out(units.sums, units.statistic, at_once=QUERIES_AT_ONCE):
         changes = no_rounding(removed - values)
@@ -130,48 +127,28 @@ def _influential(units: _Units) -> tuple[tuple[_Side, ...], Floats]:
         for side in sides:
             side.add(changes, first)
         first += len(removed)
-    return sides, squares
-
-
-def _side_rows(named: NamedMetrics, units: _Units, side: _Side, squares: Floats) -> pl.DataFrame:
-    """Return the rows of one side, pair of metrics by pair of metrics."""
-    queries, shifts = side.queries.T, side.shifts.T
-    without = _removed(units, units.sums[queries])
-    together = _removed(units, np.cumsum(units.sums[queries], axis=1))
-    texts = [units.queries[int(place)] for place in queries.ravel()]
-    pairs, each = pairs_of(named.click_names, named.editorial_names), queries.shape[1]
-    columns = {
-        **{name: [metric for metric in metrics for _ in range(each)] for name, metrics in pairs.items()},
-        "rank": np.tile(np.arange(1, each + 1, dtype=np.int32), len(queries)),
-        "query": [query for _, query in texts],
-        "query_market": [market for market, _ in texts],
-        "n_sessions": units.sessions[queries].ravel(),
-        "without": without.ravel(),
-        "without_these": together.ravel(),
-        "error_share": _shares(shifts, squares).ravel(),
-    }
-    forms = dict.fromkeys(("click_metric", "editorial_metric", "query", "query_market"), pl.String)
-    frame = pl.DataFrame(columns, schema_overrides=forms).with_columns(side=pl.lit(side.name))
-    return frame.filter(pl.Series(shifts.ravel() < 0, dtype=pl.Boolean))
-
-
-def _correlations_of(sample: Sample, moments: Floats) -> Callable[[Floats], Floats]:
-    shape, total = (len(sample.click_names), len(sample.editorial_names)), moments.sum(axis=0)
-
-    def statistic(sums: Floats) -> Floats:
-        """Return (..., P) correlations of all P pairs of metrics."""
-        values = centred_sums(sums, *shape, total).correlations
-        return values.reshape(*values.shape[:-2], -1)
-
-    return statistic
-
-
-def _shares(shifts: Floats, squares: Floats) -> Floats:
-    known = np.isfinite(shifts) & (squares[:, None] > 0)
-    shares: Floats = np.divide(
-        np.where(known, shifts, 0) ** 2, squares[:, None], out=np.full(shifts.shape, np.nan), where=known
-    )
-    return shares
+    pairs, frames = pairs_of(named.click_names, named.editorial_names), []
+    for side in sides:
+        queries, shifts = side.queries.T, side.shifts.T
+        each = queries.shape[1]
+        texts = [units.queries[int(place)] for place in queries.ravel()]
+        known = np.isfinite(shifts) & (squares[:, None] > 0)
+        above, nowhere = np.where(known, shifts, 0) ** 2, np.full(shifts.shape, np.nan)
+        shares = np.divide(above, squares[:, None], out=nowhere, where=known)
+        columns = {
+            **{name: [metric for metric in metrics for _ in range(each)] for name, metrics in pairs.items()},
+            "rank": np.tile(np.arange(1, each + 1, dtype=np.int32), len(queries)),
+            "query": [query for _, query in texts],
+            "query_market": [market for market, _ in texts],
+            "n_sessions": units.sessions[queries].ravel(),
+            "without": _removed(units, units.sums[queries]).ravel(),
+            "without_these": _removed(units, np.cumsum(units.sums[queries], axis=1)).ravel(),
+            "error_share": shares.ravel(),
+        }
+        forms = dict.fromkeys(("click_metric", "editorial_metric", "query", "query_market"), pl.String)
+        frame = pl.DataFrame(columns, schema_overrides=forms).with_columns(side=pl.lit(side.name))
+        frames.append(frame.filter(pl.Series(shifts.ravel() < 0, dtype=pl.Boolean)))
+    return with_sample_columns(named, pl.concat(frames))
 
 
 def _removed(units: _Units, removed: Floats) -> Floats:

@@ -81,7 +81,17 @@ def ranker_differences(within: Within, *, iterations: int, rng: np.random.Genera
             starts, sizes = within.starts[queries], within.sizes[queries]
             a, b = draw_pairs(sizes, iterations=iterations, rng=rng)
             if sizes.max() <= MAX_PLACES:
-                _add_by_place(deltas, within.values, starts, sizes, a, b)
+                # one matrix product for each place within the query: signs are those of the drawn pairs,
+                # and values count from those of the query's last configuration, which then needs none
+                ends = starts + sizes - 1
+                last, a, b = within.values[ends], a.astype(np.int8), b.astype(np.int8)
+                signs = np.empty(a.shape)
+                for place in range(int(sizes.max()) - 1):
+                    there = (place < sizes - 1)[:, None]
+                    rows = np.where(there, within.values[np.minimum(starts + place, ends)] - last, 0.0)
+                    of_a, of_b = (a == place).view(np.int8), (b == place).view(np.int8)
+                    np.subtract(of_a, of_b, out=signs, casting="unsafe")
+                    deltas += signs @ rows
             else:
                 for query, start in enumerate(starts):
                     deltas += within.values[start + a[:, query]] - within.values[start + b[:, query]]
@@ -94,7 +104,6 @@ def draw_pairs(
     """Draw two different configurations of each query, all ordered pairs with the same chance.
 
     sizes: (Q,) configurations of each query, n >= 2.
-    iterations: how often to draw.
     rng: source of the draws: one uniform number for a pair. What n u leaves beyond its whole part is uniform
       again; a chance is right to about n^2 / 2^53.
 
@@ -108,28 +117,6 @@ def draw_pairs(
     b = scaled.astype(np.int32)
     b += b >= a  # uniform among the others
     return a, b
-
-
-def _add_by_place(
-    deltas: Floats,
-    values: Floats,
-    starts: Integers,
-    sizes: Integers,
-    a: NDArray[np.int32],
-    b: NDArray[np.int32],
-) -> None:
-    """Add the differences of the drawn pairs, as one matrix product for each place within the query.
-
-    Values count from those of the query's last configuration, which then needs no product.
-    """
-    last = values[starts + sizes - 1]
-    a, b = a.astype(np.int8), b.astype(np.int8)  # places are few: smaller numbers compare faster
-    signs = np.empty(a.shape)
-    for place in range(int(sizes.max()) - 1):
-        there = (place < sizes - 1)[:, None]
-        rows = np.where(there, values[np.minimum(starts + place, starts + sizes - 1)] - last, 0.0)
-        np.subtract((a == place).view(np.int8), (b == place).view(np.int8), out=signs, casting="unsafe")
-        deltas += signs @ rows
 
 
 def query_covariances(within: Within) -> Floats:
@@ -155,7 +142,6 @@ def exact_correlations(sums: Floats, n_clicks: int) -> Floats:
     """Return sum_q S_ec / sqrt(sum_q S_ee sum_q S_cc), the limit of Algorithm 3 for infinitely many draws.
 
     sums: (..., C + E + C E) sums of `query_covariances`.
-    n_clicks: C.
 
     Returns (..., C, E) correlations; NaN where a metric does not vary within the queries.
     """

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -14,9 +14,8 @@ from clickassay.core.records import Floats, NamedMetrics, Sample, Split, pairs_o
 from clickassay.core.seeds import child
 from clickassay.core.special import ndtr, ndtri
 from clickassay.correlation.classes import unsplit
-from clickassay.correlation.estimates import PERFECT, Estimates, Statistic, estimates
+from clickassay.correlation.estimates import PERFECT, Estimates, estimates
 from clickassay.correlation.rankers import (
-    Within,
     covariance_contributions,
     exact_correlations,
     monte_carlo_correlations,
@@ -24,7 +23,7 @@ from clickassay.correlation.rankers import (
     ranker_differences,
     within_queries,
 )
-from clickassay.correlation.uncertainty.intervals import CORRELATION_INDEX, Spread, cautions, holm, is_heavy
+from clickassay.correlation.uncertainty.intervals import CORRELATION_INDEX, cautions, holm, is_heavy
 from clickassay.correlation.uncertainty.noise import (
     weighted_noise,
     weighted_reliability,
@@ -43,16 +42,13 @@ from clickassay.correlation.within.groups import (
     EDITORIAL_SAME,
     NO_GROUP,
     QueryGroups,
-    WithinSums,
 )
 
 
 def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None = None) -> pl.DataFrame:
     """Compute the weighted correlations in every class of every split (Chapelle et al. 2009, Tables 2 to 5).
 
-    sample: configurations of one market, depth and judge.
     splits: ways to split its queries; rows of one split do not depend on the others.
-    moments: its `sample_moments`, if they are at hand.
 
     Returns rows of contracts.correlation.CORRELATIONS. A class without queries has no rows; a correlation
     that does not exist is null, with its reason; an interval that does not exist or is not reliable has a
@@ -66,43 +62,11 @@ def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None
         for label in range(len(split.classes))
         if (split.labels == label).any()
     ]
-    if not classes:
-        return CORRELATIONS.empty()
-    each = len(sample.click_names) * len(sample.editorial_names)
-    values = {name: np.stack([one.columns[name] for one in classes]) for name in classes[0].columns}
-    constants = pl.DataFrame([one.constants for one in classes]).select(pl.all().repeat_by(each).explode())
-    texts = [
-        pl.Series(name, [text for one in classes for text in one.texts[name]], dtype=pl.String)
-        for name in ("reason", "caution")
-    ]
-    return CORRELATIONS.canonical(_pairs(sample, values).with_columns(*constants.get_columns(), *texts))
+    return CORRELATIONS.canonical(pl.concat(classes)) if classes else CORRELATIONS.empty()
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The rows of one class: (C, E) columns, C E texts, and the values that are the same in all rows."""
-
-    columns: dict[str, Floats]
-    texts: dict[str, Sequence[str | None]]
-    constants: dict[str, str | int]
-
-
-def _weighted_statistic(sample: Sample, total: Floats) -> Statistic:
-    n_clicks, n_editorial = len(sample.click_names), len(sample.editorial_names)
-    n_noise = 3 * n_clicks + 2
-
-    def statistic(sums: Floats) -> tuple[Floats, Floats]:
-        centred = centred_sums(sums[..., :-n_noise], n_clicks, n_editorial, total[:-n_noise])
-        noise = sums[..., -n_noise:]
-        reliable = weighted_reliability(centred.squares_y, centred.sessions, noise, n_clicks)
-        return centred.correlations, reliable
-
-    return statistic
-
-
-def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats) -> _Rows:
+def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats) -> pl.DataFrame:
     chosen = split.labels == label
-    n_queries = int(chosen.sum())
     kept = slice(None) if chosen.all() else chosen[sample.query_index]  # all of them need no copy
     sessions = sample.sessions[kept]
     editorial = deviations(sample.editorial_values[kept], sessions)
@@ -114,24 +78,37 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
     if (of_grades := _uses_grades(sample)).any():
         null = null_of_deviations(sample.null_success[kept], editorial, sessions)
         nulls = np.where(of_grades, null, 0.0)
-    statistic = _weighted_statistic(sample, own.sum(axis=0))
+    total, n_clicks, n_editorial = own.sum(axis=0), len(sample.click_names), len(sample.editorial_names)
+    n_noise = 3 * n_clicks + 2
+
+    def statistic(sums: Floats) -> tuple[Floats, Floats]:
+        centred = centred_sums(sums[..., :-n_noise], n_clicks, n_editorial, total[:-n_noise])
+        noise = sums[..., -n_noise:]
+        reliable = weighted_reliability(centred.squares_y, centred.sessions, noise, n_clicks)
+        return centred.correlations, reliable
+
     known = estimates(correlated.values, own, statistic, null=nulls)
     columns = {
         "correlation": correlated.values,
         **_intervals(known),
         "null_correlation": np.where(np.isnan(correlated.values), np.nan, nulls),
     }
-    constants: dict[str, str | int] = {
-        "split": split.name,
-        "class": split.classes[label],
+    counts = {
         "n_configurations": len(sessions),
-        "n_queries": n_queries,
+        "n_queries": int(chosen.sum()),
         "n_sessions": int(sessions.sum()),
     }
-    reasons = [reason for row in correlated.reasons for reason in row]
     heavy = is_heavy(own[:, 0], CORRELATION_INDEX)  # the first of the moments is that of sessions
-    caution_texts = cautions(correlated.values, known.low, len(own), heavy_tail=heavy)
-    return _Rows(columns, {"reason": reasons, "caution": caution_texts}, constants)
+    texts = {
+        "reason": [reason for row in correlated.reasons for reason in row],
+        "caution": cautions(correlated.values, known.low, len(own), heavy_tail=heavy),
+    }
+    return _pairs(sample, columns).with_columns(
+        split=pl.lit(split.name),
+        **{"class": pl.lit(split.classes[label])},
+        **{name: pl.lit(number, pl.Int64) for name, number in counts.items()},
+        **{name: pl.Series(values, dtype=pl.String) for name, values in texts.items()},
+    )
 
 
 def _uses_grades(sample: NamedMetrics) -> NDArray[np.bool_]:
@@ -153,13 +130,15 @@ def _intervals(known: Estimates) -> dict[str, Floats]:
     }
 
 
+def _no_estimates(shape: tuple[int, ...]) -> Estimates:
+    return Estimates(*np.full((8, *shape), np.nan))
+
+
 def differences(
     sample: Sample, *, iterations: int, rng: np.random.Generator
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Correlate the differences between two virtual rankers (Chapelle et al. 2009, Table 6).
 
-    sample: configurations of one market, depth and judge.
-    iterations: iterations of Algorithm 3.
     rng: its seed gives all draws; its state is not used.
 
     Returns rows of contracts.correlation.DIFFERENCES: `n_queries` and `n_configurations` are those of queries
@@ -170,22 +149,23 @@ def differences(
     within = within_queries(sample)
     draws = child(rng, "rankers", sample.key.market, str(sample.key.depth), sample.key.judge)
     deltas = ranker_differences(within, iterations=iterations, rng=draws)
-    return _differences(sample, within, deltas), _draws(sample, deltas if len(within.sizes) else deltas[:0])
-
-
-def _draws(sample: Sample, deltas: Floats) -> pl.DataFrame:
-    names = (*sample.click_names, *sample.editorial_names)
-    numbers = pl.Series("iteration", np.arange(1, len(deltas) + 1), dtype=pl.Int32)
-    frame = pl.DataFrame([numbers, *(pl.Series(name, deltas[:, i]) for i, name in enumerate(names))])
-    return DRAWS.canonical(with_sample_columns(sample, frame))
-
-
-def _differences(sample: Sample, within: Within, deltas: Floats) -> pl.DataFrame:
     drawn = monte_carlo_correlations(deltas, within.n_clicks)
     covariances = covariance_contributions(sample, within)
     total = covariances.sum(axis=0)
     exact = exact_correlations(total, within.n_clicks)
-    known = _within_estimates(sample, exact, covariances)
+    known = _no_estimates(exact.shape)
+    n_clicks, n_sums = within.n_clicks, covariances.shape[1]
+
+    def statistic(sums: Floats) -> tuple[Floats, Floats]:
+        squares_y = sums[..., :n_clicks]
+        reliable = within_reliability(squares_y, sums[..., n_sums:], n_clicks)
+        return exact_correlations(sums[..., :n_sums], n_clicks), reliable
+
+    if len(covariances):
+        # what SS would be if clicks ignored the grades is known for all queries together, not within each
+        null = np.broadcast_to(np.where(_uses_grades(sample), np.nan, 0.0), exact.shape)
+        contributions = sample.by_unit(np.concatenate([covariances, within_noise(sample)], axis=1))
+        known = estimates(exact, contributions, statistic, null=null)
     columns = {
         "monte_carlo": drawn.values,
         "monte_carlo_se": (1 - drawn.values**2) / math.sqrt(len(deltas)),
@@ -200,24 +180,11 @@ def _differences(sample: Sample, within: Within, deltas: Floats) -> pl.DataFrame
         pl.Series("reason", no_value_reasons(within, total, drawn), dtype=pl.String),
         pl.Series("caution", cautions(exact, known.low, n_queries), dtype=pl.String),
     )
-    return DIFFERENCES.canonical(frame)
-
-
-def _within_estimates(sample: Sample, exact: Floats, covariances: Floats) -> Estimates:
-    """Return the intervals of the limit of Algorithm 3; `covariances` are (Q, C + E + C E)."""
-    n_clicks, n_sums = len(sample.click_names), covariances.shape[1]
-    if not len(covariances):
-        return Estimates(*np.full((8, *exact.shape), np.nan))
-
-    def statistic(sums: Floats) -> tuple[Floats, Floats]:
-        squares_y = sums[..., :n_clicks]
-        reliable = within_reliability(squares_y, sums[..., n_sums:], n_clicks)
-        return exact_correlations(sums[..., :n_sums], n_clicks), reliable
-
-    # what SS would be if clicks ignored the grades is known for all queries together, not within each
-    null = np.broadcast_to(np.where(_uses_grades(sample), np.nan, 0.0), exact.shape)
-    contributions = sample.by_unit(np.concatenate([covariances, within_noise(sample)], axis=1))
-    return estimates(exact, contributions, statistic, null=null)
+    deltas = deltas if n_queries else deltas[:0]
+    names = (*sample.click_names, *sample.editorial_names)
+    numbers = pl.Series("iteration", np.arange(1, len(deltas) + 1), dtype=pl.Int32)
+    of_draws = pl.DataFrame([numbers, *(pl.Series(name, deltas[:, i]) for i, name in enumerate(names))])
+    return DIFFERENCES.canonical(frame), DRAWS.canonical(with_sample_columns(sample, of_draws))
 
 
 def within(place: QueryGroups) -> pl.DataFrame:
@@ -241,7 +208,17 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
     users = None if moved is None else moved.excess()
     # SS is off its own null where lists changed at one moment: it is shown beside it, and not tested
     tested = np.where(_uses_grades(place), np.nan, nulls)
-    known = _estimates_within(place, contributions, tested, users)
+    known = _no_estimates(nulls.shape)
+
+    def statistic(sums: Floats) -> tuple[Floats, Floats]:
+        some = place.split(sums)
+        return some.correlations, some.reliabilities
+
+    if len(contributions):
+        factor = place.taken_out.factor
+        known = estimates(
+            parts.correlations, contributions, statistic, null=tested, factor=factor, users=users
+        )
     ceiling = np.sqrt(parts.reliabilities)
     highest = np.max(np.abs(parts.correlations), axis=1, where=~np.isnan(parts.correlations), initial=0.0)
     ceiling = np.where(ceiling < highest * (1 - PERFECT), np.nan, ceiling)
@@ -265,8 +242,14 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
         "n_sessions": place.groups.n_sessions[chosen].sum(),
     }
     caution = cautions(parts.correlations, known.low, len(contributions))
+
+    def reason(click: float, editorial: float) -> str | None:
+        if not len(contributions):
+            return NO_GROUP
+        return CLICKS_SAME if not click > 0 else None if editorial > 0 else EDITORIAL_SAME
+
     texts = {
-        "reason": _reasons_within(parts, len(contributions)),
+        "reason": [reason(click, editorial) for click in parts.squares_y for editorial in parts.squares_x],
         "caution": [
             own or (None if np.isnan(value) else place.caution)
             for own, value in zip(caution, parts.correlations.ravel(), strict=True)
@@ -277,29 +260,6 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
         **{column: pl.lit(int(number), pl.Int64) for column, number in counts.items()},
         **{column: pl.Series(values, dtype=pl.String) for column, values in texts.items()},
     )
-
-
-def _estimates_within(
-    place: QueryGroups, contributions: Floats, nulls: Floats, users: Spread | None
-) -> Estimates:
-    def statistic(sums: Floats) -> tuple[Floats, Floats]:
-        parts = place.split(sums)
-        return parts.correlations, parts.reliabilities
-
-    if not len(contributions):
-        return Estimates(*np.full((8, *nulls.shape), np.nan))
-    values = statistic(contributions.sum(axis=0))[0]
-    factor = place.taken_out.factor
-    return estimates(values, contributions, statistic, null=nulls, factor=factor, users=users)
-
-
-def _reasons_within(parts: WithinSums, n_queries: int) -> list[str | None]:
-    def reason(click: float, editorial: float) -> str | None:
-        if not n_queries:
-            return NO_GROUP
-        return CLICKS_SAME if not click > 0 else None if editorial > 0 else EDITORIAL_SAME
-
-    return [reason(click, editorial) for click in parts.squares_y for editorial in parts.squares_x]
 
 
 def _pairs(sample: NamedMetrics, columns: dict[str, Floats]) -> pl.DataFrame:

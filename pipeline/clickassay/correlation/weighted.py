@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clickassay.core.records import Floats, Integers, Sample
 
@@ -75,8 +74,16 @@ def correlations_of_deviations(y: Floats, x: Floats, weights: Weights) -> Correl
         squares_x[some] = (x[some] * x[some] * weights).sum(axis=1)
         for row, products_of_row in zip(weighted, products, strict=True):
             products_of_row[some] = (row * x[some]).sum(axis=1)
-    values = ratio(products, squares_y, squares_x)
-    return Correlations(values, _reasons(len(weights), squares_y > 0, squares_x > 0))
+
+    def reason(click: float, editorial: float) -> str | None:
+        if len(weights) < 2:
+            return TOO_FEW
+        if not click > 0:
+            return CLICKS_SAME
+        return None if editorial > 0 else EDITORIAL_SAME
+
+    reasons = tuple(tuple(reason(click, editorial) for editorial in squares_x) for click in squares_y)
+    return Correlations(ratio(products, squares_y, squares_x), reasons)
 
 
 def deviations(values: Floats, weights: Weights) -> Floats:
@@ -85,7 +92,10 @@ def deviations(values: Floats, weights: Weights) -> Floats:
     if not differences.size:
         return differences
     for some in _some_at_once(len(differences), len(values)):
-        differences[some] = _deviations(values[:, some], weights)
+        columns = np.ascontiguousarray(values[:, some].T)
+        centre = (columns * weights).sum(axis=1, keepdims=True) / weights.sum()
+        scale = np.abs(columns).max(axis=1, keepdims=True)
+        differences[some] = without_rounding(columns - centre, scale)
     return differences
 
 
@@ -93,12 +103,6 @@ def _some_at_once(metrics: int, size: int) -> Iterator[slice]:
     """Yield the metrics, `size` values each, some at once: `VALUES_AT_ONCE` or one metric."""
     some = max(1, VALUES_AT_ONCE // max(1, size))
     yield from (slice(first, first + some) for first in range(0, metrics, some))
-
-
-def _deviations(values: Floats, weights: Weights) -> Floats:
-    columns = np.ascontiguousarray(values.T)
-    centre = (columns * weights).sum(axis=1, keepdims=True) / weights.sum()
-    return without_rounding(columns - centre, np.abs(columns).max(axis=1, keepdims=True))
 
 
 def without_rounding(differences: Floats, scale: Floats) -> Floats:
@@ -123,19 +127,6 @@ def ratio(products: Floats, squares_y: Floats, squares_x: Floats) -> Floats:
     return clipped
 
 
-def _reasons(
-    size: int, clicks_vary: NDArray[np.bool_], editorial_vary: NDArray[np.bool_]
-) -> tuple[tuple[str | None, ...], ...]:
-    def reason(click_varies: bool, editorial_varies: bool) -> str | None:
-        if size < 2:
-            return TOO_FEW
-        if not click_varies:
-            return CLICKS_SAME
-        return None if editorial_varies else EDITORIAL_SAME
-
-    return tuple(tuple(reason(bool(y), bool(x)) for x in editorial_vary) for y in clicks_vary)
-
-
 def query_moments(clicks: Floats, editorial: Floats, weights: Integers, starts: Integers) -> Floats:
     """Compute per query the weighted sums from which correlations follow (`centred_sums`); they are additive.
 
@@ -157,15 +148,13 @@ def moments_of(y: Floats, x: Floats, weights: Integers, starts: Integers) -> Flo
     for first in range(0, len(starts), QUERIES_AT_ONCE):  # products of all rows would not fit the caches
         block = slice(first, first + QUERIES_AT_ONCE)
         rows = slice(starts[block][0], ends[block][-1])
-        terms = _moment_terms(y[:, rows], x[:, rows], weights[rows])
+        own_y, own_x, n = y[:, rows], x[:, rows], weights[rows]
+        n_y, n_x = own_y * n, own_x * n
+        products = (row * own_x for row in n_y)
+        terms = [n[None, :].astype(np.float64), n_y, n_x, n_y * own_y, n_x * own_x, *products]
         sums = [np.add.reduceat(term, starts[block] - starts[first], axis=1) for term in terms]
         moments[block] = np.concatenate(sums).T
     return moments
-
-
-def _moment_terms(y: Floats, x: Floats, weights: Integers) -> list[Floats]:
-    n_y, n_x = y * weights, x * weights
-    return [weights[None, :].astype(np.float64), n_y, n_x, n_y * y, n_x * x, *(row * x for row in n_y)]
 
 
 def sample_moments(sample: Sample) -> Floats:
@@ -195,7 +184,6 @@ def centred_sums(sums: Floats, n_clicks: int, n_editorial: int, scale: Floats | 
     """Turn summed `query_moments` into sums around the means.
 
     sums: (..., 1 + 2 C + 2 E + C E), for each set of queries.
-    n_clicks, n_editorial: c and E.
     scale: (1 + 2 C + 2 E + C E) sums that these are a part of: their rounding counts as 0.
     """
     cuts = np.cumsum([1, n_clicks, n_editorial, n_clicks, n_editorial])
@@ -220,8 +208,6 @@ def null_correlations(success: Floats, editorial: Floats, sessions: Integers) ->
     s (1 - s)/n, so together Σ s (1 - s)(1 - n/N), N = Σ n.
 
     success: (N,) chances of a click on a good result that do not depend on what the configuration shows.
-    editorial: (N, E) values.
-    sessions: (N,) weights.
     """
     return null_of_deviations(success, deviations(editorial, sessions), sessions)
 

@@ -23,13 +23,7 @@ _MOST_ROWS = 1000
 def click_examples(
     searches: pl.LazyFrame, clicks: pl.LazyFrame, rows: int, idle_ms: int, *, by_url: bool
 ) -> dict[str, str]:
-    """Return sentences that show what is wrong with clicks, by name; one without an example is missing.
-
-    searches, clicks: a log in canonical types.
-    rows: number of clicks.
-    idle_ms: the idle limit.
-    by_url: whether clicks name a URL, or else a position.
-    """
+    """Return sentences that show what is wrong with clicks, by name; one without an example is missing."""
     every = max(1, rows // _CLICKS)
     some = clicks.select("search_id", pl.col("timestamp").alias("clicked_ms"), "url")
     taken = some.drop_nulls("search_id").gather_every(every).collect(engine="streaming")
@@ -98,7 +92,17 @@ def _offset(joined: pl.DataFrame, idle_ms: int) -> str:
     late = late.filter(pl.col("late").abs() > idle_ms).sort("late", "search_id")
     if late.is_empty():
         return ""
-    offset, back = _best_offset(late["late"].to_list(), idle_ms)
+    # the offset, a multiple of 15 minutes, that brings most clicks in time
+    counts = Counter(value // _STEP_MS for value in late["late"].to_list())
+    steps = max(1, idle_ms // _STEP_MS)
+    offsets = {start - part for start in counts for part in range(steps)} - {0}
+    backs = {
+        offset: sum(counts[offset + part] for part in range(steps))
+        for offset in sorted(offsets, key=abs, reverse=True)
+        if abs(offset) * _STEP_MS <= _FURTHEST_MS
+    }
+    best = max(backs, key=lambda offset: (backs[offset], counts[offset]), default=0)
+    offset, back = best * _STEP_MS, backs.get(best, 0)
     row = late.row(late.height // 2, named=True)
     shown = (
         f"for example, search “{visible(row['search_id'])}” is at {utc_text(row['timestamp'])}, its click at "
@@ -110,22 +114,6 @@ def _offset(joined: pl.DataFrame, idle_ms: int) -> str:
     length = " ".join(filter(None, (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "")))
     side = "late" if offset > 0 else "early"
     return f"{percent(back / late.height)} of them are {length} {side}, as by another time zone; {shown}"
-
-
-def _best_offset(late: list[int], idle_ms: int) -> tuple[int, int]:
-    """Return the offset in ms, a multiple of 15 minutes, that brings most clicks in time, and how many."""
-    counts = Counter(value // _STEP_MS for value in late)
-    steps = max(1, idle_ms // _STEP_MS)
-    offsets = {start - part for start in counts for part in range(steps)} - {0}
-    offsets = {offset for offset in offsets if abs(offset) * _STEP_MS <= _FURTHEST_MS}
-
-    def back(offset: int) -> int:
-        return sum(counts[offset + part] for part in range(steps))
-
-    best = max(
-        sorted(offsets, key=abs, reverse=True), key=lambda offset: (back(offset), counts[offset]), default=0
-    )
-    return best * _STEP_MS, back(best)
 
 
 def _urls(joined: pl.DataFrame) -> str:

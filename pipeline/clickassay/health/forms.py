@@ -13,6 +13,7 @@ import polars as pl
 _SIGNS = r"""[\s"'\u2018-\u201F]+"""
 _AROUND = f"^{_SIGNS}|{_SIGNS}$"
 _WHOLE_NUMBER = r"^0*(\d+?)(?:\.0+)?$"
+_SCHEME = r"^(?:[a-z][a-z0-9+.-]*:)?//(?:www\.)?|^www\."
 _ANCHOR = r"(?s)^([^#]*)#(?:[^/!].*)?$"
 _BEYOND_ASCII = r"[^\x00-\x7F]"
 _LAST_PIECE = r"([^/:#?=&_-]+)[^A-Za-z0-9]*$"
@@ -45,41 +46,30 @@ def folds_of(texts: pl.Series) -> pl.Series:
     return texts.scatter(odd.arg_true(), folds)
 
 
-def _words(texts: pl.Series) -> pl.Series:
-    """Return the words of folded texts: ``%20``, ``+`` and other signs between them count as spaces."""
-    plain = folds_of(texts).str.replace_all("%20", " ", literal=True)
-    return plain.str.replace_all(r"[^\p{L}\p{N}\p{M}]+", " ").str.strip_chars()
-
-
-def _lower(texts: pl.Series) -> pl.Series:
-    return texts.str.to_lowercase()
-
-
 def _unquoted(texts: pl.Series) -> pl.Series:
     """Return texts in lower case without the blanks and quotes around them."""
-    return _lower(texts).str.replace_all(_AROUND, "")
+    return texts.str.to_lowercase().str.replace_all(_AROUND, "")
 
 
-def _numbers(texts: pl.Series) -> pl.Series:
-    """Return the same, numbers without leading zeros and without the end ``.0`` that floats have."""
-    return _unquoted(texts).str.replace(_WHOLE_NUMBER, "$1")
-
-
-def _bare(texts: pl.Series) -> pl.Series:
-    """Return URLs without scheme, ``www.``, last slash, and fragment that names no page, in lower case."""
-    begin = r"^(?:[a-z][a-z0-9+.-]*:)?//(?:www\.)?|^www\."
-    return _unquoted(texts).str.replace(begin, "").str.replace(_ANCHOR, "$1").str.strip_chars_end("/")
-
-
-QUERY_FORMS: Mapping[str, Callable[[pl.Series], pl.Series]] = {
+Forms = Mapping[str, Callable[[pl.Series], pl.Series]]
+QUERY_FORMS: Forms = {
     "signs that Unicode folds into one (such as ß and ss, or full width)": folds_of,
-    "the signs between their words": _words,
+    # also ``%20`` and ``+``
+    "the signs between their words": lambda texts: (
+        folds_of(texts)
+        .str.replace_all("%20", " ", literal=True)
+        .str.replace_all(r"[^\p{L}\p{N}\p{M}]+", " ")
+        .str.strip_chars()
+    ),
 }
-URL_FORMS: Mapping[str, Callable[[pl.Series], pl.Series]] = {
-    "case": _lower,
+URL_FORMS: Forms = {
+    "case": lambda texts: texts.str.to_lowercase(),
     "blanks or quotes": _unquoted,
-    "leading zeros or an end .0": _numbers,
-    "the scheme, www. or the last slash": _bare,
+    "leading zeros or an end .0": lambda texts: _unquoted(texts).str.replace(_WHOLE_NUMBER, "$1"),
+    # also a fragment that names no page
+    "the scheme, www. or the last slash": lambda texts: (
+        _unquoted(texts).str.replace(_SCHEME, "").str.replace(_ANCHOR, "$1").str.strip_chars_end("/")
+    ),
 }
 
 
@@ -102,8 +92,26 @@ def alike_urls(
       known that they are something else, so that beginnings are compared with these alone.
     """
     alike = _by_forms(wanted, known, key, URL_FORMS)
-    begin = _by_beginning(wanted, elsewhere, key)
-    return _most([*alike, *([begin] if begin else [])])
+    # pairs that end alike: their last piece is the same, and no other text of the query on its side has it
+    sides = []
+    for frame, name in ((wanted, "wanted"), (elsewhere, "known")):
+        last = pl.col("text").str.to_lowercase().str.extract(_LAST_PIECE)
+        ended = frame.with_columns(form=last).drop_nulls("form")
+        sides.append(ended.filter(pl.len().over(*key, "form") == 1).rename({"text": name}))
+    pairs = sides[0].join(sides[1], on=[*key, "form"]).drop("form").sort(*key, "wanted")
+    begins = []
+    for one, other in pairs.select("wanted", "known").iter_rows():
+        ours, theirs = one.lower(), other.lower()  # without the longest end that both share, in any case
+        most = min(len(ours), len(theirs))
+        unlike = (n for n in range(most) if ours[len(ours) - 1 - n] != theirs[len(theirs) - 1 - n])
+        same = next(unlike, most)
+        begins.append((one[: len(one) - same], other[: len(other) - same]))
+    # only a difference that many share is one of form: two pages of two sites may end alike as well
+    counts = Counter(begins)
+    often = max(sorted(counts), key=lambda pair: counts[pair], default=("", ""))
+    if counts[often] >= _MANY:
+        alike.append(Alike("their beginning", pairs.filter([begin == often for begin in begins])))
+    return _most(alike)
 
 
 def alike_in_list(wanted: str, shown: Sequence[str]) -> tuple[str, str] | None:
@@ -125,56 +133,13 @@ def _by_forms(
     wanted: pl.DataFrame,
     known: pl.DataFrame,
     key: tuple[str, ...],
-    forms: Mapping[str, Callable[[pl.Series], pl.Series]],
+    forms: Forms,
 ) -> list[Alike]:
-    if wanted.is_empty():
-        return []
-    return [Alike(words, _joined(wanted, known, key, form)) for words, form in forms.items()]
-
-
-def _joined(
-    wanted: pl.DataFrame, known: pl.DataFrame, key: tuple[str, ...], form: Callable[[pl.Series], pl.Series]
-) -> pl.DataFrame:
-    ours, theirs = (frame.with_columns(form(frame["text"]).alias("form")) for frame in (wanted, known))
-    ours, theirs = (frame.filter(pl.col("form") != "") for frame in (ours, theirs))
-    first = theirs.group_by(*key, "form").agg(pl.col("text").min().alias("known"))
-    pairs = ours.join(first, on=[*key, "form"]).select(*key, pl.col("text").alias("wanted"), "known")
-    return pairs.unique([*key, "wanted"]).sort(*key, "wanted")
-
-
-def _by_beginning(wanted: pl.DataFrame, known: pl.DataFrame, key: tuple[str, ...]) -> Alike | None:
-    """Pair URLs of a query that end alike, and keep the pairs of the two beginnings that differ most often.
-
-    Only a difference that many share is one of form: two pages of two sites may end alike as well.
-    """
-    pairs = _ending_alike(wanted, known, key)
-    begins = [_beginnings(*texts) for texts in pairs.select("wanted", "known").iter_rows()]
-    counts = Counter(begins)
-    ours, theirs = max(sorted(counts), key=lambda pair: counts[pair], default=("", ""))
-    if counts[ours, theirs] < _MANY:
-        return None
-    kept = pairs.filter([begin == (ours, theirs) for begin in begins])
-    return Alike("their beginning", kept)
-
-
-def _ending_alike(wanted: pl.DataFrame, known: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
-    """Pair texts whose last piece is the same, where no other text of the query on its side has it."""
-    last = _lower_last(pl.col("text"))
-    sides = (frame.with_columns(form=last).drop_nulls("form") for frame in (wanted, known))
-    one, other = (
-        frame.filter(pl.len().over(*key, "form") == 1).rename({"text": name})
-        for frame, name in zip(sides, ("wanted", "known"), strict=True)
-    )
-    return one.join(other, on=[*key, "form"]).drop("form").sort(*key, "wanted")
-
-
-def _lower_last(text: pl.Expr) -> pl.Expr:
-    return text.str.to_lowercase().str.extract(_LAST_PIECE)
-
-
-def _beginnings(one: str, other: str) -> tuple[str, str]:
-    """Return two texts without the longest end that they share, in any case."""
-    ours, theirs = one.lower(), other.lower()
-    most = min(len(ours), len(theirs))
-    same = next((n for n in range(most) if ours[len(ours) - 1 - n] != theirs[len(theirs) - 1 - n]), most)
-    return one[: len(one) - same], other[: len(other) - same]
+    found = []
+    for words, form in forms.items() if wanted.height else ():
+        ours, theirs = (frame.with_columns(form(frame["text"]).alias("form")) for frame in (wanted, known))
+        ours, theirs = (frame.filter(pl.col("form") != "") for frame in (ours, theirs))
+        first = theirs.group_by(*key, "form").agg(pl.col("text").min().alias("known"))
+        pairs = ours.join(first, on=[*key, "form"]).select(*key, pl.col("text").alias("wanted"), "known")
+        found.append(Alike(words, pairs.unique([*key, "wanted"]).sort(*key, "wanted")))
+    return found

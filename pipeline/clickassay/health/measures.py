@@ -188,7 +188,6 @@ def time_numbers(searches: pl.LazyFrame, idle_ms: int) -> Numbers:
     """Return how searches follow each other in time.
 
     searches: search_id, user_id, timestamp (ms since 1970, UTC): usable searches.
-    idle_ms: the idle limit.
     """
     rows = searches.select("search_id", "user_id", "timestamp").unique().sort("user_id", "timestamp")
     gap = pl.col("timestamp").diff().filter(pl.col("user_id") == pl.col("user_id").shift())
@@ -235,7 +234,6 @@ _CLEAR = 3.0
 def list_numbers(lists: LogLists, positions: Sequence[tuple[int, int]], depth: int) -> Numbers:
     """Return the numbers of lists: markets, queries, lengths, and clicks by position.
 
-    lists: the lists of a log with their sessions.
     positions: by position from 1 on: sessions that show a result there, and of these the sessions that click
       it.
     depth: results that are kept of a list.
@@ -337,10 +335,8 @@ def order_numbers(
 ) -> Numbers:
     """Return whether better grades go with fewer clicks.
 
-    queries: how many the correlation is over.
     value, low, high: correlation of the grade of the first result with clicks, and its 95 % interval; None =
       unknown.
-    labels: the grades and their order, as a clause.
     """
     if value is None or high is None:
         return {}
@@ -401,7 +397,6 @@ class JudgedLog:
 def join_numbers(named: JudgedLog, lists: LogLists) -> Numbers:
     """Return whether a log and its judgments name the same queries and results, or would in another form.
 
-    named: what both name.
     lists: lists of the log with their sessions; all lists of judged queries are there.
     """
     judged, unseen, alike = named.judged_queries, named.unseen, named.alike_queries
@@ -478,8 +473,6 @@ def attribute_numbers(attributes: pl.DataFrame, queries: pl.DataFrame, lists: Lo
     """Return whether attributes are of queries of the log.
 
     attributes: columns query, perhaps market, and the attributes; queries in normal form.
-    queries: (market, query) of the log.
-    lists: lists of the log with their sessions.
     """
     key = [name for name in ("market", "query") if name in attributes.columns]
     named = attributes.select(key).unique()

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
 
 import polars as pl
 
@@ -33,11 +31,18 @@ def names_apart(ours: Side, theirs: Side, key: tuple[str, ...] = ()) -> str:
     if key and ours.rows.join(theirs.rows, on=key, how="semi").is_empty():  # then the keys are what differs
         ours, theirs = (replace(side, rows=side.rows.select(text=key[-1])) for side in (ours, theirs))
         key = ()
-    alike = _alike(ours.rows.unique(), theirs.rows.unique(), key)
-    if alike is None:
-        pair, form = _first_pair(ours.rows, theirs.rows, key), ""
-    else:
-        form, pair = f"; they differ in {alike[0]}", alike[1]
+    wanted, known = ours.rows.unique(), theirs.rows.unique()
+    alike = alike_urls(wanted, known, key, known)
+    if alike is None and not key:
+        alike = alike_queries(wanted["text"], known["text"])
+    pair, form = {"wanted": wanted["text"].min(), "known": known["text"].min()}, ""
+    if alike is not None:
+        form, pair = f"; they differ in {alike.form}", alike.pairs.row(0, named=True)
+    elif key:
+        met = wanted.join(known.select(key).unique(), on=key, how="semi").sort(*key, "text").head(1)
+        if met.height:
+            names = known.join(met, on=key, how="semi")["text"]
+            pair = {**met.row(0, named=True), "wanted": met["text"][0], "known": names.min()}
     where = "".join(f" ({name} {_shown(pair[name])})" for name in key if pair.get(name) is not None)
     return f"{theirs.has} {_shown(pair['known'])}, {ours.has} {_shown(pair['wanted'])}{where}{form}"
 
@@ -46,31 +51,9 @@ def _shown(name: object) -> str:
     return "nothing" if name is None else f"'{visible(name, limit=_EXAMPLE)}'"
 
 
-def _alike(
-    ours: pl.DataFrame, theirs: pl.DataFrame, key: tuple[str, ...]
-) -> tuple[str, dict[str, object]] | None:
-    urls = partial(alike_urls, ours, theirs, key, theirs)
-    queries = partial(alike_queries, ours["text"], theirs["text"])
-    for search in (urls,) if key else (urls, queries):
-        alike = search()
-        if alike is not None:
-            return alike.form, alike.pairs.row(0, named=True)
-    return None
-
-
-def _first_pair(ours: pl.DataFrame, theirs: pl.DataFrame, key: tuple[str, ...]) -> dict[str, object]:
-    if key:
-        met = ours.join(theirs.select(key).unique(), on=key, how="semi").sort(*key, "text").head(1)
-        if met.height:
-            names = theirs.join(met, on=key, how="semi")["text"]
-            return {**met.row(0, named=True), "wanted": met["text"][0], "known": names.min()}
-    return {"wanted": ours["text"].min(), "known": theirs["text"].min()}
-
-
 def rank_findings(what: str, rows: pl.DataFrame, *, decides: str) -> Iterator[str]:
     """Yield sentences where ranks and scores of lists contradict each other.
 
-    what: name of the rankings.
     rows: query, rank (null = none), score: the rows of all lists.
     decides: ``score`` or ``rank``: by which of them the lists are ordered.
     """
@@ -89,7 +72,11 @@ def rank_findings(what: str, rows: pl.DataFrame, *, decides: str) -> Iterator[st
         of_kind = lists.filter(kind)
         if of_kind.height:
             rises = steps.filter(pl.col("rise") > 0).join(of_kind.head(1), on="query", how="semi").head(1)
-            example = "".join(map(_as_example, rises.iter_rows(named=True)))
+            example = "".join(
+                f" (query {_shown(row['query'])}: {row['above']:g} at rank {row['better']:g}, "
+                f"{row['score']:g} at rank {row['rank']:g})"
+                for row in rises.iter_rows(named=True)
+            )
             of = f"{count(of_kind.height)} of {plural(lists.height, 'list')} of {visible(what)}"
             yield f"In {of} {words}{example}; the {decides} decides."
 
@@ -100,11 +87,3 @@ _CONTRADICTIONS = {
     "ranks and scores disagree in part": (_UP > 0) & (_UP <= _DOWN),
     "all scores are equal and ranks are not": (_UP == 0) & (_DOWN == 0),
 }
-
-
-def _as_example(row: dict[str, Any]) -> str:
-    better, worse = (f"{row[score]:g} at rank {row[rank]:g}" for score, rank in _ENDS)
-    return f" (query {_shown(row['query'])}: {better}, {worse})"
-
-
-_ENDS = (("above", "better"), ("score", "rank"))

@@ -38,11 +38,7 @@ class Biases:
 
 
 def position_biases(lists: Iterable[LogLists], depth: int) -> Biases:
-    """Estimate position bias from judged queries, of each market and half of the users.
-
-    lists: all sessions that are known, in one part or in several.
-    depth: positions that are looked at.
-    """
+    """Estimate position bias from judged queries, of each market and half of the users."""
     found: dict[str, dict[str, PositionBias]] = {}
     for part in lists:
         patterns = part.patterns_by_id
@@ -88,7 +84,6 @@ def ips_clicks(
 
     judged: configurations of one depth, over all markets.
     biases: position bias of each market; None if IPS is not asked for: then there are none.
-    depth: k.
 
     Returns by market and name: values and variances of its configurations, (N,) in their order, and shifted
     values.

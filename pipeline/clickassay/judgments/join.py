@@ -62,8 +62,6 @@ def rows_of_numbers(
 
     The last is -1, so that the number -1 has no grade either.
 
-    lists: lists: the columns `on`.
-    results: their results.
     grades: one row per result of a query: the columns `on` and `url`.
     on: columns that identify a query, as in `Judgments.query_key`.
     """
@@ -82,7 +80,6 @@ def named_results(lists: pl.DataFrame, results: NumberedResults, on: tuple[str, 
 def judged_pool(lists: pl.DataFrame, judged: pl.DataFrame, max_grade: int) -> NDArray[np.int64]:
     """Count the judged results of each list's query by grade.
 
-    lists: n lists; a query's lists stand together.
     judged: rows (query, perhaps market, grade, len): how many results of a query have a grade.
 
     Returns (N, max_grade + 1) counts.

@@ -215,8 +215,6 @@ def without_judgments(
 ) -> tuple[str, ...]:
     """Return the lines of one screen for a run with `no_correlation`.
 
-    lists: all lists of the log.
-    graded: judgments of its queries.
     frames: Tables of the run; `statistics`, `funnel` and `next_judgments` are read.
     judge: the judge of the largest sample of the run.
     is_misread: whether something is wrong with the log or the judgments: then it would mislead to say what to

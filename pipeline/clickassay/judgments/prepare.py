@@ -77,9 +77,6 @@ def prepare_judgments(
     """Check grades, normalise queries and URLs, resolve conflicts, keep the queries of the log.
 
     rows: columns query, url, grade (any type), judge, market, as read.
-    log_queries: columns market, query: the queries that the log has.
-    settings: scale, normalisation, conflict rule, part of rows that may be unusable.
-    by_market: whether `rows.market` means something.
 
     Raises JudgmentError if a grade is off the scale, or grades of one (judge, query, url) differ and no rule
     is chosen; InputError if too many rows hold nulls.

@@ -36,7 +36,6 @@ def relevance_by(model: str, pseudo_count: float, *, option: str = "--click-mode
     """Return what estimates the (D,) relevance of the documents of a log.
 
     model, pseudo_count: a name in `click_models.catalogue`, or COEC; what click models take.
-    option: what names the model, for messages.
 
     Raises ClickModelError, SettingsError if there is no model of the name, or it has no relevance of a
     result.
@@ -151,8 +150,6 @@ def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, n
     """Refuse judgments whose results have just the sessions and the clicks that this log has of them.
 
     rows: judgments as read; without `COUNTS` nothing is checked.
-    lists: the sessions of the log, in parts.
-    normalise_urls: as the log has it.
 
     Raises JudgmentError if more than `LEAST_SHARE` of the results that can be compared have both counts.
     """

@@ -77,8 +77,6 @@ def prepare_scores(
     """Check scores and bring them to a value for each list and name.
 
     rows: columns name, value, and configuration_id or query and results; perhaps market; see `of_searches`.
-    settings: normalisation of URLs, part of rows that may be unusable.
-    by_market: whether `rows.market` means something.
     deepest: number of results that the pattern table keeps: lists are cut to it.
     unknown: further rows, of searches that the log does not have.
 

@@ -39,7 +39,6 @@ def fill_unjudged(judgments: Judgments, unjudged: pl.DataFrame, rule: GradeRule)
     """Return judgments in which unjudged results have grades too.
 
     unjudged: rows (judge, market, query, url), as `unjudged_results` gives them.
-    rule: computes their grades.
     """
     grades = unjudged.with_columns(rule(unjudged).cast(pl.Int8).alias("grade"))
     return replace(judgments, filled=grades.select(judgments.grades.columns))

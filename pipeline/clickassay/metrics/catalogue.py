@@ -109,7 +109,6 @@ def editorial_values(
     pool: (N, g_max + 1) number of judged results of the query by grade. Not used (may be None) when
       settings.pool is "shown": then the pool is the results shown. A list that shows a result again, which no
       log leaves, can bring NDCG and AP above 1.
-    settings: relevant_grade, max_grade, persistence and pool.
     measures: what to compute, see `clickassay.metrics.names.parse`; None = `report_measures`.
     click_models: by name: what a fitted click model expects of (N, k) grades; for the measures of that name.
 
@@ -119,49 +118,32 @@ def editorial_values(
     SettingsError if a measure is to be cut deeper than k, or its relevant grade is above the scale.
     """
     measures = report_measures(settings) if measures is None else measures
-    _check(grades, pool, settings)
-    columns = [_column(measure, grades, pool, settings, click_models) for measure in measures]
-    values = np.array(columns, dtype=np.float64).reshape(len(measures), len(grades))
-    return tuple(str(measure) for measure in measures), np.ascontiguousarray(values.T)
-
-
-def _check(grades: Grades, pool: Grades | None, settings: Settings) -> None:
-    top = settings.max_grade
+    (number, deepest), top = grades.shape, settings.max_grade
     if grades.size and not 0 <= grades.min() <= grades.max() <= top:
         raise JudgmentError(f"grades {grades.min()}..{grades.max()} are off the scale 0..{top}")
     if settings.pool == "judged" and (pool is None or pool.shape != (len(grades), top + 1)):
         shape = "none" if pool is None else str(pool.shape)
         raise JudgmentError(f"counts of judged results: found {shape}, expected {(len(grades), top + 1)}")
-
-
-def _column(
-    measure: Measure,
-    grades: Grades,
-    pool: Grades | None,
-    settings: Settings,
-    click_models: Mapping[str, Expectation],
-) -> Floats:
-    depth = grades.shape[1] if measure.depth is None else measure.depth
-    if depth > grades.shape[1]:
-        raise SettingsError(f"metric {measure}: the results are only {grades.shape[1]} deep")
-    _check_fits(measure, depth, settings)
-    cut = grades[:, :depth]
-    judged = settings.pool == "judged" and pool is not None
-    known = pool if judged else shown_pool(cut, settings.max_grade)
-    arrays = {"grades": cut, "pool": known, CLICK_MODELS: click_models, **_all_judged(cut)}
-    return measure.compute(arrays, settings)
-
-
-def _all_judged(grades: Grades) -> dict[str, Any]:
-    """Return the arrays of lists that end at their cut, every result with a grade."""
-    number, depth = grades.shape
-    return {
-        "judged": np.ones((number, depth), dtype=bool),
-        "pooled": np.zeros((number, depth), dtype=bool),
-        "returned": np.full(number, depth),
-        "size": depth,
-        "deepest": depth,
-    }
+    columns = []
+    for measure in measures:
+        depth = deepest if measure.depth is None else measure.depth
+        if depth > deepest:
+            raise SettingsError(f"metric {measure}: the results are only {deepest} deep")
+        _check_fits(measure, depth, settings)
+        cut = grades[:, :depth]
+        arrays = {  # of lists that end at their cut, every result with a grade
+            "grades": cut,
+            "pool": pool if settings.pool == "judged" and pool is not None else shown_pool(cut, top),
+            CLICK_MODELS: click_models,
+            "judged": np.ones((number, depth), dtype=bool),
+            "pooled": np.zeros((number, depth), dtype=bool),
+            "returned": np.full(number, depth),
+            "size": depth,
+            "deepest": depth,
+        }
+        columns.append(measure.compute(arrays, settings))
+    values = np.array(columns, dtype=np.float64).reshape(len(measures), len(grades))
+    return tuple(str(measure) for measure in measures), np.ascontiguousarray(values.T)
 
 
 def _check_fits(measure: Measure, depth: int, settings: Settings) -> None:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -359,36 +359,21 @@ def outcome_values(
         if key in ratings:
             counts = np.zeros(size, np.int64)
             counts[summed["n"].to_numpy()] = summed["sessions"].to_numpy()
-        found[key] = Rated(counts, *_moments(summed, counts))
+        means, variances = (np.where(counts > fewest, 0.0, np.nan) for fewest in (0, 1))
+        n = summed["n"].to_numpy()
+        totals, squares = ([int(one) for one in summed[of]] for of in ("total", "total_of_squares"))
+        number = counts[n].tolist()
+        means[n] = [total / 1000 / count for total, count in zip(totals, number, strict=True)]
+        # in whole numbers: the difference of two large squares would lose its digits
+        variances[n] = [
+            (count * square - total * total) / (count * (count - 1)) / 1e6 if count > 1 else math.nan
+            for total, square, count in zip(totals, squares, number, strict=True)
+        ]
+        found[key] = Rated(counts, means, variances)
     rated = {name: found.pop(name) for name in sorted(found.keys() & set(ratings))}
     means = np.column_stack([np.zeros((size, 0)), *(one.values for one in found.values())])
     variances = np.column_stack([np.zeros((size, 0)), *(one.variances for one in found.values())])
     return ClickValues(means, variances, sessions, tuple(found), rated)
-
-
-def _moments(rows: pl.DataFrame, sessions: Integers) -> tuple[Floats, Floats]:
-    """Return the means of totals over (N,) sessions, NaN without any, and unbiased variances."""
-    means, variances = (np.where(sessions > fewest, 0.0, np.nan) for fewest in (0, 1))
-    n = rows["n"].to_numpy()
-    totals, squares = ([int(one) for one in rows[of]] for of in ("total", "total_of_squares"))
-    counts = sessions[n].tolist()
-    means[n] = [total / 1000 / count for total, count in zip(totals, counts, strict=True)]
-    # in whole numbers: the difference of two large squares would lose its digits
-    variances[n] = [
-        (count * square - total * total) / (count * (count - 1)) / 1e6 if count > 1 else math.nan
-        for total, square, count in zip(totals, squares, counts, strict=True)
-    ]
-    return means, variances
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Pattern rows sorted by (configuration, mask), each pair once; `starts` of the configurations."""
-
-    configuration: Integers
-    masks: Integers
-    sessions: Integers
-    starts: Integers
 
 
 def click_values(
@@ -410,19 +395,6 @@ def click_values(
     configuration, masks, sessions = (
         np.asarray(column, dtype=np.int64) for column in (configuration, masks, sessions)
     )
-    _check(configuration, masks, sessions, len(good), depth)
-    rows = _canonical(configuration, masks, sessions)
-    if len(rows.starts) != len(good):
-        raise PatternError(
-            f"{len(good) - len(rows.starts)} of {len(good)} configurations have no pattern row"
-        )
-    counts = np.add.reduceat(rows.sessions, rows.starts) if len(good) else np.zeros(0, dtype=np.int64)
-    moments = [_mean_and_variance(values, rows, counts) for values in _per_row(rows, good, depth)]
-    means, variances = (np.stack(each, axis=1) for each in zip(*moments, strict=True))
-    return ClickValues(means, variances, counts)
-
-
-def _check(configuration: Integers, masks: Integers, sessions: Integers, size: int, depth: int) -> None:
     if not 1 <= depth <= MAX_DEPTH:
         raise PatternError(f"depth {depth}: expected 1..{MAX_DEPTH}")
     if len(masks) and (masks.min() < 0 or masks.max() >> depth):
@@ -432,66 +404,55 @@ def _check(configuration: Integers, masks: Integers, sessions: Integers, size: i
         )
     if len(sessions) and sessions.min() < 1:
         raise PatternError(f"a pattern row has {sessions.min()} sessions, expected at least 1")
-    if len(configuration) and not 0 <= configuration.min() <= configuration.max() < size:
+    if len(configuration) and not 0 <= configuration.min() <= configuration.max() < len(good):
         span = f"{configuration.min()}..{configuration.max()}"
-        raise PatternError(f"configuration indices {span} lie outside the {size} configurations")
-
-
-def _canonical(configuration: Integers, masks: Integers, sessions: Integers) -> _Rows:
-    """Sort by (configuration, mask) and add up equal pairs; rows that are so already stay as they are."""
-    if not _increasing(configuration, masks):
-        order = _order(configuration, masks)
-        configuration, masks = configuration[order], masks[order]
-        new = np.diff(configuration, prepend=-1).astype(bool) | np.diff(masks, prepend=-1).astype(bool)
-        firsts = np.flatnonzero(new)
-        sessions = np.add.reduceat(sessions[order], firsts)
-        configuration, masks = configuration[firsts], masks[firsts]
+        raise PatternError(f"configuration indices {span} lie outside the {len(good)} configurations")
+    configuration, masks, sessions = _added_up(configuration, masks, sessions)
     starts = np.flatnonzero(np.diff(configuration, prepend=-1))
-    return _Rows(configuration, masks, sessions, starts)
+    if len(starts) != len(good):
+        raise PatternError(f"{len(good) - len(starts)} of {len(good)} configurations have no pattern row")
+    if not len(good):
+        none = np.zeros((0, len(CLICKS)))
+        return ClickValues(none, none, np.zeros(0, dtype=np.int64))
+    counts = np.add.reduceat(sessions, starts)
+    if depth <= TABLED_DEPTH:
+        distinct, code = np.arange(1 << depth, dtype=np.int64), masks
+    else:
+        distinct, code = np.unique(masks, return_inverse=True)
+    means, variances = np.empty((2, len(good), len(CLICKS)))
+    for place, metric in enumerate(CLICKS):
+        if metric.needs == _MASKS:  # once per distinct mask
+            values = metric.function(distinct)[code]
+        else:
+            values = metric.function(masks, good[configuration])
+        mean = np.add.reduceat(values * sessions, starts) / counts
+        # what rounding left over: a metric that is the same in every session has exactly that mean, in every
+        # configuration, and exactly no variance
+        mean += np.add.reduceat((values - mean[configuration]) * sessions, starts) / counts
+        squares = np.add.reduceat((values - mean[configuration]) ** 2 * sessions, starts)
+        means[:, place] = mean
+        unbiased = np.divide(squares, counts - 1, out=np.full(len(counts), np.nan), where=counts > 1)
+        variances[:, place] = unbiased
+    return ClickValues(means, variances, counts)
 
 
-def _order(configuration: Integers, masks: Integers) -> Integers:
-    """Return the order by (configuration, mask): of rows sorted but for folds, few are out of order."""
+def _added_up(
+    configuration: Integers, masks: Integers, sessions: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """Sort by (configuration, mask) and add up equal pairs; rows that are so already stay as they are."""
+    step = np.diff(configuration)
+    if np.all((step > 0) | ((step == 0) & (np.diff(masks) > 0))):
+        return configuration, masks, sessions
     bits = int(masks.max(initial=0)).bit_length()
     if int(configuration.max(initial=0)).bit_length() + bits < 64:
-        order: Integers = np.argsort(configuration << bits | masks, kind="stable")
-        return order
-    return np.lexsort((masks, configuration))
-
-
-def _increasing(configuration: Integers, masks: Integers) -> bool:
-    step = np.diff(configuration)
-    return bool(np.all((step > 0) | ((step == 0) & (np.diff(masks) > 0))))
-
-
-def _per_row(rows: _Rows, good: Integers, depth: int) -> Iterator[Floats]:
-    """Yield the value of every metric on every row, computed once per distinct mask where it can be."""
-    if depth <= TABLED_DEPTH:
-        distinct, code = np.arange(1 << depth, dtype=np.int64), rows.masks
+        # of rows sorted but for folds, few are out of order
+        order = np.argsort(configuration << bits | masks, kind="stable")
     else:
-        distinct, code = np.unique(rows.masks, return_inverse=True)
-    arrays = {"masks": rows.masks, "good": good[rows.configuration]}
-    for metric in CLICKS:
-        if metric.needs == _MASKS:
-            yield metric.function(distinct)[code]
-        else:
-            yield metric.function(*(arrays[name] for name in metric.needs))
-
-
-def _mean_and_variance(values: Floats, rows: _Rows, counts: Integers) -> tuple[Floats, Floats]:
-    """Return the mean and unbiased variance per configuration, in three passes over the rows.
-
-    The second pass adds to the mean what rounding left over. So a metric that is the same in every
-    session has exactly that mean, in every configuration, and exactly no variance.
-    """
-    if not len(counts):
-        return np.zeros(0), np.zeros(0)
-    mean = np.add.reduceat(values * rows.sessions, rows.starts) / counts
-    mean += np.add.reduceat((values - mean[rows.configuration]) * rows.sessions, rows.starts) / counts
-    squares = (values - mean[rows.configuration]) ** 2 * rows.sessions
-    variance = np.full(len(counts), np.nan)
-    np.divide(np.add.reduceat(squares, rows.starts), counts - 1, out=variance, where=counts > 1)
-    return mean, variance
+        order = np.lexsort((masks, configuration))
+    configuration, masks = configuration[order], masks[order]
+    new = np.diff(configuration, prepend=-1).astype(bool) | np.diff(masks, prepend=-1).astype(bool)
+    firsts = np.flatnonzero(new)
+    return configuration[firsts], masks[firsts], np.add.reduceat(sessions[order], firsts)
 
 
 def click_entropy(query: Integers, url: Integers, clicks: Integers, *, queries: int) -> Floats:
@@ -515,10 +476,7 @@ def click_entropy(query: Integers, url: Integers, clicks: Integers, *, queries: 
     new = np.diff(query, prepend=-1).astype(bool) | np.diff(url, prepend=-1).astype(bool)
     firsts = np.flatnonzero(new)
     counts = np.add.reduceat(clicks, firsts) if len(firsts) else clicks
-    return _entropies(query[firsts], counts, queries)
-
-
-def _entropies(query: Integers, counts: Integers, queries: int) -> Floats:
+    query = query[firsts]
     order = np.lexsort((counts, query))  # so that the indices of URLs do not decide the order of addition
     query, counts = query[order], counts[order]
     clicked = counts > 0

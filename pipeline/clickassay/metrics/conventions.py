@@ -157,7 +157,19 @@ class Convention:
 
     def fill_in(self, scale: AuditScale) -> "Convention":
         """Return the convention with the values of a scale in place of the braces."""
-        values = _placeholders(scale)
+        grades, top = range(scale.max_grade + 1), scale.max_grade
+        values = {
+            "k": scale.depth,
+            "rel": scale.relevant_grade,
+            "top": top,
+            "p": scale.persistence,
+            "more": top + 1,
+            "less": top - 1,
+            "half": (top + 1) // 2,
+            "shares": _numbers([grade / top for grade in grades]),
+            "exponential": _numbers([(2**grade - 1) / (2**top - 1) for grade in grades]),
+            "cut": _numbers([grade if grade >= scale.relevant_grade else 0 for grade in grades]),
+        }
         name, choice, tools = (text.format(**values) for text in (self.measure, self.choice, self.tools))
         return replace(
             self,
@@ -173,22 +185,6 @@ class Convention:
         # the name has every parameter: of the settings only the top of the scale has an effect
         settings = Settings(max_grade=scale.max_grade, relevant_grade=1, success_grade=0)
         return measure_values(parse_measure(self.measure), lists, settings)
-
-
-def _placeholders(scale: AuditScale) -> dict[str, object]:
-    grades = range(scale.max_grade + 1)
-    return {
-        "k": scale.depth,
-        "rel": scale.relevant_grade,
-        "top": scale.max_grade,
-        "p": scale.persistence,
-        "more": scale.max_grade + 1,
-        "less": scale.max_grade - 1,
-        "half": (scale.max_grade + 1) // 2,
-        "shares": _numbers([grade / scale.max_grade for grade in grades]),
-        "exponential": _numbers([(2**grade - 1) / (2**scale.max_grade - 1) for grade in grades]),
-        "cut": _numbers([grade if grade >= scale.relevant_grade else 0 for grade in grades]),
-    }
 
 
 def _numbers(values: list[float]) -> str:

@@ -37,15 +37,12 @@ def numbers(text: str) -> tuple[float, ...]:
     Raises ValueError if one of them is no number.
     """
     if text.startswith("{") and text.endswith("}"):
-        return _gain_map(dict(piece.split(":") for piece in text[1:-1].split(",")))
+        pairs = dict(piece.split(":") for piece in text[1:-1].split(","))
+        gains = {int(grade): float(gain) + 0.0 for grade, gain in pairs.items()}
+        if min(gains) < 0 or max(gains) > LARGEST_GRADE:
+            raise ValueError(f"grades lie in 0..{LARGEST_GRADE}")
+        return tuple(gains.get(grade, float(grade)) for grade in range(max(gains) + 1))
     return tuple(float(piece) + 0.0 for piece in word(text).split())  # + 0.0: -0 is printed as 0
-
-
-def _gain_map(texts: dict[str, str]) -> tuple[float, ...]:
-    gains = {int(grade): float(gain) + 0.0 for grade, gain in texts.items()}
-    if min(gains) < 0 or max(gains) > LARGEST_GRADE:
-        raise ValueError(f"grades lie in 0..{LARGEST_GRADE}")
-    return tuple(gains.get(grade, float(grade)) for grade in range(max(gains) + 1))
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,13 @@ class Measure:
         """Return the canonical name, which `parse` reads back as an equal measure."""
         after = dict(self.arguments).get(self.metric.at or "", self.depth)
         inside = [item for item in self.arguments if item[0] != self.metric.at]
-        spelled = ",".join(f"{name}={_spelled(value)}" for name, value in (*inside, *self.rules))
+        texts = {
+            name: f"'{' '.join(repr(one).removesuffix('.0') for one in value)}'"
+            if isinstance(value, tuple)
+            else repr(value)
+            for name, value in (*inside, *self.rules)
+        }
+        spelled = ",".join(f"{name}={text}" for name, text in texts.items())
         cut = "" if after is None else f"@{after}"
         if not spelled:
             return f"{self.metric.name}{cut}"
@@ -118,10 +121,6 @@ class Measure:
         """
         given = given_arguments(self, settings)
         values = self.metric.function(*(arrays[name] for name in self.metric.needs), **given)
-        self._check_range(values, given)
-        return values
-
-    def _check_range(self, values: NDArray[np.float64], given: Mapping[str, Value]) -> None:
         low, high, utilities = self.metric.low, self.metric.high, given.get("utilities")
         gains = given.get("gains")
         if isinstance(utilities, tuple):
@@ -134,12 +133,7 @@ class Measure:
                 f"{self}: {len(wrong):,} of {len(values):,} values lie outside {low:g} to {high:g}, such as "
                 f"{wrong[0]:.4f}; nothing was written: does a list show a result twice?"
             )
-
-
-def _spelled(value: Value) -> str:
-    if isinstance(value, tuple):
-        return f"'{' '.join(repr(one).removesuffix('.0') for one in value)}'"
-    return repr(value)
+        return values
 
 
 def given_arguments(measure: Measure, settings: Settings) -> dict[str, Value]:

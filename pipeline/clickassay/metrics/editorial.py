@@ -93,7 +93,6 @@ def ndcg(
     grades: (N, k) grades 0 or above, best position first.
     pool: (N, g_max + 1) number of judged results of the query by grade.
     deepest: the cut of the ideal list; None = all of the pool.
-    dcg: one of `FORMS`.
     ideal: the best results: the ``judged`` ones to the cut, all of them (``uncut``), or those of the list
       (``shown``).
     """
@@ -231,48 +230,29 @@ def _rising(values: Values, high: float) -> bool:
 
 
 REL = Parameter(
-    name="rel",
-    kind=int,
-    meaning="lowest grade that counts as relevant",
-    expected="a grade of 1..30",
-    admits=lambda grade: 1 <= grade <= 30,
-    setting="relevant_grade",
-)
+    "rel", int, "lowest grade that counts as relevant",
+    "a grade of 1..30", lambda grade: 1 <= grade <= 30, "relevant_grade",
+)  # fmt: skip
 _FROM_GRADE = replace(REL, meaning="lowest grade that is worth 1; the others are worth 0", setting=None)
 _OVER = Parameter(
-    name="over",
-    kind=word,
-    meaning="the denominator: relevant results judged, retrieved, or judged but at most the cut",
-    expected="'judged', 'retrieved' or 'cut'",
-    admits=lambda over: over in ("judged", "retrieved", "cut"),
-    setting=None,
+    "over", word, "the denominator: relevant results judged, retrieved, or judged but at most the cut",
+    "'judged', 'retrieved' or 'cut'", lambda over: over in ("judged", "retrieved", "cut"), None,
     default="judged",
-)
+)  # fmt: skip
 MAX_REL = replace(REL, name="max_rel", meaning="top grade of the scale", setting="max_grade")
 GAMMA = Parameter(
-    name="gamma",
-    kind=float,
-    meaning="chance to go on when not satisfied; gamma^(r - 1) then takes the place of 1/r",
-    expected="a number above 0, at most 1",
-    admits=lambda gamma: 0 < gamma <= 1,
-    setting=None,
-)
+    "gamma", float, "chance to go on when not satisfied; gamma^(r - 1) then takes the place of 1/r",
+    "a number above 0, at most 1", lambda gamma: 0 < gamma <= 1, None,
+)  # fmt: skip
 PERSISTENCE = Parameter(
-    name="p",
-    kind=float,
-    meaning="persistence: the chance to look at the next result",
-    expected="a number between 0 and 1",
-    admits=lambda p: 0 < p < 1,
-    setting="persistence",
-)
+    "p", float, "persistence: the chance to look at the next result",
+    "a number between 0 and 1", lambda p: 0 < p < 1, "persistence",
+)  # fmt: skip
 CHANCES = Parameter(
-    name="gains",
-    kind=numbers,
-    meaning="chance that a result satisfies, for each grade from 0 up; takes the place of R(g)",
-    expected="numbers of 0..1 that do not fall, with blanks between them, one for each grade from 0 up",
-    admits=lambda chances: _rising(chances, 1),
-    setting=None,
-)
+    "gains", numbers, "chance that a result satisfies, for each grade from 0 up; takes the place of R(g)",
+    "numbers of 0..1 that do not fall, with blanks between them, one for each grade from 0 up",
+    lambda chances: _rising(chances, 1), None,
+)  # fmt: skip
 GAINS = replace(
     CHANCES,
     meaning="gain of each grade from 0 up; takes the place of 2^g - 1",
@@ -280,14 +260,9 @@ GAINS = replace(
     admits=lambda gains: _rising(gains, LARGEST),
 )
 DCG_FORM = Parameter(
-    name="dcg",
-    kind=word,
-    meaning="gains and discounts",
-    expected=f"one of {', '.join(map(repr, FORMS))}",
-    admits=lambda form: form in FORMS,
-    setting=None,
-    default="exp-log2",
-)
+    "dcg", word, "gains and discounts",
+    f"one of {', '.join(map(repr, FORMS))}", lambda form: form in FORMS, None, default="exp-log2",
+)  # fmt: skip
 _IDEAL = replace(
     DCG_FORM,
     name="ideal",

@@ -143,25 +143,26 @@ def measure_values(measure: Measure, lists: Lists, settings: Settings) -> Floats
     Raises SettingsError if the measure needs an input that was not given, or its gains do not cover the
     grades; JudgmentError if a grade is above the scale of the measure.
     """
-    rules = dict(measure.rules)
-    _check(measure, lists, settings)
+    rules, given = dict(measure.rules), dict[str, Any](given_arguments(measure, settings))
+    _check(measure, lists, given)
     if rules.get("judged_only"):
         lists = lists.judged_only()
     if "unjudged" in rules:
         lists = lists.with_unjudged(int(str(rules["unjudged"])))
-    given = given_arguments(measure, settings)
     values = np.zeros(len(lists.queries))
-    exact = measure.metric.name == "MeanGrade" or _has_gain_of_grade_0(given)
+    gains = given.get("gains")  # where grade 0 has one, positions after the end of a list must not be counted
+    exact = measure.metric.name == "MeanGrade" or (gains is not None and gains[0] != 0)
     for block in lists.blocks(measure.depth, exact=exact):
-        needed = (_array(name, block, lists, given) for name in measure.metric.needs)
+        needed: list[Any] = []
+        for name in measure.metric.needs:
+            if name in _OF_BLOCK:
+                needed.append(_OF_BLOCK[name](block))
+            elif name == "known_relevant":
+                needed.append((lists.known_relevant or {})[given["rel"]][block.rows])
+            else:
+                needed.append(getattr(lists, name)[block.rows])
         values[block.rows] = measure.metric.function(*needed, **given)
     return values
-
-
-def _has_gain_of_grade_0(given: dict[str, Any]) -> bool:
-    """Return whether grade 0 has a gain: positions after the end of a list must then not be counted."""
-    gains = given.get("gains")
-    return gains is not None and gains[0] != 0
 
 
 _OF_BLOCK: dict[str, Callable[[Block], Any]] = {
@@ -176,21 +177,12 @@ _OF_BLOCK: dict[str, Callable[[Block], Any]] = {
 """Arrays that a measure can take as arguments, by name (`clickassay.metrics.ranked`)."""
 
 
-def _array(name: str, block: Block, lists: Lists, given: dict[str, Any]) -> Any:  # noqa: ANN401
-    """Return the array that a measure takes under this name."""
-    if name in _OF_BLOCK:
-        return _OF_BLOCK[name](block)
-    if name == "known_relevant":
-        return (lists.known_relevant or {})[given["rel"]][block.rows]
-    return getattr(lists, name)[block.rows]
-
-
-def _check(measure: Measure, lists: Lists, settings: Settings) -> None:
-    given: dict[str, Any] = given_arguments(measure, settings)
+def _check(measure: Measure, lists: Lists, given: dict[str, Any]) -> None:
+    """Refuse a measure whose inputs are not there, or whose scale the grades leave."""
     top = max(lists.max_grade, int(str(dict(measure.rules).get("unjudged", 0))))
-    for need, option in (("known", "--known"), ("expected", "--expected")):
+    for need, verb in (("known", "know"), ("expected", "expect")):
         if need in measure.metric.needs and getattr(lists, need) is None:
-            raise SettingsError(f"measure {measure} needs {option}: what users {_VERBS[need]} of each query")
+            raise SettingsError(f"measure {measure} needs --{need}: what users {verb} of each query")
     gains, max_rel = given.get("gains"), given.get("max_rel")
     if gains is not None and len(gains) < top + 1:
         raise SettingsError(
@@ -202,6 +194,3 @@ def _check(measure: Measure, lists: Lists, settings: Settings) -> None:
             f"measure {measure}: results have grade {top}, above max_rel {max_rel}; "
             f"give the top of the scale by --max-grade {top} or {measure.metric.name}(max_rel={top})"
         )
-
-
-_VERBS = {"known": "know", "expected": "expect"}

@@ -5,6 +5,7 @@ The grammar is the one of ir_measures.
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from clickassay.core.errors import SettingsError
@@ -31,7 +32,6 @@ def parse(
 
     text: a name in the grammar of ir_measures, in capitals or not. ``@k`` must lie in 1..`deepest`. A
       parameter that has its default is left out, so that names of the same measure are equal.
-    metrics: the declared metrics to choose from.
     rules: parameters that every metric has besides its own.
 
     Raises SettingsError if the name is not of this grammar, names a metric, parameter or value that is not
@@ -41,12 +41,17 @@ def parse(
     match = NAME.fullmatch(spelled)
     if match is None:
         raise SettingsError(f"metric {text!r}: expected a name like ERR, AP(rel=2) or AP(rel=2)@5")
-    metric = _find(match["name"], metrics)
-    arguments = match["arguments"] or ""
-    if metric.at is not None and match["at"] is not None:
-        arguments, depth = f"{arguments},{metric.at}={match['at']}".strip(","), None
-    else:
-        depth = _depth(text, match["at"], deepest)
+    metric = next((one for one in metrics if one.name.lower() == match["name"].lower()), None)
+    if metric is None:
+        known = did_you_mean(match["name"], [one.name for one in metrics])
+        raise SettingsError(f"unknown metric {match['name']}; {known}")
+    arguments, after, depth = match["arguments"] or "", match["at"], None
+    if metric.at is not None and after is not None:
+        arguments = f"{arguments},{metric.at}={after}".strip(",")
+    elif after is not None:
+        if not (after.isdecimal() and 1 <= int(after) <= deepest):
+            raise SettingsError(f"metric {text!r}: the depth after @ must lie in 1..{deepest}")
+        depth = int(after)
     given = _arguments(metric, arguments, rules)
     own = {item.name for item in metric.parameters}
     return Measure(
@@ -57,28 +62,14 @@ def parse(
     )
 
 
-def _depth(text: str, after: str | None, deepest: int) -> int | None:
-    if after is None:
-        return None
-    if not (after.isdecimal() and 1 <= int(after) <= deepest):
-        raise SettingsError(f"metric {text!r}: the depth after @ must lie in 1..{deepest}")
-    return int(after)
-
-
-def _find(name: str, metrics: tuple[Metric, ...]) -> Metric:
-    for metric in metrics:
-        if metric.name.lower() == name.lower():
-            return metric
-    raise SettingsError(f"unknown metric {name}; {did_you_mean(name, [metric.name for metric in metrics])}")
-
-
 def _arguments(metric: Metric, text: str, rules: tuple[Parameter, ...]) -> tuple[tuple[str, Value], ...]:
     pieces = [piece.strip() for piece in _BETWEEN_ARGUMENTS.split(text)] if text.strip() else []
     given = {name.strip(): value.strip() for name, _, value in (piece.partition("=") for piece in pieces)}
     parameters = (*metric.parameters, *rules)
     known = [parameter.name for parameter in parameters]
     if len(given) < len(pieces) or not set(given) <= set(known):
-        expected = ", ".join(map(_form, parameters)) or "none"
+        forms = {one.name: "'value value …'" if one.kind is numbers else "value" for one in parameters}
+        expected = ", ".join(f"{name}={form}" for name, form in forms.items()) or "none"
         unknown = next((name for name in given if name not in known), "")
         close = f" no parameter {unknown}; {did_you_mean(unknown, known)};" if unknown in given else ""
         raise SettingsError(
@@ -89,24 +80,19 @@ def _arguments(metric: Metric, text: str, rules: tuple[Parameter, ...]) -> tuple
             raise SettingsError(
                 f"metric {metric.name}: {one} and {other} exclude each other; give one of them"
             )
-    spelled = [parameter for parameter in parameters if parameter.name in given]
-    values = [(parameter, _value(metric, parameter, given[parameter.name])) for parameter in spelled]
-    return tuple((one.name, value) for one, value in values if value != one.default or one.setting)
-
-
-def _form(parameter: Parameter) -> str:
-    return f"{parameter.name}='value value …'" if parameter.kind is numbers else f"{parameter.name}=value"
-
-
-def _value(metric: Metric, parameter: Parameter, text: str) -> Value:
-    try:
-        value = parameter.kind(text)
-    except ValueError:
-        value = None
-    if value is None or not parameter.admits(value):
-        message = f"metric {metric.name}: {parameter.name} is {text!r}, expected {parameter.expected}"
-        raise SettingsError(message)
-    return value
+    values: dict[str, Value] = {}
+    for parameter in parameters:
+        if parameter.name not in given:
+            continue
+        spelled, value = given[parameter.name], None
+        with suppress(ValueError):
+            value = parameter.kind(spelled)
+        if value is None or not parameter.admits(value):
+            expected = parameter.expected
+            raise SettingsError(f"metric {metric.name}: {parameter.name} is {spelled!r}, expected {expected}")
+        if value != parameter.default or parameter.setting:
+            values[parameter.name] = value
+    return tuple(values.items())
 
 
 DEEPEST = 1_000_000
@@ -116,21 +102,13 @@ MEASURES: tuple[Metric, ...] = (*(*EDITORIAL, *RANKED, JUDGED, *OF_USERS, *PLAIN
 """Every measure that `evaluate` has."""
 
 JUDGED_ONLY = Parameter(
-    name="judged_only",
-    kind=flag,
-    meaning="leave results without a grade out, so that those below move up",
-    expected="True or False",
-    admits=lambda value: isinstance(value, bool),
-    setting=None,
-)
+    "judged_only", flag, "leave results without a grade out, so that those below move up",
+    "True or False", lambda value: isinstance(value, bool), None,
+)  # fmt: skip
 UNJUDGED = Parameter(
-    name="unjudged",
-    kind=int,
-    meaning="the grade that results without one get",
-    expected="a grade of 0..30",
-    admits=lambda grade: 0 <= grade <= 30,
-    setting=None,
-)
+    "unjudged", int, "the grade that results without one get",
+    "a grade of 0..30", lambda grade: 0 <= grade <= 30, None,
+)  # fmt: skip
 RULES = (JUDGED_ONLY, UNJUDGED)
 """What a name may set for results without a grade; by default they count as grade 0."""
 
@@ -162,16 +140,16 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
 
     Raises SettingsError if one is unknown or spelled wrongly, or there is none.
     """
-    spelled = _DOTTED.sub(_with_each_cut, text.strip()) if "." in text else text.strip()
+
+    def with_each_cut(dotted: re.Match[str]) -> str:
+        """Return ``ndcg_cut_10 ndcg_cut_20`` of ``ndcg_cut.10,20``."""
+        return " ".join(f"{dotted[1]}_{cut}" for cut in dotted[2].split(","))
+
+    spelled = _DOTTED.sub(with_each_cut, text.strip()) if "." in text else text.strip()
     names = [name for name in _SEPARATOR.split(spelled) if name]
     if not names:
         raise SettingsError("no measure is named; give some, as in -m 'nDCG@10 ERR@10 AP(rel=2)'")
     return tuple(dict.fromkeys(parse_measure(name) for name in names))
-
-
-def _with_each_cut(dotted: re.Match[str]) -> str:
-    """Return ``ndcg_cut_10 ndcg_cut_20`` of ``ndcg_cut.10,20``."""
-    return " ".join(f"{dotted[1]}_{cut}" for cut in dotted[2].split(","))
 
 
 def parse_measure(text: str) -> Measure:
@@ -257,9 +235,6 @@ _FIRST = re.compile(r"[A-Za-z]\w*")
 def without_aliases(text: str, metrics: tuple[Metric, ...]) -> str:
     """Return the name of a measure without aliases: ``MAP@5`` is ``AP(rel=1)@5``, in capitals or not.
 
-    text: a name as it was asked for.
-    metrics: the declared metrics; their names stay.
-
     Raises SettingsError if it is a name for which trec_eval has another measure.
     """
     if text in _OTHERS_OF_TREC:
@@ -275,12 +250,9 @@ def without_aliases(text: str, metrics: tuple[Metric, ...]) -> str:
     if first is None or first[0].lower() in {metric.name.lower() for metric in metrics}:
         return text
     others = {alias.lower(): name for alias, name in OTHER_NAMES.items()}
-    ours = others.get(first[0].lower())
-    return text if ours is None else _with_relevant_grade(ours, text[first.end() :].strip())
-
-
-def _with_relevant_grade(name: str, rest: str) -> str:
-    """Return the name with what follows it, and with ``rel=1`` where that gives no `rel`."""
+    ours, rest = others.get(first[0].lower()), text[first.end() :].strip()
+    if ours is None:
+        return text
     if not rest.startswith("("):
-        return f"{name}(rel=1){rest}"
-    return name + (rest if re.search(r"\brel\s*=", rest) else f"(rel=1,{rest[1:]}".replace(",)", ")"))
+        return f"{ours}(rel=1){rest}"
+    return ours + (rest if re.search(r"\brel\s*=", rest) else f"(rel=1,{rest[1:]}".replace(",)", ")"))

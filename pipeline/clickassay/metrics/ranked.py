@@ -129,16 +129,12 @@ def precision_at_recalls(
     best = np.maximum.accumulate(at_rank[:, ::-1], axis=1)[:, ::-1]
     # as trec_eval 10 rounds it; trec_eval 9 adds 0.9
     needed = [np.floor(level * wanted + 0.5).astype(np.int64) for level in recalls]
-    columns = [_first_with(best, seen, need, wanted) for need in needed]
-    return np.stack(columns, axis=1)
-
-
-def _first_with(best: Floats, seen: Sizes, needed: Sizes, wanted: Sizes) -> Floats:
-    if not best.shape[1]:
-        return np.zeros(len(best))
-    enough = (seen >= needed[:, None]) & (wanted > 0)[:, None]
-    first = np.take_along_axis(best, enough.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return np.where(enough.any(axis=1), first, 0.0)
+    columns = np.zeros((len(best), len(recalls)))
+    for column, need in enumerate(needed if best.shape[1] else ()):
+        enough = (seen >= need[:, None]) & (wanted > 0)[:, None]
+        first = np.take_along_axis(best, enough.argmax(axis=1)[:, None], axis=1)[:, 0]
+        columns[:, column] = np.where(enough.any(axis=1), first, 0.0)
+    return columns
 
 
 def cumulated_gain(grades: Grades, *, gains: Values | None = None) -> Floats:
@@ -192,23 +188,13 @@ def recall_effort(returned: Sizes, expected: Sizes) -> Floats:
 
 
 _BETA = Parameter(
-    name="beta",
-    kind=float,
-    meaning="weight of recall against precision: above 1 recall counts more",
-    expected="a number above 0",
-    admits=lambda beta: 0 < beta < 1e6,
-    setting=None,
-    default=1.0,
-)
+    "beta", float, "weight of recall against precision: above 1 recall counts more",
+    "a number above 0", lambda beta: 0 < beta < 1e6, None, default=1.0,
+)  # fmt: skip
 _RECALL = Parameter(
-    name="recall",
-    kind=float,
-    meaning="level of recall, written after @; without one, the mean at the 11 levels 0, 0.1, ... 1",
-    expected="a number of 0..1",
-    admits=lambda level: 0 <= level <= 1,
-    setting=None,
-    default=None,
-)
+    "recall", float, "level of recall, written after @; without one, the mean at the 11 levels 0, 0.1, ... 1",
+    "a number of 0..1", lambda level: 0 <= level <= 1, None,
+)  # fmt: skip
 _LINEAR = replace(GAINS, meaning="gain of each grade from 0 up; takes the place of the grade")
 
 _G, _GP, _TREC = ("grades",), ("grades", "pool"), "trec_eval"

@@ -91,10 +91,8 @@ def compute_metrics(
 ) -> Measurements:
     """Compute all metrics of judged configurations.
 
-    judged: configurations of `judge` at `depth`, over all markets.
     formed: all sessions by market, for coverage; those set apart with them.
     fitting: what `judged` has not, and the models that were fitted on it.
-    estimated: click metrics that rest on estimates, by market and name.
     """
     good = good_masks(judged.grades, settings)
     clicks = measured_clicks(
@@ -111,28 +109,39 @@ def compute_metrics(
         )
         for market in sorted(judged.rows["market"].unique())
     )
-    measured = {market: sessions - fitting.sessions.get(market, 0) for market, sessions in formed.items()}
+    configurations = _configurations(judged, clicks, names, editorial, judge=judge, depth=depth)
+    if wants_ips(settings):  # null where it has no value
+        parts = [pl.DataFrame(schema={"configuration_id": pl.String, IPS: pl.Float64})]
+        for sample in samples:
+            found = sample.estimated[IPS]
+            values = found.values if found.reason is None else np.full(len(found.values), np.nan)
+            parts.append(pl.DataFrame({"configuration_id": sample.configuration_ids, IPS: values}))
+        column = pl.concat(parts).fill_nan(None)
+        configurations = configurations.join(column, on="configuration_id", how="left", maintain_order="left")
+    by_market, statistics = {sample.key.market: sample for sample in samples}, []
+    for market, every in formed.items():
+        own = by_market.get(market)
+        measured = every - fitting.sessions.get(market, 0)
+        kept = int(own.sessions.sum()) if own else 0
+        counts = (len(own.queries), len(own.sessions)) if own else (0, 0)
+        share = kept / measured if measured else None
+        statistics.append((market, depth, judge, *counts, kept, measured, share, None, None))
+    shares = judged.rows.select("market").with_columns(
+        sessions=clicks.sessions, filled=judged.filled.mean(axis=1, dtype=np.float64) * clicks.sessions
+    )
+    of_market = shares.group_by("market").agg(pl.col("filled").sum() / pl.col("sessions").sum())
     return Measurements(
         samples=samples,
-        filled=_filled(judged, clicks.sessions),
-        configurations=_with_estimated(
-            _configurations(judged, clicks, names, editorial, judge=judge, depth=depth), samples, settings
-        ),
+        filled=dict(of_market.iter_rows()),
+        configurations=configurations,
         configuration_ids=judged.rows["configuration_id"],
         patterns=judged.patterns,
         shown=judged.shown,
         signals=judged.signals,
         outcomes=judged.outcomes,
-        statistics=_statistics(samples, measured, judge=judge, depth=depth),
+        statistics=STATISTICS.canonical(_frame(STATISTICS.columns, statistics)),
         funnel=_funnel(judged, samples, formed, fitting, judge=judge, depth=depth),
     )
-
-
-def _filled(judged: JudgedConfigurations, sessions: NDArray[np.int64]) -> dict[str, float]:
-    shares = judged.rows.select("market").with_columns(
-        sessions=sessions, filled=judged.filled.mean(axis=1, dtype=np.float64) * sessions
-    )
-    return dict(shares.group_by("market").agg(pl.col("filled").sum() / pl.col("sessions").sum()).iter_rows())
 
 
 def _sample(
@@ -149,9 +158,16 @@ def _sample(
     rows = judged.rows.filter(pl.col("market") == market)
     chosen = rows["n"].to_numpy()
     queries = tuple(rows["query"].unique().sort())
-    index = rows.join(_numbered(queries), on="query", how="left", maintain_order="left")["index"].to_numpy()
+    numbered = pl.DataFrame({"query": pl.Series(queries, dtype=pl.String)}).with_columns(
+        index=np.arange(len(queries), dtype=np.int64)
+    )
+    index = rows.join(numbered, on="query", how="left", maintain_order="left")["index"].to_numpy()
     place = np.full(judged.rows.height, -1, np.int64)
     place[chosen] = np.arange(len(chosen))
+    # SS if clicks ignored grades, from the masks of all configurations of the market
+    own = judged.patterns.filter(pl.Series(place[judged.patterns["n"].to_numpy()] >= 0, dtype=pl.Boolean))
+    masks = own.group_by("click_mask").agg(pl.col("sessions").sum()).sort("click_mask")
+    null = null_success(good[chosen], masks["click_mask"].to_numpy(), masks["sessions"].to_numpy())
     return Sample(
         key=SampleKey(market, depth, judge),
         queries=queries,
@@ -160,11 +176,11 @@ def _sample(
         click_names=clicks.names,
         click_values=clicks.means[chosen],
         click_variances=clicks.variances[chosen],
-        null_success=_null_success(judged, good, chosen),
+        null_success=null,
         editorial_names=names,
         editorial_values=editorial[chosen],
         configuration_ids=rows["configuration_id"],
-        click_entropy=_entropy(judged, rows, index, len(queries)),
+        click_entropy=_entropy(judged, place, chosen, index, len(queries)),
         ratings={
             name: Rated(
                 one.sessions[chosen], one.values[chosen], one.variances[chosen],
@@ -177,39 +193,24 @@ def _sample(
     )  # fmt: skip
 
 
-def _null_success(judged: JudgedConfigurations, good: NDArray[np.int64], chosen: NDArray[np.int64]) -> Floats:
-    """Return SS if clicks ignored grades, from the masks of all configurations of the market."""
-    of_market = np.zeros(judged.rows.height, dtype=np.bool_)
-    of_market[chosen] = True
-    own = judged.patterns.filter(pl.Series(of_market[judged.patterns["n"].to_numpy()], dtype=pl.Boolean))
-    masks = own.group_by("click_mask").agg(pl.col("sessions").sum()).sort("click_mask")
-    return null_success(good[chosen], masks["click_mask"].to_numpy(), masks["sessions"].to_numpy())
-
-
-def _numbered(queries: tuple[str, ...]) -> pl.DataFrame:
-    return pl.DataFrame(
-        {"query": queries, "index": np.arange(len(queries), dtype=np.int64)},
-        schema_overrides={"query": pl.String},
-    )
-
-
 def _entropy(
-    judged: JudgedConfigurations, rows: pl.DataFrame, query_index: NDArray[np.int64], n_queries: int
+    judged: JudgedConfigurations, place: Integers, chosen: Integers, query_index: Integers, n_queries: int
 ) -> Floats:
-    """Entropy of the clicked URLs of each query; clicks on a repeated URL count at its first place."""
-    code = judged.urls[rows["n"].to_numpy()]
-    local = np.full(judged.rows.height, -1, dtype=np.int64)
-    local[rows["n"].to_numpy()] = np.arange(rows.height)
-    row = local[judged.patterns["n"].to_numpy()]
+    """Entropy of the clicked URLs of each query; clicks on a repeated URL count at its first place.
+
+    chosen, place: the configurations of the market, and (N,) the place of each of all among them; -1 = none.
+    """
+    code = judged.urls[chosen]
+    row = place[judged.patterns["n"].to_numpy()]
     mine = row >= 0
     row, mask = row[mine], judged.patterns["click_mask"].to_numpy()[mine]
     sessions = judged.patterns["sessions"].to_numpy()[mine]
     clicks = np.zeros(code.max(initial=-1) + 1, dtype=np.int64)
     query = np.zeros_like(clicks)  # a code belongs to one query
     query[code] = query_index[:, None]
-    for place in range(code.shape[1]):
-        clicked = (mask >> place) & 1 == 1
-        codes = code[:, place].take(row[clicked])
+    for position in range(code.shape[1]):
+        clicked = (mask >> position) & 1 == 1
+        codes = code[:, position].take(row[clicked])
         clicks += np.bincount(codes, sessions[clicked], len(clicks)).astype(np.int64)
     (seen,) = clicks.nonzero()
     return click_entropy(query[seen], seen, clicks[seen], queries=n_queries)
@@ -238,41 +239,9 @@ def _configurations(
         *(pl.col(column.name).cast(column.dtype) for column in CONFIGURATIONS.columns),
         *(pl.Series(name, values, nan_to_null=name in clicks.ratings) for name, values in metrics.items()),
     )
-    return whole[_by_id(judged)]
-
-
-def _with_estimated(rows: pl.DataFrame, samples: Sequence[Sample], settings: Settings) -> pl.DataFrame:
-    """Add the click metric that rests on estimates, if it is asked for: null where it has no value."""
-    if not wants_ips(settings):
-        return rows
-    parts = [pl.DataFrame(schema={"configuration_id": pl.String, IPS: pl.Float64})]
-    for sample in samples:
-        found = sample.estimated[IPS]
-        values = found.values if found.reason is None else np.full(len(found.values), np.nan)
-        parts.append(pl.DataFrame({"configuration_id": sample.configuration_ids, IPS: values}))
-    column = pl.concat(parts).fill_nan(None)
-    return rows.join(column, on="configuration_id", how="left", maintain_order="left")
-
-
-def _by_id(judged: JudgedConfigurations) -> NDArray[np.int64]:
-    """Return the rows by market and the first digits of their id: tables sorted so far are sorted fast."""
+    # by market and the first digits of the id: tables sorted so far are sorted fast
     first = first_digits(judged.rows["configuration_id"])
-    order: NDArray[np.int64] = np.lexsort((first, judged.rows["market"].rle_id().to_numpy()))
-    return order
-
-
-def _statistics(
-    samples: tuple[Sample, ...], formed: dict[str, int], *, judge: str, depth: int
-) -> pl.DataFrame:
-    by_market = {sample.key.market: sample for sample in samples}
-    rows = []
-    for market, every in formed.items():
-        sample = by_market.get(market)
-        kept = int(sample.sessions.sum()) if sample else 0
-        counts = (len(sample.queries), len(sample.sessions)) if sample else (0, 0)
-        share = kept / every if every else None
-        rows.append((market, depth, judge, *counts, kept, every, share, None, None))
-    return STATISTICS.canonical(_frame(STATISTICS.columns, rows))
+    return whole[np.lexsort((first, judged.rows["market"].rle_id().to_numpy()))]
 
 
 def _funnel(
@@ -341,8 +310,6 @@ def measured_clicks(
       name of those with a signal.
     outcomes: as `outcome_values` takes them, and fold; None = none.
     good: (N,) masks of the positions whose grade is at least the success grade.
-    ratings: outcomes that are ratings.
-    depth: k.
     """
 
     def measured(rows: pl.DataFrame, more: Mapping[str, pl.DataFrame], good: Integers) -> ClickValues:
@@ -360,13 +327,22 @@ def measured_clicks(
     cells = np.unique(_cell_keys(patterns))
     own, fold = np.divmod(cells, USER_FOLDS)
     found = measured(celled(patterns), {name: celled(rows) for name, rows in signals.items()}, good[own])
-    means, rated = _outcome_means(None if outcomes is None else celled(outcomes), found.sessions, ratings)
-    by_fold = ByFold(own, fold, found.sessions, np.hstack([found.means, means]))
-    parts = {}
-    for name, (sessions, own_means) in rated.items():
-        (at,) = sessions.nonzero()
-        cells_of = ByFold(own[at], fold[at], sessions[at], own_means[at, None])
-        parts[name] = replace(values.ratings[name], by_fold=cells_of)
+    # of outcomes: sums over all sessions of a cell; of ratings, means over those who rated
+    means, parts, size = [found.means], {}, len(found.sessions)
+    if outcomes is None:
+        return replace(values, by_fold=ByFold(own, fold, found.sessions, found.means))
+    for name in names_known(outcomes["outcome"]):
+        rows = celled(outcomes.filter(outcome=name))
+        n = rows["n"].to_numpy()
+        totals = np.bincount(n, rows["total"].cast(pl.Float64).to_numpy(), size) / 1000
+        if name not in ratings:
+            means.append((totals / found.sessions)[:, None])
+            continue
+        counts = np.bincount(n, rows["sessions"].to_numpy(), size).astype(np.int64)
+        (at,) = counts.nonzero()
+        of_cells = ByFold(own[at], fold[at], counts[at], (totals / np.maximum(counts, 1))[at, None])
+        parts[name] = replace(values.ratings[name], by_fold=of_cells)
+    by_fold = ByFold(own, fold, found.sessions, np.hstack(means))
     return replace(values, by_fold=by_fold, ratings=parts)
 
 
@@ -374,22 +350,3 @@ def _cell_keys(rows: pl.DataFrame) -> Integers:
     n, fold = (rows[name].to_numpy().astype(np.int64) for name in ("n", "fold"))
     keys: Integers = n * USER_FOLDS + fold % USER_FOLDS
     return keys
-
-
-def _outcome_means(
-    outcomes: pl.DataFrame | None, sessions: Integers, ratings: Collection[str]
-) -> tuple[Floats, dict[str, tuple[Integers, Floats]]]:
-    """Return (M, K) means of sums over the sessions of M cells; of ratings, who rated, and means of these."""
-    sums, rated = [np.zeros((len(sessions), 0))], dict[str, tuple[Integers, Floats]]()
-    if outcomes is None:
-        return sums[0], rated
-    for name in names_known(outcomes["outcome"]):
-        rows = outcomes.filter(outcome=name)
-        n = rows["n"].to_numpy()
-        totals = np.bincount(n, rows["total"].cast(pl.Float64).to_numpy(), len(sessions)) / 1000
-        if name in ratings:
-            counts = np.bincount(n, rows["sessions"].to_numpy(), len(sessions)).astype(np.int64)
-            rated[name] = counts, totals / np.maximum(counts, 1)
-        else:
-            sums.append((totals / sessions)[:, None])
-    return np.hstack(sums), rated

@@ -44,8 +44,6 @@ def holm(p_values: Floats) -> Floats:
 def together_confidence(p_values: Floats) -> Floats:
     """Return the confidence of single intervals that together cover a family in 95 % of samples (Bonferroni).
 
-    p_values: (..., m) p-values, a family along the last axis; NaN = not tested, not counted.
-
     Returns (..., 1) confidences, 0.95 or more. What `holm` leaves at 0.05 or more has an interval that
     contains the null value: it multiplies the smallest p-value by as much, and the others by less.
     """
@@ -228,11 +226,6 @@ def ratio_interval(
 
     It contains all ratios v for which above - v below is no further from 0 than t standard errors.
 
-    above, below: estimates of both parts.
-    spreads: their spreads.
-    covariance: their jackknife covariance.
-    degrees: degrees of freedom of the ratio.
-
     Returns the ends; NaN where `below` is too near to 0, so that the ratio has no bound.
     """
     square = stdtrit(degrees, (1 + CONFIDENCE) / 2) ** 2
@@ -259,8 +252,6 @@ def p_value(differences: Floats, spread: Spread) -> Floats:
 def cautions(values: Floats, low: Floats, queries: int, *, heavy_tail: bool = False) -> list[str | None]:
     """Return, for each value in row-major order, why its interval is not reliable; None where it is.
 
-    values, low: values, and the lower ends of their intervals.
-    queries: queries behind them.
     heavy_tail: whether their sessions are spread so unevenly that intervals are too short (`tails.is_heavy`).
     """
     of_all = FEW_QUERIES if queries < MIN_QUERIES else HEAVY_TAIL if heavy_tail else None
@@ -311,7 +302,11 @@ def tail_index(sessions: Floats) -> float:
 
     Returns the index, > 0; infinite where the tail falls faster than a power law, or all queries are alike.
     """
-    tail = _upper_half(sessions)
+    ordered = np.sort(sessions)
+    least = ordered[len(ordered) // 2] if len(ordered) else 0.0
+    if int((sessions >= FEWEST_SESSIONS).sum()) >= FEWEST_QUERIES:
+        least = max(least, FEWEST_SESSIONS)
+    tail = ordered[ordered >= least]
     if len(tail) < 2 or tail.min() == tail.max():
         return np.inf
     logs = np.log(tail / (tail.min() - 0.5))
@@ -321,14 +316,6 @@ def tail_index(sessions: Floats) -> float:
 def is_heavy(sessions: Floats, least_index: float) -> bool:
     """Return whether sessions per query follow a power law of a lower index than this."""
     return tail_index(sessions) < least_index
-
-
-def _upper_half(sessions: Floats) -> Floats:
-    ordered = np.sort(sessions)
-    median = ordered[len(ordered) // 2] if len(ordered) else 0.0
-    enough = int((sessions >= FEWEST_SESSIONS).sum()) >= FEWEST_QUERIES
-    upper: Floats = ordered[ordered >= (max(median, FEWEST_SESSIONS) if enough else median)]
-    return upper
 
 
 # ---- means -----------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def weighted_noise(sample: Sample) -> Floats:
     Σ s² | Σ n s² | Σ s² of configurations with few sessions | their number | number of those with one
     session.
     """
-    variances, single, few = _variances(sample)
+    variances, single, few = list_variances(sample.click_variances, sample.sessions)
     terms = (*variances, *(variances * sample.sessions), *(variances * few), few, single)
     return _by_query(sample, terms)
 
@@ -54,7 +54,7 @@ def within_noise(sample: Sample) -> Floats:
     Mean over its configurations of s²/n | Σ s² of configurations with few sessions | their number | part
     of its configurations with one session. The first and the last are 0 for queries with one configuration.
     """
-    variances, single, few = _variances(sample)
+    variances, single, few = list_variances(sample.click_variances, sample.sessions)
     sizes = np.bincount(sample.query_index, minlength=len(sample.queries))
     share = np.where(sizes >= 2, 1 / np.maximum(sizes, 1), 0)[sample.query_index]
     terms = (*(variances * (share / sample.sessions)), *(variances * few), few, single * share)
@@ -82,10 +82,6 @@ def reliability(squares: Floats, noise: Floats) -> Floats:
     return part
 
 
-def _variances(sample: Sample) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-    return list_variances(sample.click_variances, sample.sessions)
-
-
 def list_variances(
     variances: Floats, sessions: Integers
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
@@ -94,13 +90,10 @@ def list_variances(
     variances, sessions: (N, C) variances between the sessions of each list, and (N,) their number.
     """
     single = sessions < 2
-    return np.where(single, 0.0, np.ascontiguousarray(variances.T)), single, ~single & _has_few(sessions)
-
-
-def _has_few(sessions: Integers) -> NDArray[np.bool_]:
-    repeated = np.sort(sessions[sessions >= 2])
+    repeated = np.sort(sessions[~single])
     limit = repeated[min(POOLED_CONFIGURATIONS, len(repeated)) - 1] if len(repeated) else 0
-    return sessions <= limit
+    few = ~single & (sessions <= limit)
+    return np.where(single, 0.0, np.ascontiguousarray(variances.T)), single, few
 
 
 def _by_query(sample: Sample, terms: Sequence[NDArray[Any]]) -> Floats:

@@ -95,9 +95,6 @@ class RequiredSize:
 def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str) -> Pilot:
     """Measure a pilot of the difference of two weighted correlations.
 
-    sample: configurations of one market, depth and judge.
-    click, metric_a, metric_b: the click metric and the two editorial metrics.
-
     Raises SettingsError if a metric is not of the sample, or the difference has no standard error.
     """
     small = _narrowed(sample, click, metric_a, metric_b)
@@ -242,14 +239,24 @@ def required_sizes(
 ) -> tuple[RequiredSize, ...]:
     """Return how many queries it takes to detect a difference, for each factor of sessions.
 
-    pilot: estimate and size of a sample.
     difference: the difference to detect, at the pilot's sessions per query; not 0.
     factors: sessions per query as multiples of the pilot's.
     alpha, power: significance level of the two-sided test, and the chance to detect the difference.
     """
-    queries = _queries(pilot, difference, alpha, power)
-    surely = _mean_over_errors(pilot, alpha, power)
-    return tuple(_required_size(pilot, queries, surely, factor) for factor in factors)
+    wide = float(detectable_errors(pilot.spread, np.array(alpha), power).item())
+    queries = (
+        pilot.queries * (wide * pilot.error / difference) ** 2
+    )  # were the error of the pilot the true one
+    errors = (_mean_over_errors(pilot, alpha, power), *_error_range(pilot.degrees))
+    sizes = []
+    for factor in factors:  # V - B (1 - 1/f), V = A + B as estimated, and at its ends
+        parts = (v - min(v, pilot.noise) * (1 - 1 / factor) for v in errors)
+        needed, fewest, most = (max(2, math.ceil(queries * part)) for part in parts)
+        share = needed / pilot.queries
+        lists = math.ceil(share * pilot.configurations) if factor == 1 else None
+        sessions = math.ceil(share * pilot.sessions * factor)
+        sizes.append(RequiredSize(factor, needed, fewest, most, lists, sessions))
+    return tuple(sizes)
 
 
 def smallest_difference(pilot: Pilot, *, alpha: float, power: float) -> float:
@@ -277,25 +284,9 @@ def _mean_over_errors(pilot: Pilot, alpha: float, power: float) -> float:
     return math.exp(high)
 
 
-def _required_size(pilot: Pilot, queries: float, surely: float, factor: float) -> RequiredSize:
-    """Return the size at a factor: queries (V - B (1 - 1/f)), V = A + B as estimated, and at its ends."""
-    errors = (surely, *_error_range(pilot.degrees))
-    parts = (v - min(v, pilot.noise) * (1 - 1 / factor) for v in errors)
-    needed, fewest, most = (max(2, math.ceil(queries * part)) for part in parts)
-    share = needed / pilot.queries
-    lists = math.ceil(share * pilot.configurations) if factor == 1 else None
-    return RequiredSize(factor, needed, fewest, most, lists, math.ceil(share * pilot.sessions * factor))
-
-
 def _error_range(degrees: float) -> tuple[float, float]:
     """Return the ends of the range of a squared error, as parts of its estimate (chi-square)."""
     low, high = (
         degrees / float(chdtri(degrees, tail)) for tail in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
     )
     return low, high
-
-
-def _queries(pilot: Pilot, difference: float, alpha: float, power: float) -> float:
-    """Return how many queries it takes, were the error of the pilot the true one."""
-    wide = float(detectable_errors(pilot.spread, np.array(alpha), power).item())
-    return pilot.queries * (wide * pilot.error / difference) ** 2

@@ -148,20 +148,19 @@ def group_sums(part: Residuals) -> Floats:
     for first in range(0, len(sums), QUERIES_AT_ONCE):  # products of all rows would not fit the caches
         block = slice(first, first + QUERIES_AT_ONCE)
         place = slice(ends[first], ends[min(first + QUERIES_AT_ONCE, len(sums))])
-        terms = _terms(*(column[:, place] for column in (y, x, null, own, of_lists)))
+        some_y, some_x, some_null, variances, lists_too = (
+            column[:, place] for column in (y, x, null, own, of_lists)
+        )
+        weights, of_noise, one_session, few_sessions, by_chance = lists_too
+        weighted, null_weighted = some_y * weights, some_null * weights
+        terms = [
+            weighted * some_y, some_x * weights * some_x, *(row * some_x for row in weighted),
+            variances * of_noise, variances * few_sessions, few_sessions[None], one_session[None],
+            null_weighted * some_null + by_chance, null_weighted * some_x,
+        ]  # fmt: skip
         added = [np.add.reduceat(term, lists.starts[block] - ends[first], axis=1) for term in terms]
         sums[block] = np.concatenate(added).T
     return sums
-
-
-def _terms(y: Floats, x: Floats, null: Floats, own: Floats, of_lists: Floats) -> list[Floats]:
-    weights, of_noise, single, few, chance = of_lists
-    weighted, null_weighted = y * weights, null * weights
-    products = [row * x for row in weighted]
-    noise = [own * of_noise, own * few, few[None], single[None]]
-    return [
-        weighted * y, x * weights * x, *products, *noise, null_weighted * null + chance, null_weighted * x
-    ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -226,28 +225,27 @@ def query_groups(
     splits: for each, ways to split its queries; None = all queries are one class.
     """
     parts = residuals_of([lists_of(sample) for sample in samples])
-    each: Sequence[Sequence[Split]] = [()] * len(samples) if splits is None else splits
-    return [_groups(*of_market) for of_market in zip(samples, each, parts, strict=True)]
-
-
-def _groups(sample: Sample, splits: Sequence[Split], part: Residuals) -> QueryGroups:
-    lists = part.lists
-    queries = sample.query_index[lists.rows[lists.starts]]
-    names = sample.queries if sample.units is None else sample.units
-    groups = GroupSums(
-        tuple(names[query] for query in queries),
-        tuple((sample.key.market, sample.queries[query]) for query in queries),
-        np.diff(lists.starts, append=len(lists.rows)),
-        np.add.reduceat(lists.sessions, lists.starts),
-        group_sums(part),
-    )
-    classes = {
-        (split.name, label): split.labels[queries] == place
-        for split in splits
-        for place, label in enumerate(split.classes)
-    }
-    classes = classes or {(EVERY, EVERY): np.ones(len(queries), np.bool_)}
-    return QueryGroups(sample.key, sample.click_names, sample.editorial_names, groups, classes, (part,))
+    of_each: Sequence[Sequence[Split]] = [()] * len(samples) if splits is None else splits
+    found = []
+    for sample, own, part in zip(samples, of_each, parts, strict=True):
+        lists = part.lists
+        queries = sample.query_index[lists.rows[lists.starts]]
+        names = sample.queries if sample.units is None else sample.units
+        groups = GroupSums(
+            tuple(names[query] for query in queries),
+            tuple((sample.key.market, sample.queries[query]) for query in queries),
+            np.diff(lists.starts, append=len(lists.rows)),
+            np.add.reduceat(lists.sessions, lists.starts),
+            group_sums(part),
+        )
+        classes = {
+            (split.name, label): split.labels[queries] == place
+            for split in own
+            for place, label in enumerate(split.classes)
+        } or {(EVERY, EVERY): np.ones(len(queries), np.bool_)}
+        metrics = sample.click_names, sample.editorial_names
+        found.append(QueryGroups(sample.key, *metrics, groups, classes, (part,)))
+    return found
 
 
 def all_markets(places: Sequence[QueryGroups]) -> QueryGroups:

@@ -210,20 +210,18 @@ def residuals_of(samples: Sequence[GroupedLists]) -> list[Residuals]:
     for numbers in blocks:
         block = [samples[number] for number in numbers]
         free = sum(lists.free for lists in block)
-        taken = map(_as_they_are, block) if free < FEWEST_LISTS else _taken_out(block, free)
-        found |= zip(numbers, taken, strict=True)
+        if free >= FEWEST_LISTS:
+            found |= zip(numbers, _taken_out(block, free), strict=True)
+            continue
+        for number, lists in zip(numbers, block, strict=True):
+            values, own = _values(lists), lists.weights / lists.whole[lists.group]
+            nothing = np.zeros((len(values), USER_FOLDS))
+            found[number] = Residuals(lists, TakenOut(), lists.centred(values), own, nothing, nothing)
     return [found[number] for number in range(len(samples))]
 
 
 def _values(lists: GroupedLists) -> Floats:
     return np.concatenate([lists.clicks, lists.metrics, lists.null])
-
-
-def _as_they_are(lists: GroupedLists) -> Residuals:
-    values = _values(lists)
-    own = lists.weights / lists.whole[lists.group]
-    nothing = np.zeros((len(values), USER_FOLDS))
-    return Residuals(lists, TakenOut(), lists.centred(values), own, nothing, nothing)
 
 
 def _taken_out(block: Sequence[GroupedLists], free: int) -> list[Residuals]:

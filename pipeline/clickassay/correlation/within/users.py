@@ -57,7 +57,6 @@ def moved_by_folds(
 ) -> dict[Name, Moved]:
     """Return how correlations change without each fold of users, what is taken out being held.
 
-    parts: the residuals of each market.
     units: (G,) the unit of each group of all markets, one after the other, as a number.
     chosen: by class: which of these groups belong to it, and (S, C, E, 3) derivatives of its correlations by
       Σ w c², Σ w c e and Σ w e², of each side.
