@@ -95,13 +95,15 @@ def power(
     >>> found.required["queries"].to_list()[1] > 0
     True
     """
-    from clickassay.api.studies.power import PowerResult, PowerTest, pair_of
+    from clickassay.api.studies.power import PowerResult, analysed, pair_of
     from clickassay.core.records import SampleChoice
 
-    names = (click_metric, *pair_of(pair if isinstance(pair, str) else ",".join(pair)))
-    test = PowerTest(difference, power, alpha, comparisons)
-    choice = SampleChoice(market, depth, judge)
-    return PowerResult.of(run_or_folder(run), names, test, choice, question, name=named_run(run))
+    key, analysis = analysed(
+        run_or_folder(run), pair_of(pair), SampleChoice(market, depth, judge),
+        click_metric=click_metric, difference=difference, power=power, alpha=alpha, comparisons=comparisons,
+        question=question,
+    )  # fmt: skip
+    return PowerResult(key, analysis, named_run(run))
 
 
 @for_python
@@ -146,6 +148,7 @@ def learn(
     """
     from clickassay.api.studies.learn import LearnResult
     from clickassay.core.records import SampleChoice
+    from clickassay.studies.gain_learning.on_run import learn_from_run, learned_tables
     from clickassay.studies.gain_learning.validation import LearnOptions
 
     if utilities and gamma:
@@ -155,9 +158,11 @@ def learn(
     options = LearnOptions(
         click_metric, objective, "free" if utilities else "gamma" if gamma else "fixed", cv_folds, seed
     )
-    choice = SampleChoice(market, depth, judge)
+    place, choice = run_or_folder(run), SampleChoice(market, depth, judge)
     with progress_of(progress) as told:
-        return LearnResult.of(run_or_folder(run), options, choice, name=named_run(run), progress=told)
+        sample, study, fixed = learn_from_run(place, options, wanted=choice, progress=told)
+    tables = learned_tables(sample, study, fixed, options)
+    return LearnResult(sample, study, tables, options, named_run(run))
 
 
 @for_python

@@ -127,11 +127,37 @@ class AuditResult(Result):
 
     def parts(self) -> Iterator[Part]:
         """Yield the conventions, how telling a value is, and what changes."""
-        every, rows = self.conventions, self.shown
-        yield from _run_parts(self.name, self.audited, rows, self.click_metric)
+        sample, every, rows = self.audited.sample, self.conventions, self.shown
+        yield (
+            f"{self.name}, {sample.key.label}: "
+            f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations; * marks the run's own"
+        )
+        if self.audited.n_unjudged is None:
+            yield "Which results have no judgment is not known without --judgments."
+        elif self.audited.n_unjudged:
+            yield f"{self.audited.n_unjudged:,} results have no judgment."
+        else:
+            yield (
+                "Every result has a judgment, so this run cannot show what conventions do with results "
+                "without one."
+            )
+        shown = rows.filter(rows["mean"].is_not_null(), rows["same_as"].is_null())
+        quantities = shown["quantity"].to_list()
+        numbers = ("mean", f"correlation with {self.click_metric}", "against the run's own")
+        yield _table_or_none(
+            ("convention", *numbers, "reported by"),
+            [_cells(row, every) for row in shown.iter_rows(named=True)],
+            numbers=numbers,
+            sections=[
+                place for place in range(len(quantities) - 1) if quantities[place] != quantities[place + 1]
+            ],
+        )
         if self.value is not None:
             yield from _how_telling(rows, every.filter(every["mean"].is_not_null()))
-        yield from _left_out(every)
+        out = every.filter(every["mean"].is_null())
+        for reason in out["reason"].unique(maintain_order=True):
+            names = out.filter(out["reason"] == reason)["convention"]
+            yield f"Not computed, since it {reason}: {', '.join(names)}"
         yield from _changes(self.changed.join(rows, on="convention", how="semi"))
 
 
@@ -162,7 +188,11 @@ class ListAuditResult(Result):
 
     def parts(self) -> Iterator[Part]:
         """Yield the conventions, and how telling a value is."""
-        yield from _list_parts(self.table)
+        cells = [
+            (row["convention"], f"{row['value']:.4f}", row["choice"], row["tools"])
+            for row in self.table.iter_rows(named=True)
+        ]
+        yield _table_or_none(("convention", "value", "choice", "reported by"), cells, numbers=("value",))
         if self.value is not None:
             yield from _how_telling(self.table, self.every)
 
@@ -196,45 +226,6 @@ def _how_telling(rows: pl.DataFrame, every: pl.DataFrame) -> Iterator[str]:
         )
 
 
-def _list_parts(rows: pl.DataFrame) -> Iterator[Part]:
-    cells = [
-        (row["convention"], f"{row['value']:.4f}", row["choice"], row["tools"])
-        for row in rows.iter_rows(named=True)
-    ]
-    yield _table_or_none(("convention", "value", "choice", "reported by"), cells, numbers=("value",))
-
-
-def _run_parts(run: str, audited: Audit, rows: pl.DataFrame, click_metric: str) -> Iterator[Part]:
-    sample = audited.sample
-    yield (
-        f"{run}, {sample.key.label}: "
-        f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations; * marks the run's own"
-    )
-    yield _about_unjudged(audited.n_unjudged)
-    every = audited.audited.filter(click_metric=click_metric)
-    shown = rows.filter(rows["mean"].is_not_null(), rows["same_as"].is_null())
-    quantities = shown["quantity"].to_list()
-    numbers = ("mean", f"correlation with {click_metric}", "against the run's own")
-    yield _table_or_none(
-        ("convention", *numbers, "reported by"),
-        [_cells(row, every) for row in shown.iter_rows(named=True)],
-        numbers=numbers,
-        sections=[
-            place for place in range(len(quantities) - 1) if quantities[place] != quantities[place + 1]
-        ],
-    )
-
-
-def _about_unjudged(n_unjudged: int | None) -> str:
-    if n_unjudged is None:
-        return "Which results have no judgment is not known without --judgments."
-    if n_unjudged:
-        return f"{n_unjudged:,} results have no judgment."
-    return (
-        "Every result has a judgment, so this run cannot show what conventions do with results without one."
-    )
-
-
 def _cells(row: Row, rows: pl.DataFrame) -> tuple[str, ...]:
     alike = rows.filter(rows["same_as"] == row["convention"])["tools"].to_list()
     gap = "" if row["own"] else _with_interval(row, ("gap", "gap_low", "gap_high"), "+.3f")
@@ -254,13 +245,6 @@ def _with_interval(row: Row, names: tuple[str, str, str], form: str) -> str:
     # + 0.0 after rounding: -0.000 is printed as 0
     number, *ends = (None if one is None else f"{round(one, 3) + 0.0:{form}}" for one in (value, low, high))
     return str(number) if None in ends else f"{number} ({ends[0]} to {ends[1]})"
-
-
-def _left_out(rows: pl.DataFrame) -> Iterator[str]:
-    out = rows.filter(rows["mean"].is_null())
-    for reason in out["reason"].unique(maintain_order=True):
-        names = out.filter(out["reason"] == reason)["convention"]
-        yield f"Not computed, since it {reason}: {', '.join(names)}"
 
 
 def _changes(changed: pl.DataFrame) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """From Python: rules that a run must keep, the gate of a nightly job."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -74,7 +74,14 @@ class CheckResult(Result):
         for caution in dict.fromkeys(one.found.caution for one in outcomes if one.found.caution):
             number = sum(one.found.caution == caution for one in outcomes)
             yield f"Caution, {plural(number, 'interval')}: {caution}"
-        yield _summary(outcomes, strict=self.strict)
+        # for instance "3 rules: 1 broken, 1 open, 1 kept."
+        counts = {state: sum(one.state == state for one in outcomes) for state in RuleState}
+        order = (RuleState.BROKEN, RuleState.UNDECIDED, RuleState.OPEN, RuleState.HOLDS)
+        words = {RuleState.HOLDS: "kept"}
+        told = [f"{counts[state]} {words.get(state, state)}" for state in order if counts[state]]
+        passes = self.passed and counts[RuleState.OPEN]
+        end = " Open rules pass; --strict takes them for broken." if passes else ""
+        yield f"{plural(len(outcomes), 'rule')}: {', '.join(told)}.{end}"
 
 
 def _numbers(one: Outcome) -> tuple[str, str]:
@@ -88,18 +95,3 @@ def _numbers(one: Outcome) -> tuple[str, str]:
     )
     is_change = one.comparison is None
     return f"{'change ' if is_change else ''}{quantity.value:{'+' if is_change else ''}.4f}", ends
-
-
-def _summary(outcomes: Sequence[Outcome], *, strict: bool) -> str:
-    """Return the last line, e.g. ``3 rules: 1 broken, 1 open, 1 holds.``."""
-    counts = {state: sum(one.state == state for one in outcomes) for state in RuleState}
-    order = (RuleState.BROKEN, RuleState.UNDECIDED, RuleState.OPEN, RuleState.HOLDS)
-    words = {RuleState.HOLDS: "kept"}
-    parts = [f"{counts[state]} {words.get(state, state)}" for state in order if counts[state]]
-    passed = not any(one.fails(strict=strict) for one in outcomes)
-    end = (
-        ""
-        if not passed or not counts[RuleState.OPEN]
-        else " Open rules pass; --strict takes them for broken."
-    )
-    return f"{plural(len(outcomes), 'rule')}: {', '.join(parts)}.{end}"

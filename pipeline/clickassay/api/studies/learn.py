@@ -12,11 +12,9 @@ from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result
 from clickassay.core.files.output import place_to_write
 from clickassay.core.files.tables import write_tables
-from clickassay.core.progress import Progress, silent
-from clickassay.core.records import Sample, SampleChoice
+from clickassay.core.records import Sample
 from clickassay.core.text.words import sentence
-from clickassay.findings.run import Run
-from clickassay.studies.gain_learning.on_run import learn_from_run, learned_tables, metric_of_study
+from clickassay.studies.gain_learning.on_run import metric_of_study
 from clickassay.studies.gain_learning.validation import LearnOptions, Study
 
 AGREEMENT = {
@@ -52,20 +50,6 @@ class LearnResult(Result):
     ) -> None:
         self.sample, self.study, self.options, self.name = sample, study, options, name
         self._tables = dict(tables)
-
-    @classmethod
-    def of(
-        cls,
-        run: Run | Path,
-        options: LearnOptions,
-        choice: SampleChoice,
-        *,
-        name: str,
-        progress: Progress = silent,
-    ) -> "LearnResult":
-        """Learn, as `learn` says."""
-        sample, study, fixed = learn_from_run(run, options, wanted=choice, progress=progress)
-        return cls(sample, study, learned_tables(sample, study, fixed, options), options, name)
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
@@ -120,13 +104,36 @@ class LearnResult(Result):
 
     def told(self) -> Iterator[Part]:
         """Yield the values, and how well they agree with clicks."""
-        sample, options = self.sample, self.options
+        sample, options, study, gain = self.sample, self.options, self.study, self.study.gain
         yield (
             f"{self.name}, {sample.key.label}: "
             f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations"
         )
+        if study.reason is None:
+            numbers = ("learned", "95 % interval", "ERR has", "configurations")
+            rows = [
+                (
+                    row["what"] if row["what"] == "gamma" else f"{row['what']}({row['place']})",
+                    f"{row['value']:.3f}",
+                    "none" if row["ci_low"] is None else f"{row['ci_low']:.3f} to {row['ci_high']:.3f}",
+                    "none" if row["fixed"] is None else f"{row['fixed']:.3f}",
+                    f"{row['n_configurations']:,}",
+                )
+                for row in self.values.iter_rows(named=True)
+                if row["what"] != "phi" or options.positions == "free"
+            ]
+            yield ShownTable(("value", *numbers), rows, numbers)
+        else:
+            yield sentence(study.reason)
         agreement = AGREEMENT[options.objective].format(options.click_metric)
-        yield from _learned_parts(self.study, self.values, agreement, utilities=options.positions == "free")
+        beyond = "more than noise" if gain.low > 0 or gain.high < 0 else "within noise"
+        yield (
+            f"On queries it was not learned from, the {agreement} is {study.held_out.value:.3f} with the "
+            f"learned values and {study.held_out_fixed:.3f} with those of ERR: {gain.value:+.3f} "
+            f"({gain.low:+.3f} to {gain.high:+.3f}), {beyond}."
+        )
+        yield f"On all queries: {study.fitted:.3f} and {study.fixed:.3f}."
+        yield from (f"Warning: {warning}" for warning in study.warnings)
 
     def of_metric(self) -> Iterator[Part]:
         """Yield the map as a metric."""
@@ -138,34 +145,3 @@ class LearnResult(Result):
             "Its values were learned on this log and look better there than elsewhere: use them on another "
             "log, or on other users."
         )
-
-
-def _learned_parts(study: Study, values: pl.DataFrame, agreement: str, *, utilities: bool) -> Iterator[Part]:
-    if study.reason is None:
-        yield _values(values, utilities=utilities)
-    gain = study.gain
-    beyond = "more than noise" if gain.low > 0 or gain.high < 0 else "within noise"
-    yield from [sentence(study.reason)] if study.reason else []
-    yield (
-        f"On queries it was not learned from, the {agreement} is {study.held_out.value:.3f} with the learned "
-        f"values and {study.held_out_fixed:.3f} with those of ERR: {gain.value:+.3f} "
-        f"({gain.low:+.3f} to {gain.high:+.3f}), {beyond}."
-    )
-    yield f"On all queries: {study.fitted:.3f} and {study.fixed:.3f}."
-    yield from (f"Warning: {warning}" for warning in study.warnings)
-
-
-def _values(values: pl.DataFrame, *, utilities: bool) -> ShownTable:
-    numbers = ("learned", "95 % interval", "ERR has", "configurations")
-    rows = [
-        (
-            row["what"] if row["what"] == "gamma" else f"{row['what']}({row['place']})",
-            f"{row['value']:.3f}",
-            "none" if row["ci_low"] is None else f"{row['ci_low']:.3f} to {row['ci_high']:.3f}",
-            "none" if row["fixed"] is None else f"{row['fixed']:.3f}",
-            f"{row['n_configurations']:,}",
-        )
-        for row in values.iter_rows(named=True)
-        if row["what"] != "phi" or utilities
-    ]
-    return ShownTable(("value", *numbers), rows, numbers)

@@ -36,38 +36,6 @@ MIN_ALPHA = 1e-12
 """The smallest alpha at which one comparison is tested."""
 
 
-@dataclass(frozen=True)
-class PowerTest:
-    """The test that is to detect a difference; None: the run's difference, and the tests of its decision."""
-
-    difference: float | None
-    power: float
-    alpha: float
-    comparisons: int | None
-
-    def __post_init__(self) -> None:
-        """Refuse what no test can have."""
-        if self.difference is not None and not SMALLEST <= self.difference < 2:
-            raise SettingsError(
-                f"--difference {self.difference}: expected a number from {SMALLEST} to 2, e.g. 0.05: "
-                "the size of the difference, whichever metric is ahead"
-            )
-        if not 0.5 <= self.power <= 0.999:
-            raise SettingsError(f"--power {self.power}: expected a number between 0.5 and 0.999")
-        if not 0 < self.alpha < 0.5:
-            raise SettingsError(f"--alpha {self.alpha}: expected a number between 0 and 0.5")
-        if self.comparisons is not None and self.comparisons < 1:
-            raise SettingsError(f"--comparisons {self.comparisons}: expected a whole number, at least 1")
-        if self.each(self.comparisons or 1) < MIN_ALPHA:
-            raise SettingsError(
-                f"--alpha {self.alpha} / --comparisons {self.comparisons}: expected {MIN_ALPHA} or more"
-            )
-
-    def each(self, comparisons: int) -> float:
-        """Return alpha of one of so many comparisons."""
-        return self.alpha / comparisons
-
-
 class PowerResult(Result):
     """What it takes to detect a difference.
 
@@ -83,28 +51,6 @@ class PowerResult(Result):
 
     def __init__(self, key: SampleKey, analysis: "PowerAnalysis", name: str) -> None:
         self.key, self.analysis, self.name = key, analysis, name
-
-    @classmethod
-    def of(
-        cls,
-        place: Run | Path,
-        names: "Names",
-        test: PowerTest,
-        choice: SampleChoice,
-        question: Question | None,
-        *,
-        name: str,
-    ) -> "PowerResult":
-        """Compute, as `power` says."""
-        run = run_at(place)
-        names = (run.click_named(names[0]), *names[1:])
-        asked = question or _question(run)
-        key, pilot, table = _PILOTS[asked](run, choice, names)
-        than = run.current if run.current in names[1:] else None
-        size = family_size(run.tables[table], key, names[0], than)
-        family = "all pairs" if than is None else f"all others against {than}"
-        tests = (size, family) if test.comparisons is None else (test.comparisons, None)
-        return cls(key, _analyse(asked, pilot, names, test, tests), name)
 
     @property
     def required(self) -> pl.DataFrame:
@@ -124,16 +70,28 @@ class PowerResult(Result):
     def parts(self) -> Iterator[Part]:
         """Yield the pilot, the sizes, and what keeps them from being relied on."""
         analysis, pilot = self.analysis, self.analysis.pilot
+        within = analysis.question == "rankings"
         yield (
             f"Pilot: {self.name}, {self.key.label}: "
-            f"{pilot.queries:,} queries{_TWO_LISTS[analysis.question]}, {pilot.configurations:,} "
-            f"configurations, {pilot.sessions:,} sessions"
+            f"{pilot.queries:,} queries{' with two judged lists' if within else ''}, "
+            f"{pilot.configurations:,} configurations, {pilot.sessions:,} sessions"
         )
-        yield _describe(pilot, analysis)
+        (first, second), side = analysis.pair, "below" if pilot.difference < 0 else "above"
+        what = f"correlation{' within queries' if within else ''} of {first} with {analysis.click_metric}"
         yield (
-            f"To detect a difference of {analysis.difference:.3g} with power {analysis.power:g}, "
-            f"{_test_text(analysis)}:"
+            f"There the {what} is {abs(pilot.difference):.3f} {side} that of {second} (standard error "
+            f"{pilot.error:.3f}; of its square, {pilot.noise_low:.0%} to {pilot.noise_high:.0%} is due to "
+            "the number of sessions)"
         )
+        test = f"in one test at alpha {analysis.alpha:g}"
+        if analysis.comparisons > 1:
+            each = analysis.alpha / analysis.comparisons
+            family = "" if analysis.family is None else f" ({analysis.family})"
+            test = (
+                f"as one of {analysis.comparisons} comparisons{family}, each tested at "
+                f"{analysis.alpha:g}/{analysis.comparisons} = {each:.2g}"
+            )
+        yield f"To detect a difference of {analysis.difference:.3g} with power {analysis.power:g}, {test}:"
         yield _sizes(analysis.required, pilot.sessions / pilot.queries)
         yield (
             "Judged queries have this power on average over the errors that there may be; their range is "
@@ -141,31 +99,17 @@ class PowerResult(Result):
             "judged too. A sample like the pilot detects a difference of "
             f"{analysis.smallest_difference:.3g}."
         )
-        yield from _cautions(analysis)
-
-
-Names = tuple[str, str, str]
-"""A click metric and two editorial metrics."""
-
-
-def _question(run: Run) -> Question:
-    """Return what the decision of the run is about."""
-    decision = next(run.tables["verdict"].filter(place=1).iter_rows(named=True), None)
-    return "rankings" if decision is None else decision["question"]
-
-
-def _over_queries(run: Run, choice: SampleChoice, names: Names) -> tuple[SampleKey, Pilot, str]:
-    chosen = graded_sample(run, run.key(choice)).sample
-    return chosen.key, pilot_of(chosen, *names), "comparisons"
-
-
-def _within_queries(run: Run, choice: SampleChoice, names: Names) -> tuple[SampleKey, Pilot, str]:
-    key = run.key(choice)
-    key, samples = market_samples(run, key, together=choice.market is None)
-    return key, within_pilot(samples, *names), "within_comparisons"
-
-
-_PILOTS = {"rankings": _within_queries, "queries": _over_queries}
+        if analysis.difference == abs(pilot.difference):
+            yield (
+                "The difference of the pilot is uncertain itself, "
+                f"{pilot.ci_low:.3g} to {pilot.ci_high:.3g}: --difference sets the one that would matter."
+            )
+        if pilot.heavy_tail:
+            yield "Other queries can need far more: sessions are spread unevenly over the pilot's queries."
+        if pilot.queries < MIN_QUERIES:
+            yield f"Do not rely on this: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}."
+        if min(need.queries for need in analysis.required) < MIN_QUERIES:
+            yield f"Judge at least {MIN_QUERIES} queries: with fewer, intervals have a caution."
 
 
 @dataclass(frozen=True)
@@ -185,68 +129,65 @@ class PowerAnalysis:
     required: tuple[RequiredSize, ...]
 
 
-def _analyse(
-    question: Question, pilot: Pilot, names: Names, test: PowerTest, tests: tuple[int, str | None]
-) -> PowerAnalysis:
-    click_metric, first, second = names
-    alpha = test.each(tests[0])
-    wanted = abs(pilot.difference if test.difference is None else test.difference)
-    if wanted < SMALLEST:
-        raise SettingsError(f"{first} and {second} do not differ in this run: give --difference")
-    return PowerAnalysis(
-        question,
-        click_metric,
-        (first, second),
-        pilot,
-        wanted,
-        test.alpha,
-        *tests,
-        test.power,
-        smallest_difference(pilot, alpha=alpha, power=test.power),
-        required_sizes(pilot, wanted, FACTORS, alpha=alpha, power=test.power),
-    )
-
-
-def _cautions(analysis: PowerAnalysis) -> list[str]:
-    """Return what keeps the table from being relied on, a sentence or two each."""
-    pilot, said = analysis.pilot, []
-    if analysis.difference == abs(pilot.difference):
-        said.append(
-            f"The difference of the pilot is uncertain itself, {pilot.ci_low:.3g} to {pilot.ci_high:.3g}: "
-            "--difference sets the one that would matter."
+def analysed(  # noqa: PLR0913 - one for each choice
+    place: Run | Path,
+    pair: tuple[str, str],
+    choice: SampleChoice,
+    *,
+    click_metric: str,
+    difference: float | None,
+    power: float,
+    alpha: float,
+    comparisons: int | None,
+    question: Question | None,
+) -> tuple[SampleKey, PowerAnalysis]:
+    """Return the pilot's sample, and what `power` says of it."""
+    if difference is not None and not SMALLEST <= difference < 2:
+        raise SettingsError(
+            f"--difference {difference}: expected a number from {SMALLEST} to 2, e.g. 0.05: "
+            "the size of the difference, whichever metric is ahead"
         )
-    if pilot.heavy_tail:
-        said.append("Other queries can need far more: sessions are spread unevenly over the pilot's queries.")
-    if pilot.queries < MIN_QUERIES:
-        said.append(f"Do not rely on this: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}.")
-    if min(need.queries for need in analysis.required) < MIN_QUERIES:
-        said.append(f"Judge at least {MIN_QUERIES} queries: with fewer, intervals have a caution.")
-    return said
-
-
-def _test_text(analysis: PowerAnalysis) -> str:
-    if analysis.comparisons == 1:
-        return f"in one test at alpha {analysis.alpha:g}"
-    each = analysis.alpha / analysis.comparisons
-    family = "" if analysis.family is None else f" ({analysis.family})"
-    return (
-        f"as one of {analysis.comparisons} comparisons{family}, each tested at "
-        f"{analysis.alpha:g}/{analysis.comparisons} = {each:.2g}"
-    )
-
-
-_TWO_LISTS = {"rankings": " with two judged lists", "queries": ""}
-_CORRELATION = {"rankings": "correlation within queries", "queries": "correlation"}
-
-
-def _describe(pilot: Pilot, analysis: PowerAnalysis) -> str:
-    side = "below" if pilot.difference < 0 else "above"
-    first, second = analysis.pair
-    what = f"{_CORRELATION[analysis.question]} of {first} with {analysis.click_metric}"
-    due = f"{pilot.noise_low:.0%} to {pilot.noise_high:.0%}"
-    return (
-        f"There the {what} is {abs(pilot.difference):.3f} {side} that of {second} (standard error "
-        f"{pilot.error:.3f}; of its square, {due} is due to the number of sessions)"
+    if not 0.5 <= power <= 0.999:
+        raise SettingsError(f"--power {power}: expected a number between 0.5 and 0.999")
+    if not 0 < alpha < 0.5:
+        raise SettingsError(f"--alpha {alpha}: expected a number between 0 and 0.5")
+    if comparisons is not None and comparisons < 1:
+        raise SettingsError(f"--comparisons {comparisons}: expected a whole number, at least 1")
+    if alpha / (comparisons or 1) < MIN_ALPHA:
+        raise SettingsError(f"--alpha {alpha} / --comparisons {comparisons}: expected {MIN_ALPHA} or more")
+    run = run_at(place)
+    click = run.click_named(click_metric)
+    if question is None:  # that of the run's decision
+        decision = next(run.tables["verdict"].filter(place=1).iter_rows(named=True), None)
+        question = "rankings" if decision is None else decision["question"]
+    key = run.key(choice)
+    if question == "rankings":
+        key, samples = market_samples(run, key, together=choice.market is None)
+        pilot, table = within_pilot(samples, click, *pair), "within_comparisons"
+    else:
+        chosen = graded_sample(run, key).sample
+        key, pilot, table = chosen.key, pilot_of(chosen, click, *pair), "comparisons"
+    family = None
+    if comparisons is None:
+        than = run.current if run.current in pair else None
+        comparisons = family_size(run.tables[table], key, click, than)
+        family = "all pairs" if than is None else f"all others against {than}"
+    wanted = abs(pilot.difference if difference is None else difference)
+    if wanted < SMALLEST:
+        raise SettingsError(f"{pair[0]} and {pair[1]} do not differ in this run: give --difference")
+    each = alpha / comparisons
+    return key, PowerAnalysis(
+        question=question,
+        click_metric=click,
+        pair=pair,
+        pilot=pilot,
+        difference=wanted,
+        alpha=alpha,
+        comparisons=comparisons,
+        family=family,
+        power=power,
+        smallest_difference=smallest_difference(pilot, alpha=each, power=power),
+        required=required_sizes(pilot, wanted, FACTORS, alpha=each, power=power),
     )
 
 
@@ -271,14 +212,15 @@ def _sizes(sizes: tuple[RequiredSize, ...], per_query: float) -> ShownTable:
     return ShownTable(heads, rows, heads)
 
 
-def pair_of(text: str) -> tuple[str, str]:
-    """Return two metrics from a text with a comma.
+def pair_of(given: str | tuple[str, str]) -> tuple[str, str]:
+    """Return two metrics, perhaps from a text with a comma.
 
     Raises
     ------
     SettingsError
         If it does not name two different metrics.
     """
+    text = given if isinstance(given, str) else ",".join(given)
     names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]  # RBP(p=0.6,max_rel=4) is one name
     if len(names) != 2 or names[0] == names[1] or not all(names):
         raise SettingsError(f"--pair {text!r}: give two different editorial metrics, e.g. ERR,DCG")
