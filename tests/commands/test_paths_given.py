@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from clickassay.cli.app import app
-from clickassay.cli.places import place_of
+from clickassay.cli.options import place_of
 from support.logs import tiny
 from support.places import ROOT
 
@@ -156,13 +156,12 @@ def test_any_other_text_that_is_not_utf_8_is_refused_too(words):
 # ---- one function makes paths of what a user writes ----------------------------------------------
 
 MAKERS = {
-    "cli/exit.py": "the null device",
-    "cli/fault.py": "the file that it has written",
-    "cli/inputs.py": "places that `cli.places` or a project file has named",
+    "cli/exit.py": "the null device, and the file that it has written",
+    "cli/inputs.py": "places that `cli.options` or a project file has named",
     "cli/commands/project.py": "a file in the working folder",
     "core/files/scratch.py": "temporary folders",
     "core/settings/project.py": "what a project file names",
-    "cli/commands/patterns.py": "a folder that `cli.places` has checked, for a job that wants a path",
+    "cli/commands/patterns.py": "a folder that `cli.options` has checked, for a job that wants a path",
     "core/files/output.py": "temporary folders; inputs, to be compared with an output",
     "core/files/sql.py": "files of the package",
 }

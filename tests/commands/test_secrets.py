@@ -17,7 +17,7 @@ CONNECT = "sc://localhost:1/;token=HUSH"
 USAGE = [
     (URL,),
     ("check", "run", URL),
-    ("sql", "--dialect", URL),
+    ("run", "--unjudged", URL),
     ("run", f"--{URL}"),
 ]
 

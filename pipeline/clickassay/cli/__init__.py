@@ -2,8 +2,8 @@
 
 - ``app``: the application, and which function each command is.
 - ``commands``: one module per command.
-- ``options``, ``settings``: the options that commands share, and those of settings; ``places``: paths.
-- ``console``, ``changes``, ``progress``: how commands speak.
+- ``options``, ``inputs``, ``settings``: the options that commands share, of inputs and of settings.
+- ``console``, ``progress``: how commands speak.
 - ``exit``: how they end.
 """
 

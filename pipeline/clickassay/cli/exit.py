@@ -49,8 +49,11 @@ def run_command(command: Callable[[], object]) -> int:
             return _reader_gone()  # libraries make an error of it: here, it is none
         if isinstance(error, SystemExit) and error.code != _CTRL_C and _is_our_end(error):
             raise
-        message = _message(error)
-        code = _report_fault(error) if message is None else _complain(message)
+        code, message = ExitCode.BAD_INPUT, _message(error)
+        if message is None:
+            code = _report_fault(error)
+        else:
+            _tell(f"clickassay: {terminal(' '.join(message.split()))}\n")
         if isinstance(error, NothingInCommonError):
             code = ExitCode.FINDING
         _drop_what_cannot_be_written()
@@ -82,7 +85,7 @@ def _reader_gone() -> int:
     return ExitCode.FINE
 
 
-def _report_fault(error: BaseException) -> int:
+def _report_fault(error: BaseException) -> ExitCode:
     """Say an error that no user causes, and ask for a report with the file of its places in the code."""
     shown = terminal(" ".join(f"{type(error).__name__}: {error}".split()))
     try:
@@ -205,12 +208,6 @@ def write_anything() -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - until the end
         getattr(sys, name).reconfigure(errors="backslashreplace")
-
-
-def _complain(message: str) -> int:
-    line = terminal(" ".join(message.split()))
-    _tell(f"clickassay: {line}\n")
-    return ExitCode.BAD_INPUT
 
 
 def _tell(text: str) -> None:

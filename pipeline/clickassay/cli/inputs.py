@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clickassay.cli.console import say
-from clickassay.cli.options import Group, declared_option
-from clickassay.cli.places import OF_ENGINE, OF_STORE
+from clickassay.cli.options import OF_ENGINE, OF_STORE, Group, declared_option
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import PROJECT, ProjectFile, inputs_in, project_at_hand, read_project
 from clickassay.core.settings.project import TABLES
@@ -152,55 +151,40 @@ class ProjectRuns:
 
 def inputs_of(*names: str) -> Group:
     """Ask for the options of these inputs: a path each, SQL instead, and a database for it."""
-    options = [_input_option(name) for name in names]
-    options += [_sql_option(name) for name in names]
-    database = declared_option(
-        "database",
-        Annotated[
-            Path | None,
-            typer.Option(
-                metavar="FILE.duckdb", help="DuckDB database that the SQL reads.", rich_help_panel=_PANEL
-            ),
-        ],
+    options = []
+    for name in names:
+        shown = typer.Option(help=_HELP[name], rich_help_panel=_PANEL)
+        place = OF_STORE if name in ("judgments", "queries", "scores", "outcomes") else OF_ENGINE
+        options.append(declared_option(name, Annotated[str | None, shown, place]))
+    for name in names:
+        text = f"Instead of --{name}: a SELECT, or a FILE.sql with one."
+        shown = typer.Option(metavar="SQL", help=text, rich_help_panel=_PANEL)
+        options.append(declared_option(f"{name}_sql", Annotated[str | None, shown]))
+    shown = typer.Option(
+        metavar="FILE.duckdb", help="DuckDB database that the SQL reads.", rich_help_panel=_PANEL
     )
+    options.append(declared_option("database", Annotated[Path | None, shown]))
 
     def build(given: Mapping[str, Any]) -> Given:
         """Return the inputs that something names."""
         project = project_at_hand(given["project"])
         file = None if given["settings"] is None else read_project(given["settings"], "settings file")
-        return _given(names, given, file, project)
+        levels = list(_levels(given, file, project))
+        taken: dict[str, Source] = {}
+        for name in TABLES:
+            for level in levels:
+                if name in level.inputs or f"{name}_sql" in level.inputs:
+                    taken[name] = level.source(name)
+                if name in taken or (name == "clicks" and "searches" in level.tables):
+                    break
+        if given["database"] is not None and all(isinstance(one, str) for one in taken.values()):
+            raise SettingsError(
+                "--database is read by SQL only: add --searches-sql or the like, or leave it out"
+            )
+        wanted = {name: source for name, source in taken.items() if name in names}
+        return Given(wanted, levels[0].tables, project)
 
-    return Group((*options, database, *project_options()), build)
-
-
-def _input_option(name: str) -> inspect.Parameter:
-    shown = typer.Option(help=_HELP[name], rich_help_panel=_PANEL)
-    place = OF_STORE if name in ("judgments", "queries", "scores", "outcomes") else OF_ENGINE
-    return declared_option(name, Annotated[str | None, shown, place])
-
-
-def _sql_option(name: str) -> inspect.Parameter:
-    shown = typer.Option(
-        metavar="SQL", help=f"Instead of --{name}: a SELECT, or a FILE.sql with one.", rich_help_panel=_PANEL
-    )
-    return declared_option(f"{name}_sql", Annotated[str | None, shown])
-
-
-def _given(
-    names: tuple[str, ...], given: Mapping[str, Any], file: ProjectFile | None, project: ProjectFile | None
-) -> Given:
-    levels = list(_levels(given, file, project))
-    taken: dict[str, Source] = {}
-    for name in TABLES:
-        for level in levels:
-            if name in level.inputs or f"{name}_sql" in level.inputs:
-                taken[name] = level.source(name)
-            if name in taken or (name == "clicks" and "searches" in level.tables):
-                break
-    of_options = levels[0].tables
-    if given["database"] is not None and all(isinstance(one, str) for one in taken.values()):
-        raise SettingsError("--database is read by SQL only: add --searches-sql or the like, or leave it out")
-    return Given({name: source for name, source in taken.items() if name in names}, of_options, project)
+    return Group((*options, *project_options()), build)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ A command asks for them by one parameter, ``Annotated[Settings, settings_of("dep
 from the other options since settings take a while to import, and some commands have none.
 """
 
-import inspect
 import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Optional
@@ -13,7 +12,7 @@ import typer
 
 from clickassay.cli.inputs import project_options
 from clickassay.cli.options import Group, click_metric_names, click_model_names, declared_option, metric_names
-from clickassay.core.settings import LOG_SETTINGS, SETTINGS, Setting, Settings, load_settings, project_at_hand
+from clickassay.core.settings import LOG_SETTINGS, SETTINGS, Settings, load_settings, project_at_hand
 
 TABLE_SETTINGS = (*LOG_SETTINGS, "outcome_kind", "column", "shape", "max_rejected", "batch")
 """Settings of the pattern table, and of how it is made."""
@@ -59,25 +58,17 @@ def settings_of(*names: str, **fixed: object) -> Group:
         file, project = options.pop("settings"), project_at_hand(options.pop("project"))
         return load_settings(file, os.environ, project=project, **{**options, **fixed})
 
-    in_panels = len(names) > _FEW
-    declared = [_setting_option(SETTINGS[name], in_panels=in_panels) for name in names]
+    declared = []
+    for setting in (SETTINGS[name] for name in names):
+        spelled = () if setting.also is None else (f"--{setting.name.replace('_', '-')}", setting.also)
+        shown = typer.Option(
+            *spelled,
+            help=f"{setting.meaning}{setting.several} [{setting.limits_and_default}]",
+            metavar=setting.metavar,
+            rich_help_panel=setting.group if len(names) > _FEW else None,
+            autocompletion=_COMPLETIONS.get(setting.name),
+        )
+        # of the type of the setting or None, so that a settings file can fill it
+        kind: Any = list[str] | None if setting.is_list else Optional[setting.type]  # noqa: UP045 - it may be None already
+        declared.append(declared_option(setting.name, Annotated[kind, shown]))
     return Group((*declared, *project_options()), build, names_engine=True)
-
-
-def _setting_option(setting: Setting, *, in_panels: bool) -> inspect.Parameter:
-    spelled = () if setting.also is None else (f"--{setting.name.replace('_', '-')}", setting.also)
-    shown = typer.Option(
-        *spelled,
-        help=f"{setting.meaning}{setting.several} [{setting.limits_and_default}]",
-        metavar=setting.metavar,
-        rich_help_panel=setting.group if in_panels else None,
-        autocompletion=_COMPLETIONS.get(setting.name),
-    )
-    return declared_option(setting.name, Annotated[_option_type(setting), shown])
-
-
-def _option_type(setting: Setting) -> Any:  # noqa: ANN401 - a type
-    """Return the type of the option: the type of the setting or None, so that a settings file can fill it."""
-    if setting.is_list:
-        return list[str] | None
-    return Optional[setting.type]  # noqa: UP045 - it may be None already

@@ -10,8 +10,7 @@ import typer
 from clickassay.cli.console import conclude, say, show, show_table, write_json
 from clickassay.cli.exit import ExitCode
 from clickassay.cli.inputs import Given, inputs_of
-from clickassay.cli.options import FORCE, JSON, QUIET, with_options
-from clickassay.cli.places import OF_SPARK
+from clickassay.cli.options import FORCE, JSON, OF_SPARK, QUIET, with_options
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import (
     MACHINE_SETTINGS,

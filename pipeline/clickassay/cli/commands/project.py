@@ -62,7 +62,11 @@ def init(
     if show:
         write_out(text)
     else:
-        _write_new(file, text)
+        try:
+            with file.open("x", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+        except OSError as error:
+            raise OutputError(f"cannot write {file}: {error.strerror}; give --out another name") from error
         tables = [f"{one.name}: {one.path}" for one in found.tables]
         say(f"Written: {file}", *(f"  {line}" for line in tables))
         say(*(f"Note: {note}" for note in found.notes))
@@ -72,14 +76,6 @@ def init(
     if not show:
         named = "" if file == Path(PROJECT) else f" --project {shlex.quote(str(file))}"
         say(f"Next: look at it, then: clickassay run{named}")
-
-
-def _write_new(file: Path, text: str) -> None:
-    try:
-        with file.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-    except OSError as error:
-        raise OutputError(f"cannot write {file}: {error.strerror}; give --out another name") from error
 
 
 def settings(settings_file: SETTINGS_FILE = None, project: PROJECT_FILE = None, json: JSON = False) -> None:
@@ -97,37 +93,28 @@ def settings(settings_file: SETTINGS_FILE = None, project: PROJECT_FILE = None, 
     file = None if settings_file is None else read_project(settings_file, "settings file")
     origins = origins_of(at_hand, file, os.environ, {})
     values = settings_from(origins)
-    rows = [
-        {
-            "name": name,
-            "value": _told(name, getattr(values, name)),
-            "source": _where(origins.source.get(name)),
-        }
-        for name in SETTINGS
-    ]
+    rows = []
+    for name in SETTINGS:
+        value, source = getattr(values, name), origins.source.get(name)
+        if name.startswith("spark_") and value:
+            value = "…"  # it may be secret
+        rows.append(
+            {
+                "name": name,
+                "value": list(value) if isinstance(value, tuple) else value,
+                "source": "default" if source is None else "variable" if source == PREFIX else source,
+            }
+        )
     rows += _inputs(at_hand, file)
     if json:
         write_json(rows)
         return
-    heads = ("name", "value", "from")
-    show_table(heads, [(row["name"], _shown(row["value"]), row["source"]) for row in rows])
-
-
-def _where(source: str | None) -> str:
-    return "default" if source is None else "variable" if source == PREFIX else source
-
-
-def _told(name: str, value: object) -> Any:  # noqa: ANN401 - of a setting
-    """Return a value, without what may be secret."""
-    if name.startswith("spark_") and value:
-        return "…"
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    cells = []
+    for row in rows:
+        value = row["value"]
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+        cells.append((row["name"], shown.lower() if isinstance(value, bool) else shown, row["source"]))
+    show_table(("name", "value", "from"), cells)
 
 
 def _inputs(project: "ProjectFile | None", file: "ProjectFile | None") -> Iterator[dict[str, Any]]:

@@ -41,26 +41,21 @@ def simulate(
     """
     from clickassay.inputs.simulate.simulation import simulate as write_world
 
+    try:
+        chances = None if gains is None else tuple(float(part) for part in gains.split(","))
+    except ValueError:
+        raise SettingsError(
+            f"--gains {gains!r}: expected numbers with commas, e.g. 0,0.1,0.35,0.4,0.8"
+        ) from None
     with shown_progress(quiet=quiet) as progress:
         write_world(
             world,
             n_searches=n_searches,
             n_queries=n_queries,
             seed=settings.seed,
-            gains=_numbers(gains),
+            gains=chances,
             actions=actions,
             out=out,
             progress=progress,
         )
     say(f"Simulated log: {out}")
-
-
-def _numbers(text: str | None) -> tuple[float, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise SettingsError(
-            f"--gains {text!r}: expected numbers with commas, e.g. 0,0.1,0.35,0.4,0.8"
-        ) from None
