@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import clickassay as ca
-from clickassay.api.screen import notebook, progress
+from clickassay.api.screen import progress
 from clickassay.api.screen.python import FUNCTIONS, in_python
 from clickassay.cli.app import COMMANDS
 from clickassay.core.progress import Event
@@ -275,8 +275,8 @@ def test_a_notebook_shows_one_line_that_is_gone_at_the_end(monkeypatch):
     module.display.display, module.display.HTML = display, str
     monkeypatch.setitem(sys.modules, "IPython", module)
     monkeypatch.setitem(sys.modules, "IPython.display", module.display)
-    monkeypatch.setattr(notebook, "_FIRST_SECONDS", 0)
-    monkeypatch.setattr(notebook, "_BETWEEN_SECONDS", 0)
+    monkeypatch.setattr(progress, "_FIRST_SECONDS", 0)
+    monkeypatch.setattr(progress, "_BETWEEN_SECONDS", 0)
     with progress.progress_of(True) as told:
         told(Event("reading <b>", 0.25))
         told(Event("counting", 0.5))

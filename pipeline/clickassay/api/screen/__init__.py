@@ -3,5 +3,5 @@
 - ``parts``: lines and tables, of which every result is made; ``text`` and ``html`` draw them.
 - ``result``: the common ground of results.
 - ``python``: options of the command line as keywords.
-- ``progress``: the bar.
+- ``progress``: the bar, on a terminal or in a notebook.
 """

@@ -30,12 +30,9 @@ def checked(
 
     What has an annotation of other types, as frames and settings, is checked where it is read.
 
-    Raises
-    ------
-    SettingsError
-        If an argument is of another kind, or one of a function with settings has another name than these.
-    TypeError
-        If arguments are too many or missing, or another function has none of a name.
+    Raises SettingsError if an argument is of another kind, or one of a function with settings has another
+    name than these; TypeError if arguments are too many or missing, or another function has none of a
+    name.
     """
     signature, adapters = _declared(function)
     name = function.__name__

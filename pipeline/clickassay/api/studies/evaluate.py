@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 def design_of(plan: Place | None) -> Design | None:
     """Return how a plan chose queries.
 
-    Raises
-    ------
-    ActiveError
-        If the folder is no plan.
+    Raises ActiveError if the folder is no plan.
     """
     if plan is None:
         return None
@@ -42,10 +39,7 @@ def design_of(plan: Place | None) -> Design | None:
 def classes_of(queries: "InputSource | None", by: Sequence[str]) -> pl.DataFrame | None:
     """Return classes of queries.
 
-    Raises
-    ------
-    InputError, SettingsError
-        If the table cannot be read, or lacks a column.
+    Raises InputError, SettingsError if the table cannot be read, or lacks a column.
     """
     if queries is None:
         if by:

@@ -215,10 +215,7 @@ def _sizes(sizes: tuple[RequiredSize, ...], per_query: float) -> ShownTable:
 def pair_of(given: str | tuple[str, str]) -> tuple[str, str]:
     """Return two metrics, perhaps from a text with a comma.
 
-    Raises
-    ------
-    SettingsError
-        If it does not name two different metrics.
+    Raises SettingsError if it does not name two different metrics.
     """
     text = given if isinstance(given, str) else ",".join(given)
     names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]  # RBP(p=0.6,max_rel=4) is one name
