@@ -173,7 +173,7 @@ def check(
         Help(
             'One or several, as ``"coverage >= 0.8"`` and ``"not worse than reports/last"`` '
             "(docs/reference/check.md), or the path of a TOML file with ``rules = […]``.",
-            "the default rules",
+            '``health != "finding"`` and ``queries >= 50``',
             is_option=False,
         ),
     ] = None,

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Annotated, Any, get_args, get_origin
 
 
@@ -33,14 +34,28 @@ def helped(function: Callable[..., Any]) -> dict[str, tuple[Any, Help]]:
     return found
 
 
-def explained(function: Callable[..., Any]) -> str | None:
-    """Return the docstring of a function with a section of its parameters, from their meanings."""
+def explained(function: Callable[..., Any], spelled: Callable[[str], str]) -> str | None:
+    """Return the docstring of a function with a section of its parameters, from their meanings.
+
+    spelled: says a meaning, which names options, in the words of Python.
+    """
     meanings = helped(function)
     if not meanings:
         return function.__doc__
     lines = ["Parameters", "----------"]
     for name, (_, one) in meanings.items():
         default = f" Default: {one.default}." if one.default else ""
-        lines += [name, f"    {one.meaning}{default}{one.also and f' {one.also}'}"]
+        text = spelled(f"{one.meaning}{default}{one.also and f' {one.also}'}")
+        lines += [name, *wrap(text, 100, initial_indent="    ", subsequent_indent="    ")]
     head, mark, rest = inspect.cleandoc(function.__doc__ or "").partition("\nRaises\n")
     return "\n".join([head, *lines, "", f"{mark.lstrip()}{rest}"])
+
+
+def plain_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function without meanings, as a reader wants to see it."""
+    signature, meanings = inspect.signature(function), helped(function)
+    plain = (
+        one.replace(annotation=meanings[name][0]) if name in meanings else one
+        for name, one in signature.parameters.items()
+    )
+    return signature.replace(parameters=list(plain))

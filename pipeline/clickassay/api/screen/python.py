@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar, get_args
 
 from clickassay.api.screen.arguments import checked
 from clickassay.core.errors import ClickassayError
-from clickassay.core.help import explained
+from clickassay.core.help import explained, plain_signature
 from clickassay.core.settings import SETTINGS
 
 P = ParamSpec("P")
@@ -167,7 +167,7 @@ def _name(option: str) -> str:
 
 def for_python(function: Callable[P, R]) -> Callable[P, R]:
     """Check the arguments of a public function, explain them, and let its errors speak of keywords."""
-    function.__doc__ = explained(function)
+    function.__doc__ = explained(function, in_python)
 
     @functools.wraps(function)
     def told(*args: P.args, **more: P.kwargs) -> R:
@@ -175,6 +175,7 @@ def for_python(function: Callable[P, R]) -> Callable[P, R]:
             given = checked(function, args, more)
             return function(*given.args, **given.kwargs)
 
+    told.__signature__ = plain_signature(function)  # type: ignore[attr-defined] # what `help` shows
     return told
 
 
