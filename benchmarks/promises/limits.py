@@ -26,8 +26,7 @@ from clickassay.correlation.classes import unsplit
 from clickassay.correlation.tables import correlations, within
 from clickassay.correlation.uncertainty.intervals import ALPHA, holm
 from clickassay.correlation.within.groups import query_groups
-from clickassay.studies.runs_compared.gate.check import limit_state, state_of
-from clickassay.studies.runs_compared.gate.outcome import RuleState
+from clickassay.studies.runs_compared.gate.check import RuleState, limit_state, state_of
 from clickassay.studies.runs_compared.gate.quantities import CORRELATION, RunQuantity
 from clickassay.studies.runs_compared.noise import (
     closed_form_changes,

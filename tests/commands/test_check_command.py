@@ -7,9 +7,8 @@ import polars as pl
 import pytest
 
 from clickassay.api.studies.check import SCHEMA
-from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES
+from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, RuleState
 from clickassay.studies.runs_compared.gate.grammar import HEALTH
-from clickassay.studies.runs_compared.gate.outcome import RuleState
 from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
 from support.logs import tiny
 from support.places import ROOT

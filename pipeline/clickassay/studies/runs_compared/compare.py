@@ -57,15 +57,12 @@ class RunComparison:
     @property
     def names(self) -> tuple[str, str]:
         """What the runs are called: the ends of their paths that differ; of one and the same run A and B."""
-        if Path() in (self.a, self.b):
-            return "A", "B"
         a, b = (folder.resolve().parts for folder in (self.a, self.b))
         least = next((n for n in range(1, max(len(a), len(b)) + 1) if a[-n:] != b[-n:]), None)
-        if least is None:
+        if Path() in (self.a, self.b) or least is None:
             return "A", "B"
-        return visible("/".join(a[-least:]), limit=MOST_OF_NAME), visible(
-            "/".join(b[-least:]), limit=MOST_OF_NAME
-        )
+        one, two = (visible("/".join(parts[-least:]), limit=MOST_OF_NAME) for parts in (a, b))
+        return one, two
 
 
 def compare_runs(a: Run | Path, b: Run | Path, options: DiffOptions | None = None) -> RunComparison:
@@ -75,10 +72,9 @@ def compare_runs(a: Run | Path, b: Run | Path, options: DiffOptions | None = Non
     names something that neither run has.
     """
     options, runs = options or DiffOptions(), (read_for_comparison(a), read_for_comparison(b))
-    named = [sorted({run.click_named(name) for run in runs}, key=len) for name in options.click_metrics]
-    options = replace(
-        options, click_metrics=tuple(names[-1] for names in named)
-    )  # in full where a run has it
+    # in full where a run has it
+    named = [max({run.click_named(name) for run in runs}, key=len) for name in options.click_metrics]
+    options = replace(options, click_metrics=tuple(named))
     options.check(runs)
     numbers, overlap = compare_numbers(runs, options)
     return RunComparison(
@@ -122,12 +118,18 @@ def _flips(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
     """Return `RunComparison.flips`."""
     place = (*SAMPLE_COLUMNS, "click_metric", "metric_a", "metric_b")
     joined = _ordered(a).join(_ordered(b), on=place, suffix="_b")
-    was, now = (_side(suffix) for suffix in ("", "_b"))
-    what = (
-        pl.when(was * now < 0)
-        .then(pl.lit(REVERSED))
-        .otherwise(pl.when(was == 0).then(pl.lit(GAINED)).otherwise(pl.lit(LOST)))
+    # 1 or -1 where the first or second metric is significantly better, else 0
+    was, now = (
+        pl.when((pl.col(f"p_adjusted{suffix}") < ALPHA).fill_null(False))
+        .then(pl.col(f"difference{suffix}").sign())
+        .otherwise(0.0)
+        .fill_null(0.0)
+        for suffix in ("", "_b")
     )
+    what = (
+        pl.when(was * now < 0).then(pl.lit(REVERSED))
+        .when(was == 0).then(pl.lit(GAINED)).otherwise(pl.lit(LOST))
+    )  # fmt: skip
     flipped = joined.filter(was != now).with_columns(what=what)
     return flipped.sort(pl.col("what") != REVERSED, *place).select(
         *place,
@@ -152,30 +154,29 @@ def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _side(suffix: str) -> pl.Expr:
-    """1 or -1 where the first or second metric is significantly better, else 0."""
-    significant = (pl.col(f"p_adjusted{suffix}") < ALPHA).fill_null(False)
-    return pl.when(significant).then(pl.col(f"difference{suffix}").sign()).otherwise(0.0).fill_null(0.0)
-
-
 def _highest(runs: Sequence[Run], options: DiffOptions) -> pl.DataFrame:
     """Return `RunComparison.highest`, over all metrics, not only the metrics of the options."""
     place = (*SAMPLE_COLUMNS, "click_metric")
-    a, b = (_leaders(run.tables["correlations"]) for run in runs)
+    a, b = (
+        run.tables["correlations"]
+        .filter(pl.col("split") == EVERY, pl.col("correlation").is_not_null())
+        .sort("correlation", "editorial_metric", descending=[True, False])
+        .unique(place, keep="first", maintain_order=True)
+        .select(*place, "editorial_metric", "correlation")
+        for run in runs
+    )
     joined = a.join(b, on=place, suffix="_b").sort(place)
     changed = joined.filter(pl.col("editorial_metric") != pl.col("editorial_metric_b"))
     if options.metrics:
         either = pl.col("editorial_metric", "editorial_metric_b").is_in(options.metrics)
         changed = changed.filter(pl.any_horizontal(either))
     reversals = _flips(*(run.tables["comparisons"] for run in runs)).filter(what=REVERSED)
-    led = pl.struct(
-        pl.min_horizontal("editorial_metric", "editorial_metric_b").alias("metric_a"),
-        pl.max_horizontal("editorial_metric", "editorial_metric_b").alias("metric_b"),
-    )
     reversed_ = reversals.select(*place, "metric_a", "metric_b", significant=pl.lit(True))
     changed = (
-        changed.with_columns(led.alias("pair"))
-        .unnest("pair")
+        changed.with_columns(
+            metric_a=pl.min_horizontal("editorial_metric", "editorial_metric_b"),
+            metric_b=pl.max_horizontal("editorial_metric", "editorial_metric_b"),
+        )
         .join(reversed_, on=[*place, "metric_a", "metric_b"], how="left", maintain_order="left")
         .with_columns(pl.col("significant").fill_null(False))
     )
@@ -191,11 +192,3 @@ def _highest(runs: Sequence[Run], options: DiffOptions) -> pl.DataFrame:
             "significant",
         )
     )
-
-
-def _leaders(correlations: pl.DataFrame) -> pl.DataFrame:
-    """Return the metric or baseline of the highest overall correlation with each click metric."""
-    kept = correlations.filter(pl.col("split") == EVERY, pl.col("correlation").is_not_null())
-    ordered = kept.sort("correlation", "editorial_metric", descending=[True, False])
-    first = ordered.unique([*SAMPLE_COLUMNS, "click_metric"], keep="first", maintain_order=True)
-    return first.select(*SAMPLE_COLUMNS, "click_metric", "editorial_metric", "correlation")

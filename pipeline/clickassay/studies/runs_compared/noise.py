@@ -8,7 +8,7 @@ Queries share users, whose habits move all their clicks at once. The variance th
 leaving out each fold of users too (two-way clustering: Cameron, Gelbach and Miller 2011).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
@@ -95,24 +95,19 @@ def within_changes(a: QueryGroups, b: QueryGroups, *, users: bool) -> Changes:
 
     `users` says whether folds are of the same users in both; what they add counts where both have the lists.
     """
-    both = a.groups, b.groups
-    enough = min(int((groups.n_lists - 1).sum()) for groups in both) >= LISTS_FOR_FOLDS
-    excess = _excess(a, b) if users and enough else None
+    excess = None
+    if users and min(int((place.groups.n_lists - 1).sum()) for place in (a, b)) >= LISTS_FOR_FOLDS:
+        # the folds of both runs are left out of both at once
+        names = a.groups.units + b.groups.units
+        units = np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
+        sides = (0,) * len(a.parts) + (1,) * len(b.parts)
+        of_a, of_b = (place.split(place.groups.values.sum(axis=0)).slopes for place in (a, b))
+        chosen = {EVERY: (np.ones(len(units), np.bool_), np.stack([-of_a, of_b]))}
+        moved = moved_by_folds((*a.parts, *b.parts), units, chosen, sides)
+        if moved:
+            found = moved[EVERY].excess()
+            excess = Spread(found.error.ravel(), found.degrees.ravel(), found.queries)
     return _changes((a, b), (_within(a), _within(b)), (), users=excess)
-
-
-def _excess(a: QueryGroups, b: QueryGroups) -> Spread | None:
-    """Return what users add to changes: the folds of both runs are left out of both at once."""
-    names = a.groups.units + b.groups.units
-    units = np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
-    sides = (0,) * len(a.parts) + (1,) * len(b.parts)
-    of_a, of_b = (place.split(place.groups.values.sum(axis=0)).slopes for place in (a, b))
-    chosen = {EVERY: (np.ones(len(units), np.bool_), np.stack([-of_a, of_b]))}
-    moved = moved_by_folds((*a.parts, *b.parts), units, chosen, sides)
-    if not moved:
-        return None
-    found = moved[EVERY].excess()
-    return Spread(found.error.ravel(), found.degrees.ravel(), found.queries)
 
 
 def closed_form_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Changes:
@@ -128,19 +123,21 @@ def mean_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Chan
 def mean_intervals(sample: Sample, without_users: Sequence[Sample] = ()) -> Changes:
     """Return the means over sessions of one run as changes from 0, in the order of `mean_changes`.
 
-    sample: the sample.
-    without_users: the same without each fold of users; empty where users are not known.
+    without_users: the sample without each fold of users; empty where users are not known.
     """
+    # stands for a run whose numbers are all 0, also without any of the queries
+    nothing: _Kind[Sample] = _Kind(
+        lambda part: _Contributions(part.unit_names, np.zeros((len(part.unit_names), 1))),
+        lambda sums: np.zeros((*sums.shape[:-1], 1)),
+    )
     pairs = [(part, part) for part in without_users]
-    return _changes((sample, sample), (_NOTHING, _means(sample)), pairs)
+    return _changes((sample, sample), (nothing, _means(sample)), pairs)
 
 
 def _weighted(sample: Sample) -> _Kind[Sample]:
     contributions = partial(_moments, centre=_centre(sample))
-    total, shape = (
-        contributions(sample).values.sum(axis=0),
-        (len(sample.click_names), len(sample.editorial_names)),
-    )
+    total = contributions(sample).values.sum(axis=0)
+    shape = len(sample.click_names), len(sample.editorial_names)
 
     def statistic(sums: Floats) -> Floats:
         values = centred_sums(sums, *shape, total).correlations
@@ -187,18 +184,6 @@ def _means(sample: Sample) -> _Kind[Sample]:
     return _Kind(contributions, statistic)
 
 
-def _no_contributions(part: Sample) -> _Contributions:
-    return _Contributions(part.unit_names, np.zeros((len(part.unit_names), 1)))
-
-
-def _zero(sums: Floats) -> Floats:
-    return np.zeros((*sums.shape[:-1], 1))
-
-
-_NOTHING: _Kind[Sample] = _Kind(_no_contributions, _zero)
-"""Stands for a run whose numbers are all 0, also without any of the queries."""
-
-
 def _centre(sample: Sample) -> tuple[Floats, Floats]:
     """Return the means of click and editorial metrics: sums of values minus these do not cancel."""
     clicks, editorial = (
@@ -242,8 +227,7 @@ def _changes(
         parts_moved = (without_a - value_a, without_b - value_b)
         of_a, of_b = (moved * kind.factor**0.5 for moved, kind in zip(parts_moved, kinds, strict=True))
         deviations.add(no_rounding(of_b - of_a))
-    spread = deviations.spread().of_shape(change.shape)
-    spread = spread.widened(1.0, users)
+    spread = deviations.spread().of_shape(change.shape).widened(1.0, users)
     low, _ = difference_interval(change, spread)
     heavy_tail = any(part.heavy_tail for part in parts_of)
     reasons = cautions(change, low, spread.queries, heavy_tail=heavy_tail)
@@ -289,37 +273,20 @@ def _with_users(
     independent from query to query, it would be F/(F - 1) Σ(w - mean of w over the folds of a query)². What
     the first exceeds the second by is added to error², and the degrees are Satterthwaite's for the sum.
     """
+    a, b = halves
+    without = [b.statistic(of_b.sum(axis=0)) - a.statistic(of_a.sum(axis=0)) for of_a, of_b in parts]
     known = Deviations()
-    known.add(
-        no_rounding(
-            np.stack([_change_of(halves, [part.sum(axis=0) for part in pair]) for pair in parts]) - change
-        )
-    )
+    known.add(no_rounding(np.stack(without) - change))
     between, folds = known.spread(), len(parts)
-    by_chance = (
-        sum(
-            ((values - values.mean(axis=0)) ** 2).sum(axis=(0, 1))
-            for values in _by_query_and_fold(halves, parts)
-        )
-        * folds
-        / (folds - 1)
-    )
+    squares: Floats = np.zeros(len(change))
+    for first in range(0, len(a.values), QUERIES_AT_ONCE):
+        block = slice(first, first + QUERIES_AT_ONCE)
+        # (F, b, P) changes without the sessions of a query and a fold
+        values = np.stack([b.exchanged(block, of_b) - a.exchanged(block, of_a) for of_a, of_b in parts])
+        squares = squares + ((values - values.mean(axis=0)) ** 2).sum(axis=(0, 1))
+    by_chance = squares * folds / (folds - 1)
     added = np.maximum(between.error**2 - by_chance, 0)
     return spread.widened(1.0, Spread(np.sqrt(added), between.degrees, folds))
-
-
-def _change_of(halves: Sequence[_Half], sums: Sequence[Floats]) -> Floats:
-    before, after = (half.statistic(part) for half, part in zip(halves, sums, strict=True))
-    return after - before
-
-
-def _by_query_and_fold(halves: Sequence[_Half], parts: Sequence[tuple[Floats, ...]]) -> Iterator[Floats]:
-    """Yield (F, b, P) changes without the sessions of a query and a fold, some queries at once."""
-    for first in range(0, len(halves[0].values), QUERIES_AT_ONCE):
-        block = slice(first, first + QUERIES_AT_ONCE)
-        yield np.stack(
-            [halves[1].exchanged(block, pair[1]) - halves[0].exchanged(block, pair[0]) for pair in parts]
-        )
 
 
 def _spread_out(half: _Contributions, units: Sequence[str]) -> Floats:

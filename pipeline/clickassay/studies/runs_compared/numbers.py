@@ -143,7 +143,10 @@ def compare_numbers(runs: tuple[Run, Run], options: DiffOptions) -> tuple[pl.Dat
     tested_by, caution, reason. And one row per market, depth and judge of both: queries and configurations of
     A, of B, and of both.
     """
-    joined = _join(*(_numbers_of(run, options) for run in runs))
+    a, b = (_numbers_of(run, options) for run in runs)
+    joined = a.join(b, on=PLACE, how="full", suffix="_b", coalesce=True, nulls_equal=True)
+    tables = {name: place for place, name in enumerate((MEANS, *_VALUES))}
+    joined = joined.sort(pl.col("table").replace_strict(tables), *PLACE[1:])
     overlap, again = _left_out(runs, joined)
     tested = _test(joined.join(again, on=PLACE, how="left", maintain_order="left", nulls_equal=True))
     return _verdicts(tested), overlap
@@ -167,7 +170,10 @@ def _means_of(run: Run, options: DiffOptions) -> pl.DataFrame:
     fixed = {column.name for column in CONFIGURATIONS.columns}
     names, sessions = [name for name in rows.columns if name not in fixed], pl.col("n_sessions")
     means = rows.select(SAMPLE_COLUMNS).unique(maintain_order=True)
-    for own, some in _by_sessions(run, rows, names):
+    ratings = [name for name in names if name in run.settings.ratings]
+    averaged = [(rows, [name for name in names if name not in ratings])]
+    averaged += [(run.of_click(rows, name), [name]) for name in ratings]
+    for own, some in averaged:
         found = own.group_by(SAMPLE_COLUMNS, maintain_order=True).agg(
             pl.when(pl.col(name).null_count() == 0)
             .then((pl.col(name) * sessions).sum() / sessions.sum())
@@ -194,20 +200,6 @@ def _means_of(run: Run, options: DiffOptions) -> pl.DataFrame:
     return options.rows(long).select(*columns, found=pl.lit(True))
 
 
-def _by_sessions(run: Run, rows: pl.DataFrame, names: list[str]) -> Iterator[tuple[pl.DataFrame, list[str]]]:
-    """Yield configurations with the sessions that some metrics are means of, and these metrics."""
-    ratings = [name for name in names if name in run.settings.ratings]
-    yield rows, [name for name in names if name not in ratings]
-    yield from ((run.of_click(rows, name), [name]) for name in ratings)
-
-
-def _join(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
-    """Join the numbers of two runs; the columns of B end in _b."""
-    joined = a.join(b, on=PLACE, how="full", suffix="_b", coalesce=True, nulls_equal=True)
-    tables = {name: place for place, name in enumerate((MEANS, *_VALUES))}
-    return joined.sort(pl.col("table").replace_strict(tables), *PLACE[1:])
-
-
 def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the overlap of samples, and the overall changes tested by leaving out queries."""
     both = pl.col("value").is_not_null() & pl.col("value_b").is_not_null()
@@ -215,7 +207,10 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
     overlaps, tested = [_OVERLAP.to_frame()], [_AGAIN.to_frame()]
     keys = [SampleKey(*row) for row in rows.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS).iter_rows()]
     number, common = common_folds(runs)
-    are_same = _same_users(runs)
+    # whether folds of users by number, joined to `USER_FOLDS`, have the same users in both
+    of_a, of_b = (run.settings.folds for run in runs)
+    are_same = of_a == of_b or (of_a % USER_FOLDS == 0 and of_b % USER_FOLDS == 0)
+    users = common if are_same else ()
     rated_by_both = runs[0].settings.ratings & runs[1].settings.ratings
     for _, alike in groupby(sorted(keys, key=_depth_and_judge), _depth_and_judge):
         parts = [_Parts(run, number, common) for run in runs]  # of one depth and judge in memory at a time
@@ -224,19 +219,23 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
             ratings = [name for name in own["click_metric"].unique().sort() if name in rated_by_both]
             if (own["table"] != "within").any():
                 pairs = tuple(zip(*(of_run.of(key) for of_run in parts), strict=True))
-                overlaps.append(_overlap(*pairs[0]))
+                counts = [*key.columns.values()]
+                for name in ("queries", "configuration_ids"):
+                    of_a, of_b = (getattr(sample, name) for sample in pairs[0])
+                    counts += [len(of_a), len(of_b), len({*of_a} & {*of_b})]
+                overlaps.append(pl.DataFrame([counts], schema=_OVERLAP, orient="row"))
                 tested.extend(_again(pairs, own))
                 for name in ratings:
                     rated = tuple(tuple(one.rated(name) for one in pair) for pair in pairs)
                     if all(len(one.sessions) for pair in rated for one in pair):
                         tested.extend(_again(rated, own, of_rating=True))
             markets = [of_run.markets(key) for of_run in parts]
-            tested.extend(_within_again(key, markets, own, common if are_same else ()))
+            tested.extend(_within_again(key, markets, own, users))
             for name in ratings:
                 by_run = [
                     [one for market in of_run for one in market.each_rating([name])] for of_run in markets
                 ]
-                tested.extend(_within_again(key, by_run, own, common if are_same else ()))
+                tested.extend(_within_again(key, by_run, own, users))
     return pl.concat(overlaps).sort(SAMPLE_COLUMNS), pl.concat(tested)
 
 
@@ -249,21 +248,23 @@ class _Parts:
 
     def __init__(self, run: Run, number: int, folds: tuple[int, ...]) -> None:
         self._run, self._number, self._folds = run, number, folds
-        self._known: dict[SampleKey, list[Sample]] = {}
+        self._known: dict[SampleKey, Sample] = {}
+
+    def _whole(self, key: SampleKey) -> Sample:
+        if key not in self._known:
+            self._known[key] = graded_sample(self._run, key).sample
+        return self._known[key]
 
     def of(self, key: SampleKey) -> list[Sample]:
         """Return the parts of a sample."""
-        if key not in self._known:
-            whole = graded_sample(self._run, key).sample
-            without = [sample_without(self._run, key, fold, of=self._number) for fold in self._folds]
-            self._known[key] = [whole, *without]
-        return self._known[key]
+        without = [sample_without(self._run, key, fold, of=self._number) for fold in self._folds]
+        return [self._whole(key), *without]
 
     def markets(self, key: SampleKey) -> list[Sample]:
         """Return the whole samples of all markets of a depth and judge."""
         kept = self._run.tables["statistics"].filter(depth=key.depth, judge=key.judge)
         markets = kept.filter(pl.col("n_configurations") > 0)["market"].sort()
-        return [self.of(replace(key, market=market))[0] for market in markets]
+        return [self._whole(replace(key, market=market)) for market in markets]
 
 
 def common_folds(runs: Sequence[Run]) -> tuple[int, tuple[int, ...]]:
@@ -274,19 +275,6 @@ def common_folds(runs: Sequence[Run]) -> tuple[int, tuple[int, ...]]:
     number = math.gcd(*(run.settings.folds for run in runs))
     of_a, of_b = ({fold % number for fold in folds_of(run)} for run in runs)
     return number, tuple(sorted(of_a)) if of_a == of_b and len(of_a) > 1 else ()
-
-
-def _same_users(runs: Sequence[Run]) -> bool:
-    """Tell whether folds of users by number, joined to `USER_FOLDS`, have the same users in both."""
-    a, b = (run.settings.folds for run in runs)
-    return a == b or (a % USER_FOLDS == 0 and b % USER_FOLDS == 0)
-
-
-def _overlap(a: Sample, b: Sample) -> pl.DataFrame:
-    row: list[object] = [*a.key.columns.values()]
-    for of_a, of_b in ((a.queries, b.queries), (a.configuration_ids, b.configuration_ids)):
-        row += [len(of_a), len(of_b), len({*of_a} & {*of_b})]
-    return pl.DataFrame([row], schema=_OVERLAP, orient="row")
 
 
 def _shared_names(a: Sample, b: Sample, rows: pl.DataFrame) -> tuple[list[str], list[str]]:
@@ -349,19 +337,12 @@ def _again(
 def _tested_again(
     place: Mapping[str, Any], names: Mapping[str, Sequence[str | None]], changes: Changes, folds: int
 ) -> pl.DataFrame:
+    number = len(changes.p)
     columns = {
-        **{name: [value] * len(changes.p) for name, value in place.items()},
-        **names,
-        **{
-            "again_a": changes.a,
-            "again_b": changes.b,
-            "low": changes.low,
-            "high": changes.high,
-            "p": changes.p,
-        },
-        "paired_caution": changes.cautions,
-        "folds": [folds] * len(changes.p),
-    }
+        **{name: [value] * number for name, value in place.items()}, **names,
+        "again_a": changes.a, "again_b": changes.b, "low": changes.low, "high": changes.high, "p": changes.p,
+        "paired_caution": changes.cautions, "folds": [folds] * number,
+    }  # fmt: skip
     return pl.DataFrame(columns, schema=_AGAIN)
 
 
@@ -384,7 +365,22 @@ def _test(rows: pl.DataFrame) -> pl.DataFrame:
         "p_value": np.where(change == 0, np.nan, p),  # no change is no test, and no member of a family
     }
     frame = rows.with_columns(pl.Series(name, values) for name, values in columns.items())
-    return _adjusted(frame.with_columns(pl.col(*columns).fill_nan(None), paired=pl.Series(paired)))
+    frame = frame.with_columns(pl.col(*columns).fill_nan(None), paired=pl.Series(paired))
+    frame = frame.with_columns(
+        family=pl.when(pl.col("split") != EVERY).then(pl.lit(BY_CLASS))
+        .when(pl.col("table") == "within").then(pl.lit(WITHIN_QUERIES))
+        .when(pl.col("table") == "correlations").then(pl.lit(WEIGHTED))
+        .when(pl.col("table") == "differences").then(pl.lit(CLOSED_FORMS))
+        .when(pl.col("click_metric").is_null()).then(pl.lit(MEANS_OF_METRICS))
+        .otherwise(pl.lit(MEANS_OF_CLICKS))
+    )  # fmt: skip
+    # Holm's within a family, times the number of families
+    p, adjusted = _floats(frame, "p_value"), np.full(rows.height, np.nan)
+    family = frame["family"].to_numpy()
+    parts = sum(np.isfinite(p[family == name]).any() for name in FAMILIES if name != BY_CLASS)
+    for name in FAMILIES:
+        adjusted[family == name] = np.minimum(1, max(1, parts) * holm(p[family == name]))
+    return frame.with_columns(pl.Series("p_adjusted", adjusted).fill_nan(None))
 
 
 def _ends(rows: pl.DataFrame, suffix: str) -> Floats:
@@ -395,24 +391,6 @@ def _ends(rows: pl.DataFrame, suffix: str) -> Floats:
 def _floats(rows: pl.DataFrame, name: str) -> Floats:
     values: Floats = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
     return values
-
-
-def _adjusted(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the family of each number, and p-values: Holm's within it, times the number of families."""
-    named = rows.with_columns(
-        family=pl.when(pl.col("split") != EVERY).then(pl.lit(BY_CLASS))
-        .when(pl.col("table") == "within").then(pl.lit(WITHIN_QUERIES))
-        .when(pl.col("table") == "correlations").then(pl.lit(WEIGHTED))
-        .when(pl.col("table") == "differences").then(pl.lit(CLOSED_FORMS))
-        .when(pl.col("click_metric").is_null()).then(pl.lit(MEANS_OF_METRICS))
-        .otherwise(pl.lit(MEANS_OF_CLICKS))
-    )  # fmt: skip
-    p, adjusted = _floats(rows, "p_value"), np.full(rows.height, np.nan)
-    family = named["family"].to_numpy()
-    parts = sum(np.isfinite(p[family == name]).any() for name in FAMILIES if name != BY_CLASS)
-    for name in FAMILIES:
-        adjusted[family == name] = np.minimum(1, max(1, parts) * holm(p[family == name]))
-    return named.with_columns(pl.Series("p_adjusted", adjusted).fill_nan(None))
 
 
 def _verdicts(rows: pl.DataFrame) -> pl.DataFrame:
@@ -452,3 +430,77 @@ def _verdicts(rows: pl.DataFrame) -> pl.DataFrame:
         pl.when("paired").then(both).otherwise(alone).alias("caution"),
         pl.when(b.is_null()).then(of_b).when(a.is_null()).then(of_a).alias("reason"),
     )
+
+
+# ---- changes that are findings -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What makes a change from A to B a finding: of `diff --fail-above`, and of rules `not worse than`.
+
+    A number that B lacks is a finding always, so that a job does not pass because data are missing.
+    """
+
+    above: float = 0.0  # A change is a finding if it is larger than this.
+    # Whether changes within noise are left out. Changes that cannot be tested stay.
+    beyond_noise: bool = False
+    falls: bool = False  # Whether only falls are findings, and rises none.
+    # Whether means are watched too. One threshold cannot serve them, as their scales differ.
+    means: bool = False
+
+    @property
+    def watched(self) -> pl.Expr:
+        """The condition for numbers that it is about."""
+        return pl.lit(True) if self.means else pl.col("table") != MEANS
+
+    @property
+    def finding(self) -> pl.Expr:
+        """The condition for findings among the rows of `compare_numbers`."""
+        change = -pl.col("change") if self.falls else pl.col("change").abs()
+        large = (change > self.above).fill_null(False)
+        if self.beyond_noise:
+            large &= pl.col("status") != WITHIN
+        return (large | (pl.col("status") == ONLY_A)) & self.watched
+
+    @property
+    def certain(self) -> pl.Expr:
+        """The condition for findings that were tested, or are gone from B."""
+        return self.finding & (pl.col("status") != NOT_TESTED)
+
+
+NOTHING_WORSE = Watch(beyond_noise=True, falls=True, means=True)
+"""Nothing fell beyond noise: neither a mean of a metric or of clicks, nor a correlation."""
+
+
+def flag_findings(numbers: pl.DataFrame, watch: Watch | None) -> pl.DataFrame:
+    """Add the column `finding` to the rows of `compare_numbers`; without a watch nothing is one."""
+    return numbers.with_columns(finding=pl.lit(False) if watch is None else watch.finding)
+
+
+def check_watch(
+    numbers: pl.DataFrame, watch: Watch, options: DiffOptions, *, name: str = "--fail-above"
+) -> None:
+    """Check that each value of an option has a number in A, which a change could be a finding against.
+
+    numbers: as `compare_numbers` returns them.
+    watch, options: the watched numbers, and which were compared.
+    name: what the watch is called in messages.
+
+    Raises SettingsError if one has none: the watch would always pass.
+    """
+    known = numbers.filter(watch.watched, pl.col("a").is_not_null())
+    what = "number" if watch.means else "correlation"
+    if known.is_empty():
+        raise SettingsError(
+            f"{name} has nothing to watch: the run to compare with, A, has no such {what}, so that no change "
+            "could ever be a finding; give another run as A"
+        )
+    for option, (column, values) in options.by_option().items():
+        for value in values:
+            if value not in known[column]:
+                raise SettingsError(
+                    f"{name} cannot watch {option} {value}: the run to compare with, A, has no such {what}, "
+                    f"so that no change could ever be a finding; leave out {option} {value}, or give another "
+                    "run as A"
+                )

@@ -15,7 +15,6 @@ from clickassay.studies.runs_compared.numbers import (
     BEYOND,
     BY_CLASS,
     CLOSED_FORMS,
-    FAMILIES,
     FEW_FOLDS,
     INTERVALS,
     MEANS,
@@ -69,17 +68,15 @@ _DECISIONS = {
 
 def decision_sentence(diff: RunComparison) -> str:
     """Return whether the decision of the second run is the same."""
-    before, after = (_decision_words(decision) for decision in diff.decisions)
+    nothing: Mapping[str, Any] = {"decision": "cannot_decide", "subject": None}
+    rows = (decision or nothing for decision in diff.decisions)
+    before, after = (
+        _DECISIONS[row["decision"]].format(subject=spoken(visible(row["subject"] or ""))) for row in rows
+    )
     if before == after:
         return f"The decision is the same: {after}."
     a, b = diff.names
     return f"The decision has changed: {before} in {a}; {after} in {b}."
-
-
-def _decision_words(decision: Mapping[str, Any] | None) -> str:
-    if decision is None:
-        return _DECISIONS["cannot_decide"]
-    return _DECISIONS[decision["decision"]].format(subject=spoken(visible(decision["subject"] or "")))
 
 
 def beyond_noise(diff: RunComparison) -> tuple[str, str]:
@@ -91,7 +88,12 @@ def beyond_noise(diff: RunComparison) -> tuple[str, str]:
         beyond = rows.filter(status=BEYOND)
         sides = [word for word, part in _sides(beyond) if part.height]
         if sides:
-            changed.append(f"{_named(subject, beyond)} {' and '.join(sides)}")
+            names = beyond.select(pl.coalesce("editorial_metric", "click_metric")).to_series().unique().sort()
+            named = subject
+            if len(names) <= MOST_NAMED:
+                of = "" if beyond["table"][0] == MEANS else f"{subject} of "
+                named = f"{of}{listed(map(visible, names))}"
+            changed.append(f"{named} {' and '.join(sides)}")
         elif rows.height:
             rest.append(subject)
     if not changed:
@@ -108,29 +110,20 @@ _SUBJECTS = {
 """Families of numbers by what they are about."""
 
 
-def _named(subject: str, rows: pl.DataFrame) -> str:
-    """Return what numbers are about, by the names of their metrics if these are few."""
-    is_mean = rows["table"][0] == MEANS
-    names = rows.select(pl.coalesce("editorial_metric", "click_metric")).to_series().unique().sort()
-    if len(names) > MOST_NAMED:
-        return subject
-    named = listed(visible(name) for name in names)
-    return named if is_mean else f"{subject} of {named}"
-
-
 def _sides(rows: pl.DataFrame) -> tuple[tuple[str, pl.DataFrame], ...]:
     return ("rose", rows.filter(pl.col("change") > 0)), ("fell", rows.filter(pl.col("change") < 0))
-
-
-def _rose_and_fell(beyond: pl.DataFrame) -> str:
-    return " and ".join(f"{count(part.height)} {word}" for word, part in _sides(beyond) if part.height)
 
 
 def sentences(diff: RunComparison) -> Iterator[str]:
     """Yield what changed: a sentence for each family of numbers, and one on inputs and settings."""
     numbers = diff.numbers.filter(pl.col("status") != NO_VALUE)
     entries = [entry for entry in diff.entries if entry.status != SAME]
-    alone = _alone(numbers, diff.names)
+    counts = [numbers.filter(status=status).height for status in (ONLY_A, ONLY_B)]
+    alone = "".join(
+        f"; {plural(rows, 'number')} only in {run}"
+        for run, rows in zip(diff.names, counts, strict=True)
+        if rows
+    )
     changed = capital(things(entries)) if entries else "No input, setting or version"
     moved = numbers.filter(pl.col("change").is_not_null() & (pl.col("change") != 0))
     if moved.is_empty() and alone:
@@ -139,23 +132,18 @@ def sentences(diff: RunComparison) -> Iterator[str]:
         start = f"Nothing but {things(entries)}" if entries else "Nothing"
         yield f"{start} changed; {_of_same(numbers)}."
     else:
-        for family in FAMILIES:
-            yield from _of_family(numbers.filter(family=family), family)
+        for family, nouns in _NOUNS.items():
+            shared = numbers.filter(pl.col("change").is_not_null(), family=family)
+            own = moved.filter(family=family)
+            if own.height:
+                beyond = own.filter(status=BEYOND)
+                sides = [f"{count(part.height)} {word}" for word, part in _sides(beyond) if part.height]
+                what = f"{' and '.join(sides)} beyond noise" if sides else "none changed beyond noise"
+                words = change_words(clearest(beyond if sides else own).row(0, named=True))
+                yield f"Of {plural(shared.height, *nouns)}, {what}; the clearest: {words}."
+            elif shared.height:
+                yield f"No change in {plural(shared.height, *nouns)}."
         yield f"{capital(alone.removeprefix('; '))}. {changed} changed." if alone else f"{changed} changed."
-
-
-def _of_family(rows: pl.DataFrame, family: str) -> Iterator[str]:
-    """Yield a sentence on a family: how many changed, how many beyond noise, and the clearest change."""
-    shared = rows.filter(pl.col("change").is_not_null())
-    moved = shared.filter(pl.col("change") != 0)
-    if moved.is_empty():
-        if shared.height:
-            yield f"No change in {plural(shared.height, *_NOUNS[family])}."
-        return
-    beyond = moved.filter(status=BEYOND)
-    what = f"{_rose_and_fell(beyond)} beyond noise" if beyond.height else "none changed beyond noise"
-    words = change_words(clearest(beyond if beyond.height else moved).row(0, named=True))
-    yield f"Of {plural(shared.height, *_NOUNS[family])}, {what}; the clearest: {words}."
 
 
 def clearest(rows: pl.DataFrame) -> pl.DataFrame:
@@ -177,7 +165,7 @@ _NOUNS = {
     CLOSED_FORMS: ("closed-form correlation", "closed-form correlations"),
     BY_CLASS: ("correlation by class", BY_CLASS),
 }
-"""What a number of a family is called, alone and in the plural."""
+"""What a number of each of `FAMILIES` is called, alone and in the plural."""
 
 
 def cautions_words(numbers: pl.DataFrame) -> Iterator[str]:
@@ -220,26 +208,14 @@ def _of_same(numbers: pl.DataFrame) -> str:
     return f"{every}{plural(same, 'number')} {'is' if same == 1 else 'are'} the same"
 
 
-def _alone(numbers: pl.DataFrame, names: tuple[str, str]) -> str:
-    """Count the numbers that one run has alone."""
-    of_status = zip(names, (ONLY_A, ONLY_B), strict=True)
-    counts = {run: numbers.filter(status=status).height for run, status in of_status}
-    return "".join(f"; {plural(rows, 'number')} only in {run}" for run, rows in counts.items() if rows)
-
-
 def things(pairs: Sequence[RecordedPair]) -> str:
     """List what changed, e.g. ``the inputs clicks and searches``; versions are many, and listed as one."""
     by_kind = {kind: [entry.name for entry in pairs if entry.kind == kind] for kind in _KINDS}
     return listed(
-        "versions" if kind == VERSION else f"the {_noun(kind, names)} {listed(names)}"
+        "versions" if kind == VERSION else f"the {kind}{'' if len(names) == 1 else 's'} {listed(names)}"
         for kind, names in by_kind.items()
         if names
     )
-
-
-def _noun(noun: str, things: Sequence[object]) -> str:
-    """Return the noun, in the plural unless there is one thing."""
-    return noun if len(things) == 1 else f"{noun}s"
 
 
 def change_words(row: Mapping[str, Any]) -> str:

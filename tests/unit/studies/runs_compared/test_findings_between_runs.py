@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from clickassay.studies.runs_compared.watch import NOTHING_WORSE, Watch, flag_findings
+from clickassay.studies.runs_compared.numbers import NOTHING_WORSE, Watch, flag_findings
 
 
 def test_a_finding_is_a_change_above_the_threshold_and_where_asked_not_within_noise():

@@ -14,8 +14,7 @@ from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import open_run
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.noise import weighted_changes
-from clickassay.studies.runs_compared.numbers import DiffOptions
-from clickassay.studies.runs_compared.watch import Watch, flag_findings
+from clickassay.studies.runs_compared.numbers import DiffOptions, Watch, flag_findings
 from clickassay.studies.runs_compared.words import alone_words, change_words, headline
 from support.runs.given_runs import (
     COLUMNS,

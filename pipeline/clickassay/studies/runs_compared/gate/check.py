@@ -1,9 +1,12 @@
 """Whether a run keeps its rules: a rule about a number is broken only if the whole interval breaks it."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -19,25 +22,78 @@ from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL, MIN_QUERIES
 from clickassay.findings.run import Run, largest_samples, run_at
 from clickassay.health.checks import OK, fired
 from clickassay.studies.runs_compared.gate.grammar import HEALTH, Limit, NotWorse, Rule, RunState
-from clickassay.studies.runs_compared.gate.names import parted
-from clickassay.studies.runs_compared.gate.outcome import Outcome, RuleState
 from clickassay.studies.runs_compared.gate.quantities import (
     CORRELATION,
     WITHIN_QUERIES,
     RunQuantity,
+    click_metric,
+    editorial_metric,
     read_quantity,
 )
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,
     FEW_FOLDS,
+    NOTHING_WORSE,
     USERS_LEFT_OUT,
     WITHIN,
     DiffOptions,
+    check_watch,
     compare_numbers,
 )
 from clickassay.studies.runs_compared.read import read_for_comparison
-from clickassay.studies.runs_compared.watch import NOTHING_WORSE, check_watch
 from clickassay.studies.runs_compared.words import change_words, clearest
+
+
+class RuleState(StrEnum):
+    """What became of a rule."""
+
+    HOLDS = "holds"
+    OPEN = "open"
+    BROKEN = "broken"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a rule, with the reason."""
+
+    rule: str  # The rule as it was written.
+    # HOLDS: kept, with its whole interval. OPEN: the interval has values of both sides, or is too wide to
+    # tell, as it comes from few folds of users. BROKEN: the whole interval breaks it. UNDECIDED: there is no
+    # value, or no interval.
+    state: RuleState
+    reason: str  # Why it has its state, in words.
+    sample: SampleKey | None = None  # What it is about; None for the health of the log.
+    # The number that it is about: of `not worse than` the change that counts most against it.
+    found: RunQuantity = field(default_factory=lambda: RunQuantity(None))
+    # comparison, limit: The sign and the number on its right; None where it has none.
+    comparison: str | None = None
+    limit: float | None = None
+    status: str | None = None  # The worst status of the checks of health, of a rule about it.
+    # Rows of `numbers.compare_numbers` that break a rule `not worse than`, or leave it undecided or open.
+    changes: tuple[Mapping[str, Any], ...] = ()
+
+    def fails(self, *, strict: bool) -> bool:
+        """Return whether a job should stop at it: `strict` takes open rules for broken ones."""
+        return self.state in {RuleState.BROKEN, RuleState.UNDECIDED} or (
+            strict and self.state == RuleState.OPEN
+        )
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether numbers alone do not say what became of it."""
+        compares_runs = self.comparison is None and self.status is None
+        return compares_runs or self.state != RuleState.HOLDS
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as an object for JSON."""
+        sample = dict.fromkeys(SAMPLE_COLUMNS) if self.sample is None else self.sample.columns
+        return {
+            "rule": self.rule, "state": str(self.state), "reason": self.reason, **sample,
+            "status": self.status, "value": self.found.value, "ci_low": self.found.low,
+            "ci_high": self.found.high, "caution": self.found.caution, "comparison": self.comparison,
+            "limit": self.limit, "changes": [dict(row) for row in self.changes],
+        }  # fmt: skip
 
 
 def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
@@ -49,37 +105,41 @@ def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
     if run.folder != Path() and rule.run.resolve() == run.folder.resolve():
         raise SettingsError(f"{rule.run} is the run itself; name another run")
     before = read_for_comparison(rule.run)
-    numbers, _ = compare_numbers((before, read_for_comparison(run)), _options(before, rule, key))
+    if not key.rows(before.tables[STATISTICS.name])["n_sessions"].sum():
+        raise SettingsError(f"{rule.run} has nothing of {key.label} to compare with; name another run")
+    columns = before.tables[CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
+    clicks = {name: found for name in rule.names if (found := click_metric(name)) is not None}
+    metrics = [
+        editorial_metric(name, columns, before.settings, before.called)
+        for name in rule.names
+        if name not in clicks
+    ]
+    sample = (key.depth,), (key.market,), (key.judge,)
+    options = DiffOptions(tuple(dict.fromkeys(metrics)), tuple(dict.fromkeys(clicks.values())), *sample)
+    numbers, _ = compare_numbers((before, read_for_comparison(run)), options)
     check_watch(numbers, NOTHING_WORSE, DiffOptions(), name=f"a comparison with {rule.run}")
     return judged(numbers, rule, key)
 
 
 def judged(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey) -> Outcome:
-    """Return the outcome of a rule, given the rows of `compare_numbers`."""
-    numbers = _tested_at(numbers, rule.alpha)
+    """Return the outcome of a rule, given the rows of `compare_numbers`.
+
+    Where nothing fell beyond noise, it is open if too few folds of users may be why.
+    """
+    told = pl.when(pl.col("p_adjusted") < rule.alpha).then(pl.lit(BEYOND)).otherwise(pl.lit(WITHIN))
+    is_tested = pl.col("status").is_in([BEYOND, WITHIN])
+    numbers = numbers.with_columns(status=pl.when(is_tested).then(told).otherwise("status"))
     is_large = pl.col("change").is_null() | ~(pl.col("ci_high") > -rule.margin).fill_null(False)
     worse = numbers.filter(NOTHING_WORSE.finding, is_large)
     certain = worse.filter(NOTHING_WORSE.certain)
     compared = plural(numbers.filter(pl.col("a").is_not_null()).height, "number")
-    if worse.is_empty():
-        return _kept(numbers, rule, key, compared)
-    state, shown = (RuleState.BROKEN, certain) if certain.height else (RuleState.UNDECIDED, worse)
-    by = f" by more than {rule.margin:g}" if rule.margin else ""
-    what = f"fell{by} beyond noise or are gone" if certain.height else "fell and could not be tested"
-    first = clearest(shown)
-    reason = f"{shown.height:,} of {compared} {what}; the clearest: {_first_words(first)}"
-    return Outcome(rule.text, state, reason, key, _found(first), changes=tuple(worse.to_dicts()))
-
-
-def _tested_at(numbers: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """Return the rows with the verdicts of another alpha."""
-    told = pl.when(pl.col("p_adjusted") < alpha).then(pl.lit(BEYOND)).otherwise(pl.lit(WITHIN))
-    is_tested = pl.col("status").is_in([BEYOND, WITHIN])
-    return numbers.with_columns(status=pl.when(is_tested).then(told).otherwise("status"))
-
-
-def _kept(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey, compared: str) -> Outcome:
-    """Return the outcome where nothing fell beyond noise: open where too few folds of users may be why."""
+    if worse.height:
+        state, shown = (RuleState.BROKEN, certain) if certain.height else (RuleState.UNDECIDED, worse)
+        by = f" by more than {rule.margin:g}" if rule.margin else ""
+        what = f"fell{by} beyond noise or are gone" if certain.height else "fell and could not be tested"
+        first = clearest(shown)
+        reason = f"{shown.height:,} of {compared} {what}; the clearest: {_first_words(first)}"
+        return Outcome(rule.text, state, reason, key, _found(first), changes=tuple(worse.to_dicts()))
     fell = clearest(numbers.filter(pl.col("change") < 0))
     blind = fell.filter(
         pl.col("caution").str.contains(FEW_FOLDS, literal=True), pl.col("tested_by") == USERS_LEFT_OUT
@@ -93,14 +153,6 @@ def _kept(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey, compared: str) 
         return Outcome(rule.text, RuleState.OPEN, reason, key, _found(blind), changes=tuple(blind.to_dicts()))
     most = "" if fell.is_empty() else f" beyond noise; the clearest fall: {_first_words(fell)}"
     return Outcome(rule.text, RuleState.HOLDS, f"none of {compared} fell{most}", key, _found(fell))
-
-
-def _options(before: Run, rule: NotWorse, key: SampleKey) -> DiffOptions:
-    if not key.rows(before.tables[STATISTICS.name])["n_sessions"].sum():
-        raise SettingsError(f"{rule.run} has nothing of {key.label} to compare with; name another run")
-    columns = before.tables[CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
-    metrics, clicks = parted(rule.names, columns, before.settings, before.called)
-    return DiffOptions(metrics, clicks, (key.depth,), (key.market,), (key.judge,))
 
 
 def _first_words(rows: pl.DataFrame) -> str:
@@ -139,63 +191,41 @@ def _outcome(run: Run, rule: Rule, choice: SampleChoice) -> Outcome:
     if isinstance(rule, RunState):
         return _state(run, rule)
     try:
-        key = _sample(run, rule, choice)
+        wanted = SampleChoice(
+            *(
+                getattr(rule.place if getattr(rule.place, name) is not None else choice, name)
+                for name in SAMPLE_COLUMNS
+            )
+        )
+        rows = wanted.rows(run.tables[STATISTICS.name])
+        has_judged = rows.is_empty() or rows["n_sessions"].sum()
+        key = run.key(wanted) if has_judged else largest_samples(rows)[0]
         if isinstance(rule, NotWorse):
             return not_worse(run, rule, key)
-        is_anywhere = rule.place.market is None and choice.market is None
         together = replace(key, market=EVERY)
-        is_sum = is_anywhere and rule.quantity in WITHIN_QUERIES and together in run.places
-        return _limit(run, rule, together if is_sum else key)
+        if wanted.market is None and rule.quantity in WITHIN_QUERIES and together in run.places:
+            key = together
+        quantity = read_quantity(rule.quantity, run, key, rule.names)
     except (SettingsError, ReportError) as error:
         raise type(error)(f"rule {rule.text!r}: {error}") from error
-
-
-def _sample(run: Run, rule: Limit | NotWorse, choice: SampleChoice) -> SampleKey:
-    """Return the sample of a rule; one without a judged list where the run has no other."""
-    own = rule.place
-    wanted = SampleChoice(
-        *(getattr(own if getattr(own, name) is not None else choice, name) for name in SAMPLE_COLUMNS)
-    )
-    rows = wanted.rows(run.tables[STATISTICS.name])
-    if rows.is_empty() or rows["n_sessions"].sum():
-        return run.key(wanted)
-    return largest_samples(rows)[0]
-
-
-# ---- health and decision ------------------------------------------------------------------------------
-
-
-def _state(run: Run, rule: RunState) -> Outcome:
-    return _health(run, rule) if rule.subject == HEALTH else _decision(run, rule)
-
-
-def _decision(run: Run, rule: RunState) -> Outcome:
-    rows = run.tables[VERDICT.name].sort("place")
-    row = rows.row(0, named=True) if rows.height else {"decision": "cannot_decide", "subject": None}
-    kept = (row["decision"] == rule.status) == rule.is_equal
-    about = "" if row["subject"] is None else f" ({visible(row['subject'])})"
-    state = RuleState.HOLDS if kept else RuleState.BROKEN
-    return Outcome(rule.text, state, f"the decision is {row['decision']}{about}", status=row["decision"])
-
-
-def _health(run: Run, rule: RunState) -> Outcome:
-    checks = fired(run.tables[HEALTH_CHECKS.name])
-    status = checks[0].status if checks else OK
-    kept = (status == rule.status) == rule.is_equal
-    worst = [one.check for one in checks if one.status == status]
-    reason = f"{status}: {', '.join(worst)}" if worst else "no check of the log fires"
-    return Outcome(rule.text, RuleState.HOLDS if kept else RuleState.BROKEN, reason, status=status)
-
-
-# ---- numbers ------------------------------------------------------------------------------------------
-
-
-def _limit(run: Run, rule: Limit, key: SampleKey) -> Outcome:
-    quantity = read_quantity(rule.quantity, run, key, rule.names)
     state = limit_state(rule.quantity, quantity, rule.comparison, rule.limit)
     plain = state_of(quantity, rule.comparison, rule.limit)
     reason = _reason(quantity, state, rule) if state == plain else _UNCERTAIN
     return Outcome(rule.text, state, reason, key, quantity, rule.comparison, rule.limit)
+
+
+def _state(run: Run, rule: RunState) -> Outcome:
+    if rule.subject == HEALTH:
+        checks = fired(run.tables[HEALTH_CHECKS.name])
+        status = checks[0].status if checks else OK
+        worst = [one.check for one in checks if one.status == status]
+        reason = f"{status}: {', '.join(worst)}" if worst else "no check of the log fires"
+    else:
+        rows = run.tables[VERDICT.name].sort("place").select("decision", "subject").rows()
+        status, subject = rows[0] if rows else ("cannot_decide", None)
+        reason = f"the decision is {status}" + ("" if subject is None else f" ({visible(subject)})")
+    kept = (status == rule.status) == rule.is_equal
+    return Outcome(rule.text, RuleState.HOLDS if kept else RuleState.BROKEN, reason, status=status)
 
 
 def limit_state(name: str, quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
@@ -208,7 +238,11 @@ def limit_state(name: str, quantity: RunQuantity, comparison: str, limit: float)
     is_uncertain = name == CORRELATION and HEAVY_TAIL in (quantity.caution or "")
     if state != RuleState.BROKEN or not is_uncertain:
         return state
-    return state_of(_stretched(quantity), comparison, limit)
+    value, low, high = (
+        math.nan if end is None else end for end in (quantity.value, quantity.low, quantity.high)
+    )
+    far = replace(quantity, low=value + STRETCH * (low - value), high=value + STRETCH * (high - value))
+    return state_of(far, comparison, limit)
 
 
 STRETCH = 3.0
@@ -221,21 +255,13 @@ _UNCERTAIN = (
 )
 
 
-def _stretched(quantity: RunQuantity) -> RunQuantity:
-    """Return the number with an interval that goes `STRETCH` times as far out."""
-    value, low, high = (
-        math.nan if end is None else end for end in (quantity.value, quantity.low, quantity.high)
-    )
-    return replace(quantity, low=value + STRETCH * (low - value), high=value + STRETCH * (high - value))
-
-
 def state_of(quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
     """Return the state of a rule about a number: it is broken only if every value of its interval breaks it.
 
     quantity: the number; an exact one is its own interval.
     comparison, limit: one of `grammar.COMPARISONS`, and what the number is compared with.
     """
-    ends = [_is_kept(end, comparison, limit) for end in quantity.ends]
+    ends = [_KEEPS[comparison](end, limit) for end in quantity.ends]
     if not ends:
         return RuleState.UNDECIDED
     if all(ends):
@@ -243,10 +269,9 @@ def state_of(quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
     return RuleState.OPEN if any(ends) else RuleState.BROKEN
 
 
-def _is_kept(value: float, comparison: str, limit: float) -> bool:
-    if comparison.startswith(">"):
-        return value > limit or (value == limit and comparison == ">=")
-    return value < limit or (value == limit and comparison == "<=")
+_KEEPS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
+    {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+)
 
 
 def _reason(quantity: RunQuantity, state: RuleState, rule: Limit) -> str:

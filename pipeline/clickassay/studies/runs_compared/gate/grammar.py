@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import get_args
 
 from clickassay.core.errors import SettingsError
+from clickassay.core.files.documents import DocumentError, read_toml
 from clickassay.core.records import SampleChoice
 from clickassay.core.text.words import did_you_mean, listed
 from clickassay.correlation.uncertainty.intervals import ALPHA
@@ -102,46 +103,37 @@ def parse_rule(text: str) -> Rule:
     match = _RULE.fullmatch(body)
     if match is None:
         raise _malformed(spelled, f"expected a rule such as {EXAMPLES}")
-    if match["quantity"] in STATES:
-        return _state(spelled, match, place)
-    return _limit(spelled, match, place)
+    name, comparison = match["quantity"], match["comparison"]
+    if name in STATES:
+        words = [f'"{one}"' for one in STATES[name]]
+        if match["names"] is not None or comparison not in {"==", "!="} or match["limit"] not in words:
+            raise _malformed(spelled, f"expected {name} == or != {listed(words, 'or')}")
+        if place != SampleChoice():
+            raise _malformed(spelled, f"{name} is one for the whole run; leave out what stands after `for`")
+        return RunState(spelled, name, comparison == "==", match["limit"].strip('"'))
+    quantity = QUANTITIES.get(name)
+    if quantity is None:
+        raise _malformed(spelled, f"unknown quantity {name}; {did_you_mean(name, [*QUANTITIES, *STATES])}")
+    names = _names(match["names"] or "")
+    if len(names) != len(quantity.arguments):
+        raise _malformed(spelled, f"expected {quantity.form}")
+    if comparison not in COMPARISONS:
+        raise _malformed(spelled, f"found {comparison}; a number is compared by {listed(COMPARISONS, 'or')}")
+    limit = _number(spelled, match["limit"])
+    if not quantity.low <= limit <= quantity.high:
+        span = f"{quantity.low:g} to {quantity.high:g}" if math.isfinite(quantity.high) else "0 or more"
+        raise _malformed(spelled, f"{quantity.form} is {span}, so that {limit:g} is no limit of it")
+    return Limit(spelled, name, names, comparison, limit, place)
 
 
 def _malformed(text: str, what: str) -> SettingsError:
     return SettingsError(f"rule {text!r}: {what}")
 
 
-def _limit(text: str, match: re.Match[str], place: SampleChoice) -> Limit:
-    name, comparison = match["quantity"], match["comparison"]
-    quantity = QUANTITIES.get(name)
-    if quantity is None:
-        raise _malformed(text, f"unknown quantity {name}; {did_you_mean(name, [*QUANTITIES, *STATES])}")
-    names = _names(match["names"] or "")
-    if len(names) != len(quantity.arguments):
-        raise _malformed(text, f"expected {quantity.form}")
-    if comparison not in COMPARISONS:
-        raise _malformed(text, f"found {comparison}; a number is compared by {listed(COMPARISONS, 'or')}")
-    limit = _number(text, match["limit"])
-    if not quantity.low <= limit <= quantity.high:
-        span = f"{quantity.low:g} to {quantity.high:g}" if math.isfinite(quantity.high) else "0 or more"
-        raise _malformed(text, f"{quantity.form} is {span}, so that {limit:g} is no limit of it")
-    return Limit(text, name, names, comparison, limit, place)
-
-
 def _number(text: str, spelled: str) -> float:
     if _NUMBER.fullmatch(spelled) is None or not math.isfinite(float(spelled)):
         raise _malformed(text, f"found {spelled!r} where a number was expected, e.g. 0.3 or 10000")
     return float(spelled)
-
-
-def _state(text: str, match: re.Match[str], place: SampleChoice) -> RunState:
-    subject, comparison, status = match["quantity"], match["comparison"], match["limit"]
-    spelled = [f'"{one}"' for one in STATES[subject]]
-    if match["names"] is not None or comparison not in {"==", "!="} or status not in spelled:
-        raise _malformed(text, f"expected {subject} == or != {listed(spelled, 'or')}")
-    if place != SampleChoice():
-        raise _malformed(text, f"{subject} is one for the whole run; leave out what stands after `for`")
-    return RunState(text, subject, comparison == "==", status.strip('"'))
 
 
 def _not_worse(text: str, body: str, place: SampleChoice) -> NotWorse:
@@ -184,7 +176,11 @@ def _place(text: str) -> tuple[str, SampleChoice]:
         given[part["name"]], at = part["value"].strip('"'), part.end()
     if not given or rest.rstrip().endswith(",") or not all(given.values()):
         raise _malformed(text, _EXPECTED_PLACE)
-    return body, SampleChoice(given.get("market"), _depth(text, given.get("depth")), given.get("judge"))
+    depth = given.get("depth")
+    if depth is not None and not (depth.isdecimal() and depth.isascii()):
+        raise _malformed(text, f"found depth {depth}; expected a whole number, e.g. for depth 5")
+    at_depth = None if depth is None else int(depth)
+    return body, SampleChoice(given.get("market"), at_depth, given.get("judge"))
 
 
 _EXPECTED_PLACE = (
@@ -193,9 +189,26 @@ _EXPECTED_PLACE = (
 )
 
 
-def _depth(text: str, spelled: str | None) -> int | None:
-    if spelled is None:
-        return None
-    if not (spelled.isdecimal() and spelled.isascii()):
-        raise _malformed(text, f"found depth {spelled}; expected a whole number, e.g. for depth 5")
-    return int(spelled)
+EXAMPLE = 'rules = ["coverage >= 0.8", "correlation(ERR, MeanRR) >= 0.3"]'
+
+
+def read_rules_file(file: Path) -> tuple[str, ...]:
+    """Return the texts of a file's rules: TOML with the one list ``rules``.
+
+    Raises SettingsError if the file cannot be read, or is not of the form of `EXAMPLE`.
+    """
+    try:
+        document = read_toml(file)
+    except OSError as error:
+        raise SettingsError(f"rules file {file}: {error.strerror or error}") from error
+    except DocumentError as error:
+        raise SettingsError(f"rules file {file}: {error}; expected {EXAMPLE}") from error
+    unknown = sorted(set(document) - {"rules"})
+    if unknown:
+        raise SettingsError(f"rules file {file}: unknown key {unknown[0]}; expected only {EXAMPLE}")
+    rules = document.get("rules")
+    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
+        raise SettingsError(f"rules file {file}: expected a list of texts, {EXAMPLE}")
+    if not rules:
+        raise SettingsError(f"rules file {file} has no rule, and would pass every run; expected {EXAMPLE}")
+    return tuple(rules)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
+import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
@@ -19,11 +20,17 @@ from clickassay.core.contracts.correlation import (
 from clickassay.core.contracts.judges import AGREEMENT
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.errors import SettingsError
-from clickassay.core.records import SampleKey
-from clickassay.core.text.words import listed
+from clickassay.core.records import Floats, SampleKey
+from clickassay.core.settings import Settings
+from clickassay.core.text.words import did_you_mean, listed
+from clickassay.findings.arrays import folds_of, graded_sample, sample_without
 from clickassay.findings.run import Run
-from clickassay.studies.runs_compared.gate.names import click_metric, editorial_metric, required_click_metric
-from clickassay.studies.runs_compared.levels import mean_levels
+from clickassay.metrics.catalogue import METRICS
+from clickassay.metrics.clicks import CLICK_METRICS, click_metric_named, refuse_ips, signal_of
+from clickassay.metrics.definition import Measure
+from clickassay.metrics.names import parse, spell_out, without_aliases
+from clickassay.studies.runs_compared.noise import mean_intervals
+from clickassay.studies.runs_compared.numbers import FEW_FOLDS, MIN_FOLDS
 
 NOTHING_JUDGED = "no session is left: no list of results has a grade for every result"
 
@@ -71,6 +78,60 @@ class Quantity:
         return f"{self.name}({', '.join(self.arguments)})" if self.arguments else self.name
 
 
+# ---- metrics of a run by the names that rules give them, in capitals or not ---------------------------
+
+
+def click_metric(name: str) -> str | None:
+    """Return the click metric of this name; None if there is none.
+
+    Raises SettingsError if it is IPS, which compares nothing.
+    """
+    refuse_ips(name.upper())
+    if signal_of(name) is not None:
+        return click_metric_named(name)
+    return {known.lower(): known for known in CLICK_METRICS}.get(name.lower())
+
+
+def _required_click_metric(name: str) -> str:
+    metric = click_metric(name)
+    if metric is None:
+        raise SettingsError(f"unknown click metric {name}; {did_you_mean(name, CLICK_METRICS)}")
+    return metric
+
+
+def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run: str) -> str:
+    """Return the column of a run that is the metric of this name: ``map`` may be ``AP(rel=1)``.
+
+    name: the name, as everywhere in the grammar of `clickassay.metrics.names`.
+    columns: the names of the run's editorial metrics.
+    settings: settings of the run: they give what a name leaves open, so that ``AP(rel=3)`` is ``AP`` there.
+    run: what messages call it.
+
+    Raises SettingsError if there is no such metric, or the run does not have it.
+    """
+    if name.strip() in columns:  # also a score that users brought
+        return name.strip()
+    if click_metric(name) is not None:
+        raise SettingsError(f"{name} is a click metric, and an editorial metric was expected, such as ERR")
+    wanted = _measure(name)
+    for column in columns:
+        try:
+            spelled = spell_out(_measure(column), settings)
+        except SettingsError:  # a column that this version does not know
+            spelled = None
+        if column == str(wanted) or spelled == spell_out(wanted, settings):
+            return column
+    has = ", ".join(columns) or "none"
+    raise SettingsError(
+        f"{run} does not have the metric {wanted}; it has {has}: name one of these, or make the run again "
+        f"with --metric '{wanted}'"
+    )
+
+
+def _measure(name: str) -> Measure:
+    return parse(without_aliases(name.strip(), METRICS), METRICS)
+
+
 # ---- sizes --------------------------------------------------------------------------------------------
 
 
@@ -82,48 +143,73 @@ def _size(run: Run, key: SampleKey, names: tuple[str, ...], *, column: str) -> R
 # ---- means and correlations ---------------------------------------------------------------------------
 
 
-def _metrics(run: Run) -> Sequence[str]:
-    return run.tables[CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
-
-
 def _editorial(run: Run, name: str) -> str:
-    return editorial_metric(name, _metrics(run), run.settings, run.called)
+    metrics = run.tables[CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
+    return editorial_metric(name, metrics, run.settings, run.called)
 
 
 def _mean(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
     name = click_metric(names[0]) or _editorial(run, names[0])
     levels = mean_levels(run, key)
     place = levels.names.index(name)
-    low, high = (_known(ends[place]) for ends in (levels.low, levels.high))
-    return RunQuantity(_known(levels.means[place]), low, high, levels.cautions[place])
+    value, low, high = (
+        None if math.isnan(ends[place]) else float(ends[place])
+        for ends in (levels.means, levels.low, levels.high)
+    )
+    return RunQuantity(value, low, high, levels.cautions[place])
 
 
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+@dataclass(frozen=True)
+class Levels:
+    """Means over sessions: of click metrics, then of editorial ones; arrays (P,), NaN where unknown."""
+
+    names: tuple[str, ...]  # The P metrics.
+    # means, low, high: Their means, and the ends of the 95 % intervals.
+    means: Floats
+    low: Floats
+    high: Floats
+    cautions: tuple[str | None, ...]  # Why an interval may be unreliable; None where there is no reason.
 
 
-def _correlation(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
-    metric, click = _editorial(run, names[0]), required_click_metric(names[1])
-    rows = run.tables[CORRELATIONS.name].filter(split=EVERY, editorial_metric=metric, click_metric=click)
-    return _row_of(run, key.rows(rows), "correlation", f"correlation of {metric} with {click}", key)
+def mean_levels(run: Run, key: SampleKey) -> Levels:
+    """Return the means of all metrics of one sample of a run.
+
+    Queries are left out one at a time, and the folds of users too, if the run has several, as where two
+    runs are compared.
+    """
+    sample = graded_sample(run, key).sample
+    folds = folds_of(run) if len(folds_of(run)) > 1 else ()
+    without = [sample_without(run, key, fold) for fold in folds]
+    few = FEW_FOLDS if len(folds) < MIN_FOLDS else None
+    found = [(sample, mean_intervals(sample, without))]
+    for rated in sample.each_rating():
+        parts = [rated, *(one.rated(rated.click_names[0]) for one in without)]
+        own, *others = [one.narrowed(one.click_names, ()) for one in parts]
+        found.append((own, mean_intervals(own, others)))
+    cautions = tuple(
+        caution or (few if place < len(one.click_names) and np.isfinite(own.low[place]) else None)
+        for one, own in found
+        for place, caution in enumerate(own.cautions)
+    )
+    names = tuple(name for one, _ in found for name in (*one.click_names, *one.editorial_names))
+    means, low, high = (np.concatenate([getattr(own, of) for _, own in found]) for of in ("b", "low", "high"))
+    return Levels(names, means, low, high, cautions)
 
 
-def _closed_form(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
-    metric, click = _editorial(run, names[0]), required_click_metric(names[1])
-    rows = run.tables[DIFFERENCES.name].filter(editorial_metric=metric, click_metric=click)
-    return _row_of(run, key.rows(rows), "exact", f"closed form of {metric} with {click}", key)
-
-
-def _within(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
-    metric, click = _editorial(run, names[0]), required_click_metric(names[1])
-    rows = run.tables[WITHIN.name].filter(split=EVERY, editorial_metric=metric, click_metric=click)
-    what = f"correlation of {metric} with {click} within queries"
-    return _row_of(run, key.rows(rows), "correlation", what, key)
+def _paired(
+    run: Run, key: SampleKey, names: tuple[str, ...], *, table: str, column: str, what: str
+) -> RunQuantity:
+    """Read a number of a metric and a click metric from a table; `what` names it, with both in braces."""
+    metric, click = _editorial(run, names[0]), _required_click_metric(names[1])
+    rows = key.rows(run.tables[table]).filter(editorial_metric=metric, click_metric=click)
+    if "split" in rows.columns:
+        rows = rows.filter(split=EVERY)
+    return _row_of(run, rows, column, what.format(metric, click), key)
 
 
 def _difference(run: Run, key: SampleKey, names: tuple[str, ...], *, table: str) -> RunQuantity:
     first, second = (_editorial(run, name) for name in names[:2])
-    click = required_click_metric(names[2])
+    click = _required_click_metric(names[2])
     if first == second:
         raise SettingsError(f"a difference is that of two metrics, and {names[0]} and {names[1]} are one")
     rows = key.rows(run.tables[table]).filter(click_metric=click)
@@ -177,18 +263,21 @@ _ALL = (
     Quantity("mean", ("METRIC or CLICK METRIC",), "mean of a metric or click metric over the sessions",
              -math.inf, math.inf, _mean),
     Quantity("correlation", (_METRIC, _CLICK), "weighted correlation of a metric with a click metric", -1, 1,
-             _correlation),
+             partial(_paired, table=CORRELATIONS.name, column="correlation",
+                     what="correlation of {} with {}")),
     Quantity("difference", (_METRIC, _METRIC, _CLICK),
              "correlation of the first metric with the click metric minus that of the second", -2, 2,
              partial(_difference, table=COMPARISONS.name)),
     Quantity("within", (_METRIC, _CLICK),
-             "correlation within queries, of all markets together unless a market is named", -1, 1, _within),
+             "correlation within queries, of all markets together unless a market is named", -1, 1,
+             partial(_paired, table=WITHIN.name, column="correlation",
+                     what="correlation of {} with {} within queries")),
     Quantity("within_difference", (_METRIC, _METRIC, _CLICK),
              "correlation within queries of the first metric minus that of the second", -2, 2,
              partial(_difference, table=WITHIN_COMPARISONS.name)),
     Quantity("closed_form", (_METRIC, _CLICK),
              "correlation of differences between two rankings (closed form of Algorithm 3)", -1, 1,
-             _closed_form),
+             partial(_paired, table=DIFFERENCES.name, column="exact", what="closed form of {} with {}")),
     Quantity("agreement", (_JUDGE, _JUDGE), "quadratic kappa of two judges, on what both judged", -1, 1,
              _agreement),
 )  # fmt: skip
