@@ -30,7 +30,7 @@ from clickassay.core.settings import load_settings
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measures, spell_out
-from clickassay.studies.evaluation.correcting.corrected import MIN_BOTH, Corrected, corrected_means
+from clickassay.studies.evaluation.corrected import MIN_BOTH, Corrected, corrected_means
 
 REPORT = ROOT / "reports" / "calibration" / "corrected.csv"
 POOL, QUERIES, DOCUMENTS, SHOWN = 20_000, 2_000, 30, 10

@@ -13,11 +13,14 @@ from clickassay.core.settings import Settings
 from clickassay.findings.tables import with_findings
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
+from clickassay.studies.runs_compared.compare import compare_runs
+from clickassay.studies.runs_compared.numbers import DiffOptions
 from support.logs import tiny
 from support.places import SAMPLE, SAMPLE_LOG
 from support.reports.report_runs import drawn
 
-SETTINGS = Settings(depth=(5,), iterations=10, threads=1, click_models=("NONE",))
+SETTINGS = Settings(depth=(5,), iterations=10, threads=1, click_models=("NONE",), folds=8)
+"""With few folds of users a comparison is quick; with fewer than eight it says so beside its numbers."""
 
 
 def compared(*arguments) -> tiny.Outcome:
@@ -28,6 +31,12 @@ def compared(*arguments) -> tiny.Outcome:
 @cache
 def patterns():
     return log_to_patterns(*SAMPLE_LOG.values(), SETTINGS)
+
+
+@cache
+def between(a, b, options=DiffOptions()):  # noqa: B008 - frozen
+    """Compare two runs, once."""
+    return compare_runs(a, b, options)
 
 
 def judgments():
@@ -95,6 +104,8 @@ def with_folds(run, folder, folds):
 # ---- numbers of two runs ----------------------------------------------------------------------
 
 FIRST = ("north", 5, "all", "MeanRR", "ERR")
+ONE = DiffOptions(("ERR",), ("MeanRR",), markets=("north",))
+"""The numbers of that place, and the means of both metrics."""
 COLUMNS = ("market", "depth", "judge", "click_metric", "editorial_metric")
 
 

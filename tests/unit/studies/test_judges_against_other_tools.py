@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import truescore
 
-from clickassay.studies.evaluation.correcting.corrected import corrected_means
+from clickassay.studies.evaluation.corrected import corrected_means
 from clickassay.studies.judges.compare import compare_judges
 
 NAMES = ("a", "b", "c")

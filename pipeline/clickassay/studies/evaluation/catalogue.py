@@ -2,7 +2,6 @@
 
 import math
 
-from clickassay.metrics.definition import Metric
 from clickassay.metrics.names import MEASURES, RULES, other_names
 
 HEADS = ("Name", "What it is", "Parameters", "Range", "Other names", "Source")
@@ -14,27 +13,15 @@ def listing() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     A name of trec_eval takes a depth for K, a level of recall for L. Every measure also takes the parameters
     of `names.RULES` and, where it is not of the whole list by nature, a depth after ``@``.
     """
-    return HEADS, [_row(metric) for metric in MEASURES]
+    rows: list[tuple[str, ...]] = []
+    for metric in MEASURES:
+        span = f"from {metric.low:g}" if math.isinf(metric.high) else f"{metric.low:g} to {metric.high:g}"
+        parameters = ", ".join(parameter.name for parameter in metric.parameters)
+        named = metric.with_parameters or metric.name
+        rows.append((named, metric.line, parameters, span, ", ".join(other_names(metric)), metric.source))
+    return HEADS, rows
 
 
 def rules() -> list[tuple[str, str]]:
     """Return pairs (parameter, meaning) of the rules on results without a grade, which every name takes."""
     return [(rule.name, rule.meaning) for rule in RULES]
-
-
-def _row(metric: Metric) -> tuple[str, ...]:
-    parameters = ", ".join(parameter.name for parameter in metric.parameters)
-    others = ", ".join(other_names(metric))
-    return (
-        metric.with_parameters or metric.name,
-        metric.line,
-        parameters,
-        _range(metric),
-        others,
-        metric.source,
-    )
-
-
-def _range(metric: Metric) -> str:
-    top = "" if math.isinf(metric.high) else f"{metric.high:g}"
-    return f"{metric.low:g} to {top}" if top else f"from {metric.low:g}"

@@ -1,13 +1,38 @@
 """Curves of runs: precision by recall, gain by rank with the ideal gain; two runs query by query."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from clickassay.core.records import Floats
 from clickassay.metrics.editorial import discount, ideal_grades
 from clickassay.metrics.lists import Block, Lists
 from clickassay.metrics.ranked import RECALLS, precision_at_recalls, r_precision, share
+from clickassay.studies.evaluation.forms import GAIN_CURVES, R_PRECISIONS, RECALL_PRECISION, in_form
+
+
+def curve_tables(runs: Mapping[str, Lists], *, rel: int, depth: int) -> dict[str, pl.DataFrame]:
+    """Return the tables of curves, by name; R-precisions are compared where there are two runs."""
+    precisions, gains = [], []
+    for name, lists in runs.items():
+        precision = recall_precision(lists, rel=rel)
+        precisions.append(pl.DataFrame({"run": name, "recall": RECALLS, "precision": precision}))
+        curves = gain_curves(lists, depth=depth)
+        values = {**vars(curves), "ncg": curves.ncg, "ndcg": curves.ndcg}
+        gains.append(pl.DataFrame({"run": name, "rank": np.arange(1, depth + 1), **values}))
+    apart = R_PRECISIONS.empty()
+    if len(runs) == 2:
+        (first, one), (other, two) = runs.items()
+        difference = r_precision_differences(one, two, rel=rel)
+        apart = pl.DataFrame({"query": one.queries, "difference": difference})
+        apart = in_form(R_PRECISIONS, apart.with_columns(baseline=pl.lit(first), run=pl.lit(other)))
+    return {
+        RECALL_PRECISION.name: in_form(RECALL_PRECISION, pl.concat(precisions)),
+        GAIN_CURVES.name: in_form(GAIN_CURVES, pl.concat(gains)),
+        R_PRECISIONS.name: apart,
+    }
 
 
 @dataclass(frozen=True)

@@ -32,16 +32,17 @@ from clickassay.inputs.text.trec import (
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measure, parse_measures, spell_out
-from clickassay.studies.evaluation.bounds.extremes import measure_bounds
-from clickassay.studies.evaluation.comparing.by_class import by_class
-from clickassay.studies.evaluation.comparing.compare import comparison_table, mean_with_interval
-from clickassay.studies.evaluation.comparing.leaderboard import leaderboard
-from clickassay.studies.evaluation.correcting.corrected import CorrectedTables, Sides, corrected_tables
-from clickassay.studies.evaluation.correcting.sampled import Design
+from clickassay.studies.evaluation.bounds import measure_bounds
+from clickassay.studies.evaluation.comparing import (
+    by_class,
+    comparison_table,
+    leaderboard,
+    mean_with_interval,
+)
+from clickassay.studies.evaluation.corrected import CorrectedTables, Design, Sides, corrected_tables
 from clickassay.studies.evaluation.forms import (
     CLASS_COMPARISONS,
     CLASS_MEANS,
-    COMPARISONS,
     CORRECTED_COMPARISONS,
     CORRECTED_MEANS,
     LEADERBOARD,
@@ -51,15 +52,16 @@ from clickassay.studies.evaluation.forms import (
     RUNS,
     in_form,
 )
-from clickassay.studies.evaluation.joins import (
+from clickassay.studies.evaluation.lists import (
     check_queries,
     contradictions,
     documents_apart,
     judgment_cautions,
+    lists_of_dicts,
     precision_caution,
+    ranked_lists,
     refuse_different_queries,
 )
-from clickassay.studies.evaluation.lists import lists_of_dicts, ranked_lists
 
 _Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 AverageOver = Literal["judged", "both"]
@@ -107,20 +109,15 @@ class Evaluation:
         """Return the mean of a measure, where there is one run."""
         if len(self.lists) != 1:
             raise SettingsError(f"there are {len(self.lists)} runs; read .means, which has a row for each")
-        name = str(_find_measure(self.measures, measure))
-        return float(self.means.filter(pl.col("measure") == name)["mean"].item())
-
-
-def _find_measure(measures: tuple[Measure, ...], name: str | Measure) -> Measure:
-    """Return the measure with all parameters that a name gives; it may leave others out."""
-    named = parse_measure(str(name))
-    for one in measures:
-        if one == named or (
-            set(named.arguments) <= set(one.arguments)
-            and ((one.metric, one.depth, one.rules) == (named.metric, named.depth, named.rules))
-        ):
-            return one
-    raise SettingsError(f"measure {name} was not computed; there are {', '.join(map(str, measures))}")
+        named = parse_measure(str(measure))  # it may leave parameters out
+        for one in self.measures:
+            if one == named or (
+                set(named.arguments) <= set(one.arguments)
+                and ((one.metric, one.depth, one.rules) == (named.metric, named.depth, named.rules))
+            ):
+                return float(self.means.filter(pl.col("measure") == str(one))["mean"].item())
+        known = ", ".join(map(str, self.measures))
+        raise SettingsError(f"measure {measure} was not computed; there are {known}")
 
 
 def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a number
@@ -156,7 +153,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     NothingInCommonWarning
         Without `strict`: if a run and the judgments share no document of a query.
     """
-    settings = _settings(rel, max_grade, persistence, scale)
+    top = {"scale": ",".join(scale)} if scale else {"max_grade": max_grade}
+    settings = load_settings(relevant_grade=rel, success_grade=1, persistence=persistence, **top)
     parsed = tuple(dict.fromkeys(spell_out(measure, settings) for measure in _parse(measures)))
     users = _UserKnowledge(
         None if known is None else read_pairs(known), None if expected is None else read_numbers(expected)
@@ -183,33 +181,13 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     if design is not None and more is None:
         raise SettingsError("--plan: it says which queries people judged of a judge's; give --judge")
     corrected = _corrected(parts, read, (more, design), (options, baseline, strict))
-    made = _evaluation(parsed, parts, corrected, tuple(cautions), (seed, baseline))
-    made = replace(made, planned=design is not None)
-    return made if classes is None else _with_classes(made, parts, classes, baseline)
-
-
-def _with_classes(
-    made: Evaluation, parts: Mapping[str, "_RunValues"], classes: pl.DataFrame, baseline: str | None
-) -> Evaluation:
-    values = {name: part.values for name, part in parts.items()}
-    queries = next(iter(parts.values())).lists.queries
-    means, compared = by_class(made.measures, values, queries, classes, baseline=baseline)
-    return replace(made, class_means=means, class_comparisons=compared)
-
-
-def _evaluation(
-    parsed: tuple[Measure, ...],
-    parts: Mapping[str, "_RunValues"],
-    corrected: CorrectedTables,
-    cautions: tuple[str, ...],
-    tests: tuple[int, str | None],
-) -> Evaluation:
-    """Return the values as tables; `tests` are the seed and the baseline of the comparisons."""
-    seed, baseline = tests
-    values = {name: part.values for name, part in parts.items()}
-    names = tuple(map(str, parsed))
+    values, names = {name: part.values for name, part in parts.items()}, tuple(map(str, parsed))
     means = pl.concat([part.means(name, parsed) for name, part in parts.items()])
-    compared = in_form(COMPARISONS, comparison_table(names, values, seed=seed, baseline=baseline))
+    compared = comparison_table(names, values, seed=seed, baseline=baseline)
+    in_classes = (CLASS_MEANS.empty(), CLASS_COMPARISONS.empty())
+    if classes is not None:
+        queries = next(iter(parts.values())).lists.queries
+        in_classes = by_class(parsed, values, queries, classes, baseline=baseline)
     return Evaluation(
         parsed,
         {name: part.lists for name, part in parts.items()},
@@ -220,7 +198,9 @@ def _evaluation(
         corrected.means,
         corrected.comparisons,
         LEADERBOARD.empty() if baseline else leaderboard(parsed, means, compared),
+        *in_classes,
         cautions=(*cautions, *corrected.cautions),
+        planned=design is not None,
     )
 
 
@@ -248,11 +228,6 @@ def _corrected(
     }
     found = corrected_tables(options.measures, sides, baseline=baseline, design=design)
     return replace(found, cautions=(*apart, *found.cautions))
-
-
-def _settings(rel: int, max_grade: int, persistence: float, scale: Sequence[str]) -> Settings:
-    given = {"scale": ",".join(scale)} if scale else {"max_grade": max_grade}
-    return load_settings(relevant_grade=rel, success_grade=1, persistence=persistence, **given)
 
 
 def _parse(measures: Measures) -> tuple[Measure, ...]:
@@ -284,7 +259,7 @@ def _by_name(runs: Source | Mapping[str, Source]) -> dict[str, Source]:
         stems = [Path(file).stem for file in files]
         names = stems if len(set(stems)) == len(stems) and all(files) else files if all(files) else None
         return dict(zip(names or (f"run {number}" for number in range(1, len(runs) + 1)), runs, strict=True))
-    return {_name(runs): runs}
+    return {Path(runs).stem if isinstance(runs, str | Path) else "run": runs}
 
 
 def _read(
@@ -351,27 +326,18 @@ def _by_columns(source: Source) -> str:
     return f" (queries by column {' or '.join(columns)})" if columns else ""
 
 
-def _name(run: Source) -> str:
-    return Path(run).stem if isinstance(run, str | Path) else "run"
-
-
 def _file_name(run: Source) -> str | None:
     return Path(run).name if isinstance(run, str | Path) else None
-
-
-def _level_outside() -> int:
-    """Return how many calls away the caller is who is none of this package: a warning is about its line."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("clickassay."):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _finding(apart: tuple[str, ...], *, strict: bool) -> tuple[str, ...]:
     for sentence in apart:
         if strict:
             raise NothingInCommonError(sentence)
-        warn(sentence, NothingInCommonWarning, stacklevel=_level_outside())
+        frame, level = inspect.currentframe(), 1  # the warning is about the first line outside this package
+        while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("clickassay."):
+            frame, level = frame.f_back, level + 1
+        warn(sentence, NothingInCommonWarning, stacklevel=level)
     return apart
 
 
@@ -410,10 +376,17 @@ class _RunValues:
         judged, there = _queries(grades), _queries(run)
         check_queries(name, there, judged, options.judgments)
         taken = judged if options.average_over == "judged" else judged & there
-        lists = _ranked(run, grades, tuple(sorted(taken)))
-        apart = tuple(documents_apart(named, grades, lists, options.judgments))
+        queries = tuple(sorted(taken))
         if isinstance(run, pl.DataFrame) and isinstance(grades, pl.DataFrame):
-            lists = _with_user_knowledge(lists, run, grades, options)
+            top = max(1, int(str(grades["grade"].max())))
+            shown = ranked_lists(run, grades, queries, max_grade=top)
+            lists = _with_user_knowledge(shown, run, grades, options)
+        else:
+            assert not isinstance(run, pl.DataFrame)  # noqa: S101 - `_read` gives both as dicts, or as tables
+            assert not isinstance(grades, pl.DataFrame)  # noqa: S101
+            top = max(1, *(max(judged_of.values(), default=0) for judged_of in grades.values()))
+            lists = lists_of_dicts(run, grades, queries, max_grade=int(top))
+        apart = tuple(documents_apart(named, grades, lists, options.judgments))
         low = high = None
         if options.bounds:
             bounds = [measure_bounds(measure, lists, options.settings) for measure in options.measures]
@@ -468,16 +441,6 @@ class _RunValues:
 
 def _queries(table: _Grades) -> set[str]:
     return set(table["query"].unique()) if isinstance(table, pl.DataFrame) else set(table)
-
-
-def _ranked(run: _Grades, grades: _Grades, queries: tuple[str, ...]) -> Lists:
-    if isinstance(run, pl.DataFrame) and isinstance(grades, pl.DataFrame):
-        top = max(1, int(str(grades["grade"].max())))
-        return ranked_lists(run, grades, queries, max_grade=top)
-    assert not isinstance(run, pl.DataFrame)  # noqa: S101 - `_read` gives both as dicts or both as tables
-    assert not isinstance(grades, pl.DataFrame)  # noqa: S101
-    top = max(1, *(max(judged.values(), default=0) for judged in grades.values()))
-    return lists_of_dicts(run, grades, queries, max_grade=int(top))
 
 
 def _with_user_knowledge(lists: Lists, run: pl.DataFrame, grades: pl.DataFrame, options: _Options) -> Lists:

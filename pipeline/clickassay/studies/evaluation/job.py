@@ -18,22 +18,16 @@ from clickassay.core.text.escape import latex, markdown, terminal
 from clickassay.health.checks import checked
 from clickassay.health.measures import judgment_numbers
 from clickassay.inputs.sources.fingerprint import unchanged
-from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse_measures
-from clickassay.metrics.ranked import RECALLS
 from clickassay.report.tables import ReportTable
 from clickassay.studies.evaluation.conventions import Convention, conventions
-from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
+from clickassay.studies.evaluation.curves import curve_tables
 from clickassay.studies.evaluation.evaluate import Evaluation, evaluate
 from clickassay.studies.evaluation.forms import (
     EVALUATION_TABLES,
-    GAIN_CURVES,
     LEADERBOARD,
     ONLY_IF_ASKED,
-    R_PRECISIONS,
-    RECALL_PRECISION,
     asked_for,
-    in_form,
 )
 from clickassay.studies.evaluation.report import evaluation_tables
 
@@ -242,41 +236,8 @@ def write_evaluation(
 
 def evaluation_frames(result: EvaluatedFiles) -> dict[str, pl.DataFrame]:
     """Return the tables of `forms.EVALUATION_TABLES` by name; corrected ones where a judge is given."""
-    one, rel = result.evaluation, result.options.get("rel", 1)
-    depth = _depth(one.measures)
-    frames = one.frames | {
-        "recall_precision": _recall_precision(one, rel),
-        "gain_curves": _gain_curves(one, depth),
-        "r_precision_differences": _r_precisions(one, rel),
-    }
+    one = result.evaluation
+    depth = min(DEEPEST, max(SHALLOWEST, *(measure.depth or 0 for measure in one.measures)))
+    frames = one.frames | curve_tables(one.lists, rel=result.options.get("rel", 1), depth=depth)
     left = {table for group in ONLY_IF_ASKED for table in group} - set(asked_for(frames))
     return {table.name: frames[table.name] for table in EVALUATION_TABLES if table not in left}
-
-
-def _depth(measures: tuple[Measure, ...]) -> int:
-    return min(DEEPEST, max(SHALLOWEST, *(measure.depth or 0 for measure in measures)))
-
-
-def _recall_precision(evaluation: Evaluation, rel: int) -> pl.DataFrame:
-    parts = [
-        pl.DataFrame({"run": name, "recall": RECALLS, "precision": recall_precision(lists, rel=rel)})
-        for name, lists in evaluation.lists.items()
-    ]
-    return in_form(RECALL_PRECISION, pl.concat(parts))
-
-
-def _gain_curves(evaluation: Evaluation, depth: int) -> pl.DataFrame:
-    parts = []
-    for name, lists in evaluation.lists.items():
-        curves = gain_curves(lists, depth=depth)
-        values = {**vars(curves), "ncg": curves.ncg, "ndcg": curves.ndcg}
-        parts.append(pl.DataFrame({"run": name, "rank": np.arange(1, depth + 1), **values}))
-    return in_form(GAIN_CURVES, pl.concat(parts))
-
-
-def _r_precisions(evaluation: Evaluation, rel: int) -> pl.DataFrame:
-    if len(evaluation.lists) != 2:
-        return R_PRECISIONS.empty()
-    (first, one), (other, two) = evaluation.lists.items()
-    frame = pl.DataFrame({"query": one.queries, "difference": r_precision_differences(one, two, rel=rel)})
-    return in_form(R_PRECISIONS, frame.with_columns(baseline=pl.lit(first), run=pl.lit(other)))

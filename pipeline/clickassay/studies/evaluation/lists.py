@@ -1,14 +1,21 @@
-"""A run joined with judgments: ranked lists with their grades."""
+"""A run joined with judgments: ranked lists with their grades, and what both sides have in common."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain, repeat
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from clickassay.core.errors import InputError, NothingInCommonError
 from clickassay.core.records import Floats
+from clickassay.core.settings import Settings
+from clickassay.core.text.words import number, plural, visible
+from clickassay.health.overlap import Side, names_apart, rank_findings
 from clickassay.inputs.text.trec import Sizes, ranking
-from clickassay.metrics.lists import NO_GRADE, Grades, Lists, SinglePrecision
+from clickassay.metrics.definition import Measure
+from clickassay.metrics.lists import NO_GRADE, Grades, Lists, SinglePrecision, measure_values
 
 
 def ranked_lists(
@@ -34,8 +41,9 @@ def ranked_lists(
         lists = lists.sort("q", maintain_order=True)
     starts = _starts(np.bincount(lists["q"].to_numpy(), minlength=len(queries)))
     pool = _pool(graded["q"].to_numpy(), graded["grade"].to_numpy(), len(queries), max_grade)
-    ordered = _ordered(lists["grade"].to_numpy(), lists["score"].to_numpy(), starts, lists["doc"].to_list)
-    return Lists(queries, ordered[0], starts, pool, ordered[1])
+    grade, score = lists["grade"].to_numpy(), lists["score"].to_numpy()
+    grades, single = _ordered(grade, score, starts, lists["doc"].to_list)
+    return Lists(queries, grades, starts, pool, single)
 
 
 def lists_of_dicts(
@@ -45,10 +53,7 @@ def lists_of_dicts(
     *,
     max_grade: int,
 ) -> Lists:
-    """Join a run and judgments given as dicts ``{query: {doc: number}}``, without making tables.
-
-    Everything else is as in `ranked_lists`.
-    """
+    """Join a run and judgments given as dicts ``{query: {doc: number}}``: `ranked_lists` without tables."""
     shown = [run.get(query, {}) for query in queries]
     judged = [qrels[query] for query in queries]
     counts = np.array(list(map(len, shown)), dtype=np.int64)
@@ -59,8 +64,8 @@ def lists_of_dicts(
     sizes = np.array(list(map(len, judged)), dtype=np.int64)
     graded = np.fromiter(chain.from_iterable(one.values() for one in judged), np.int64, sizes.sum())
     pool = _pool(np.repeat(np.arange(len(queries)), sizes), graded, len(queries), max_grade)
-    ordered = _ordered(grade, score, starts, lambda: list(chain.from_iterable(shown)))
-    return Lists(queries, ordered[0], starts, pool, ordered[1])
+    ordered, single = _ordered(grade, score, starts, lambda: list(chain.from_iterable(shown)))
+    return Lists(queries, ordered, starts, pool, single)
 
 
 def _ordered(
@@ -88,7 +93,115 @@ def _starts(counts: Sizes) -> Sizes:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _pool(query: Sizes, grade: Sizes, number: int, max_grade: int) -> Sizes:
+def _pool(query: Sizes, grade: Sizes, queries: int, max_grade: int) -> Sizes:
     judged = grade >= 0
     cells = query[judged].astype(np.int64) * (max_grade + 1) + grade[judged]
-    return np.bincount(cells, minlength=number * (max_grade + 1)).reshape(number, max_grade + 1)
+    return np.bincount(cells, minlength=queries * (max_grade + 1)).reshape(queries, max_grade + 1)
+
+
+# ---- what runs and judgments have in common ----------------------------------------------------------
+
+
+Pairs = pl.DataFrame | Mapping[str, Mapping[str, Any]]
+"""Rows query, doc, …, or a dict ``{query: {doc: number}}``."""
+
+_PLACES = 4
+_RULES = {"max": "the highest of its grades", "mean-rounded": "their rounded mean", "latest": "the last"}
+
+
+def check_queries(run: str, there: set[str], judged: set[str], judgments: str) -> None:
+    """Refuse a run that has no query of the judgments, which messages call so.
+
+    Raises NothingInCommonError: with one name of each side.
+    """
+    if there & judged:
+        return
+    ours, theirs = (
+        Side(who, pl.DataFrame({"text": sorted(names)}, {"text": pl.String}))
+        for who, names in (("the run has", there), ("judgments have", judged))
+    )
+    raise NothingInCommonError(
+        f"{visible(run)} and {judgments} have no query in common: {names_apart(ours, theirs)}; "
+        "give files that use the same query ids"
+    )
+
+
+def refuse_different_queries(answered: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse to compare runs over different queries, which average_over = both can give."""
+    (first, one), *others = answered.items()
+    for name, queries in others:
+        if queries != one:
+            raise InputError(
+                f"runs {first} and {name} answer different queries ({len(one)} and {len(queries)} judged "
+                "ones); average over all judged queries"
+            )
+
+
+def documents_apart(named: tuple[str, Pairs], judged: Pairs, lists: Lists, judgments: str) -> Iterator[str]:
+    """Yield a sentence with one name of each side if no result of a run is named in the judgments."""
+    if (lists.grades != NO_GRADE).any():
+        return
+    sides = []
+    for who, pairs in (("the run has", named[1]), ("judgments have", judged)):
+        if isinstance(pairs, pl.DataFrame):
+            texts = pairs.filter(pl.col("query").is_in(lists.queries)).select("query", text="doc")
+        else:
+            rows = [(query, doc) for query in lists.queries for doc in pairs.get(query, {})]
+            texts = pl.DataFrame(rows, {"query": pl.String, "text": pl.String}, orient="row")
+        sides.append(Side(who, texts))
+    ours, theirs = sides
+    apart = names_apart(ours, theirs, ("query",))
+    yield (
+        f"no result of {visible(named[0])} has a grade in {judgments}: {apart}; "
+        "give files that use the same document names"
+    )
+
+
+def overlap(runs: pl.DataFrame) -> str:
+    """Say what each run has in common with the judgments, in the form of `forms.RUNS`, in one line."""
+    told = []
+    for row in runs.iter_rows(named=True):
+        both = plural(row["queries_judged"] - row["queries_missing"], "query", "queries")
+        alone = f"{row['queries_missing']:,} judged only, {row['queries_unjudged']:,} in the run only"
+        graded = f"{row['results_judged']:,} of {plural(row['results'], 'result')} with a grade"
+        told.append(f"{visible(row['run'])}: {both} in both, {alone}; {graded}")
+    return "; ".join(told)
+
+
+def contradictions(run: str, pairs: Pairs) -> Iterator[str]:
+    """Yield sentences where the ranks of a run contradict its scores."""
+    if isinstance(pairs, pl.DataFrame):
+        yield from rank_findings(run, pairs, decides="score")
+
+
+def judgment_cautions(counts: Mapping[str, int], rule: str, who: str = "") -> Iterator[str]:
+    """Yield sentences on documents judged more than once, and on ratings that are no judgments.
+
+    `counts` are those of `read_qrels`, of the judgments of `who`.
+    """
+    if counts.get("judged_again"):
+        again = plural(counts["judged_again"], "judgment")
+        grade = f"{_RULES[rule]} (--conflicts {rule})"
+        yield f"{again}{who} of documents that have one already: each gets {grade}."
+    if counts.get("not_judged"):
+        yield f"{plural(counts['not_judged'], 'rating')}{who} without a grade (null, refused …): not judged."
+
+
+def precision_caution(
+    run: str, lists: Lists, measures: tuple[Measure, ...], settings: Settings
+) -> Iterator[str]:
+    """Yield a sentence if scores differ only beyond single precision, and a mean depends on that."""
+    single = lists.single
+    if single is None or lists.known is not None:
+        return
+    tied = replace(lists, grades=single.grades, single=None)
+    for measure in measures:
+        ours, theirs = (float(measure_values(measure, one, settings).mean()) for one in (lists, tied))
+        if ours != theirs:
+            yield (
+                f"In {plural(single.lists, 'list')} of {visible(run)} scores differ beyond single precision "
+                f"alone, as {single.scores[0]!r} and {single.scores[1]!r}: tools that read them so "
+                "(trec_eval before it had double precision, pytrec_eval-terrier 0.5.11) tie them and have "
+                f"{measure} {number(theirs, _PLACES)} in place of {number(ours, _PLACES)}."
+            )
+            return

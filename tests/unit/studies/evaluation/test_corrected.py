@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from clickassay.core.errors import NothingInCommonError
-from clickassay.studies.evaluation.correcting.corrected import (
+from clickassay.studies.evaluation.corrected import (
     FEW_BOTH,
     MIN_BOTH,
     OTHER_QUERIES,

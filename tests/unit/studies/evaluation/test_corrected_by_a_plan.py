@@ -5,8 +5,7 @@ import pytest
 import statsmodels.api as sm
 
 from clickassay.core.errors import NothingInCommonError, SettingsError
-from clickassay.studies.evaluation.correcting.corrected import FEW_DRAWS, MIN_BOTH, corrected_means
-from clickassay.studies.evaluation.correcting.sampled import Design, drawn_by
+from clickassay.studies.evaluation.corrected import FEW_DRAWS, MIN_BOTH, Design, corrected_means, drawn_by
 from clickassay.studies.evaluation.evaluate import evaluate
 
 REACH = np.ones(1)

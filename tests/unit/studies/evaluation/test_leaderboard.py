@@ -9,8 +9,7 @@ from scipy import stats
 
 import clickassay as ca
 from clickassay.metrics.names import MEASURES, parse_measures
-from clickassay.studies.evaluation.comparing.by_class import UNKNOWN, by_class
-from clickassay.studies.evaluation.comparing.leaderboard import MOST, leaderboard
+from clickassay.studies.evaluation.comparing import MOST, UNKNOWN, by_class, leaderboard
 from clickassay.studies.evaluation.report import highest
 
 NAMES = ("a", "b", "c", "d", "e")

@@ -1,8 +1,9 @@
-"""Runs that are compared: one of the whole sample log, and one of the judgments of every other query."""
+"""Runs that are compared, made once: of the whole sample log, of every other query, of grades upside down."""
 
+import polars as pl
 import pytest
 
-from support.runs.given_runs import judgments, made, of_half
+from support.runs.given_runs import between, judgments, made, of_half
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +15,14 @@ def whole(tmp_path_factory):
 def halves(tmp_path_factory):
     folder = tmp_path_factory.mktemp("halves")
     return tuple(made(folder / str(half), of_half(judgments(), half)) for half in (0, 1))
+
+
+@pytest.fixture(scope="session")
+def turned(tmp_path_factory):
+    rows = judgments().with_columns(grade=4 - pl.col("grade"))
+    return made(tmp_path_factory.mktemp("turned") / "run", rows)
+
+
+@pytest.fixture(scope="session")
+def apart(halves):
+    return between(*halves)

@@ -115,7 +115,7 @@ def looped(a, b, statistic, click, editorial):
 
 @pytest.mark.parametrize(
     ("of_a", "of_b"),
-    [((0, 40), (0, 40)), ((0, 40), (100, 130)), ((0, 40), (20, 70))],
+    [((0, 20), (0, 20)), ((0, 20), (100, 115)), ((0, 20), (10, 35))],
     ids=["the same queries", "other queries", "some queries in both"],
 )
 @pytest.mark.parametrize(

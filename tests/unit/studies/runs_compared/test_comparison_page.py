@@ -10,7 +10,6 @@ import pytest
 from clickassay.core.errors import OutputError
 from clickassay.core.text.words import number
 from clickassay.studies.runs_compared.compare import compare_runs
-from clickassay.studies.runs_compared.numbers import DiffOptions
 from clickassay.studies.runs_compared.report import (
     build_comparison,
     check_comparison_place,
@@ -22,20 +21,13 @@ from clickassay.studies.runs_compared.report import (
 from clickassay.studies.runs_compared.words import decision_sentence, headline, sentences
 from support.reports.harmful import HARMS
 from support.reports.report_runs import Page
-from support.runs.given_runs import changed_info, changed_table, judgments, made
-from support.runs.sample_run import copied_run, sample, table
-
-
-@pytest.fixture(scope="module")
-def turned(tmp_path_factory):
-    """The run with its grades upside down."""
-    rows = judgments().with_columns(grade=4 - pl.col("grade"))
-    return made(tmp_path_factory.mktemp("turned") / "run", rows)
+from support.runs.given_runs import ONE, between, changed_info, changed_table
+from support.runs.sample_run import copied_run, table
 
 
 @pytest.fixture(scope="module")
 def found(whole, turned):
-    return compare_runs(whole, turned)
+    return between(whole, turned)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +40,7 @@ def page(report):
     return Page(comparison_html(report))
 
 
-SAME_DECISION = "The decision is the same: the grade of the first result alone does as well."
+SAME_DECISION = "The decision is the same: cannot say."
 
 
 def sections(report):
@@ -81,13 +73,13 @@ def test_the_lead_says_what_did_not_change_beyond_noise(whole, tmp_path):
     found = build_comparison(compare_runs(whole, other), "")
     assert found.title == "Beyond noise: correlations fell"
     assert found.lead == f"{SAME_DECISION} Metrics and clicks did not change beyond noise."
-    one = compare_runs(whole, other, DiffOptions(metrics=("ERR",)))
+    one = compare_runs(whole, other, ONE)
     assert build_comparison(one, "").title == "Beyond noise: correlations of ERR fell"
 
 
 def test_only_sizes_that_changed_are_shown(whole, halves):
     same, others = (
-        sections(build_comparison(compare_runs(whole, run), ""))["asked"] for run in (whole, halves[0])
+        sections(build_comparison(between(whole, run), ""))["asked"] for run in (whole, halves[0])
     )
     told = "Queries, configurations, sessions and coverage are the same."
     assert (same.tables[1].rows, told in same.reading) == ((), True)
@@ -97,8 +89,8 @@ def test_only_sizes_that_changed_are_shown(whole, halves):
     assert told not in others.reading
 
 
-def test_nothing_beyond_noise_is_the_title_of_runs_that_are_the_same():
-    same = build_comparison(compare_runs(sample(), sample()), "")
+def test_nothing_beyond_noise_is_the_title_of_runs_that_are_the_same(whole):
+    same = build_comparison(between(whole, whole), "")
     assert (same.title, same.lead) == ("Nothing changed beyond noise", SAME_DECISION)
     assert "Inputs, settings and versions are the same." in sections(same)["asked"].reading
 
@@ -109,7 +101,7 @@ def test_settings_and_inputs_that_differ_stand_in_a_table(whole, tmp_path):
         info["inputs"]["judgments"]["digest"] = "sha256:" + "f" * 64
 
     other = changed_info(whole, tmp_path / "other", change)
-    asked = sections(build_comparison(compare_runs(whole, other), ""))["asked"]
+    asked = sections(build_comparison(compare_runs(whole, other, ONE), ""))["asked"]
     assert asked.reading[0] == "The input judgments and the setting persistence changed."
     assert "Inputs that are the same: searches." in asked.reading
     rows = {row.name: row for row in asked.tables[0].rows}

@@ -1,6 +1,7 @@
 """Means and correlations of two runs side by side, each with its change, and in sentences."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,7 @@ from clickassay.studies.runs_compared.words import alone_words, change_words, he
 from support.runs.given_runs import (
     COLUMNS,
     FIRST,
+    ONE,
     at,
     changed_table,
     judgments,
@@ -26,13 +28,12 @@ from support.runs.given_runs import (
     number,
     with_folds,
 )
-from support.runs.sample_run import sample
 
 
-def test_the_committed_run_does_not_differ_from_itself():
-    diff = compare_runs(sample(), sample(), DiffOptions(splits=True))
+def test_a_run_does_not_differ_from_itself(whole):
+    diff = compare_runs(whole, whole, DiffOptions(splits=True))
     rows = sum(
-        pl.read_parquet(sample() / f"{name}.parquet").height
+        pl.read_parquet(whole / f"{name}.parquet").height
         for name in ("correlations", "differences", "within")
     )
     assert diff.numbers.filter(pl.col("table") != "means").height == rows
@@ -42,8 +43,7 @@ def test_the_committed_run_does_not_differ_from_itself():
     assert flag_findings(diff.numbers, Watch(1e-9))["finding"].sum() == 0
 
 
-def test_every_number_of_both_runs_stands_beside_the_other_with_its_change(halves):
-    diff = compare_runs(*halves)
+def test_every_number_of_both_runs_stands_beside_the_other_with_its_change(halves, apart):
     values = {"correlations": "correlation", "differences": "exact", "within": "correlation"}
     for table, value in values.items():
         stated = []
@@ -51,7 +51,7 @@ def test_every_number_of_both_runs_stands_beside_the_other_with_its_change(halve
             rows = pl.read_parquet(run / f"{table}.parquet")
             rows = rows.filter(pl.col("split") == "all") if table != "differences" else rows
             stated.append({row[:5]: row[5] for row in rows.select(*COLUMNS, value).iter_rows()})
-        found = diff.numbers.filter(table=table)
+        found = apart.numbers.filter(table=table)
         assert found.height == len(stated[0])
         for row in found.iter_rows(named=True):
             place = tuple(row[name] for name in COLUMNS)
@@ -61,19 +61,18 @@ def test_every_number_of_both_runs_stands_beside_the_other_with_its_change(halve
             assert row["tested_by"] == "queries and users left out"
 
 
-def test_runs_of_other_queries_share_none_and_err_as_both_intervals_say(halves):
-    diff = compare_runs(*halves)
-    both = diff.overlap.select("queries_both", "configurations_both").unique().rows()
+def test_runs_of_other_queries_share_none_and_err_as_both_intervals_say(halves, apart):
+    both = apart.overlap.select("queries_both", "configurations_both").unique().rows()
     assert both == [(0, 0)]
     counted = pl.read_parquet(halves[0] / "statistics.parquet").sort("market")["n_queries"].to_list()
-    assert diff.overlap.sort("market")["queries_a"].to_list() == counted
+    assert apart.overlap.sort("market")["queries_a"].to_list() == counted
     half_width = [
         (row["ci_high"] - row["ci_low"]) / 2
         for run in halves
         for row in pl.read_parquet(run / "correlations.parquet").filter(at()).iter_rows(named=True)
     ]
     # as from independent samples of queries; what two folds of users show between them can only add to it
-    row = number(diff)
+    row = number(apart)
     assert (row["ci_high"] - row["ci_low"]) / 2 > 0.85 * math.hypot(*half_width)
     samples = [graded_sample(open_run(run), SampleKey("north", 5, "all")).sample for run in halves]
     found = weighted_changes(*(sample.narrowed(["MeanRR"], ["ERR"]) for sample in samples))
@@ -83,23 +82,22 @@ def test_runs_of_other_queries_share_none_and_err_as_both_intervals_say(halves):
 FEW = "users in fewer than 8 folds"
 
 
-@pytest.mark.parametrize(
-    ("folds", "few"), [((16, 16), False), ((8, 16), False), ((2, 2), True), ((16, 4), True)]
-)
+@pytest.mark.parametrize(("folds", "few"), [((8, 8), False), ((2, 2), True), ((8, 4), True)])
 def test_a_comparison_with_few_folds_says_so_beside_each_number(halves, tmp_path, folds, few):
     pair = [with_folds(run, tmp_path / run.name, n) for run, n in zip(halves, folds, strict=True)]
     # correlations within queries are another number with other folds: these runs state the old ones
-    rows = compare_runs(*pair).numbers.filter(pl.col("change") != 0, pl.col("table") != "within")
+    rows = compare_runs(*pair, ONE).numbers.filter(pl.col("change") != 0, pl.col("table") != "within")
     assert set(rows["tested_by"]) == {"queries and users left out"}
     assert {FEW in (caution or "") for caution in rows["caution"]} == {few}
     assert ("(users in fewer than 8 folds)" in change_words(rows.row(0, named=True))) == few
 
 
-def test_runs_of_16_and_of_2_folds_are_compared_by_the_2_that_both_have(halves, tmp_path):
+def test_runs_of_8_and_of_2_folds_are_compared_by_the_2_that_both_have(halves, tmp_path):
     two = [with_folds(run, tmp_path / run.name, 2) for run in halves]
     assert compare_runs(halves[0], two[1]).numbers.equals(compare_runs(*two).numbers)
     odd = with_folds(halves[1], tmp_path / "one", 1)
-    alone = compare_runs(halves[0], odd).numbers.filter(pl.col("change") != 0, pl.col("table") != "within")
+    numbers = compare_runs(halves[0], odd, ONE).numbers
+    alone = numbers.filter(pl.col("change") != 0, pl.col("table") != "within")
     assert set(alone["tested_by"]) == {"queries left out"}
 
 
@@ -108,8 +106,8 @@ FAMILIES = 5
 
 
 @pytest.mark.parametrize("table", ["within", "correlations", "differences"])
-def test_p_values_are_adjusted_over_all_rows_of_their_table_and_for_all_tables(halves, table):
-    rows = compare_runs(*halves).numbers.filter(table=table)
+def test_p_values_are_adjusted_over_all_rows_of_their_table_and_for_all_tables(apart, table):
+    rows = apart.numbers.filter(table=table)
     expected = np.minimum(1, FAMILIES * multipletests(rows["p_value"].to_numpy(), method="holm")[1])
     np.testing.assert_allclose(rows["p_adjusted"].to_numpy(), expected, rtol=1e-12)
     assert (rows["status"] == "beyond noise").to_list() == [p < 0.05 for p in expected]
@@ -122,7 +120,7 @@ def test_numbers_that_are_the_same_are_no_tests_and_weaken_none(whole, tmp_path)
             pl.when(at()).then(pl.col(name) - 0.2).otherwise(name).alias(name) for name in columns
         )
 
-    diff = compare_runs(whole, changed_table(whole, tmp_path / "other", "correlations", lowered))
+    diff = compare_runs(whole, changed_table(whole, tmp_path / "other", "correlations", lowered), ONE)
     tested = diff.numbers.filter(pl.col("p_value").is_not_null())
     assert set(diff.numbers.filter(table="means")["status"]) == {"same"}
     assert tested.select("click_metric", "editorial_metric", "status").rows() == [
@@ -131,8 +129,8 @@ def test_numbers_that_are_the_same_are_no_tests_and_weaken_none(whole, tmp_path)
     assert tested["p_adjusted"].to_list() == tested["p_value"].to_list()
 
 
-def test_classes_of_queries_are_tested_by_their_intervals_and_leave_the_overall_rows_alone(halves):
-    overall, every = (compare_runs(*halves, DiffOptions(splits=splits)).numbers for splits in (False, True))
+def test_classes_of_queries_are_tested_by_their_intervals_and_leave_the_overall_rows_alone(halves, apart):
+    overall, every = apart.numbers, compare_runs(*halves, DiffOptions(splits=True)).numbers
     classes = every.filter(pl.col("split") != "all")
     assert every.filter(pl.col("split") == "all").equals(overall)
     assert set(classes.filter(pl.col("p_value").is_not_null())["tested_by"]) == {"intervals"}
@@ -145,7 +143,7 @@ def test_a_number_that_its_configurations_do_not_give_is_tested_by_intervals(who
         return rows.with_columns(raised.alias("correlation"))
 
     other = changed_table(halves[0], tmp_path / "other", "correlations", raise_one)
-    diff = compare_runs(whole, other)
+    diff = compare_runs(whole, other, replace(ONE, metrics=("ERR", "DCG")))
     assert number(diff)["tested_by"] == "intervals"
     assert number(diff, place=(*FIRST[:4], "DCG"))["tested_by"] == "queries and users left out"
     assert change_words(number(diff)).endswith("tested from intervals alone")
@@ -180,10 +178,9 @@ def test_the_end_that_is_nearer_to_no_change_comes_first_in_words():
 # ---- means ------------------------------------------------------------------------------------
 
 
-def test_means_are_those_over_sessions_and_families_are_adjusted_each_by_itself(halves):
-    diff = compare_runs(*halves)
+def test_means_are_those_over_sessions_and_families_are_adjusted_each_by_itself(halves, apart):
     rows = [pl.read_parquet(run / "configurations.parquet").filter(market="north") for run in halves]
-    means = diff.numbers.filter(table="means", market="north")
+    means = apart.numbers.filter(table="means", market="north")
     for row in means.iter_rows(named=True):
         name = row["editorial_metric"] or row["click_metric"]
         stated = [
@@ -195,7 +192,7 @@ def test_means_are_those_over_sessions_and_families_are_adjusted_each_by_itself(
         assert row["caution"] == HEAVY_TAIL  # one caution is enough
     assert means.height == 7 + 11
     for family in ("means of editorial metrics", "means of click metrics"):
-        own = diff.numbers.filter(family=family)
+        own = apart.numbers.filter(family=family)
         expected = np.minimum(1, FAMILIES * multipletests(own["p_value"].to_numpy(), method="holm")[1])
         np.testing.assert_allclose(own["p_adjusted"].to_numpy(), expected, rtol=1e-12)
 
@@ -237,7 +234,10 @@ def empty_first(rows):
 def test_a_number_that_is_gone_is_a_finding_and_one_that_came_is_none(whole, tmp_path, change, reason):
     less = changed_table(whole, tmp_path / "less", "correlations", change)
     for runs, status, finding in (((whole, less), "only in A", True), ((less, whole), "only in B", False)):
-        numbers = flag_findings(compare_runs(*runs).numbers, Watch(0.5, beyond_noise=True))
+        numbers = flag_findings(
+            compare_runs(*runs, DiffOptions(("ERR", "DCG"), ("MeanRR",))).numbers,
+            Watch(0.5, beyond_noise=True),
+        )
         row = numbers.filter(at(), table="correlations").row(0, named=True)
         assert (row["status"], row["reason"], row["finding"]) == (status, reason, finding)
         assert numbers["finding"].sum() == int(finding)

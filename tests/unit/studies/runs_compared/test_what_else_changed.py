@@ -11,7 +11,7 @@ from clickassay.findings.decision import Kind
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.numbers import DiffOptions
 from clickassay.studies.runs_compared.words import decision_sentence, headline
-from support.runs.given_runs import changed_info, changed_table, fingerprint
+from support.runs.given_runs import ONE, between, changed_info, changed_table, fingerprint
 
 # ---- order of metrics -------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ def test_a_comparison_flips_when_significance_comes_goes_or_changes_sides(
         changed_table(whole, tmp_path / name, "comparisons", compared_pair(*given))
         for name, given in (("a", of_a), ("b", of_b))
     ]
-    found = compare_runs(*runs, DiffOptions(metrics=("ERR",), click_metrics=("MeanRR",))).flips
+    found = compare_runs(*runs, ONE).flips
     pairs = found.select("market", "metric_a", "metric_b", "what").rows()
     assert pairs == ([("north", "DCG", "ERR", expected)] if expected else [])
 
@@ -74,7 +74,8 @@ def test_the_highest_correlation_may_be_a_baselines(whole, tmp_path):
     )
     best = max(before.iter_rows(named=True), key=lambda row: row["correlation"])
     other = changed_table(whole, tmp_path / "other", "correlations", raised)
-    (row,) = compare_runs(whole, other).highest.to_dicts()
+    of_click = DiffOptions(click_metrics=("MeanRR",), markets=("north",))
+    (row,) = compare_runs(whole, other, of_click).highest.to_dicts()
     assert (row["market"], row["click_metric"]) == ("north", "MeanRR")
     assert (row["highest_a"], row["correlation_a"]) == (best["editorial_metric"], best["correlation"])
     assert (row["highest_b"], row["correlation_b"], row["significant"]) == ("P@1", 0.99, False)
@@ -95,16 +96,16 @@ def test_the_highest_correlation_may_be_a_baselines(whole, tmp_path):
 
     before = changed_table(whole, tmp_path / "before", "comparisons", led(sign))
     after = changed_table(other, tmp_path / "after", "comparisons", led(-sign))
-    assert compare_runs(before, after).highest["significant"].to_list() == [True]
-    assert compare_runs(before, other).highest["significant"].to_list() == [False]
-    assert compare_runs(whole, other, DiffOptions(metrics=("AP",))).highest.is_empty()
+    assert compare_runs(before, after, of_click).highest["significant"].to_list() == [True]
+    assert compare_runs(before, other, of_click).highest["significant"].to_list() == [False]
+    assert compare_runs(whole, other, replace(of_click, metrics=("AP",))).highest.is_empty()
 
 
 # ---- inputs, settings, versions, sizes --------------------------------------------------------
 
 
 def entries_after(whole, tmp_path, change):
-    diff = compare_runs(whole, changed_info(whole, tmp_path / "other", change))
+    diff = compare_runs(whole, changed_info(whole, tmp_path / "other", change), ONE)
     return {(entry.kind, entry.name): entry for entry in diff.entries if entry.status != "same"}, diff
 
 
@@ -138,7 +139,7 @@ def test_settings_versions_and_records_have_both_values_and_the_command_is_not_c
     assert told.pop(("version", "polars"))[2] == '"99"'
     assert told == {
         ("setting", "persistence"): ("changed", "0.8", "0.9"),
-        ("setting", "folds"): ("only in A", "16", None),
+        ("setting", "folds"): ("only in A", "8", None),
         ("record", "notes"): ("changed", "[]", '["<odd>"]'),
     }
     assert headline(diff).startswith(
@@ -147,7 +148,7 @@ def test_settings_versions_and_records_have_both_values_and_the_command_is_not_c
 
 
 def test_sizes_stand_beside_each_other(whole, halves):
-    sizes = compare_runs(whole, halves[0], DiffOptions(markets=("north",))).sizes
+    sizes = compare_runs(whole, halves[0], ONE).sizes
     stated = [
         pl.read_parquet(run / "statistics.parquet").filter(market="north").row(0, named=True)
         for run in (whole, halves[0])
@@ -162,7 +163,7 @@ def test_sizes_stand_beside_each_other(whole, halves):
 
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_kind_of_decision_is_told_in_words(whole, kind):
-    diff = compare_runs(whole, whole)
+    diff = between(whole, whole)
     after = {"decision": kind, "subject": "ERR"}
     told = decision_sentence(replace(diff, decisions=(None, after)))
     if kind == "cannot_decide":

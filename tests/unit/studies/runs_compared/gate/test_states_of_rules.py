@@ -11,10 +11,10 @@ from clickassay.core.records import SampleChoice, SampleKey
 from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL
 from clickassay.findings.run import open_run
 from clickassay.findings.run import run_of as read_run
-from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run, state_of
+from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run, judged, state_of
 from clickassay.studies.runs_compared.gate.grammar import parse_rule, parse_rules
 from clickassay.studies.runs_compared.gate.quantities import RunQuantity
-from support.runs.given_runs import changed_table, judgments, made, of_half, with_folds
+from support.runs.given_runs import ONE, between, changed_table, with_folds
 from support.runs.sample_run import copied_run, sample, table
 
 NORTH = {"market": "north", "depth": 5, "judge": "all"}
@@ -313,52 +313,57 @@ def test_the_default_rules_are_rules_and_the_sample_keeps_them():
 # ---- another run ------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def worse(tmp_path_factory):
-    """The run with its grades upside down."""
-    turned = judgments().with_columns(grade=4 - pl.col("grade"))
-    return made(tmp_path_factory.mktemp("worse") / "run", turned)
+@pytest.fixture(scope="session")
+def fallen(whole, turned):
+    """The numbers of ERR and MeanRR, compared with a run of better grades."""
+    return between(whole, turned, ONE).numbers
 
 
-def test_a_run_whose_metric_fell_beyond_noise_is_worse_and_not_the_other_way_round(whole, worse):
-    found = outcome(worse, f'not worse than "{whole}" in err, meanrr')
+def fell(numbers, rule):
+    """The outcome of a rule about them."""
+    return judged(
+        numbers, parse_rule(f"not worse than it {rule} in ERR, MeanRR"), SampleKey("north", 5, "all")
+    )
+
+
+def test_a_run_whose_metric_fell_beyond_noise_is_worse_and_not_the_other_way_round(whole, turned, fallen):
+    found = outcome(turned, f'not worse than "{whole}" in err, meanrr')
+    assert found.changes == fell(fallen, "").changes
     assert found.state == "broken"
     names = {(row["table"], row["editorial_metric"], row["click_metric"]) for row in found.changes}
     assert ("correlations", "ERR", "MeanRR") in names
     assert all(row["change"] < 0 and row["p_adjusted"] < 0.05 for row in found.changes)
     assert found.found.high < 0
     assert " of 5 numbers fell beyond noise or are gone; the clearest: " in found.reason
-    back = outcome(whole, f"not worse than {worse} in ERR, MeanRR")
+    back = outcome(whole, f"not worse than {turned} in ERR, MeanRR")
     assert (back.state, back.changes) == ("holds", ())
     assert back.reason.startswith("none of 5 numbers fell")
 
 
-def test_a_fall_that_may_lie_within_the_margin_breaks_nothing(whole, worse):
-    sure = outcome(worse, f"not worse than {whole} in ERR, MeanRR")
-    ends = [row["ci_high"] for row in sure.changes]
-    beyond = outcome(worse, f"not worse than {whole} by {-max(ends) / 2:.6f} in ERR, MeanRR")
+def test_a_fall_that_may_lie_within_the_margin_breaks_nothing(fallen):
+    ends = [row["ci_high"] for row in fell(fallen, "").changes]
+    beyond = fell(fallen, f"by {-max(ends) / 2:.6f}")
     assert (beyond.state, len(beyond.changes)) == ("broken", len(ends))
     assert " fell by more than 0." in beyond.reason
-    none = outcome(worse, f"not worse than {whole} by {-min(ends) * 1.01:.6f} in ERR, MeanRR")
+    none = fell(fallen, f"by {-min(ends) * 1.01:.6f}")
     assert (none.state, none.changes) == ("holds", ())
 
 
-def test_a_smaller_alpha_breaks_less_and_a_larger_more(whole, worse):
-    sure = outcome(worse, f"not worse than {whole} in ERR, MeanRR")
+def test_a_smaller_alpha_breaks_less_and_a_larger_more(fallen):
+    sure = fell(fallen, "")
     largest = max(row["p_adjusted"] for row in sure.changes)
-    below = outcome(worse, f"not worse than {whole} at {largest / 2:.3g} in ERR, MeanRR")
+    below = fell(fallen, f"at {largest / 2:.3g}")
     assert (below.state, len(below.changes)) == ("broken", len(sure.changes) - 1)
-    none = outcome(worse, f"not worse than {whole} at 1e-300 in ERR, MeanRR")
+    none = fell(fallen, "at 1e-300")
     assert (none.state, none.changes) == ("holds", ())
-    more = outcome(worse, f"not worse than {whole} by 0 at 0.499 in ERR, MeanRR")
-    assert len(more.changes) >= len(sure.changes)
+    assert len(fell(fallen, "by 0 at 0.499").changes) >= len(sure.changes)
 
 
-def test_what_is_compared_is_narrowed_by_names_and_sample(whole, worse):
+def test_what_is_compared_is_narrowed_by_names_and_sample(whole, turned):
     # 11 means of metrics, 7 of click metrics, 77 correlations within queries, 77 over all, 77 closed forms
-    assert " of 249 numbers " in outcome(whole, f"not worse than {worse}").reason
+    assert " of 249 numbers " in outcome(whole, f"not worse than {turned}").reason
     # 3 means, 2 correlations within queries and 2 over all, 2 closed forms
-    narrowed = outcome(whole, f"not worse than {worse} in ERR, AP, UCTR for market south")
+    narrowed = outcome(whole, f"not worse than {turned} in ERR, AP, UCTR for market south")
     assert (narrowed.sample, narrowed.state) == (SampleKey("south", 5, "all"), "holds")
     assert narrowed.reason.startswith("none of 9 numbers fell")
 
@@ -396,9 +401,9 @@ def test_a_fall_that_cannot_be_tested_leaves_it_undecided(whole, tmp_path):
         ("not worse than {other} in ERR@2", "does not have the metric ERR@2"),
     ],
 )
-def test_a_comparison_that_could_never_fail_is_refused(whole, worse, rule, words):
+def test_a_comparison_that_could_never_fail_is_refused(whole, turned, rule, words):
     with pytest.raises(SettingsError, match=words):
-        outcome(whole, rule.format(whole=whole, other=worse))
+        outcome(whole, rule.format(whole=whole, other=turned))
 
 
 def test_a_sample_that_the_other_run_lacks_is_refused(whole):
@@ -408,21 +413,17 @@ def test_a_sample_that_the_other_run_lacks_is_refused(whole):
         outcome(sample(), "not worse than nowhere")
 
 
-@pytest.mark.parametrize(("folds", "state"), [(16, "holds"), (2, "open")])
-def test_a_rule_that_an_interval_from_few_folds_cannot_decide_is_not_decided(tmp_path, folds, state):
-    rows = judgments()
-    one, other = (
-        with_folds(made(tmp_path / f"whole {half}", of_half(rows, half)), tmp_path / str(half), folds)
-        for half in (0, 1)
-    )
-    fell = min(
+@pytest.mark.parametrize(("folds", "state"), [(8, "holds"), (2, "open")])
+def test_a_rule_that_an_interval_from_few_folds_cannot_decide_is_not_decided(halves, tmp_path, folds, state):
+    one, other = (with_folds(run, tmp_path / run.name, folds) for run in halves)
+    less = min(
         (outcome(b, f"not worse than {a} in ERR") for a, b in ((one, other), (other, one))), key=_value
     )
-    assert (fell.state, fell.found.value < 0) == (state, True)
-    assert (fell.found.low < 0 < fell.found.high, fell.fails(strict=False)) == (True, False)
-    assert fell.fails(strict=True) == (state == "open")
-    assert ("not decided: " in fell.reason and "with 16 folds" in fell.reason) == (state == "open")
-    assert ("users in fewer than 8 folds" in (fell.found.caution or "")) == (state == "open")
+    assert (less.state, less.found.value < 0) == (state, True)
+    assert (less.found.low < 0 < less.found.high, less.fails(strict=False)) == (True, False)
+    assert less.fails(strict=True) == (state == "open")
+    assert ("not decided: " in less.reason and "with 16 folds" in less.reason) == (state == "open")
+    assert ("users in fewer than 8 folds" in (less.found.caution or "")) == (state == "open")
 
 
 def _value(found):

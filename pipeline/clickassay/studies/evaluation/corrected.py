@@ -27,15 +27,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from clickassay.core.errors import NothingInCommonError
 from clickassay.core.records import Floats
 from clickassay.core.special import stdtr, stdtrit
-from clickassay.core.text.words import number, percent, visible
+from clickassay.core.text.words import number, percent, plural, visible
 from clickassay.correlation.uncertainty.intervals import Deviations, Spread, holm
+from clickassay.inputs.normalise import normalise_query
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
-from clickassay.studies.evaluation.comparing.compare import pairs_of_runs
-from clickassay.studies.evaluation.correcting.sampled import Design, Rows, Sampled, at_random, drawn_by
+from clickassay.studies.evaluation.comparing import pairs_of_runs
 from clickassay.studies.evaluation.forms import CORRECTED_COMPARISONS, CORRECTED_MEANS, in_form
 
 MIN_BOTH = 20
@@ -58,6 +60,9 @@ PLACES = 4
 _ROUNDING = 1e-12
 _DIGITS = 9
 """Decimals of a number of queries: twenty of equal shares are no 19.999..."""
+
+
+Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,10 @@ def corrected_means(
     The squared error is the jackknife's over the n (method 7.1), plus w² var(f) / N, plus 2 (w R / n)² of the
     two queries where the judge errs; degrees of the sum are Satterthwaite's.
     """
-    s, p = _alike(len(both)) if shares is None else shares, _alike(len(judge)) if weights is None else weights
+    s, p = (
+        np.full(number, 1 / max(number, 1)) if given is None else given
+        for number, given in ((len(both), shares), (len(judge), weights))
+    )
     number, seen = _number(s), judge[both]
     f, h = seen - _mean(seen, s), people - _mean(people, s)
     products, squares = s @ (f * h), s @ f**2 + 2 * reach**2 / max(number, 1)
@@ -115,19 +123,20 @@ def corrected_means(
     slope = np.divide(products - gone * f * h, rest, out=np.zeros_like(f), where=rest > 0)
     known = Deviations()
     known.add(slope * (apart + gone * f) - weight * apart - gone * h)
-    parts = weight**2 * _variance(judge, p) / _number(p), 2 * (weight * reach / max(number, 1)) ** 2
+    variance = np.full(judge.shape[1], np.nan)  # unbiased for equal shares
+    if len(judge) > 1:
+        variance = p @ (judge - _mean(judge, p)) ** 2 / (1 - p @ p)
+    parts = weight**2 * variance / _number(p), 2 * (weight * reach / max(number, 1)) ** 2
     spread = _together(known.spread(), parts, (_number(p), number))
     if min(number, len(np.unique(both))) < MIN_BOTH:
         spread = Spread(np.full_like(spread.error, np.nan), spread.degrees, spread.queries)
-    low, high, p_value = _interval(value, spread)
+    half = stdtrit(spread.degrees, 0.975) * spread.error
+    low, high = value - half, value + half
+    p_value: Floats = 2 * stdtr(spread.degrees, -np.abs(value) / spread.error)
     alone = _alone(judge, p), _alone(people, s)
     worth: Floats = number * ((alone[1][2] - alone[1][1]) / (high - low)) ** 2
     apart_from_rest = _selection(judge, both) if shares is None else np.full(judge.shape[1], np.nan)
     return Corrected(value, low, high, p_value, weight, *alone, worth, apart_from_rest)
-
-
-def _alike(number: int) -> Floats:
-    return np.full(number, 1 / max(number, 1))
 
 
 def _number(shares: Floats) -> float:
@@ -149,24 +158,9 @@ def _together(spread: Spread, more: tuple[Floats, Floats], queries: tuple[float,
     return Spread(np.where(square > _ROUNDING**2, np.sqrt(square), np.nan), degrees, spread.queries)
 
 
-def _interval(value: Floats, spread: Spread) -> tuple[Floats, Floats, Floats]:
-    """Return the ends of the interval, and the p-value of 0."""
-    half = stdtrit(spread.degrees, 0.975) * spread.error
-    p_value: Floats = 2 * stdtr(spread.degrees, -np.abs(value) / spread.error)
-    return value - half, value + half, p_value
-
-
 def _mean(values: Floats, shares: Floats) -> Floats:
     mean: Floats = shares @ values if len(values) else np.full(values.shape[1], np.nan)
     return mean
-
-
-def _variance(values: Floats, shares: Floats) -> Floats:
-    """Return the variance, unbiased for equal shares."""
-    if len(values) < 2:
-        return np.full(values.shape[1], np.nan)
-    variance: Floats = shares @ (values - _mean(values, shares)) ** 2 / (1 - shares @ shares)
-    return variance
 
 
 def _alone(values: Floats, shares: Floats) -> Floats:
@@ -192,6 +186,86 @@ def _selection(judge: Floats, both: Rows) -> Floats:
         statistic = np.abs(sides[0].mean(axis=0) - sides[1].mean(axis=0)) / np.sqrt(parts.sum(axis=0))
     p_value: Floats = 2 * stdtr(degrees, -statistic)
     return p_value
+
+
+# ---- which queries people judged: at random, or as a plan drew them ---------------------------------
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a plan chose the queries that people judge."""
+
+    draws: tuple[str, ...]  # Queries, normalised, in the order of the draws.
+    ratios: Floats  # (n,) p / q of each draw; above 0.
+    # By query of the pool, normalised: p, the share of the query among all that are asked.
+    weights: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The queries that means are over, and the queries or draws that people judged."""
+
+    kept: Rows  # Places of the queries of the mean among the queries of the judge.
+    # rows, both: (n,) places of the queries that people judged, among theirs and among the judge's.
+    rows: Rows
+    both: Rows
+    # shares, weights: Of the n, and of the kept; None = all alike.
+    shares: Floats | None = None
+    weights: Floats | None = None
+    cautions: tuple[str, ...] = ()  # Sentences on what is left out.
+
+
+def at_random(judge: Sequence[str], people: Sequence[str]) -> Sampled:
+    """Return the queries of the judge, and of people among them, which count as a random sample."""
+    place = {query: at for at, query in enumerate(judge)}
+    rows = np.array([at for at, query in enumerate(people) if query in place], np.int64)
+    both = np.array([place[people[at]] for at in rows], np.int64)
+    alone = len(people) - len(rows)
+    have = "has" if alone == 1 else "have"
+    text = f"{_queries(alone)} judged by people {have} no grade by the judge: not used."
+    return Sampled(np.arange(len(place)), rows, both, cautions=(text,) if alone else ())
+
+
+def drawn_by(design: Design, judge: Sequence[str], people: Sequence[str]) -> Sampled:
+    """Return the queries of a plan that the judge judged, and its draws up to the first without a judgment.
+
+    Judgments missing after that draw are not missing at random.
+    """
+    by_judge, by_people = (
+        {normalise_query(query): at for at, query in enumerate(side)} for side in (judge, people)
+    )
+    kept = {name: at for name, at in by_judge.items() if name in design.weights}
+    if not kept:
+        raise NothingInCommonError("the plan and the judgments by --judge have no query in common")
+    drawn = [at for at, name in enumerate(design.draws) if name in kept]
+    upto = next((at for at, draw in enumerate(drawn) if design.draws[draw] not in by_people), len(drawn))
+    cautions = []
+    if upto < len(drawn):
+        missing = visible(design.draws[drawn[upto]])
+        cautions.append(
+            f"Draw {drawn[upto] + 1} of the plan ({missing}) has no judgment: {upto} draws before it count."
+        )
+    if lacking := len(design.weights) - len(kept):
+        cautions.append(f"{_queries(lacking)} of the plan that the judge did not grade: left out.")
+    if more := len(by_judge) - len(kept):
+        cautions.append(f"{_queries(more)} of the judge outside the plan: left out.")
+    if others := len(by_people.keys() - set(design.draws)):
+        cautions.append(f"{_queries(others)} judged by people, but not drawn by the plan: not used.")
+    counted = drawn[:upto]
+    ratios, names = design.ratios[counted], [design.draws[at] for at in counted]
+    weights = np.array([design.weights[name] for name in sorted(kept, key=kept.__getitem__)])
+    return Sampled(
+        np.array(sorted(kept.values()), np.int64),
+        np.array([by_people[name] for name in names], np.int64),
+        np.array([kept[name] for name in names], np.int64),
+        ratios / ratios.sum(),
+        weights / weights.sum(),
+        tuple(cautions),
+    )
+
+
+def _queries(number: int) -> str:
+    return plural(number, "query", "queries")
 
 
 # ---- runs ---------------------------------------------------------------------------------------
@@ -268,12 +342,14 @@ def corrected_tables(
         for name, one in means.items()
     }
     of_means = [frame(one, name, run=name) for name, one in cut.items()]
-    of_pairs = [frame(one, a, b, baseline=a, run=b) for (a, b), one in pairs.items()]
-    return CorrectedTables(
-        in_form(CORRECTED_MEANS, pl.concat(of_means)),
-        _compared(of_pairs),
-        (*sampled.cautions, *unlike, *less),
-    )
+    compared = CORRECTED_COMPARISONS.empty()
+    if pairs:
+        rows = pl.concat([frame(one, a, b, baseline=a, run=b) for (a, b), one in pairs.items()])
+        adjusted = holm(rows["p_value"].fill_null(np.nan).to_numpy())
+        rows = rows.with_columns(pl.Series("p_holm", adjusted).fill_nan(None))
+        compared = in_form(CORRECTED_COMPARISONS, rows)
+    cautions = (*sampled.cautions, *unlike, *less)
+    return CorrectedTables(in_form(CORRECTED_MEANS, pl.concat(of_means)), compared, cautions)
 
 
 def _frame(names: tuple[str, ...], one: Corrected, void: str | None, **same: object) -> pl.DataFrame:
@@ -288,14 +364,6 @@ def _frame(names: tuple[str, ...], one: Corrected, void: str | None, **same: obj
     frame = frame.with_columns(reason=no_interval if void is None else pl.lit(void))
     frame = frame.with_columns(pl.when(pl.col("reason").is_null()).then(pl.col(*columns)))
     return frame.with_columns(pl.lit(value).alias(name) for name, value in same.items())
-
-
-def _compared(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    if not frames:
-        return CORRECTED_COMPARISONS.empty()
-    frame = pl.concat(frames)
-    adjusted = holm(frame["p_value"].fill_null(np.nan).to_numpy())
-    return in_form(CORRECTED_COMPARISONS, frame.with_columns(pl.Series("p_holm", adjusted).fill_nan(None)))
 
 
 def _unlike(

@@ -1,1 +1,0 @@
-"""Runs compared: two by two, in order, and within classes of queries."""

@@ -1,1 +1,0 @@
-"""A judge of many queries, corrected by people who judged few of them."""
