@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from clickassay.metrics.conventions import AuditScale
-from clickassay.studies.audit.one_list import audit_list, one_list
+from clickassay.studies.audit import audit_list, one_list
 
 PAGE = Path(__file__).parents[1] / "reference" / "audit.md"
 SCALE = AuditScale(depth=5, max_grade=4, relevant_grade=3, persistence=0.8)

@@ -12,7 +12,7 @@ import pytest
 from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
 from clickassay.core.records import SampleChoice
 from clickassay.correlation.conventions import change, mean_gaps
-from clickassay.studies.audit.on_run import NEEDS_POOL, NEEDS_UNJUDGED, audit_run
+from clickassay.studies.audit import NEEDS_POOL, NEEDS_UNJUDGED, audit_run
 from support.logs import tiny
 from support.logs.small_logs import simulated
 from support.one_correlation import weighted_correlation

@@ -10,8 +10,7 @@ from benchmarks.promises.calibration.work import share_error
 from clickassay.core.records import Integers
 from clickassay.core.seeds import child
 from clickassay.metrics.editorial import satisfaction
-from clickassay.studies.gain_learning.agreement import Observations
-from clickassay.studies.gain_learning.gain_map import GainMap, paper_map
+from clickassay.studies.gain_learning.gain_map import GainMap, Observations, paper_map
 from clickassay.studies.gain_learning.validation import LearnOptions, study
 
 DEPTH, MAX_GRADE, SESSIONS = 5, 4, 60

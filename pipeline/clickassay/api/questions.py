@@ -206,7 +206,7 @@ def check(
     from clickassay.core.records import SampleChoice
     from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run
     from clickassay.studies.runs_compared.gate.grammar import parse_rules
-    from clickassay.studies.runs_compared.gate.rules_file import read_rules_file
+    from clickassay.studies.runs_compared.gate.grammar import read_rules_file
 
     texts = read_rules_file(rules) if isinstance(rules, Path) else several(rules)
     if rules is None:
@@ -281,7 +281,7 @@ def diff(
     from clickassay.api.studies.diff import DiffResult
     from clickassay.studies.runs_compared.compare import compare_runs
     from clickassay.studies.runs_compared.numbers import DiffOptions
-    from clickassay.studies.runs_compared.watch import Watch, check_watch
+    from clickassay.studies.runs_compared.numbers import Watch, check_watch
 
     if fail_above is not None and not 0 < fail_above <= 2:
         raise SettingsError(f"--fail-above {fail_above}: expected a number above 0, at most 2, e.g. 0.05")
@@ -335,7 +335,7 @@ def audit(
     from clickassay.core.records import SampleChoice
     from clickassay.core.text.words import did_you_mean
     from clickassay.metrics.clicks import CLICK_METRICS
-    from clickassay.studies.audit.on_run import audit_run
+    from clickassay.studies.audit import audit_run
 
     if click_metric not in CLICK_METRICS:
         known = did_you_mean(click_metric, CLICK_METRICS)

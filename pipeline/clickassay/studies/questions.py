@@ -89,23 +89,28 @@ def ask(run: Path, sql: str) -> pl.DataFrame:
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, file: Path, sql: str) -> duckdb.DuckDBPyRelation:
-    _check_tables(connection, file)
+    names = {table.name for table in RUN_TABLES}
+    if {name for (name,) in connection.execute("SHOW TABLES").fetchall()} != names:
+        raise QueryError(f"{file} {ANOTHER_LAYOUT}")  # its answers would not be what the documents say
     try:
-        return connection.sql(_only_statement(connection.extract_statements(sql)))
+        statements: list[Any] = connection.extract_statements(sql)
+        if len(statements) != 1:
+            raise QueryError(
+                f"found {len(statements)} SQL statements, expected one SELECT; run them one by one"
+            )
+        kind = statements[0].type
+        if kind != duckdb.StatementType.SELECT:
+            raise QueryError(
+                f"found a {kind.name} statement, expected a SELECT; a run can be read, not changed"
+            )
+        return connection.sql(statements[0])
     except duckdb.CatalogException as error:
-        raise QueryError(_with_tables(error)) from error
-
-
-_UNKNOWN_TABLE = re.compile(r"Table with name \"?(.+?)\"? does not exist")
-
-
-def _with_tables(error: duckdb.CatalogException) -> str:
-    """Return the message of an unknown name; of a table with the tables that there are."""
-    first = terminal(str(error).splitlines()[0])
-    named = _UNKNOWN_TABLE.search(first)
-    if named is None:
-        return f"the question cannot be answered: {first}"
-    return f"no table {named[1]!r}; {did_you_mean(named[1], sorted(table.name for table in RUN_TABLES))}"
+        first = terminal(str(error).splitlines()[0])
+        unknown = re.search(r"Table with name \"?(.+?)\"? does not exist", first)
+        told = f"the question cannot be answered: {first}"
+        if unknown is not None:
+            told = f"no table {unknown[1]!r}; {did_you_mean(unknown[1], sorted(names))}"
+        raise QueryError(told) from error
 
 
 MOST_ROWS = 100_000
@@ -229,22 +234,6 @@ def _open(file: Path, limits: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(str(file), read_only=True, config=config)
 
 
-def _check_tables(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
-    """Refuse a run whose tables have other names: its answers would not be what the documents say."""
-    tables = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
-    if tables != {table.name for table in RUN_TABLES}:
-        raise QueryError(f"{file} {ANOTHER_LAYOUT}")
-
-
-def _only_statement(statements: list[Any]) -> Any:  # noqa: ANN401 - DuckDB's statement has no useful type
-    if len(statements) != 1:
-        raise QueryError(f"found {len(statements)} SQL statements, expected one SELECT; run them one by one")
-    kind = statements[0].type
-    if kind != duckdb.StatementType.SELECT:
-        raise QueryError(f"found a {kind.name} statement, expected a SELECT; a run can be read, not changed")
-    return statements[0]
-
-
 @contextmanager
 def _explained() -> Iterator[None]:
     """Turn errors of DuckDB and Polars into messages of one line."""
@@ -271,15 +260,9 @@ def _display(value: object) -> str:
         return json(value)
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, (float, Decimal)):
-        return _four_digits(float(value))
-    return terminal(plain_text(value))
-
-
-def _four_digits(number: float) -> str:
-    """Return four significant digits, or all digits before the point: 0.1235, 12.35, 12346."""
+    if not isinstance(value, (float, Decimal)):
+        return terminal(plain_text(value))
+    number = float(value)  # four significant digits, or all before the point: 0.1235, 12.35, 12346
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else str(number)
-    if 1000 <= abs(number) < 1e15:
-        return f"{number:.0f}"
-    return f"{number + 0.0:.4g}"
+    return f"{number:.0f}" if 1000 <= abs(number) < 1e15 else f"{number + 0.0:.4g}"

@@ -9,7 +9,7 @@ from clickassay.core.errors import ActiveError, ReportError
 from clickassay.core.records import SampleChoice, SampleKey
 from clickassay.findings.ranking import rank
 from clickassay.findings.run import open_run, run_of
-from clickassay.studies.labelling.next_sheet import propose_judgments
+from clickassay.studies.labelling.plan_folder import propose_judgments
 from support.runs.sample_run import copied_run, sample
 
 INFO = {"inputs": {}, "layout": LAYOUT, "settings": {}, "versions": {}}

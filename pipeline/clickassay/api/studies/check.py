@@ -8,7 +8,7 @@ import polars as pl
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.result import Result
 from clickassay.core.text.words import plural
-from clickassay.studies.runs_compared.gate.outcome import Outcome, RuleState
+from clickassay.studies.runs_compared.gate.check import Outcome, RuleState
 
 SCHEMA = 1
 """Number of the form of the JSON document."""

@@ -22,7 +22,7 @@ from clickassay.studies.runs_compared.report import (
     check_comparison_place,
     write_comparison,
 )
-from clickassay.studies.runs_compared.watch import Watch, flag_findings
+from clickassay.studies.runs_compared.numbers import Watch, flag_findings
 from clickassay.studies.runs_compared.words import (
     alone_words,
     cautions_words,

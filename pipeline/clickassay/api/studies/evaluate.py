@@ -15,7 +15,7 @@ from clickassay.core.settings import load_settings
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists
 from clickassay.metrics.names import parse_measure
-from clickassay.studies.evaluation.correcting.sampled import Design
+from clickassay.studies.evaluation.corrected import Design
 from clickassay.studies.evaluation.evaluate import AverageOver, Evaluation
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from clickassay.core.settings import Settings, load_settings
 from clickassay.core.text.words import plural, visible
 
 if TYPE_CHECKING:
-    from clickassay.studies.labelling.answer import PlanEstimate
-    from clickassay.studies.labelling.next_sheet import JudgmentProposal
+    from clickassay.studies.labelling.estimate import PlanEstimate
+    from clickassay.studies.labelling.plan_folder import JudgmentProposal
     from clickassay.studies.labelling.plan_folder import LabelPlan
 
 SHOWN = 10
@@ -107,7 +107,7 @@ def plan(
     from clickassay.core.files.output import check_apart, check_free
     from clickassay.core.records import SampleChoice
     from clickassay.studies.labelling.inputs import Sources
-    from clickassay.studies.labelling.next_sheet import propose_judgments, write_proposal
+    from clickassay.studies.labelling.plan_folder import propose_judgments, write_proposal
     from clickassay.studies.labelling.plan import extend_plan, make_plan
     from clickassay.studies.labelling.plan_folder import PlanOptions, read_plan, write_plan
 
@@ -236,7 +236,7 @@ def estimate(
 
         clickassay estimate compare-plan --judgments labels.parquet --json
     """
-    from clickassay.studies.labelling.answer import estimate_plan
+    from clickassay.studies.labelling.estimate import estimate_plan
     from clickassay.studies.labelling.plan_folder import read_plan
 
     made = read_plan(plan_folder)

@@ -124,7 +124,7 @@ def check(
         clickassay check
     """
     from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES
-    from clickassay.studies.runs_compared.gate.rules_file import read_rules_file
+    from clickassay.studies.runs_compared.gate.grammar import read_rules_file
 
     folder = run_folder or runs.last(1, "RUN")[0]
     of_project = () if runs.project is None else runs.project.rules
@@ -193,7 +193,7 @@ def audit(
         if output.out is not None:
             raise SettingsError("--out is for a run; of one list, keep what --csv prints")
         from clickassay.api.studies.audit import audit_grades
-        from clickassay.studies.audit.one_list import read_grades
+        from clickassay.studies.audit import read_grades
 
         one = {"depth": sample["depth"], "value": given["value"], "max_grade": settings.max_grade}
         listed = asked(

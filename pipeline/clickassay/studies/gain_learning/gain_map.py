@@ -17,19 +17,101 @@ step of R, spread as the steps of the map that the search starts from (Dirichlet
 (Beta); and log phi is normal around that of this map, with a standard deviation of 1. So what clicks do not
 determine stays near that map, nothing runs off to 0, 1 or infinity, and what they do determine outweighs it
 as Q grows.
+
+Agreement with clicks (6.2, 6.3) is a correlation of deviations from means within groups,
+
+    rho = sum w (E - mean E)(C - mean C) / sqrt(sum w (E - mean E)^2  sum w (C - mean C)^2):
+
+the weighted correlation has one group, with w the sessions; the closed form of Algorithm 3, whose sign
+agreement is 1/2 + asin(rho)/pi, has a group for each query, with w = 1/(n_q - 1) and plain means.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from clickassay.core.records import Floats
+from clickassay.core.records import Floats, Integers
 from clickassay.core.special import expit, log_expit
 from clickassay.metrics.editorial import expected_utility, satisfaction
-from clickassay.studies.gain_learning.agreement import Agreement, Grades
+
+Grades = NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Judged configurations with the values of a click metric."""
+
+    grades: Grades  # (N, K) grades, best position first.
+    queries: Integers  # (N,) index of the query of each.
+    sessions: Floats  # (N,) number of sessions: the weights.
+    clicks: Floats  # (N,) values of the click metric.
+
+    def select(self, rows: NDArray[np.bool_]) -> "Observations":
+        """Return the configurations where `rows` (N,) holds."""
+        return Observations(self.grades[rows], self.queries[rows], self.sessions[rows], self.clicks[rows])
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Deviations of a click metric from group means, and their correlation with another metric."""
+
+    groups: Integers  # (N,) group of each configuration, 0..G-1.
+    weights: Floats  # (N,) w, above 0; within a group, means are weighted by it too.
+    clicks: Floats  # (N,) deviations of the click metric from the means of their groups.
+    queries: int  # Number of queries: what the agreement counts as so many independent observations.
+
+    def deviations(self, values: Floats) -> Floats:
+        """Return (N,) deviations of values from the means of their groups."""
+        whole = np.bincount(self.groups, self.weights)
+        means = np.bincount(self.groups, self.weights * values) / whole
+        return np.asarray(values - means[self.groups])
+
+    def rho(self, values: Floats) -> tuple[float, Floats]:
+        """Return the correlation, and (N,) its gradient in the values; NaN and zeros if they do not vary."""
+        own = self.deviations(values)
+        squares = float(np.sum(self.weights * own**2))
+        of_clicks = float(np.sum(self.weights * self.clicks**2))
+        if squares <= 0 or of_clicks <= 0:
+            return float("nan"), np.zeros_like(values)
+        scale = np.sqrt(squares * of_clicks)
+        rho = float(np.sum(self.weights * own * self.clicks) / scale)
+        return rho, self.weights * (self.clicks / scale - rho * own / squares)
+
+
+def weighted_correlation(observed: Observations) -> tuple[Observations, Agreement]:
+    """Return all configurations, and their weighted correlation with the click metric."""
+    groups = np.zeros(len(observed.sessions), dtype=np.int64)
+    return observed, _centred(groups, observed.sessions, observed)
+
+
+def ranker_correlation(observed: Observations) -> tuple[Observations, Agreement]:
+    """Return the configurations of queries that have two or more, and the closed form of Algorithm 3."""
+    _, groups, sizes = np.unique(observed.queries, return_inverse=True, return_counts=True)
+    kept = observed.select(sizes[groups] > 1)
+    _, groups, sizes = np.unique(kept.queries, return_inverse=True, return_counts=True)
+    weights = 1 / (sizes[groups] - 1.0)
+    return kept, _centred(groups, weights, kept)
+
+
+OBJECTIVES: Mapping[str, Callable[[Observations], tuple[Observations, Agreement]]] = MappingProxyType(
+    {"correlation": weighted_correlation, "rankers": ranker_correlation}
+)
+"""The agreements that a map can be learned to maximise, by name."""
+
+
+def _centred(groups: Integers, weights: Floats, observed: Observations) -> Agreement:
+    queries = len(np.unique(observed.queries))
+    raw = Agreement(groups, weights, observed.clicks, queries)
+    return replace(raw, clicks=raw.deviations(observed.clicks))
+
+
+# ---- the map ------------------------------------------------------------------------------------------
+
 
 Positions = Literal["fixed", "free", "gamma"]
 """The part of phi to learn: nothing, each value, or gamma, the probability to go on when not satisfied."""
@@ -95,15 +177,10 @@ def learn(
         begins at it, and at even steps of R, and takes the better result.
     """
     parameters = _Parameters(grades, agreement, start, positions)
-    best = min(
-        (_minimise(parameters, at) for at in parameters.starts()), key=lambda at: parameters.loss(at)[0]
-    )
-    return LearnedMap(parameters.map(best), parameters.rho(best), parameters.prior_errors(best))
-
-
-def _minimise(parameters: "_Parameters", at: Floats) -> Floats:
     loss: Any = parameters.loss  # SciPy's types ask for a shape that ours do not name
-    return np.asarray(minimize(loss, at, jac=True, method="L-BFGS-B", options=_STOP).x)
+    ends = [minimize(loss, at, jac=True, method="L-BFGS-B", options=_STOP).x for at in parameters.starts()]
+    best = min(map(np.asarray, ends), key=lambda at: parameters.loss(at)[0])
+    return LearnedMap(parameters.map(best), parameters.rho(best), parameters.prior_errors(best))
 
 
 def _slopes(of: Callable[[Floats], Floats], at: Floats) -> Floats:
@@ -127,18 +204,16 @@ class _Parameters:
 
     def starts(self) -> list[Floats]:
         """Return the parameters of the caller's map, and of a map with even steps of R."""
-        even = np.linspace(0, 1, self._levels + 2)[1:-1]
-        return [self._point(probabilities) for probabilities in (self._start.probabilities, even)]
-
-    def _point(self, probabilities: Floats) -> Floats:
-        steps = np.maximum(np.diff(probabilities, prepend=0.0, append=1.0), 1e-6)[self._first :]
-        return np.concatenate([np.log(steps / steps.sum()), self._of_positions()])
-
-    def _of_positions(self) -> Floats:
-        if self._positions == "free":
-            return np.log(self._start.utilities[1:])
         gamma = FIRST_GAMMA if self._start.gamma is None else min(max(self._start.gamma, 1e-6), 1 - 1e-6)
-        return np.log([gamma / (1 - gamma)]) if self._positions == "gamma" else np.zeros(0)
+        of_positions = {
+            "free": np.log(self._start.utilities[1:]), "gamma": np.log([gamma / (1 - gamma)]),
+            "fixed": np.zeros(0),
+        }  # fmt: skip
+        points = []
+        for probabilities in (self._start.probabilities, np.linspace(0, 1, self._levels + 2)[1:-1]):
+            steps = np.maximum(np.diff(probabilities, prepend=0.0, append=1.0), 1e-6)[self._first :]
+            points.append(np.concatenate([np.log(steps / steps.sum()), of_positions[self._positions]]))
+        return points
 
     def map(self, point: Floats) -> GainMap:
         """Return the map of a vector of parameters."""
@@ -195,28 +270,9 @@ class _Parameters:
 
     def _gradient(self, gain_map: GainMap, slope: Floats) -> Floats:
         """Return the gradient of the agreement in the parameters from (N,) that in the values."""
-        of_probabilities, of_utilities = self._gradients(gain_map, slope)
-        # R(g) = sum of the first g + 1 shares p; d p_j / d x_i = p_j (1[i = j] - p_i)
-        shares = np.diff(gain_map.probabilities, prepend=0.0, append=1.0)[self._first :]
-        of_shares = np.append(np.cumsum(of_probabilities[::-1])[::-1], 0.0)[self._first :]
-        of_logits = shares * (of_shares - np.sum(shares * of_shares))
-        return np.concatenate([of_logits, self._of_powers(gain_map, of_utilities)])
-
-    def _of_powers(self, gain_map: GainMap, of_utilities: Floats) -> Floats:
-        """Return the gradient in the parameters of the utilities."""
-        scaled = gain_map.utilities * of_utilities
-        if self._positions == "free":
-            return scaled[1:]
-        if gain_map.gamma is None:
-            return np.zeros(0)
-        # d gamma^(r - 1) / d x = (r - 1) gamma^(r - 1) (1 - gamma), where gamma = 1 / (1 + e^-x)
-        return np.array([np.sum(scaled * np.arange(len(scaled))) * (1 - gain_map.gamma)])
-
-    def _gradients(self, gain_map: GainMap, slope: Floats) -> tuple[Floats, Floats]:
-        """Return (L,) and (K,) gradients in R and phi, from (N,) that in the values."""
         stops, depth = gain_map.probabilities[self._grades], self._grades.shape[1]
         reached = np.cumprod(np.hstack([np.ones((len(stops), 1)), 1 - stops[:, :-1]]), axis=1)
-        of_probabilities, of_utilities = np.zeros(self._levels), np.zeros(depth)
+        of_probabilities, of_utilities = np.zeros(self._levels), np.zeros(depth)  # (L,) of R, (K,) of phi
         rest = np.zeros(len(stops))  # expected utility below the position
         for place in reversed(range(depth)):
             utility = gain_map.utilities[place]
@@ -224,4 +280,14 @@ class _Parameters:
             of_utilities[place] = np.sum(here * stops[:, place])
             of_probabilities += np.bincount(self._grades[:, place], here * (utility - rest), self._levels)
             rest = utility * stops[:, place] + (1 - stops[:, place]) * rest
-        return of_probabilities, of_utilities
+        # R(g) = sum of the first g + 1 shares p; d p_j / d x_i = p_j (1[i = j] - p_i)
+        shares = np.diff(gain_map.probabilities, prepend=0.0, append=1.0)[self._first :]
+        of_shares = np.append(np.cumsum(of_probabilities[::-1])[::-1], 0.0)[self._first :]
+        of_logits: Floats = shares * (of_shares - np.sum(shares * of_shares))
+        scaled = gain_map.utilities * of_utilities
+        if self._positions == "free":
+            return np.concatenate([of_logits, scaled[1:]])
+        if gain_map.gamma is None:
+            return of_logits
+        # d gamma^(r - 1) / d x = (r - 1) gamma^(r - 1) (1 - gamma), where gamma = 1 / (1 + e^-x)
+        return np.append(of_logits, np.sum(scaled * np.arange(len(scaled))) * (1 - gain_map.gamma))

@@ -15,9 +15,8 @@ from clickassay.findings.run import Run, run_at
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.definition import Measure, Value
 from clickassay.metrics.names import parse
-from clickassay.studies.gain_learning.agreement import Observations
-from clickassay.studies.gain_learning.gain_map import GainMap, Positions, paper_map
-from clickassay.studies.gain_learning.validation import LearnedValue, LearnOptions, Study, study
+from clickassay.studies.gain_learning.gain_map import GainMap, Observations, Positions, paper_map
+from clickassay.studies.gain_learning.validation import LearnOptions, Study, study
 
 LEARNED_VALUES = Table(
     "learned_values",
@@ -123,21 +122,22 @@ def learned_tables(
 ) -> dict[str, pl.DataFrame]:
     """Return `LEARNED_VALUES` and `LEARNED_GAIN` by name."""
     everywhere = len(sample.sessions)
-    probabilities = [
-        ("R", grade, value, configurations)
-        for grade, (value, configurations) in enumerate(
-            zip(fixed.probabilities, learned.configurations, strict=True)
-        )
+    of_grades = zip(fixed.probabilities, learned.configurations, strict=True)
+    asked: list[tuple[str, int, float | None, int]] = [
+        *(("R", grade, float(value), shown) for grade, (value, shown) in enumerate(of_grades)),
+        *(("phi", place, float(value), everywhere) for place, value in enumerate(fixed.utilities, start=1)),
+        *([("gamma", 0, None, everywhere)] if options.positions == "gamma" else []),
     ]
-    utilities = [("phi", place, value, everywhere) for place, value in enumerate(fixed.utilities, start=1)]
-    gamma = [] if options.positions != "gamma" else [("gamma", 0, None, everywhere)]
-    values: list[LearnedValue | None] = [
-        *learned.probabilities,
-        *learned.utilities,
-        *([learned.gamma] if learned.gamma else []),
-    ]
-    asked = [*probabilities, *utilities, *gamma]
-    rows = [_value_row(*row, one) for row, one in zip(asked, values or [None for _ in asked], strict=True)]
+    learned_values = [*learned.probabilities, *learned.utilities, *([learned.gamma] if learned.gamma else [])]
+    none: list[tuple[float | None, ...]] = [(None, None, None) for _ in asked]
+    values = [(one.value, one.low, one.high) for one in learned_values] or none
+    rows = [
+        {
+            "what": what, "place": place, "value": value, "ci_low": low, "ci_high": high, "fixed": of_err,
+            "n_configurations": shown,
+        }
+        for (what, place, of_err, shown), (value, low, high) in zip(asked, values, strict=True)
+    ]  # fmt: skip
     gain = {
         "click_metric": options.click_metric, "objective": options.objective,
         "fitted": learned.fitted, "fixed": learned.fixed,
@@ -150,13 +150,3 @@ def learned_tables(
         "learned_values": LEARNED_VALUES.canonical(pl.DataFrame(rows, infer_schema_length=None)),
         "learned_gain": LEARNED_GAIN.canonical(pl.DataFrame([gain], schema_overrides={"reason": pl.String})),
     }
-
-
-def _value_row(
-    what: str, place: int, fixed: float | None, configurations: int, one: LearnedValue | None
-) -> dict[str, object]:
-    value, low, high = (None, None, None) if one is None else (one.value, one.low, one.high)
-    return {
-        "what": what, "place": place, "value": value, "ci_low": low, "ci_high": high,
-        "fixed": None if fixed is None else float(fixed), "n_configurations": configurations,
-    }  # fmt: skip

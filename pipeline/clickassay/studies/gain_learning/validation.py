@@ -1,6 +1,5 @@
 """Cross-validation of a learned map: intervals of its values, and its gain on held-out queries."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +8,15 @@ from clickassay.core.errors import LearningError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.special import stdtrit
-from clickassay.studies.gain_learning.agreement import OBJECTIVES, Observations
-from clickassay.studies.gain_learning.gain_map import GainMap, LearnedMap, Positions, learn, numbers
+from clickassay.studies.gain_learning.gain_map import (
+    OBJECTIVES,
+    GainMap,
+    LearnedMap,
+    Observations,
+    Positions,
+    learn,
+    numbers,
+)
 
 NOT_TOLD = (
     "this log does not tell what grades are worth: on queries that it was not learned from, the agreement of "
@@ -88,7 +94,13 @@ def study(
     """
     objective, folds = options.objective, options.cv_folds
     rows, agreement = OBJECTIVES[objective](observed)
-    _check(rows, folds, objective)
+    queries, index = np.unique(rows.queries, return_inverse=True)
+    if len(queries) < 2 * folds:
+        what = "queries with two configurations" if objective == "rankers" else "queries"
+        raise LearningError(
+            f"learn: {len(queries)} {what} are too few for {folds} folds; give a smaller --cv-folds, or a "
+            "larger run"
+        )
     progress(Event("learning"))
     whole = learn(rows.grades, agreement, fixed, positions=options.positions)
     if np.isnan(whole.rho):
@@ -96,32 +108,17 @@ def study(
             f"learn: neither clicks nor grades may be the same everywhere (objective {objective})"
         )
     maps, gains = [], []
-    for number, (rest, held_out) in enumerate(_split(rows, folds, options.seed)):
+    # folds of nearly the same number of queries, assigned at random
+    fold = (np.random.default_rng(options.seed).permutation(len(queries)) % folds)[index]
+    for number in range(folds):
         progress(Event("learning without one fold", number / folds))
-        kept, own = OBJECTIVES[objective](rest)
+        kept, own = OBJECTIVES[objective](rows.select(fold != number))
+        held_out = rows.select(fold == number)
         # started afresh: the map of all queries knows those that are held out
         learned = learn(kept.grades, own, fixed, positions=options.positions).map
         maps.append(numbers(learned))
         gains.append([_agreement(held_out, objective, map_) for map_ in (learned, fixed)])
     return _summarise(whole, fixed, rows, objective, np.array(maps), np.array(gains))
-
-
-def _check(rows: Observations, folds: int, objective: str) -> None:
-    queries = len(np.unique(rows.queries))
-    if queries < 2 * folds:
-        what = "queries with two configurations" if objective == "rankers" else "queries"
-        raise LearningError(
-            f"learn: {queries} {what} are too few for {folds} folds; give a smaller --cv-folds, or a larger "
-            "run"
-        )
-
-
-def _split(rows: Observations, folds: int, seed: int) -> Iterator[tuple[Observations, Observations]]:
-    """Yield (other folds, one fold) for folds of nearly the same number of queries, assigned at random."""
-    queries, index = np.unique(rows.queries, return_inverse=True)
-    fold = (np.random.default_rng(seed).permutation(len(queries)) % folds)[index]
-    for number in range(folds):
-        yield rows.select(fold != number), rows.select(fold == number)
 
 
 def _agreement(observed: Observations, objective: str, gain_map: GainMap) -> float:
@@ -141,6 +138,15 @@ def _summarise(
     levels = len(learned.probabilities)
     shown = tuple(int((rows.grades == grade).any(axis=1).sum()) for grade in range(levels))
     values = () if reason else _values(whole, maps, shown)
+    warnings = []
+    for grade, one in enumerate(values[:levels]):
+        if one.low is None or one.high is None:
+            warnings.append(
+                f"no configuration shows grade {grade}: R({grade}) is any number between its neighbours"
+            )
+        elif one.high - one.low > MAX_WIDTH:
+            span = f"{one.low:.2f} to {one.high:.2f}"
+            warnings.append(f"R({grade}) is uncertain: its 95 % interval is {span}")
     return Study(
         map=learned,
         probabilities=values[:levels],
@@ -153,7 +159,7 @@ def _summarise(
         gain=_mean(known[:, 0] - known[:, 1]),
         reason=reason,
         configurations=shown,
-        warnings=tuple(_warnings(values[:levels])),
+        warnings=tuple(warnings),
     )
 
 
@@ -189,11 +195,3 @@ def _mean(differences: Floats) -> Interval:
 
 def _quantile(folds: int) -> float:
     return float(stdtrit(folds - 1, 0.975))
-
-
-def _warnings(probabilities: tuple[LearnedValue, ...]) -> Iterator[str]:
-    for grade, one in enumerate(probabilities):
-        if one.low is None or one.high is None:
-            yield f"no configuration shows grade {grade}: R({grade}) is any number between its neighbours"
-        elif one.high - one.low > MAX_WIDTH:
-            yield f"R({grade}) is uncertain: its 95 % interval is {one.low:.2f} to {one.high:.2f}"

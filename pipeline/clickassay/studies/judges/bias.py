@@ -5,8 +5,6 @@ who err by chance would differ, the other's grade being nearer to the middle. Th
 against each other: near the ends of the scale there is less room to differ.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 
@@ -44,30 +42,46 @@ def bias(names: tuple[str, str], pair: pl.DataFrame, classes: pl.DataFrame | Non
         if name in grouped:
             raise InputError(f"query attributes: column {name} has the name of a group of results; rename it")
         grouped[name] = own.join(kinds.select("query", part=name), on="query", how="left")
-    known = {by: rows.drop_nulls("part") for by, rows in grouped.items()}
-    frames = [_grouped(names, rows, by, size) for by, rows in known.items() if rows["part"].n_unique() > 1]
+    frames = []
+    for by, rows in grouped.items():
+        known = rows.drop_nulls("part")
+        if known["part"].n_unique() > 1:
+            frames.append(_grouped(names, known, by, size))
     return BIAS.canonical(pl.concat([BIAS.empty(), *frames]))
 
 
 def _grouped(names: tuple[str, str], rows: pl.DataFrame, by: str, size: int) -> pl.DataFrame:
     parts = rows["part"].unique().sort().to_list()
-    sums = _sums(rows, parts)
+    query = rows["query"].rank("dense").to_numpy().astype(np.int64) - 1
+    cell = query * len(parts) + np.searchsorted(parts, rows["part"].to_numpy())
+    shape = int(query.max()) + 1, len(parts)
+    apart = (rows["grade_b"].cast(pl.Int64) - rows["grade_a"].cast(pl.Int64)).to_numpy()
+    counted = [np.bincount(cell, of, shape[0] * shape[1]).reshape(shape) for of in (apart, None)]
+    sums = np.concatenate(counted, axis=1, dtype=np.float64)  # (Q, 2 K) of differences, and of results
     counts = sums[:, len(parts) :]
     mean, low, high = with_intervals(sums, _means, np.repeat([FREE], len(parts), axis=0).T)
     queries = (counts > 0).sum(axis=0)
     few = [cautions(*row)[0] for row in zip(mean, low, queries.tolist(), strict=True)]
+    unlike, left = _apart(sums.sum(axis=0)), Deviations()
+    for without in left_out(sums, _apart):  # a query at a time
+        left.add(without - unlike)
     columns = {
         "part": parts,
         "mean_difference": mean,
         "ci_low": low,
         "ci_high": high,
-        "p_adjusted": holm(_unlike(sums)) if by != MEAN_GRADE else None,
+        "p_adjusted": None if by == MEAN_GRADE else holm(p_value(unlike, left.spread())),
         "n_results": counts.sum(axis=0).astype(np.int64),
         "n_queries": queries,
         "caution": pl.Series(few, dtype=pl.String),
     }
-    kappas = [_kappa(rows.filter(part=part), size, given=by != MEAN_GRADE) for part in parts]
-    columns |= dict(zip(_KAPPA, np.array(kappas).T, strict=True))
+    kappas = np.full((len(parts), 3), np.nan)  # among equal mean grades it means nothing
+    for place, part in enumerate(parts if by != MEAN_GRADE else []):
+        own = rows.filter(part=part)
+        tables = tables_by_unit(own["query"], own["grade_a"], own["grade_b"], size)
+        found = with_intervals(tables, lambda sums: kappa(sums, size)[..., -1:], np.array([[-1.0], [1.0]]))
+        kappas[place] = [float(end.item()) for end in found]
+    columns |= dict(zip(_KAPPA, kappas.T, strict=True))
     same = {"judge_a": names[0], "judge_b": names[1], "by": by}
     frame = pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
     frame = frame.with_columns(**{name: pl.lit(text) for name, text in same.items()})
@@ -75,18 +89,6 @@ def _grouped(names: tuple[str, str], rows: pl.DataFrame, by: str, size: int) -> 
 
 
 _KAPPA = ("kappa_quadratic", "kappa_quadratic_low", "kappa_quadratic_high")
-
-
-def _sums(rows: pl.DataFrame, parts: Sequence[str]) -> Floats:
-    """Return (Q, 2 K) sums of differences, and numbers of results, by query and group."""
-    query = rows["query"].rank("dense").to_numpy().astype(np.int64) - 1
-    cell = query * len(parts) + np.searchsorted(parts, rows["part"].to_numpy())
-    shape = int(query.max()) + 1, len(parts)
-    apart = rows["grade_b"].cast(pl.Int64) - rows["grade_a"].cast(pl.Int64)
-    sums, counts = (
-        np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape) for weights in (apart.to_numpy(), None)
-    )
-    return np.concatenate([sums, counts], axis=1, dtype=np.float64)
 
 
 def _means(sums: Floats) -> Floats:
@@ -100,21 +102,3 @@ def _apart(sums: Floats) -> Floats:
     total, counts = np.split(sums, 2, axis=-1)
     others = [part.sum(axis=-1, keepdims=True) - part for part in (total, counts)]
     return _means(sums) - _means(np.concatenate(others, axis=-1))
-
-
-def _unlike(sums: Floats) -> Floats:
-    """Return the p-value of each group that it differs as the others do, leaving out a query at a time."""
-    value, known = _apart(sums.sum(axis=0)), Deviations()
-    for left in left_out(sums, _apart):
-        known.add(left - value)
-    return p_value(value, known.spread())
-
-
-def _kappa(rows: pl.DataFrame, size: int, *, given: bool) -> tuple[float, float, float]:
-    """Return the quadratic kappa with its interval; not `given`: among equal mean grades it means nothing."""
-    if not given:
-        return np.nan, np.nan, np.nan
-    tables = tables_by_unit(rows["query"], rows["grade_a"], rows["grade_b"], size)
-    found = with_intervals(tables, lambda sums: kappa(sums, size)[..., -1:], np.array([[-1.0], [1.0]]))
-    value, low, high = (float(part.item()) for part in found)
-    return value, low, high

@@ -97,58 +97,50 @@ def compare_judges(
     size = max((int(str(once["grade"].max())) if max_grade is None else max_grade) + 1, 2)
     pairs = judged_by_both(judges, once)
     if not pairs:
-        _refuse(judges, once)
+        one, two = (
+            Side(f"{judge} has", once.filter(judge=judge).select("query", text="url")) for judge in judges[:2]
+        )
+        raise NothingInCommonError(
+            f"judges {listed(judges)} have no result in common: {names_apart(one, two, ('query',))}; give "
+            "files that use the same names of queries and results"
+        )
     parts = [agreement(names, pair, size) for names, pair in pairs.items()]
     if len(judges) > 2:
         parts.append(agreement_of_all(once, size))
+    shares = once.group_by("judge", "grade").agg(rows=pl.len().cast(pl.Int64))
+    again = rows.group_by(key).agg(times=pl.len(), equal=pl.col("grade").n_unique() == 1)
+    again = again.filter(pl.col("times") > 1).group_by("judge").agg(pl.len(), pl.col("equal").sum())
     return JudgesCompared(
         judges,
         pl.concat(parts),
         CONFUSION.canonical(pl.concat([confusion(names, pair) for names, pair in pairs.items()])),
-        _shares(once),
+        SHARES.canonical(shares.with_columns(share=pl.col("rows") / pl.col("rows").sum().over("judge"))),
         _sheet(judges, once),
-        _repeated(rows, key),
+        {judge: (int(results), int(equal)) for judge, results, equal in again.sort("judge").iter_rows()},
         BIAS.canonical(pl.concat([bias(names, pair, classes, size) for names, pair in pairs.items()])),
     )
 
 
 def judged_by_both(judges: tuple[str, ...], rows: pl.DataFrame) -> dict[tuple[str, str], pl.DataFrame]:
-    """Return the results that two judges both judged, for every two that have any: see `_pair`."""
-    once = rows.unique(["judge", "query", "url"], keep="first", maintain_order=True)
-    pairs = {(a, b): _pair(once, a, b) for a, b in combinations(judges, 2)}
-    return {names: pair for names, pair in pairs.items() if pair.height}
+    """Return the results that two judges both judged, for every two that have any.
 
-
-def _refuse(judges: tuple[str, ...], once: pl.DataFrame) -> None:
-    one, two = (
-        Side(f"{judge} has", once.filter(judge=judge).select("query", text="url")) for judge in judges[:2]
-    )
-    raise NothingInCommonError(
-        f"judges {listed(judges)} have no result in common: {names_apart(one, two, ('query',))}; give files "
-        "that use the same names of queries and results"
-    )
-
-
-def _pair(once: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
-    """Return rows market, query, url, grade_a, grade_b, place of the results that both judged.
-
-    `a` gives the texts. `place`, 0..1, is where the result stands in the file of the second judge.
+    Rows market, query, url, grade_a, grade_b, place, with the texts of the first of the two; `place`, 0..1,
+    is where the result stands in the file of the second.
     """
-    one, two = (once.filter(judge=name).drop("judge") for name in (a, b))
-    two = two.with_columns(place=pl.int_range(pl.len()) / pl.len())
-    both = one.join(two, on=["query", "url"], suffix="_b", maintain_order="left")
-    columns = (*_named(once), "query", "url", "grade_b", "place")
-    return both.select(*columns, grade_a="grade", market=pl.lit(EVERY))
+    once = rows.unique(["judge", "query", "url"], keep="first", maintain_order=True)
+    columns, pairs = (*_named(once), "query", "url", "grade_b", "place"), {}
+    for a, b in combinations(judges, 2):
+        one, two = (once.filter(judge=name).drop("judge") for name in (a, b))
+        two = two.with_columns(place=pl.int_range(pl.len()) / pl.len())
+        both = one.join(two, on=["query", "url"], suffix="_b", maintain_order="left")
+        if both.height:
+            pairs[a, b] = both.select(*columns, grade_a="grade", market=pl.lit(EVERY))
+    return pairs
 
 
 def _named(rows: pl.DataFrame) -> list[str]:
     """Return the columns of names as they are written, if there are any."""
     return [name for name in ("topic", "doc") if name in rows.columns]
-
-
-def _shares(once: pl.DataFrame) -> pl.DataFrame:
-    counts = once.group_by("judge", "grade").agg(rows=pl.len().cast(pl.Int64))
-    return SHARES.canonical(counts.with_columns(share=pl.col("rows") / pl.col("rows").sum().over("judge")))
 
 
 def _sheet(judges: tuple[str, ...], once: pl.DataFrame) -> pl.DataFrame:
@@ -163,9 +155,3 @@ def _sheet(judges: tuple[str, ...], once: pl.DataFrame) -> pl.DataFrame:
         ordered = ordered.join(written, on=["query", "url"], maintain_order="left")
         ordered = ordered.with_columns(query="topic", url="doc")
     return ordered.select("query", "url", pl.lit(None, pl.Int8).alias("grade"), *columns)
-
-
-def _repeated(rows: pl.DataFrame, key: list[str]) -> dict[str, tuple[int, int]]:
-    again = rows.group_by(key).agg(times=pl.len(), equal=pl.col("grade").n_unique() == 1)
-    counted = again.filter(pl.col("times") > 1).group_by("judge").agg(pl.len(), pl.col("equal").sum())
-    return {judge: (int(results), int(equal)) for judge, results, equal in counted.sort("judge").iter_rows()}

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from clickassay.core.records import Floats, Integers
+from clickassay.core.records import Floats
 from clickassay.correlation.uncertainty.intervals import (
     ALPHA,
     FEW_QUERIES,
@@ -42,12 +42,29 @@ def rankings_under(
     first, second = np.array(list(combinations(range(len(runs)), 2))).T
     of_one, of_two = (side[:, second] - side[:, first] for side in (one, two))
     tests = np.stack([t_test(of_one), t_test(of_two)])
-    columns = {"baseline": [runs[at] for at in first], "run": [runs[at] for at in second]}
+    change, adjusted = of_two - of_one, holm(tests)
+    mean, half = change.mean(axis=0), half_width(change)
+    columns = {
+        "baseline": [runs[at] for at in first], "run": [runs[at] for at in second],
+        "difference_a": of_one.mean(axis=0), "p_holm_a": adjusted[0],
+        "difference_b": of_two.mean(axis=0), "p_holm_b": adjusted[1],
+        "change": mean, "ci_low": mean - half, "ci_high": mean + half, "p_holm": holm(t_test(change)),
+    }  # fmt: skip
     same = {"judge_a": judges[0], "judge_b": judges[1], "measure": measure}
-    pairs = _known(pl.DataFrame(columns | _changes(of_one, of_two, tests)), same)
+    pairs = _known(pl.DataFrame(columns), same)
+    by_one, by_two = (pl.col(name).fill_null(1) < ALPHA for name in ("p_holm_a", "p_holm_b"))
+    alike = pl.col("difference_a").sign() == pl.col("difference_b").sign()
+    counted = pairs.select(  # pairs of runs by the judges under whom they differ significantly
+        pairs=pl.len(),
+        same=(by_one & by_two & alike).sum(),
+        opposite=(by_one & by_two & ~alike).sum(),
+        only_a=(by_one & ~by_two).sum(),
+        only_b=(by_two & ~by_one).sum(),
+        changed=(pl.col("p_holm").fill_null(1) < ALPHA).sum(),
+    ).row(0, named=True)
     orders = _orders(one.mean(axis=0), two.mean(axis=0), holm(tests.ravel()).reshape(tests.shape))
     few = FEW_QUERIES if len(one) < MIN_QUERIES else None
-    row = orders | _counts(pairs) | {"n_runs": len(runs), "n_queries": len(one), "caution": few}
+    row = orders | counted | {"n_runs": len(runs), "n_queries": len(one), "caution": few}
     whole = _known(pl.DataFrame([row], infer_schema_length=None), same)
     return RANKINGS.canonical(whole), RANKING_PAIRS.canonical(pairs)
 
@@ -57,22 +74,6 @@ def _known(frame: pl.DataFrame, same: Mapping[str, str]) -> pl.DataFrame:
     return named.with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _changes(of_one: Floats, of_two: Floats, tests: Floats) -> dict[str, Floats]:
-    """Return the columns of the (Q, P) differences under both judges, and of the change."""
-    change, adjusted = of_two - of_one, holm(tests)
-    mean, half = change.mean(axis=0), half_width(change)
-    return {
-        "difference_a": of_one.mean(axis=0),
-        "p_holm_a": adjusted[0],
-        "difference_b": of_two.mean(axis=0),
-        "p_holm_b": adjusted[1],
-        "change": mean,
-        "ci_low": mean - half,
-        "ci_high": mean + half,
-        "p_holm": holm(t_test(change)),
-    }
-
-
 def _orders(one: Floats, two: Floats, p_values: Floats) -> dict[str, float]:
     """Return tau and tau_AP of the (S,) means, with their ends by (2, P) adjusted p-values of pairs."""
     runs = len(one)
@@ -80,7 +81,14 @@ def _orders(one: Floats, two: Floats, p_values: Floats) -> dict[str, float]:
     signs = [np.sign(side[second] - side[first]) for side in (one, two)]
     agree = signs[0] * signs[1]
     untied = np.prod([np.abs(sign).sum() for sign in signs])
-    weights = np.mean([_top_weights(side, first, second) for side in (one, two)], axis=0)
+    of_both = []
+    for means in (one, two):
+        # of tau_AP (Yilmaz, Aslam and Robertson 2008): 1 / (S - 1) of the runs above a rank i each count
+        # 1 / (i - 1), i being the lower rank of the pair; their sum is 1
+        rank = np.empty(runs)
+        rank[np.argsort(-means, kind="stable")] = np.arange(runs)
+        of_both.append(1 / np.maximum(rank[first], rank[second]) / (runs - 1))
+    weights = np.mean(of_both, axis=0)
     known = (p_values < ALPHA).all(axis=0)  # false for NaN
     low, high = (np.where(known, agree, end) for end in (-1, 1))
     return {
@@ -91,29 +99,3 @@ def _orders(one: Floats, two: Floats, p_values: Floats) -> dict[str, float]:
         "tau_ap_low": float((weights * low).sum()),
         "tau_ap_high": float((weights * high).sum()),
     }
-
-
-def _top_weights(means: Floats, first: Integers, second: Integers) -> Floats:
-    """Return the (P,) weights of pairs in tau_AP (Yilmaz, Aslam and Robertson 2008), whose sum is 1.
-
-    1 / (S - 1) of the runs above a rank i each count 1 / (i - 1), i being the lower rank of the pair.
-    """
-    rank = np.empty(len(means))
-    rank[np.argsort(-means, kind="stable")] = np.arange(len(means))
-    weights: Floats = 1 / np.maximum(rank[first], rank[second]) / (len(means) - 1)
-    return weights
-
-
-def _counts(pairs: pl.DataFrame) -> dict[str, int]:
-    """Count pairs of runs by the judges under whom they differ significantly."""
-    by_one, by_two = (pl.col(name).fill_null(1) < ALPHA for name in ("p_holm_a", "p_holm_b"))
-    same = pl.col("difference_a").sign() == pl.col("difference_b").sign()
-    counted = pairs.select(
-        pairs=pl.len(),
-        same=(by_one & by_two & same).sum(),
-        opposite=(by_one & by_two & ~same).sum(),
-        only_a=(by_one & ~by_two).sum(),
-        only_b=(by_two & ~by_one).sum(),
-        changed=(pl.col("p_holm").fill_null(1) < ALPHA).sum(),
-    )
-    return counted.row(0, named=True)

@@ -30,7 +30,7 @@ def verdict(found: JudgesCompared, at_least: float | None = None) -> str:
     """
     first = found.agreement.row(0, named=True)
     a, b = first["judge_a"], first["judge_b"]
-    rows = {row["measure"]: row for row in found.agreement.iter_rows(named=True) if _names(row) == (a, b)}
+    rows = {row["measure"]: row for row in found.agreement.filter(judge_a=a, judge_b=b).to_dicts()}
     kappas, apart = rows["kappa_quadratic"], rows["mean_difference"]
     on = f"{plural(first['n_results'], 'result')} of {plural(first['n_queries'], 'query', 'queries')}"
     a, b = visible(a), visible(b)
@@ -40,18 +40,17 @@ def verdict(found: JudgesCompared, at_least: float | None = None) -> str:
     if apart["ci_low"] is not None and (apart["ci_low"] > 0 or apart["ci_high"] < 0):
         higher, sign = (b, 1) if apart["value"] > 0 else (a, -1)
         text += f"; {higher} gives higher grades, by {_with_interval(apart, sign)} on average"
-    held = "" if at_least is None else f" {_held(kappas, at_least)}"
+    held = ""
+    if at_least is not None:
+        limit = f"{at_least:g}"
+        if kappas["ci_low"] is None:
+            held = f" Whether it is at least {limit} cannot be said: {NO_INTERVAL}."
+        elif kappas["ci_low"] >= at_least:
+            held = f" It is at least {limit}."
+        else:
+            below = kappas["ci_high"] < at_least
+            held = f" It is below {limit}." if below else f" It may be above or below {limit}."
     return f"{text}.{held}{_needed(kappas, at_least)}"
-
-
-def _held(row: Mapping[str, Any], at_least: float) -> str:
-    """Say whether the interval lies above a kappa, or below it."""
-    limit = f"{at_least:g}"
-    if row["ci_low"] is None:
-        return f"Whether it is at least {limit} cannot be said: {NO_INTERVAL}."
-    if row["ci_low"] >= at_least:
-        return f"It is at least {limit}."
-    return f"It is below {limit}." if row["ci_high"] < at_least else f"It may be above or below {limit}."
 
 
 def _needed(row: Mapping[str, Any], at_least: float | None) -> str:
@@ -104,10 +103,17 @@ def rankings_sentence(found: JudgesCompared) -> str:
         return _of_two(found.ranking_pairs.row(0, named=True), a, b)
     tau = _with_interval({"value": row["tau"], "ci_low": row["tau_low"], "ci_high": row["tau_high"]})
     by_a, by_b = (row["same"] + row["opposite"] + row[only] for only in ("only_a", "only_b"))
+    opposite, changed = row["opposite"], row["changed"]
+    change = "no difference changes significantly with the judge"
+    if opposite:
+        change = f"{plural(opposite, 'pair')} {_differ(opposite)} significantly in opposite directions"
+    elif changed:
+        verb = "changes" if changed == 1 else "change"
+        change = f"{plural(changed, 'difference')} {verb} significantly with the judge"
     return (
         f"By {row['measure']}, {plural(row['n_runs'], 'ranking')} have a tau of {tau} under {a} and {b}. Of "
         f"{plural(row['pairs'], 'pair')}, {by_a} {_differ(by_a)} significantly under {a}, {by_b} under {b}, "
-        f"{row['same']} the same way under both; {_change(row)}."
+        f"{row['same']} the same way under both; {change}."
     )
 
 
@@ -115,19 +121,14 @@ def _differ(number: int) -> str:
     return "differs" if number == 1 else "differ"
 
 
-def _change(row: Mapping[str, Any]) -> str:
-    opposite, changed = row["opposite"], row["changed"]
-    if opposite:
-        return f"{plural(opposite, 'pair')} {_differ(opposite)} significantly in opposite directions"
-    if changed:
-        change = "changes" if changed == 1 else "change"
-        return f"{plural(changed, 'difference')} {change} significantly with the judge"
-    return "no difference changes significantly with the judge"
-
-
 def _of_two(row: Mapping[str, Any], a: str, b: str) -> str:
     """Say how two rankings differ under each judge."""
-    of_a, of_b = (_state(row[f"difference_{side}"], row[f"p_holm_{side}"]) for side in "ab")
+    of_a, of_b = (
+        "not significantly different"
+        if row[f"p_holm_{side}"] is None or row[f"p_holm_{side}"] >= ALPHA
+        else f"significantly {'higher' if row[f'difference_{side}'] > 0 else 'lower'}"
+        for side in "ab"
+    )
     under = f"{of_a} under both" if of_a == of_b else f"{of_a} under {a}, {of_b} under {b}"
     changes = row["p_holm"] is not None and row["p_holm"] < ALPHA
     change = {"value": row["change"], "ci_low": row["ci_low"], "ci_high": row["ci_high"]}
@@ -136,16 +137,6 @@ def _of_two(row: Mapping[str, Any], a: str, b: str) -> str:
         f"{visible(row['baseline'])}; "
         f"{'' if changes else 'no '}significant change from {a} to {b}: {_with_interval(change)}."
     )
-
-
-def _state(difference: float, p: float | None) -> str:
-    if p is None or p >= ALPHA:
-        return "not significantly different"
-    return f"significantly {'higher' if difference > 0 else 'lower'}"
-
-
-def _names(row: Mapping[str, Any]) -> tuple[str, str]:
-    return row["judge_a"], row["judge_b"]
 
 
 def _with_interval(row: Mapping[str, Any], sign: int = 1) -> str:

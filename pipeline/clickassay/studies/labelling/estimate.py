@@ -1,12 +1,20 @@
-"""Estimate of the mean over a pool from labelled draws: a ratio of weighted sums, its error and interval."""
+"""Estimates from labelled draws: a ratio of weighted sums, its error and interval; of a plan with labels."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from clickassay.core.errors import ActiveError
 from clickassay.core.records import Floats
+from clickassay.core.settings import Settings
 from clickassay.core.special import stdtr, stdtrit
+from clickassay.studies.labelling.inputs import KEY, places, read_judgments
+from clickassay.studies.labelling.moments import performance
+from clickassay.studies.labelling.plan_folder import LabelPlan
+from clickassay.studies.labelling.pool import Pool
+from clickassay.studies.labelling.sampling import CORRECTED
 
 MIN_EFFECTIVE_DRAWS = 30
 """Effective number of draws below which an interval carries a caution."""
@@ -46,30 +54,6 @@ def estimate(
     fewer than two draws, values or ratios that are no numbers, values that are all the same, one draw that
     has all the weight, or a confidence level that is not between 0 and 1.
     """
-    _check(values, ratios, confidence_level)
-    share = np.asarray(ratios / ratios.sum())
-    rest = float(share @ values)
-    value = known + rest
-    effective_draws, largest_share = float(1 / (share @ share)), float(share.max())
-    if largest_share == 1:
-        raise ActiveError("one draw has all the weight, which gives no error: raise the defensive share")
-    error = _jackknife_error(values - rest, share)
-    freedom = max(effective_draws - 1, 1.0)
-    reach = float(stdtrit(freedom, (1 + confidence_level) / 2)) * error
-    return WeightedEstimate(
-        value=value,
-        error=error,
-        ci_low=value - reach,
-        ci_high=value + reach,
-        above_zero=float(stdtr(freedom, value / error)),
-        draws=len(values),
-        effective_draws=effective_draws,
-        largest_share=largest_share,
-        cautions=_cautions(effective_draws, largest_share),
-    )
-
-
-def _check(values: Floats, ratios: Floats, confidence_level: float) -> None:
     if not 0 < confidence_level < 1:
         raise ActiveError(f"a confidence level of {confidence_level:g}: give one between 0 and 1")
     if len(values) != len(ratios):
@@ -82,20 +66,134 @@ def _check(values: Floats, ratios: Floats, confidence_level: float) -> None:
         raise ActiveError("a ratio p / q is not above 0: give that of the distribution that was drawn from")
     if (values == values[0]).all():
         raise ActiveError("all draws have the same value, which gives no error: raise the budget")
-
-
-def _jackknife_error(deviations: Floats, share: Floats) -> float:
-    """Return the root of (n - 1) / n times the sum of squared changes of the ratio without each draw."""
-    moves = share * deviations / (1 - share)
-    return float(np.sqrt((1 - 1 / len(share)) * (moves @ moves)))
-
-
-def _cautions(effective_draws: float, largest_share: float) -> tuple[str, ...]:
-    reasons = []
+    share = np.asarray(ratios / ratios.sum())
+    rest = float(share @ values)
+    value = known + rest
+    effective_draws, largest_share = float(1 / (share @ share)), float(share.max())
+    if largest_share == 1:
+        raise ActiveError("one draw has all the weight, which gives no error: raise the defensive share")
+    # the root of (n - 1) / n times the sum of squared changes of the ratio without each draw
+    moves = share * (values - rest) / (1 - share)
+    error = float(np.sqrt((1 - 1 / len(share)) * (moves @ moves)))
+    freedom = max(effective_draws - 1, 1.0)
+    reach = float(stdtrit(freedom, (1 + confidence_level) / 2)) * error
+    cautions = []
     if effective_draws < MIN_EFFECTIVE_DRAWS:
-        reasons.append(
-            f"The effective number of draws is {effective_draws:.1f}, fewer than {MIN_EFFECTIVE_DRAWS}."
-        )
+        few = f"{effective_draws:.1f}, fewer than {MIN_EFFECTIVE_DRAWS}"
+        cautions.append(f"The effective number of draws is {few}.")
     if largest_share > MAX_WEIGHT_SHARE:
-        reasons.append(f"One draw has {largest_share:.0%} of the weight, more than {MAX_WEIGHT_SHARE:.0%}.")
-    return tuple(reasons)
+        cautions.append(f"One draw has {largest_share:.0%} of the weight, more than {MAX_WEIGHT_SHARE:.0%}.")
+    return WeightedEstimate(
+        value=value,
+        error=error,
+        ci_low=value - reach,
+        ci_high=value + reach,
+        above_zero=float(stdtr(freedom, value / error)),
+        draws=len(values),
+        effective_draws=effective_draws,
+        largest_share=largest_share,
+        cautions=tuple(cautions),
+    )
+
+
+# ---- of a plan ----------------------------------------------------------------------------------------
+
+
+MIN_DRAWS = 2
+"""Labelled draws that an estimate needs."""
+
+
+@dataclass(frozen=True)
+class PlanEstimate:
+    """The result of a plan with the labels so far."""
+
+    estimate: WeightedEstimate | None  # The estimate; None where every query is labelled.
+    exact: float | None  # The mean over the pool where every query is labelled; else None.
+    # draws, planned_draws: Number of draws that are labelled without a gap from the first on, and of all
+    # draws of the plan.
+    draws: int
+    planned_draws: int
+    waiting: int  # Number of later draws that are labelled too, which do not count yet.
+    first_missing: str | None  # Query of the first draw that lacks a label; None if all draws are labelled.
+    in_part: tuple[str, ...]  # Queries of which some documents are labelled and some are not.
+    # labels, labels_of_plan: Number of labels, and of documents of the plan that have one.
+    labels: int
+    labels_of_plan: int
+    # to_label, to_label_labelled: Number of documents on the sheet, and how many of them have a label.
+    to_label: int
+    to_label_labelled: int
+
+
+def estimate_plan(plan: LabelPlan, judgments: Path, settings: Settings) -> PlanEstimate:
+    """Estimate the performance of a ranking, or the difference of two, from a plan and labels (equation 6).
+
+    Draws count up to the first whose query is not labelled in full: labels missing after it are not missing
+    at random.
+
+    Raises ActiveError if fewer than two draws are labelled, all labelled draws have the same value, or the
+    sheet has another document at the number of a label; NothingInCommonError if no label is of a document of
+    the plan.
+    """
+    sheet = plan.to_label
+    grades, labels = read_judgments(judgments, plan.documents, settings, sheet=sheet)
+    joined = plan.documents.join(grades, on=KEY, how="left", maintain_order="left")
+    pool, places_graded = _pool(plan), joined["grade"].fill_null(-1).to_numpy().astype(np.int64)
+    # (m,) performance, or the difference of two, from labels; NaN where one is missing
+    values, *second = [performance(pool, one, places_graded, plan.options.measure) for one in pool.rankings]
+    values = values - second[0] if second else values
+    of_draws = plan.draws.join(
+        plan.queries.select("query", pl.Series("value", values)), on="query", maintain_order="left"
+    )
+    value = of_draws["value"].to_numpy()
+    labelled = ~np.isnan(value)
+    upto = len(value) if labelled.all() else int(np.argmin(labelled))
+    if upto < MIN_DRAWS and upto < len(value):
+        raise ActiveError(
+            f"only {upto} draws are labelled without a gap: draw {upto + 1} (query "
+            f"{of_draws['query'][upto]!r:.80}) lacks labels; label the sheet from the top"
+        )
+    exact = float(plan.queries["weight"].to_numpy() @ values) if not np.isnan(values).any() else None
+    counts = joined.group_by("query").agg(
+        pl.col("grade").count().alias("labelled"), pl.len().cast(pl.Int64).alias("documents")
+    )
+    some = counts.filter((pl.col("labelled") > 0) & (pl.col("labelled") < pl.col("documents")))
+    return PlanEstimate(
+        estimate=None if exact is not None else _estimate(plan, of_draws.head(upto)),
+        exact=exact,
+        draws=upto,
+        planned_draws=len(value),
+        waiting=int(labelled[upto:].sum()),
+        first_missing=None if upto == len(value) else str(of_draws["query"][upto]),
+        in_part=tuple(some["query"].sort()),
+        labels=labels,
+        labels_of_plan=joined["grade"].count(),
+        to_label=sheet.height,
+        to_label_labelled=sheet.join(grades, on=KEY, how="semi").height,
+    )
+
+
+def _estimate(plan: LabelPlan, draws: pl.DataFrame) -> WeightedEstimate:
+    """Estimate the mean over the pool; of the variant `corrected`, the model's mean plus its mean error."""
+    value, ratio = (draws[name].to_numpy() for name in ("value", "importance_weight"))
+    if plan.options.variant != CORRECTED:
+        return estimate(value, ratio)
+    expected = plan.queries["expected"].to_numpy()
+    of_draws = draws.join(plan.queries.select("query", "expected"), on="query", maintain_order="left")
+    model = float(plan.queries["weight"].to_numpy() @ expected)
+    return estimate(value - of_draws["expected"].to_numpy(), ratio, known=model)
+
+
+def _pool(plan: LabelPlan) -> Pool:
+    queries = plan.queries
+    sizes = queries["documents"].to_numpy()
+    grades = plan.max_grade + 1
+    return Pool(
+        queries=tuple(queries["query"]),
+        offsets=np.concatenate([[0], np.cumsum(sizes)]),
+        probabilities=np.full((plan.documents.height, grades), 1 / grades),
+        costs=queries["cost"].to_numpy(),
+        weights=queries["weight"].to_numpy(),
+        rankings=tuple(
+            places(plan.documents, number, queries.height) for number in ((1, 2) if plan.compares else (1,))
+        ),
+    )

@@ -70,15 +70,14 @@ def read_pool(sources: Sources, settings: Settings, *, depth: int | None) -> Lab
     or a grade is off the scale.
     """
     read = [_ranking(path, number, depth) for number, path in enumerate(sources.rankings, start=1)]
-    listed = [ranking for ranking, _ in read]
-    _check_share_queries(listed)
-    documents = (
-        listed[0] if len(listed) == 1 else listed[0].join(listed[1], on=KEY, how="full", coalesce=True)
-    )
+    documents, *others = [ranking for ranking, _ in read]
+    for other in others:
+        _check_common("the second ranking", "the first ranking has", other.select("query"), documents)
+        documents = documents.join(other, on=KEY, how="full", coalesce=True)
     documents = documents.sort(KEY)
     queries = documents["query"].unique().sort()
     offsets = np.searchsorted(documents["query"].rank("dense").to_numpy(), np.arange(1, len(queries) + 2))
-    rankings = [places(documents, number, len(queries)) for number in range(1, len(listed) + 1)]
+    rankings = [places(documents, number, len(queries)) for number in range(1, len(read) + 1)]
     pool = pool_of(
         queries.to_list(),
         offsets,
@@ -87,14 +86,26 @@ def read_pool(sources: Sources, settings: Settings, *, depth: int | None) -> Lab
         costs=_costs(sources, documents, queries),
         weights=_weights(sources, queries),
     )
-    notes = chain(*(contradictions for _, contradictions in read), _notes(documents, len(listed)))
+    notes = chain(*(contradictions for _, contradictions in read), _notes(documents) if others else ())
     return LabellingInputs(pool, documents, tuple(notes))
 
 
 def _ranking(path: Path, number: int, depth: int | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Return (query, url, rank_n), ranks from 1 without gaps, best first, cut to the depth; and notes."""
-    is_run = path.is_file() and path.suffix not in FORMATS
-    rows, notes = _trec_run(path) if is_run else _table(path)
+    if path.is_file() and path.suffix not in FORMATS:  # a run file, ordered by score as in trec_eval
+        run = read_run(path, ranks=True)
+        rows = ranked(run).select("query", url="doc", rank=pl.int_range(pl.len()))
+        notes = tuple(rank_findings(path.name, run, decides="score"))
+    else:  # a table, ordered by rank; a column score is compared with it
+        given = collected(read_input("ranking", path, RANKING, keep_others=True))
+        rows = given.select(*KEY, "rank")
+        nulls = [name for name in rows.columns if rows[name].has_nulls()]
+        if nulls:
+            raise InputError(f"ranking {path}: null in {', '.join(nulls)}; remove or correct these rows")
+        scores = pl.col("score").cast(pl.Float64, strict=False)
+        scored = given.with_columns(scores).drop_nulls("score") if "score" in given.columns else rows.clear()
+        notes = tuple(rank_findings(path.name, scored, decides="rank")) if scored.height else ()
+    rows = rows.with_columns(_QUERY, _URL, written="url")
     again = rows.filter(pl.struct(KEY).is_duplicated())
     if again.height:
         query, url, written = again.select(*KEY, "written").row(0)
@@ -104,40 +115,13 @@ def _ranking(path: Path, number: int, depth: int | None) -> tuple[pl.DataFrame, 
         )
         other = "" if len(same) == 1 else ", whose normal form is the same"
         raise ActiveError(f"{path}: query {query!r:.80} lists {said}{other}; keep its best rank")
-    ranked = rows.sort("query", "rank", "url").with_columns(
+    in_order = rows.sort("query", "rank", "url").with_columns(
         pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("query").alias(f"rank_{number}")
     )
-    if ranked.is_empty():
+    if in_order.is_empty():
         raise ActiveError(f"{path}: no ranking in it; give rows query, url, rank")
-    kept = ranked if depth is None else ranked.filter(pl.col(f"rank_{number}") <= depth)
+    kept = in_order if depth is None else in_order.filter(pl.col(f"rank_{number}") <= depth)
     return kept.select(*KEY, f"rank_{number}"), notes
-
-
-def _table(path: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Read a ranking as a table, ordered by rank; a column score is compared with it."""
-    given = collected(read_input("ranking", path, RANKING, keep_others=True))
-    rows = given.select(*KEY, "rank")
-    nulls = [name for name in rows.columns if rows[name].has_nulls()]
-    if nulls:
-        raise InputError(f"ranking {path}: null in {', '.join(nulls)}; remove or correct these rows")
-    scores = pl.col("score").cast(pl.Float64, strict=False)
-    scored = given.with_columns(scores).drop_nulls("score") if "score" in given.columns else rows.clear()
-    disorders = rank_findings(path.name, scored, decides="rank") if scored.height else ()
-    return rows.with_columns(_QUERY, _URL, written="url"), tuple(disorders)
-
-
-def _trec_run(path: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Read a run file, ordered by score as in trec_eval; its ranks are compared with that."""
-    run = read_run(path, ranks=True)
-    rows = ranked(run).select("query", url="doc", rank=pl.int_range(pl.len()))
-    rows = rows.with_columns(_QUERY, _URL, written="url")
-    return rows, tuple(rank_findings(path.name, run, decides="score"))
-
-
-def _check_share_queries(listed: Sequence[pl.DataFrame]) -> None:
-    first, *others = listed
-    for other in others:
-        _check_common("the second ranking", "the first ranking has", other.select("query"), first)
 
 
 def _check_common(what: str, others_have: str, given: pl.DataFrame, documents: pl.DataFrame) -> None:
@@ -249,7 +233,14 @@ def _with_texts_of_sheet(rows: pl.DataFrame, sheet: pl.DataFrame, path: Path) ->
     written = sheet.select("number", *(pl.col(name).alias(f"sheet_{name}") for name in KEY))
     joined = rows.with_columns(numbers).join(written, on="number", how="left", maintain_order="left")
     known = joined.filter(pl.col("sheet_query").is_not_null())
-    apart = known.filter([not _is_same_row(row) for row in known.iter_rows(named=True)])
+    apart = known.with_columns(same=pl.lit(True))
+    for name, normalise in (("query", normalise_query), ("url", normalise_url)):
+        same = [  # in the words of the sheet, or as a spreadsheet writes them
+            own is None or normalise(str(own)) in {normalise(text), normalise(defused(text))}
+            for own, text in known.select(name, f"sheet_{name}").iter_rows()
+        ]
+        apart = apart.with_columns(pl.col("same") & pl.Series(same, dtype=pl.Boolean))
+    apart = apart.filter(~pl.col("same"))
     if apart.height:
         row = apart.row(0, named=True)
         raise ActiveError(
@@ -260,15 +251,6 @@ def _with_texts_of_sheet(rows: pl.DataFrame, sheet: pl.DataFrame, path: Path) ->
             "the column number out: then rows are joined by query and url"
         )
     return joined.with_columns(pl.coalesce(f"sheet_{name}", name).alias(name) for name in KEY)
-
-
-def _is_same_row(row: dict[str, object]) -> bool:
-    """Return whether a row names the document of the sheet, in its words or as a spreadsheet writes them."""
-    return all(
-        row[name] is None or normalise(str(row[name])) in {normalise(text), normalise(defused(text))}
-        for name, normalise in (("query", normalise_query), ("url", normalise_url))
-        for text in [str(row[f"sheet_{name}"])]
-    )
 
 
 def _costs(sources: Sources, documents: pl.DataFrame, queries: pl.Series) -> np.ndarray:
@@ -321,10 +303,8 @@ def _weights(sources: Sources, queries: pl.Series) -> np.ndarray | None:
     return _of_queries(summed, queries, f"frequencies {sources.frequencies}")
 
 
-def _notes(documents: pl.DataFrame, rankings: int) -> Iterator[str]:
+def _notes(documents: pl.DataFrame) -> Iterator[str]:
     """Yield the overlap of two rankings: queries and documents in both."""
-    if rankings == 1:
-        return
     listed = documents.with_columns(both=pl.all_horizontal(pl.col("rank_1", "rank_2").is_not_null()))
     both = listed.group_by("query").agg(pl.col("rank_1", "rank_2").count(), pl.col("both").sum())
     alone = both.filter((pl.col("rank_1") == 0) | (pl.col("rank_2") == 0))

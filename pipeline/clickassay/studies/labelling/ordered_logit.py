@@ -38,40 +38,6 @@ def fit_ordered_logit(scores: Floats, grades: Integers, *, grades_of_scale: int)
     Raises ActiveError if fewer than `MIN_JUDGED` documents are judged, a score is no number, or all scores or
     all grades are the same.
     """
-    _check(scores, grades)
-    centre, spread = float(scores.mean()), float(scores.std())
-    own = (scores - centre) / spread
-
-    def loss(point: Floats) -> float:
-        slope, thresholds = point[0], _thresholds(point[1:])
-        return -_log_likelihood(own, grades, slope, thresholds) + RIDGE * float(np.sum(point**2))
-
-    start = np.concatenate([[0.0], _start(grades, grades_of_scale)])
-    point = np.asarray(minimize(loss, start, method="BFGS").x)
-    slope = float(point[0]) / spread
-    return OrderedLogit(slope, _thresholds(point[1:]) + slope * centre)
-
-
-def _thresholds(point: Floats) -> Floats:
-    """Return ascending thresholds: the first, and logarithms of the steps."""
-    return np.asarray(np.cumsum(np.concatenate([point[:1], np.exp(point[1:])])))
-
-
-def _start(grades: Integers, size: int) -> Floats:
-    at_most = (np.cumsum(np.bincount(grades, minlength=size))[:-1] + 0.5) / (len(grades) + 1)
-    thresholds = np.log(at_most / (1 - at_most))
-    return np.concatenate([thresholds[:1], np.log(np.maximum(np.diff(thresholds), 1e-2))])
-
-
-def _log_likelihood(scores: Floats, grades: Integers, slope: float, thresholds: Floats) -> float:
-    """Return the sum of log P(grade): log of F(u) - F(l) = log F(u) + log(1 - F(l)) + log(1 - e^(l - u))."""
-    edges = np.concatenate([[-np.inf], thresholds, [np.inf]])
-    upper, lower = edges[grades + 1] - slope * scores, edges[grades] - slope * scores
-    both = log_expit(upper) + log_expit(-lower) + np.log(-np.expm1(lower - upper))
-    return float(both.sum())
-
-
-def _check(scores: Floats, grades: Integers) -> None:
     if len(scores) < MIN_JUDGED:
         raise ActiveError(
             f"{len(scores)} scored documents are judged; ordered logit needs {MIN_JUDGED}: judge more, or "
@@ -83,3 +49,24 @@ def _check(scores: Floats, grades: Integers) -> None:
         raise ActiveError(
             "all judged documents have the same score or the same grade: judge others, or give probabilities"
         )
+    centre, spread = float(scores.mean()), float(scores.std())
+    own = (scores - centre) / spread
+
+    def loss(point: Floats) -> float:
+        # log P(grade): log of F(u) - F(l) = log F(u) + log(1 - F(l)) + log(1 - e^(l - u))
+        edges = np.concatenate([[-np.inf], _thresholds(point[1:]), [np.inf]])
+        upper, lower = edges[grades + 1] - point[0] * own, edges[grades] - point[0] * own
+        both = log_expit(upper) + log_expit(-lower) + np.log(-np.expm1(lower - upper))
+        return -float(both.sum()) + RIDGE * float(np.sum(point**2))
+
+    at_most = (np.cumsum(np.bincount(grades, minlength=grades_of_scale))[:-1] + 0.5) / (len(grades) + 1)
+    first = np.log(at_most / (1 - at_most))
+    start = np.concatenate([[0.0], first[:1], np.log(np.maximum(np.diff(first), 1e-2))])
+    point = np.asarray(minimize(loss, start, method="BFGS").x)
+    slope = float(point[0]) / spread
+    return OrderedLogit(slope, _thresholds(point[1:]) + slope * centre)
+
+
+def _thresholds(point: Floats) -> Floats:
+    """Return ascending thresholds: the first, and logarithms of the steps."""
+    return np.asarray(np.cumsum(np.concatenate([point[:1], np.exp(point[1:])])))

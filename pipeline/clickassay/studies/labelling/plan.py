@@ -10,7 +10,7 @@ from clickassay.core.errors import ActiveError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats, Integers
 from clickassay.core.settings import Settings
-from clickassay.studies.labelling.inputs import LabellingInputs, Sources, read_pool
+from clickassay.studies.labelling.inputs import Sources, read_pool
 from clickassay.studies.labelling.moments import measure_moments
 from clickassay.studies.labelling.plan_folder import (
     PLAN_DOCUMENTS,
@@ -21,7 +21,6 @@ from clickassay.studies.labelling.plan_folder import (
 )
 from clickassay.studies.labelling.sampling import (
     CORRECTED,
-    ExpectedEstimate,
     check_budget,
     expected_error,
     sampling_distribution,
@@ -69,32 +68,20 @@ def draw(
     ended = False
     while not ended:
         block = np.searchsorted(reach, rng.random(BLOCK), side="right")[:most]
-        first = _first_of_each(block) & (unpaid[block] > 0)
-        upto, after = _affordable(np.where(first, unpaid[block], 0.0), first, spent, budget, waiting)
+        first = np.zeros(len(block), dtype=bool)
+        first[np.unique(block, return_index=True)[1]] = True
+        first &= unpaid[block] > 0
+        after = np.cumsum(np.append(spent, np.where(first, unpaid[block], 0.0)))
+        within = int(np.searchsorted(after, budget, side="right")) - 1
+        last_paid = int(np.searchsorted(np.cumsum(first), waiting)) + 1
+        upto = min(within, last_paid, len(block))
         block, first = block[:upto], first[:upto]
         unpaid[block] = 0
-        most, waiting, spent = most - upto, waiting - int(first.sum()), after
+        most, waiting, spent = most - upto, waiting - int(first.sum()), float(after[upto])
         queries.append(block)
         paid.append(first)
         ended = upto < BLOCK or most == 0 or waiting == 0
     return Draws(np.concatenate(queries), np.concatenate(paid), spent, complete=waiting == 0)
-
-
-def _first_of_each(queries: Integers) -> NDArray[np.bool_]:
-    first = np.zeros(len(queries), dtype=bool)
-    first[np.unique(queries, return_index=True)[1]] = True
-    return first
-
-
-def _affordable(
-    costs: Floats, first: NDArray[np.bool_], spent: float, budget: float, waiting: int
-) -> tuple[int, float]:
-    """Return how many draws of a block are made, and the cost after them."""
-    after = np.cumsum(np.append(spent, costs))
-    within = int(np.searchsorted(after, budget, side="right")) - 1
-    last_paid = int(np.searchsorted(np.cumsum(first), waiting)) + 1
-    upto = min(within, last_paid, len(costs))
-    return upto, float(after[upto])
 
 
 _NO_SPREAD = "All queries have the same expected value: they are drawn by their frequencies."
@@ -131,22 +118,15 @@ def make_plan(
             }
         )
     )  # fmt: skip
+    documents = inputs.documents
+    if "rank_2" not in documents.columns:
+        documents = documents.with_columns(rank_2=pl.lit(None, pl.Int32))
+    finite = {name: value for name, value in asdict(expected).items() if np.isfinite(value)}
     plan = LabelPlan(
-        queries, _documents(inputs), PLAN_DRAWS.empty(), options, settings.max_grade, _finite(expected), 0.0,
-        (*inputs.notes, *((_NO_SPREAD,) if sampling.no_spread else ())),
+        queries, PLAN_DOCUMENTS.canonical(documents), PLAN_DRAWS.empty(), options, settings.max_grade, finite,
+        0.0, (*inputs.notes, *((_NO_SPREAD,) if sampling.no_spread else ())),
     )  # fmt: skip
     return _with_draws(plan, inputs.pool.costs, sampling.q)
-
-
-def _documents(inputs: LabellingInputs) -> pl.DataFrame:
-    frame = inputs.documents
-    return PLAN_DOCUMENTS.canonical(
-        frame if "rank_2" in frame.columns else frame.with_columns(pl.lit(None, pl.Int32).alias("rank_2"))
-    )
-
-
-def _finite(expected: ExpectedEstimate) -> dict[str, float]:
-    return {name: value for name, value in asdict(expected).items() if np.isfinite(value)}
 
 
 def _with_draws(plan: LabelPlan, costs: Floats, q: Floats) -> LabelPlan:

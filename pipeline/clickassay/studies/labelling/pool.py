@@ -99,12 +99,29 @@ def pool_of(
         rankings=tuple(rankings),
     )
     _check_shapes(pool)
-    _check_numbers(pool)
+    for values, sound, message in (
+        (pool.costs, pool.costs > 0, "labelling query {!r} costs {:g}: give a number above 0"),
+        (pool.weights, pool.weights >= 0, "query {!r} has the weight {:g}: give a number from 0 up"),
+    ):
+        wrong = ~(np.isfinite(values) & sound)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise ActiveError(message.format(names[at], values[at]))
+    if not 0 < pool.weights.sum() < np.inf:
+        raise ActiveError("the weights of the queries have no finite sum above 0: give one a weight above 0")
     for number, ranking in enumerate(pool.rankings, start=1):
         _check_ranking(pool, ranking, f"ranking {number}")
-    return replace(
-        pool, probabilities=_normalised_probabilities(pool), weights=pool.weights / pool.weights.sum()
-    )
+    total = pool.probabilities.sum(axis=1)
+    wrong = ~(np.abs(total - 1) <= TOLERANCE) | (pool.probabilities < 0).any(axis=1)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        given = ", ".join(f"{probability:g}" for probability in pool.probabilities[at])
+        raise ActiveError(
+            f"the probabilities of {_document(pool, at)} are {given}: give one of 0 or more for each grade, "
+            "with a sum of 1"
+        )
+    sound = pool.probabilities / total[:, None]
+    return replace(pool, probabilities=sound, weights=pool.weights / pool.weights.sum())
 
 
 def _check_shapes(pool: Pool) -> None:
@@ -128,19 +145,6 @@ def _check_offsets(offsets: Integers, size: int, what: str) -> None:
         raise ActiveError(f"offsets of {what} must rise from 0 to their number, {size}: count them anew")
 
 
-def _check_numbers(pool: Pool) -> None:
-    for values, sound, message in (
-        (pool.costs, pool.costs > 0, "labelling query {!r} costs {:g}: give a number above 0"),
-        (pool.weights, pool.weights >= 0, "query {!r} has the weight {:g}: give a number from 0 up"),
-    ):
-        wrong = ~(np.isfinite(values) & sound)
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            raise ActiveError(message.format(pool.queries[at], values[at]))
-    if not 0 < pool.weights.sum() < np.inf:
-        raise ActiveError("the weights of the queries have no finite sum above 0: give one a weight above 0")
-
-
 def _check_ranking(pool: Pool, ranking: RankedDocuments, name: str) -> None:
     if ranking.offsets.shape != pool.offsets.shape:
         raise ActiveError(
@@ -158,20 +162,6 @@ def _check_ranking(pool: Pool, ranking: RankedDocuments, name: str) -> None:
     if again.any():
         document = _document(pool, int(ranking.documents[np.argmax(again)]))
         raise ActiveError(f"{name} lists {document} more than once: keep its best rank")
-
-
-def _normalised_probabilities(pool: Pool) -> Floats:
-    total = pool.probabilities.sum(axis=1)
-    wrong = ~(np.abs(total - 1) <= TOLERANCE) | (pool.probabilities < 0).any(axis=1)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        given = ", ".join(f"{probability:g}" for probability in pool.probabilities[at])
-        raise ActiveError(
-            f"the probabilities of {_document(pool, at)} are {given}: give one of 0 or more for each grade, "
-            "with a sum of 1"
-        )
-    sound: Floats = pool.probabilities / total[:, None]
-    return sound
 
 
 def _document(pool: Pool, at: int) -> str:

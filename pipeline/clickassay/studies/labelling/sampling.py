@@ -77,7 +77,9 @@ def sampling_distribution(
     if variant == "uniform relevance":
         moments = measure_moments(pool.uninformed(), measure)
     spreads = _spreads(pool, moments or measure_moments(pool, measure), variant)
-    best = pool.weights * _relative_rates(variant, spreads, pool.costs)
+    # by how much a variant draws each query more often than p, up to a constant
+    rates = {"passive": np.ones_like(spreads), "uniform cost": spreads}
+    best = pool.weights * rates.get(variant, spreads / np.sqrt(pool.costs))
     total = float(best.sum())
     if total <= 0:
         return Sampling(pool.weights, spreads, no_spread=True)
@@ -135,10 +137,3 @@ def _asymptotic(p: Floats, q: Floats, squares: Floats) -> float:
     if (q[matters] <= 0).any():
         return inf
     return float(np.sum(p[matters] ** 2 / q[matters] * squares[matters]))
-
-
-def _relative_rates(variant: str, spreads: Floats, costs: Floats) -> Floats:
-    """Return (m,) factors by which a variant draws each query more often than p, up to a constant."""
-    if variant == "passive":
-        return np.ones_like(spreads)
-    return spreads if variant == "uniform cost" else spreads / np.sqrt(costs)

@@ -14,7 +14,7 @@ from sklearn.metrics import dcg_score, ndcg_score
 
 from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.metrics.conventions import CONVENTIONS, INCOMPLETE_JUDGMENTS, AuditScale, conventions
-from clickassay.studies.audit.one_list import audit_list, one_list, read_grades
+from clickassay.studies.audit import audit_list, one_list, read_grades
 from support.oracle.oracle_metrics import dcg, err
 from support.pages import script
 from support.places import ROOT

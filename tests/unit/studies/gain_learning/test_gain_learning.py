@@ -12,13 +12,16 @@ from scipy.optimize import approx_fprime
 from clickassay.core.errors import LearningError
 from clickassay.metrics.editorial import err
 from clickassay.studies.gain_learning import validation
-from clickassay.studies.gain_learning.agreement import (
+from clickassay.studies.gain_learning.gain_map import (
     OBJECTIVES,
+    GainMap,
     Observations,
+    _Parameters,
+    learn,
+    paper_map,
     ranker_correlation,
     weighted_correlation,
 )
-from clickassay.studies.gain_learning.gain_map import GainMap, _Parameters, learn, paper_map
 from clickassay.studies.gain_learning.on_run import metric_of_study
 from clickassay.studies.gain_learning.validation import LearnOptions, study
 

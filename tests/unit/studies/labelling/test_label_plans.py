@@ -9,7 +9,7 @@ import pytest
 
 from clickassay.core.errors import ActiveError, InputError
 from clickassay.core.settings import load_settings
-from clickassay.studies.labelling.answer import estimate_plan
+from clickassay.studies.labelling.estimate import estimate_plan
 from clickassay.studies.labelling.inputs import Sources, read_pool
 from clickassay.studies.labelling.plan import make_plan
 from clickassay.studies.labelling.plan_folder import (

@@ -1,15 +1,18 @@
-"""The conventions of many tools, computed on the judged configurations of a finished run, as tables."""
+"""One metric under the conventions of many tools, asked of a finished run or of one list."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from clickassay.core.errors import NothingInCommonError, ReportError
+from clickassay.core.contracts.conventions import CHOICE, CONVENTION, QUANTITY, TOOLS
+from clickassay.core.contracts.form import Column, Table
+from clickassay.core.errors import JudgmentError, NothingInCommonError, ReportError, SettingsError
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
+from clickassay.core.records import ANY_SAMPLE, Sample, SampleChoice
 from clickassay.core.settings import Settings
 from clickassay.correlation.conventions import audit_tables, lists_of, scale_of, with_conventions
 from clickassay.findings.arrays import GradedSample, configurations_of, graded_sample
@@ -21,9 +24,9 @@ from clickassay.inputs.staging.sources import Source, staged
 from clickassay.inputs.tables import WholeInput, read_input
 from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.judgments.join import judged_pool, rows_of_numbers
-from clickassay.judgments.prepare import Judgments, prepare_judgments
+from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.catalogue import shown_pool
-from clickassay.metrics.conventions import AuditScale, Convention, conventions
+from clickassay.metrics.conventions import AuditScale, conventions
 from clickassay.metrics.lists import NO_GRADE, Lists
 from clickassay.patterns.lists import number_results
 
@@ -79,17 +82,23 @@ def audit_run(
         known = _GradedLists.of_judgments(run, graded, judgments)
     progress(Event("computing conventions"))
     scale = scale_of(sample, settings)
-    declared = conventions(scale)
-    reasons = {one.measure: why for one in declared if (why := _reason(one, sample, known, settings))}
-    columns = {
-        one.measure: _stored(one, sample)
-        if _is_stored(one, sample, settings)
-        else one.values(known.lists, scale)
-        for one in declared
-        if one.measure not in reasons
-    }
-    if known.whole_pool:
-        _check_own(run, sample, known, scale, settings)
+    declared, reasons, columns = conventions(scale), {}, {}
+    for one in declared:
+        is_stored = settings.pool in one.own and one.column in sample.editorial_names
+        if is_stored:
+            own = sample.editorial_values[:, sample.editorial_names.index(one.column)]
+            columns[one.measure] = own
+            # judgments under which the run's own metrics differ have another pool
+            if known.whole_pool and one.needs_pool:
+                again = one.values(known.lists, scale)
+                if not np.allclose(again, own, rtol=0, atol=1e-9):
+                    raise _other_judgments(run)
+        elif one.needs_pool and not known.whole_pool:
+            reasons[one.measure] = NEEDS_POOL
+        elif one.needs_unjudged and known.n_unjudged is None:
+            reasons[one.measure] = NEEDS_UNJUDGED
+        else:
+            columns[one.measure] = one.values(known.lists, scale)
     audited = with_conventions(sample, columns)
     tables = audit_tables(audited, declared, reasons, pool=settings.pool, progress=progress)
     return Audit(audited, scale, known.n_unjudged, *tables)
@@ -127,27 +136,20 @@ class _GradedLists:
         judged = grades[rows]
         there = judged != NO_GRADE
         if not there.any():
-            raise _nothing_in_common(run, source, lists, given.rows, judgments)
+            # one name of each side; where they meet, it is the judge that does not
+            theirs = judgments.grades
+            if theirs.is_empty():  # no query is in both: they are named as they were read
+                theirs = given.rows.select("market", "query", "url").drop_nulls()
+            shown = lists.explode("results").select(*on, text="results")
+            sides = Side("the run has", shown), Side("judgments have", theirs.select(*on, text="url"))
+            apart = names_apart(*sides, on)
+            raise NothingInCommonError(
+                f"{source}: no result of {run.called} has a grade: {apart}; give its judgments"
+            )
         if (judged != graded.grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
             raise _other_judgments(run)
         pool = judged_pool(lists, own.group_by(*on, "grade").len(), settings.max_grade)
         return cls(lists_of(graded.sample.configuration_ids, judged, pool), True, int((~there).sum()))
-
-
-def _nothing_in_common(
-    run: Run, source: Source, lists: pl.DataFrame, rows: pl.DataFrame, judgments: Judgments
-) -> NothingInCommonError:
-    """Return an error with one name of each side; where they meet, it is the judge that does not."""
-    key, theirs = judgments.query_key, judgments.grades
-    if theirs.is_empty():  # no query is in both: they are named as they were read
-        theirs = rows.select("market", "query", "url").drop_nulls()
-    ours = lists.explode("results").select(*key, text="results")
-    apart = names_apart(
-        Side("the run has", ours), Side("judgments have", theirs.select(*key, text="url")), key
-    )
-    return NothingInCommonError(
-        f"{source}: no result of {run.called} has a grade: {apart}; give its judgments"
-    )
 
 
 def _other_judgments(run: Run) -> ReportError:
@@ -156,28 +158,61 @@ def _other_judgments(run: Run) -> ReportError:
     )
 
 
-def _reason(one: Convention, sample: Sample, known: _GradedLists, settings: Settings) -> str | None:
-    """Return why a convention cannot be computed; None where it can, or where the run has its values."""
-    if _is_stored(one, sample, settings):
-        return None
-    if one.needs_pool and not known.whole_pool:
-        return NEEDS_POOL
-    return NEEDS_UNJUDGED if one.needs_unjudged and known.n_unjudged is None else None
+# ---- one list -----------------------------------------------------------------------------------------
 
 
-def _is_stored(one: Convention, sample: Sample, settings: Settings) -> bool:
-    return settings.pool in one.own and one.column in sample.editorial_names
+NONE = "-"
+"""How a result without a grade is written."""
+
+ONE_LIST = Table(
+    "one_list",
+    "one row per convention, in the order of the quantities",
+    (
+        QUANTITY,
+        CONVENTION,
+        Column("value", pl.Float64, "value of the convention for the list"),
+        CHOICE,
+        TOOLS,
+    ),
+    key=("quantity", "convention"),
+)
 
 
-def _stored(one: Convention, sample: Sample) -> Floats:
-    own: Floats = sample.editorial_values[:, sample.editorial_names.index(one.column)]
-    return own
+def one_list(shown: Sequence[int | None], others: Sequence[int], max_grade: int) -> Lists:
+    """Return a single ranked list.
+
+    shown: grades of its results, best first; None = without a grade.
+    others: grades of the query's judged results that it does not show.
+    max_grade: top grade of the scale.
+
+    Raises JudgmentError if a grade is off the scale.
+    """
+    judged = [grade for grade in (*shown, *others) if grade is not None]
+    off = [grade for grade in judged if not 0 <= grade <= max_grade]
+    if off:
+        raise JudgmentError(f"grade {off[0]} is off the scale 0..{max_grade}; give its top by --max-grade")
+    grades = np.array([NO_GRADE if grade is None else grade for grade in shown], dtype=np.int16)
+    pool = np.bincount(judged, minlength=max_grade + 1).reshape(1, max_grade + 1)
+    return Lists(("",), grades, np.array([0, len(shown)]), pool.astype(np.int64))
 
 
-def _check_own(run: Run, sample: Sample, known: _GradedLists, scale: AuditScale, settings: Settings) -> None:
-    """Refuse judgments under which the run's own metrics differ: their pool is another one."""
-    for one in conventions(scale):
-        if one.needs_pool and _is_stored(one, sample, settings):
-            stored = _stored(one, sample)
-            if not np.allclose(one.values(known.lists, scale), stored, rtol=0, atol=1e-9):
-                raise _other_judgments(run)
+def read_grades(option: str, text: str) -> list[int | None]:
+    """Read grades with commas or blanks between them; - is a result without a grade.
+
+    Raises SettingsError if one of them is neither a grade nor -.
+    """
+    words = text.replace(",", " ").split()
+    if wrong := [word for word in words if word != NONE and not word.isdecimal()]:
+        raise SettingsError(
+            f"{option} {text!r}: {wrong[0]!r} is no grade; expected e.g. 3,-,4,0,1, - for none"
+        )
+    return [None if word == NONE else int(word) for word in words]
+
+
+def audit_list(lists: Lists, scale: AuditScale) -> pl.DataFrame:
+    """Return the value of each convention for one list, in the columns of `ONE_LIST`."""
+    rows = [
+        (one.quantity, one.measure, float(one.values(lists, scale)[0]), one.choice, one.tools)
+        for one in (*conventions(scale), *conventions(scale, INCOMPLETE_JUDGMENTS))
+    ]
+    return pl.DataFrame(rows, {column.name: column.dtype for column in ONE_LIST.columns}, orient="row")
