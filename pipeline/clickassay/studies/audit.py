@@ -26,7 +26,7 @@ from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.judgments.join import judged_pool, rows_of_numbers
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.catalogue import shown_pool
-from clickassay.metrics.conventions import AuditScale, conventions
+from clickassay.metrics.conventions import INCOMPLETE_JUDGMENTS, AuditScale, conventions
 from clickassay.metrics.lists import NO_GRADE, Lists
 from clickassay.patterns.lists import number_results
 

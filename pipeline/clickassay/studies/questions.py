@@ -4,7 +4,6 @@ A question can read only the tables of that run: the file is opened read-only, a
 network, extensions and settings is off.
 """
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -263,6 +262,5 @@ def _display(value: object) -> str:
     if not isinstance(value, (float, Decimal)):
         return terminal(plain_text(value))
     number = float(value)  # four significant digits, or all before the point: 0.1235, 12.35, 12346
-    if not math.isfinite(number):
-        return "NaN" if math.isnan(number) else str(number)
-    return f"{number:.0f}" if 1000 <= abs(number) < 1e15 else f"{number + 0.0:.4g}"
+    text = f"{number:.0f}" if 1000 <= abs(number) < 1e15 else f"{number + 0.0:.4g}"
+    return "NaN" if text == "nan" else text
