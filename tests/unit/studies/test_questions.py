@@ -43,11 +43,16 @@ def test_the_answer_is_the_one_worked_out_by_hand(name, run):
         assert [pair for pair in zip(row, expected, strict=True) if not same(*pair)] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_question_to_an_empty_run_has_an_empty_answer_with_the_same_columns(name, run, tmp_path):
+@pytest.fixture(scope="module")
+def empty_run(tmp_path_factory):
     empty = {table.name: table.empty() for table in RUN_TABLES}
     empty["configurations"] = tables()["configurations"].clear()
-    answer = ask(write_run(tmp_path / "run.duckdb", empty), question(name).sql)
+    return write_run(tmp_path_factory.mktemp("empty") / "run.duckdb", empty)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_question_to_an_empty_run_has_an_empty_answer_with_the_same_columns(name, run, empty_run):
+    answer = ask(empty_run, question(name).sql)
     assert answer.height == 0
     assert answer.schema == ask(run, question(name).sql).schema
 

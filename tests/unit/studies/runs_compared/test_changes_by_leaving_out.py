@@ -96,6 +96,12 @@ def kept_without(sample, query):
     return sample.query_index != place
 
 
+def assert_changed(found, place, change, reach):
+    assert found.b[place] - found.a[place] == pytest.approx(change, rel=1e-9)
+    ends = (found.low[place], found.high[place])
+    assert ends == pytest.approx((change - reach, change + reach), rel=1e-6)
+
+
 def looped(a, b, statistic, click, editorial):
     """Change, error and degrees of freedom: each query of either run left out of both, in plain loops."""
 
@@ -128,9 +134,7 @@ def test_a_change_is_tested_as_by_a_loop_over_the_queries_of_both_runs(test, sta
     for place, (click, editorial) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
         change, error, degrees, q = looped(a, b, statistic, click, editorial)
         reach = stats.t.ppf(0.975, degrees) * error
-        assert found.b[place] - found.a[place] == pytest.approx(change, rel=1e-9)
-        assert found.low[place] == pytest.approx(change - reach, rel=1e-7)
-        assert found.high[place] == pytest.approx(change + reach, rel=1e-7)
+        assert_changed(found, place, change, reach)
         p = 2 * stats.t.sf(abs(change) / error, min(2 * degrees, q - 1))
         assert found.p[place] == pytest.approx(p, rel=1e-6)
 
@@ -262,9 +266,7 @@ def test_users_widen_an_interval_as_in_a_loop_over_queries_folds_and_both(test, 
     for number, place in enumerate(places):
         change, variance, degrees, of_test, added = variance_with_users(*rows, statistic, place, 3)
         reach = stats.t.ppf(0.975, degrees) * math.sqrt(variance)
-        assert found.b[number] - found.a[number] == pytest.approx(change, rel=1e-9)
-        assert found.low[number] == pytest.approx(change - reach, rel=1e-6)
-        assert found.high[number] == pytest.approx(change + reach, rel=1e-6)
+        assert_changed(found, number, change, reach)
         assert found.p[number] == pytest.approx(
             2 * stats.t.sf(abs(change) / math.sqrt(variance), of_test), rel=1e-6
         )
@@ -280,9 +282,7 @@ def test_a_mean_of_one_run_has_the_interval_of_a_loop_over_queries_folds_and_bot
     for number, place in enumerate([(0, None), (0, 0), (0, 1)]):
         mean, variance, degrees, _, added = variance_with_users((), rows, mean_of, place, 3)
         reach = stats.t.ppf(0.975, degrees) * math.sqrt(variance)
-        assert found.b[number] == pytest.approx(mean, rel=1e-9)
-        assert found.low[number] == pytest.approx(mean - reach, rel=1e-6)
-        assert found.high[number] == pytest.approx(mean + reach, rel=1e-6)
+        assert_changed(found, number, mean, reach)
         assert added > 0 or number  # users of a fold click alike
 
 

@@ -15,7 +15,7 @@ from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import open_run
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.noise import weighted_changes
-from clickassay.studies.runs_compared.numbers import DiffOptions, Watch, flag_findings
+from clickassay.studies.runs_compared.numbers import NOTHING_WORSE, DiffOptions, Watch, flag_findings
 from clickassay.studies.runs_compared.words import alone_words, change_words, headline
 from support.runs.given_runs import (
     COLUMNS,
@@ -267,3 +267,42 @@ def test_another_depth_has_nothing_to_compare_with(whole, tmp_path):
         f"The setting depth changed; no number is in both runs; 11 numbers only in {a}; 11 numbers only in "
         f"{b}."
     )
+
+
+# ---- which changes are findings ---------------------------------------------------------------
+
+
+def test_a_finding_is_a_change_above_the_threshold_and_where_asked_not_within_noise():
+    rows = [  # change, status, is it a finding, and of changes beyond noise alone
+        (-0.2, "beyond noise", True, True),
+        (0.2, "within noise", True, False),
+        (0.2, "not tested", True, True),
+        (0.1, "beyond noise", False, False),
+        (0.0, "same", False, False),
+        (None, "only in B", False, False),
+        (None, "only in A", True, True),
+    ]
+    numbers = pl.DataFrame([row[:2] for row in rows], ["change", "status"], orient="row")
+    numbers = numbers.with_columns(table=pl.lit("correlations"))
+    for place, watch in ((2, Watch(0.1)), (3, Watch(0.1, beyond_noise=True))):
+        assert flag_findings(numbers, watch)["finding"].to_list() == [row[place] for row in rows]
+    assert not flag_findings(numbers, None)["finding"].any()
+    assert not flag_findings(numbers.with_columns(table=pl.lit("means")), Watch(0.1))["finding"].any()
+
+
+@pytest.mark.parametrize("table", ["means", "correlations", "differences"])
+def test_nothing_worse_is_about_falls_beyond_noise_of_means_too_and_about_what_is_gone(table):
+    rows = [  # change, status, is it a finding, is it certain
+        (-0.001, "beyond noise", True, True),
+        (0.2, "beyond noise", False, False),
+        (-0.2, "within noise", False, False),
+        (-0.2, "not tested", True, False),
+        (0.2, "not tested", False, False),
+        (0.0, "same", False, False),
+        (None, "only in B", False, False),
+        (None, "only in A", True, True),
+    ]
+    numbers = pl.DataFrame([row[:2] for row in rows], ["change", "status"], orient="row")
+    numbers = numbers.with_columns(table=pl.lit(table))
+    found = numbers.select(a=NOTHING_WORSE.finding, b=NOTHING_WORSE.certain)
+    assert found.rows() == [row[2:] for row in rows]
