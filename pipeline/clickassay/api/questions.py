@@ -205,8 +205,7 @@ def check(
     from clickassay.api.studies.check import CheckResult
     from clickassay.core.records import SampleChoice
     from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run
-    from clickassay.studies.runs_compared.gate.grammar import parse_rules
-    from clickassay.studies.runs_compared.gate.grammar import read_rules_file
+    from clickassay.studies.runs_compared.gate.grammar import parse_rules, read_rules_file
 
     texts = read_rules_file(rules) if isinstance(rules, Path) else several(rules)
     if rules is None:
@@ -280,8 +279,7 @@ def diff(
     """  # fmt: skip
     from clickassay.api.studies.diff import DiffResult
     from clickassay.studies.runs_compared.compare import compare_runs
-    from clickassay.studies.runs_compared.numbers import DiffOptions
-    from clickassay.studies.runs_compared.numbers import Watch, check_watch
+    from clickassay.studies.runs_compared.numbers import DiffOptions, Watch, check_watch
 
     if fail_above is not None and not 0 < fail_above <= 2:
         raise SettingsError(f"--fail-above {fail_above}: expected a number above 0, at most 2, e.g. 0.05")

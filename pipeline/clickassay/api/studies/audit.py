@@ -17,8 +17,7 @@ from clickassay.core.files.output import place_to_write
 from clickassay.core.files.tables import write_tables
 from clickassay.core.settings import load_settings
 from clickassay.metrics.conventions import AuditScale
-from clickassay.studies.audit import Audit
-from clickassay.studies.audit import audit_list, one_list
+from clickassay.studies.audit import Audit, audit_list, one_list
 
 Row = dict[str, Any]
 

@@ -16,8 +16,7 @@ from clickassay.core.text.words import plural, visible
 
 if TYPE_CHECKING:
     from clickassay.studies.labelling.estimate import PlanEstimate
-    from clickassay.studies.labelling.plan_folder import JudgmentProposal
-    from clickassay.studies.labelling.plan_folder import LabelPlan
+    from clickassay.studies.labelling.plan_folder import JudgmentProposal, LabelPlan
 
 SHOWN = 10
 """Queries that are shown; files have them all."""
@@ -107,9 +106,14 @@ def plan(
     from clickassay.core.files.output import check_apart, check_free
     from clickassay.core.records import SampleChoice
     from clickassay.studies.labelling.inputs import Sources
-    from clickassay.studies.labelling.plan_folder import propose_judgments, write_proposal
     from clickassay.studies.labelling.plan import extend_plan, make_plan
-    from clickassay.studies.labelling.plan_folder import PlanOptions, read_plan, write_plan
+    from clickassay.studies.labelling.plan_folder import (
+        PlanOptions,
+        propose_judgments,
+        read_plan,
+        write_plan,
+        write_proposal,
+    )
 
     if run is not None:
         check_apart(out, run)
