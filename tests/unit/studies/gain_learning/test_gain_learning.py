@@ -39,8 +39,8 @@ def observed(seed, *, size=400, queries=60, noise=0.0, truth=PLANTED):
     )
 
 
-def studied(rows, objective="correlation", positions="fixed"):
-    return study(rows, paper_map(4, DEPTH), LearnOptions("MeanRR", objective, positions))
+def studied(rows, objective="correlation", positions="fixed", folds=20):
+    return study(rows, paper_map(4, DEPTH), LearnOptions("MeanRR", objective, positions, folds))
 
 
 def naive_weighted(one, other, weights):
@@ -154,16 +154,16 @@ def test_the_map_of_a_gamma_is_the_extended_cascade_metric():
 def test_an_interval_holds_a_planted_gamma():
     truth = GainMap(PLANTED.probabilities, 0.8 ** np.arange(DEPTH), 0.8)
     rows = observed(6, size=6000, queries=600, noise=0.05, truth=truth)
-    found = studied(rows, positions="gamma")
+    found = studied(rows, positions="gamma", folds=8)
     assert found.gamma.low <= 0.8 <= found.gamma.high
     assert found.gamma.high - found.gamma.low < 0.3
     assert len(found.utilities) == DEPTH
-    assert studied(rows).gamma is None
+    assert studied(rows, folds=2).gamma is None
 
 
 def test_intervals_hold_the_planted_values_and_the_gain_is_seen():
     truth = GainMap(np.array([0.02, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1))
-    found = studied(observed(4, size=6000, queries=600, noise=0.1, truth=truth))
+    found = studied(observed(4, size=6000, queries=600, noise=0.1, truth=truth), folds=8)
     for one, value in zip(found.probabilities, truth.probabilities, strict=True):
         assert one.low <= value <= one.high
         assert one.high - one.low < 0.2
@@ -217,7 +217,7 @@ def test_errors_by_the_prior_are_its_own_without_clicks_and_vanish_with_many():
 
 def test_a_grade_that_no_list_shows_has_a_warning():
     rows = observed(7, size=2000, queries=200)
-    found = studied(replace(rows, grades=np.where(rows.grades == 3, 2, rows.grades)))
+    found = studied(replace(rows, grades=np.where(rows.grades == 3, 2, rows.grades)), folds=4)
     assert "no configuration shows grade 3: R(3) is any number between its neighbours" in found.warnings
     assert found.configurations[3] == 0
     assert (found.probabilities[3].low, found.probabilities[3].high) == (None, None)
