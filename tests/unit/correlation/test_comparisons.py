@@ -29,20 +29,29 @@ def difference_of(sample, rows, click, a, b):
     return found[0, 1] - found[0, 2]
 
 
-def test_differences_errors_and_p_values_are_those_of_a_loop_over_queries(sample):
-    table = comparisons(sample)
+def assert_rows_are_of_loops(table, difference_without, queries):
+    """Compare every pair with a function of (query left out or None, click metric, metric, metric)."""
     for click, (a, b) in itertools.product(range(2), itertools.combinations(range(3), 2)):
         (row,) = table.filter(click_metric=f"C{click}", metric_a=f"E{a}", metric_b=f"E{b}").to_dicts()
-        difference = difference_of(sample, slice(None), click, a, b)
-        left_out = [difference_of(sample, sample.query_index != query, click, a, b) for query in range(60)]
-        error, degrees = jackknife(left_out)
+        difference = difference_without(None, click, a, b)
+        error, degrees = jackknife([difference_without(query, click, a, b) for query in queries])
         reach = stats.t.ppf(0.975, degrees) * error
-        degrees = min(59, 2 * degrees)
+        degrees = min(len(queries) - 1, 2 * degrees)
         assert row["difference"] == pytest.approx(difference, rel=1e-9)
         assert row["ci_low"] == pytest.approx(difference - reach, rel=1e-8)
         assert row["ci_high"] == pytest.approx(difference + reach, rel=1e-8)
         assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(difference) / error, degrees), rel=1e-6)
-        assert row["n_queries"] == 60
+        assert row["n_queries"] == len(queries)
+    for _, family in table.group_by("click_metric"):
+        expected = multipletests(family["p_value"].to_numpy(), method="holm")[1]
+        np.testing.assert_allclose(family["p_adjusted"].to_numpy(), expected, rtol=1e-12)
+
+
+def test_differences_and_p_values_are_those_of_a_loop_and_a_click_metric_is_a_family_for_holm(sample):
+    def without(query, *names):
+        return difference_of(sample, sample.query_index != (-1 if query is None else query), *names)
+
+    assert_rows_are_of_loops(comparisons(sample), without, range(60))
 
 
 def test_comparisons_are_differences_of_the_overall_correlations_in_the_order_of_the_metrics(sample):
@@ -58,12 +67,6 @@ def test_comparisons_are_differences_of_the_overall_correlations_in_the_order_of
         assert row["difference"] == pytest.approx(a - b, rel=1e-12)
         assert row["ci_low"] <= row["difference"] <= row["ci_high"]
         assert (row["p_value"] < 0.05) == (row["ci_low"] > 0 or row["ci_high"] < 0)
-
-
-def test_the_pairs_of_a_click_metric_are_one_family_for_holm(sample):
-    for _, family in comparisons(sample).group_by("click_metric"):
-        expected = multipletests(family["p_value"].to_numpy(), method="holm")[1]
-        np.testing.assert_allclose(family["p_adjusted"].to_numpy(), expected, rtol=1e-12)
 
 
 def test_a_comparison_that_cannot_be_made_is_not_counted_in_its_family(sample):
@@ -105,25 +108,12 @@ def test_differences_of_closed_forms_are_those_of_a_loop_that_leaves_out_a_query
         rows.setdefault(query, []).append(row)
     rows = {query: own for query, own in rows.items() if len(own) > 1}
     assert 2 < len(rows) < 60
-    table = difference_comparisons(sample)
-    for click, (a, b) in itertools.product(range(2), itertools.combinations(range(3), 2)):
-        (found,) = table.filter(click_metric=f"C{click}", metric_a=f"E{a}", metric_b=f"E{b}").to_dicts()
-        difference = closed_form(rows, click, 2 + a) - closed_form(rows, click, 2 + b)
-        left_out = []
-        for query in rows:
-            rest = {other: own for other, own in rows.items() if other != query}
-            left_out.append(closed_form(rest, click, 2 + a) - closed_form(rest, click, 2 + b))
-        error, degrees = jackknife(left_out)
-        reach = stats.t.ppf(0.975, degrees) * error
-        degrees = min(len(rows) - 1, 2 * degrees)
-        assert found["difference"] == pytest.approx(difference, rel=1e-9)
-        assert found["ci_low"] == pytest.approx(difference - reach, rel=1e-8)
-        assert found["ci_high"] == pytest.approx(difference + reach, rel=1e-8)
-        assert found["p_value"] == pytest.approx(2 * stats.t.sf(abs(difference) / error, degrees), rel=1e-6)
-        assert found["n_queries"] == len(rows)
-    for _, family in table.group_by("click_metric"):
-        expected = multipletests(family["p_value"].to_numpy(), method="holm")[1]
-        np.testing.assert_allclose(family["p_adjusted"].to_numpy(), expected, rtol=1e-12)
+
+    def without(query, click, a, b):
+        rest = {other: own for other, own in rows.items() if other != query}
+        return closed_form(rest, click, 2 + a) - closed_form(rest, click, 2 + b)
+
+    assert_rows_are_of_loops(difference_comparisons(sample), without, list(rows))
 
 
 def test_without_a_query_of_two_configurations_no_closed_forms_are_compared(make_sample):

@@ -8,13 +8,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.stats import t as student
+from statsmodels.stats.multitest import multipletests
 
 from clickassay.core.special import stdtrit
 from clickassay.correlation.comparisons import comparisons, difference_comparisons
 from clickassay.correlation.uncertainty.intervals import holm, together_confidence
 from support.one_correlation import jackknife, overall, ranked
 from support.runs.given_sample import sample_of
+from unit.correlation.test_comparisons import difference_of
 
 ROUNDING = 1e-9
 
@@ -71,35 +74,18 @@ def test_a_smallest_p_value_is_significant_by_holm_just_where_the_interval_leave
 
 
 def test_the_interval_is_students_with_the_error_from_leaving_out_queries(make_sample):
-    """Against a plain loop over queries: differences of two correlations, ten pairs in a family."""
+    """Against a loop over queries with statsmodels: two correlations' differences, ten pairs in a family."""
     sample = make_sample(3, queries=20, configurations=60, clicks=1, editorial=5)
-
-    def difference(a, b, rows):
-        x, y = sample.editorial_values[rows], sample.click_values[rows, 0]
-        weights = sample.sessions[rows].astype(float)
-        return plain_correlation(x[:, a], y, weights) - plain_correlation(x[:, b], y, weights)
-
     rows = comparisons(sample).to_dicts()
     assert len(rows) == 10
     for row in rows:
         a, b = int(row["metric_a"][1:]), int(row["metric_b"][1:])
-        every = np.arange(len(sample.sessions))
-        left = [difference(a, b, every[sample.query_index != query]) for query in range(20)]
+        left = [difference_of(sample, sample.query_index != query, 0, a, b) for query in range(20)]
         error, degrees = jackknife(left)
         margin = student.ppf(1 - 0.05 / 2 / 10, degrees) * error
-        value = difference(a, b, every)
+        value = difference_of(sample, slice(None), 0, a, b)
         assert row["simultaneous_low"] == pytest.approx(value - margin, abs=1e-6)
         assert row["simultaneous_high"] == pytest.approx(value + margin, abs=1e-6)
-
-
-def plain_correlation(x, y, weights):
-    mean = [sum(w * one for w, one in zip(weights, values, strict=True)) / sum(weights) for values in (x, y)]
-    terms = [(w, one - mean[0], other - mean[1]) for w, one, other in zip(weights, x, y, strict=True)]
-    xy, xx, yy = (
-        sum(w * u * v for w, u, v in parts)
-        for parts in (terms, [(w, u, u) for w, u, _ in terms], [(w, v, v) for w, _, v in terms])
-    )
-    return xy / math.sqrt(xx * yy)
 
 
 def test_without_an_interval_there_is_none_for_the_family():
@@ -135,3 +121,20 @@ def test_no_interval_of_this_confidence_contradicts_holm(p_values, degrees):
     reach = stdtrit(degrees, (1 + confidence) / 2)
     kept = holm(family) >= 0.05
     assert (distance[kept] <= reach + 1e-6 * np.abs(reach)).all()
+
+
+# ---- Holm's adjustment, against statsmodels --------------------------------------------------------
+
+P_VALUES = st.one_of(st.just(math.nan), st.floats(0, 1), st.sampled_from([0.01, 0.02, 0.04, 1.0]))
+
+
+@settings(max_examples=25)
+@given(arrays(np.float64, st.tuples(st.integers(1, 2), st.integers(1, 9)), elements=P_VALUES))
+def test_holms_adjustment_is_that_of_statsmodels_family_by_family(p_values):
+    found = holm(p_values)
+    for family, adjusted in zip(p_values, found, strict=True):
+        tested = ~np.isnan(family)
+        assert np.isnan(adjusted[~tested]).all()
+        if tested.any():
+            expected = multipletests(family[tested], method="holm")[1]
+            np.testing.assert_allclose(adjusted[tested], expected, rtol=1e-12, atol=0)

@@ -16,6 +16,7 @@ from clickassay.correlation.tables import correlations, differences, within
 from clickassay.correlation.within.groups import query_groups
 from support.one_correlation import jackknife
 from support.runs.given_sample import rows_of, sample_of
+from unit.correlation.test_comparisons import difference_of
 
 NOT_COMPARED = ("n_queries", "n_configurations", "n_sessions", "monte_carlo", "monte_carlo_se")
 
@@ -85,22 +86,14 @@ def test_a_group_is_left_out_whole():
     sample = replace(drawn(3), units=tuple(f"group {number // 3}" for number in range(12)))
     table = comparisons(sample).filter(click_metric="C0", metric_a="E0", metric_b="E1")
     units = np.array(sample.units)[sample.query_index]
-    left = [_difference(rows_of(sample, np.flatnonzero(units != unit))) for unit in sorted(set(sample.units))]
+    left = [difference_of(sample, units != unit, 0, 0, 1) for unit in sorted(set(sample.units))]
     error, degrees = jackknife(left)
     assert table["error"].item() == pytest.approx(error, abs=1e-9)
     margin = student.ppf(0.975, degrees) * error
-    assert table["ci_high"].item() == pytest.approx(_difference(sample) + margin, abs=1e-8)
+    assert table["ci_high"].item() == pytest.approx(
+        difference_of(sample, slice(None), 0, 0, 1) + margin, abs=1e-8
+    )
     assert table["n_queries"].item() == 4
-
-
-def _difference(sample):
-    weights = sample.sessions
-    values = [
-        np.cov(sample.click_values[:, 0], sample.editorial_values[:, metric], fweights=weights)
-        for metric in (0, 1)
-    ]
-    first, second = (one[0, 1] / np.sqrt(one[0, 0] * one[1, 1]) for one in values)
-    return first - second
 
 
 def test_the_column_group_names_units_and_is_no_split():
