@@ -20,7 +20,7 @@ sample: report
 	rm -rf docs/sample && mkdir docs/sample
 	cd reports/sample && cp $(SHOWN) ../../docs/sample && cat ../../docs/make/sample_head.txt summary.md > ../../docs/sample/report.md
 
-explore: report $(VENV)/explorer
+explore: report
 	$(BIN)/clickassay explore reports/sample
 
 # Four answers, each with all that the one before it has: seconds, three minutes, a push, a night.
@@ -78,10 +78,6 @@ $(VENV)/pinned: requirements/run.txt requirements/build.txt
 	@$(PIP) --require-hashes -r requirements/build.txt -r requirements/run.txt
 	@touch $@
 
-$(VENV)/explorer: $(VENV)/pinned requirements/explore.txt
-	@$(PIP) --require-hashes -r requirements/explore.txt
-	@touch $@
-
 $(VENV)/documents: $(VENV)/pinned requirements/docs.txt
 	@$(PIP) --require-hashes -r requirements/docs.txt
 	@touch $@
@@ -121,15 +117,13 @@ truth: $(VENV)/installed
 
 # Extras stay in the pins: pip before 23.3 does not apply the pin of a package to the package with an extra.
 COMPILE := uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11
-EVERY := --extra cloud --extra explore --extra lake --extra spark --group test
+EVERY := --extra cloud --extra lake --extra spark --group test
 pins:
 	$(COMPILE) pyproject.toml -o requirements/run.txt
 	$(COMPILE) pyproject.toml --group docs -c requirements/run.txt -o requirements/docs.txt
-	$(COMPILE) pyproject.toml --extra explore -c requirements/docs.txt -o requirements/explore.txt
-	$(COMPILE) pyproject.toml --extra spark -c requirements/docs.txt -c requirements/explore.txt \
+	$(COMPILE) pyproject.toml --extra spark -c requirements/docs.txt \
 	  -c requirements/constraints.in -o requirements/spark.txt
-	$(COMPILE) pyproject.toml $(EVERY) -c requirements/docs.txt -c requirements/explore.txt \
-	  -c requirements/spark.txt -o requirements/test.txt
+	$(COMPILE) pyproject.toml $(EVERY) -c requirements/docs.txt -c requirements/spark.txt -o requirements/test.txt
 	printf 'hatch-fancy-pypi-readme>=25.1\nhatchling>=1.27\n' | $(COMPILE) - -c requirements/test.txt -o requirements/build.txt
 
 # What a release publishes.

@@ -45,8 +45,8 @@ def test_its_first_commands_are_the_two_of_make():
 def test_what_it_installs_is_the_checkout_with_extras_that_there_are():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     installed = re.findall(r"pip install (\S+)", README)
-    assert installed == [".", "'.[explore]'", "'.[spark]'", "'.[cloud,lake]'"]
-    assert {"explore", "spark", "cloud", "lake"} <= set(extras["optional-dependencies"])
+    assert installed == [".", "'.[spark]'", "'.[cloud,lake]'"]
+    assert {"spark", "cloud", "lake"} <= set(extras["optional-dependencies"])
 
 
 def words_of(lines):

@@ -142,7 +142,7 @@ def test_on_a_package_index_the_readme_links_to_nothing_and_installs_by_name(whe
     kinds = {token.type for block in tokens for token in (block, *(block.children or ()))}
     assert {"table_open", "code_block", "fence", "heading_open"} <= kinds
     assert kinds & {"link_open", "image", "html_block", "html_inline"} == set()
-    assert re.findall(r"pip install (\S+)", text)[:2] == ["clickassay", "'clickassay[explore]'"]
+    assert re.findall(r"pip install (\S+)", text)[:2] == ["clickassay", "'clickassay[spark]'"]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.split()) > 0.95 * len(re.sub(r"\]\([^)]*\)", "]", readme).split())
 
@@ -212,7 +212,7 @@ def pinned(text):
 
 
 def test_a_package_has_the_same_version_in_every_file_of_pins():
-    assert set(PINS) == {"run", "docs", "explore", "spark", "test", "build"}
+    assert set(PINS) == {"run", "docs", "spark", "test", "build"}
     test = pinned(PINS["test"])
     versions = {name: {version for version, _ in found} for name, found in test.items()}
     for file, text in PINS.items():
@@ -220,7 +220,7 @@ def test_a_package_has_the_same_version_in_every_file_of_pins():
             assert {version for version, _ in found} <= versions.get(name, set()), f"{name} of {file}.txt"
 
 
-@pytest.mark.parametrize("file", ["run", "docs", "explore", "spark", "test"])
+@pytest.mark.parametrize("file", ["run", "docs", "spark", "test"])
 def test_a_file_of_pins_has_what_the_project_needs_in_a_version_that_it_takes(file):
     found = pinned(PINS[file])
     extras = {"run": (), "docs": (), "test": tuple(EXTRAS)}.get(file, (file,))

@@ -29,7 +29,7 @@ def versions() -> dict[str, str]:
 
 
 _MORE = (
-    "pydantic", "typer", "rich", "psutil", "threadpoolctl", "pandas", "pyspark", "sqlglot", "marimo",
+    "pydantic", "typer", "rich", "psutil", "threadpoolctl", "pandas", "pyspark", "sqlglot",
     "obstore", "deltalake", "pyiceberg",
 )  # fmt: skip
 """Libraries whose versions are of interest where something fails, as far as they are installed."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-DETAILS = '[data-cell-name="configurations_details"]'
+DETAILS = "#configuration"
 PATIENCE_MS = 30_000
 
 
@@ -43,37 +43,41 @@ class Visit:
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("dialog", self._dismiss)
         page.goto(address)
-        for part in (f"{DETAILS} table", "marimo-vega canvas") if drawn else ():
-            page.wait_for_selector(part)
+        if drawn:
+            page.wait_for_selector("svg circle")
 
     def _dismiss(self, dialog):
         self.popups.append(dialog.message)
         dialog.dismiss()
 
-    def cell(self, name):
-        return self.page.locator(f'[data-cell-name="{name}"]')
-
-    def wait_for(self, name, words):
-        self.cell(name).get_by_text(words).first.wait_for()
-
     def choose(self, label, value):
-        self.page.get_by_label(label, exact=True).select_option(value)
+        """Choose an option, which loads the page of it."""
+        with self.page.expect_navigation():
+            self.page.get_by_label(label).select_option(value)
+
+    def find(self, words):
+        self.page.get_by_label("find").fill(words)
+        with self.page.expect_navigation():
+            self.page.get_by_label("find").press("Enter")
 
     def tab(self, name):
-        self.page.get_by_role("tab", name=name).click()
+        with self.page.expect_navigation():
+            self.page.get_by_role("navigation").get_by_text(name).click()
 
     def ask(self, sql):
         self.tab("SQL")
-        self.page.get_by_label("SQL", exact=True).last.fill(sql)
-        self.page.get_by_role("button", name="Run").click()
+        self.page.locator("textarea").fill(sql)
+        with self.page.expect_navigation():
+            self.page.get_by_role("button", name="Run").click()
+        return self.page.inner_text("#answer")
 
-    def download(self, cell, button):
+    def download(self, button):
         with self.page.expect_download() as waiting:
-            self.cell(cell).get_by_text(button, exact=True).click()
-        return waiting.value
+            self.page.locator("main").get_by_text(button, exact=True).first.click()
+        return Path(waiting.value.path())
 
     def marks(self):
-        """Return the pixels of points drawn on the chart, (x, y) from the left upper corner of the page."""
+        """Return the middles of the points of the chart, (x, y) from the left upper corner of the page."""
         return self.page.evaluate(MARKS)
 
     def hosts(self):
@@ -89,13 +93,7 @@ def visited(chromium, address, **more):
     context.close()
 
 
-MARKS = """() => {
-  const canvas = document.querySelector('marimo-vega').shadowRoot.querySelector('canvas');
-  const box = canvas.getBoundingClientRect(), scale = canvas.width / box.width;
-  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data, found = [];
-  for (let i = 0; i < data.length; i += 4) {
-    const x = (i / 4 % canvas.width) / scale, y = Math.floor(i / 4 / canvas.width) / scale;
-    if (data[i + 2] - data[i] > 25 && x < 485) found.push([box.x + x, box.y + y]);
-  }
-  return found;
-}"""
+MARKS = """() => [...document.querySelectorAll('svg circle')].map(mark => {
+  const box = mark.getBoundingClientRect();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+})"""

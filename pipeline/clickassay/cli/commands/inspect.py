@@ -82,20 +82,17 @@ def explore(
 
     Queries of fewer users than --min-users, and their URLs, appear as digests; 1 shows all.
 
-    The page is served to this machine alone and ends with Ctrl-C. It needs the extra:
-    pip install 'clickassay[explore]'
+    The page is served to this machine alone and ends with Ctrl-C.
 
     Example:
 
         clickassay explore reports/june
     """
-    from clickassay.studies.explorer.server import check_installed, serve
+    from clickassay.studies.explorer.page import explored_run
+    from clickassay.studies.explorer.server import serve
 
-    check_installed()
-    from clickassay.studies.explorer.read import explored_run
-
-    explored_run(run_folder, settings.min_users)
-    serve(run_folder, port=port, min_users=settings.min_users, open_browser=browser, tell=_show_address)
+    run = explored_run(run_folder, settings.min_users)
+    serve(run, port=port, open_browser=browser, tell=_show_address)
     sys.stdout.flush()
     os._exit(0)  # threads of pages that are still open would keep the process alive
 

@@ -1,6 +1,5 @@
-"""`clickassay explore`: a local page for the engineer behind a report (extra ``[explore]``).
+"""`clickassay explore`: a local page for the engineer behind a report.
 
-- ``server``: served on this machine alone; ``app``: widgets and layout.
-- ``read``, ``classes``: what it shows, from a run's tables; ``arithmetic``: a value, step by step.
-- ``panels``, ``charts``, ``markup``: as sentences, scatter and HTML.
+- ``server``: served on this machine alone; ``page`` (and its template): what is shown of a run.
+- ``arithmetic``: a metric's value, step by step.
 """

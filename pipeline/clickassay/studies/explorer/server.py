@@ -1,166 +1,101 @@
 """Serves the page on this machine alone: on loopback, with a token, for requests to its own address."""
 
 import secrets
+import select
 import signal
 import socket
+import threading
 import webbrowser
-from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import suppress
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
 
 from clickassay.core.errors import SettingsError
+from clickassay.studies.explorer.page import POLICY, Answer, ExploredRun, answer
 from clickassay.studies.questions import PageQuestions
 
 LOOPBACK = "127.0.0.1"
-
-_Message = MutableMapping[str, Any]
-_Receive = Callable[[], Awaitable[_Message]]
-_Send = Callable[[_Message], Awaitable[None]]
-_App = Callable[[_Message, _Receive, _Send], Awaitable[None]]
-
 _NAMES = frozenset({LOOPBACK, "localhost", "::1"})
-_POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",  # marimo's own page, and Vega's expressions
-        "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data: blob:",
-        "font-src 'self' data:",
-        "connect-src 'self' data: blob:",
-        "worker-src 'self' blob:",
-        "object-src 'none'",
-        "base-uri 'self'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    )
-)
-_ASSETS = "/assets/"  # marimo's own files: they hold nothing of a run, and are large
-_HEADERS = {
-    "content-security-policy": _POLICY,
-    "referrer-policy": "no-referrer",
+_LARGEST_QUESTION = 1_000_000
+"""Bytes of a form."""
+_LOOKS_S = 0.2
+"""Seconds between two looks whether the reader of an answer is still there."""
+HEADERS = {
+    "content-security-policy": POLICY,
+    "referrer-policy": "same-origin",  # with less, a form has no origin
     "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
 }
 
 
-def serve(
-    run: Path, *, port: int | None, min_users: int, open_browser: bool, tell: Callable[[str], None]
-) -> None:
+def serve(run: ExploredRun, *, port: int | None, open_browser: bool, tell: Callable[[str], None]) -> None:
     """Serve the page of a run until the user presses Ctrl-C.
 
-    run: a run folder that `read.explored_run` has checked.
     port: port of 127.0.0.1; None = any free port.
-    min_users: queries of fewer users are shown as digests.
     open_browser: whether to open the page in the user's browser.
     tell: called with the address, which holds the token, once the port is taken.
 
-    Raises SettingsError if the extra ``[explore]`` is not installed, or the port is taken or forbidden.
-    """
-    token = secrets.token_urlsafe(24)
-    with _listen(port) as listening, suppress(KeyboardInterrupt):
-        taken = listening.getsockname()[1]
-        server = _server(guard_requests(_page(token, f"/{taken}"), run, min_users))
-        address = f"http://{LOOPBACK}:{taken}/{taken}/?access_token={token}"
-        tell(address)
-        if open_browser:
-            webbrowser.open(address)
-        signal.set_wakeup_fd(-1)  # the server handles SIGTERM itself; a SIGINT would interrupt its shutdown
-        hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
-        if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
-            signal.signal(hang_up, signal.SIG_DFL)  # which the server does not handle
-        server.run(sockets=[listening])
-
-
-def check_installed() -> None:
-    """Check that the extra is installed.
-
-    Raises SettingsError if it is not; the message has the command that installs it.
+    Raises SettingsError if the port is taken or forbidden.
     """
     try:
-        import altair  # noqa: F401, PLC0415
-        import marimo  # noqa: F401, PLC0415
-    except ImportError as error:
-        raise SettingsError(
-            f"explore needs {error.name or 'marimo'}, which is missing: pip install 'clickassay[explore]'"
-        ) from error
-
-
-def _page(token: str, path: str) -> _App:
-    import marimo  # noqa: PLC0415 - an extra
-
-    style = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
-    builder = marimo.create_asgi_app(
-        quiet=True, include_code=False, token=token, html_head=f"<style>{style}</style>"
-    )
-    page: _App = builder.with_app(path=path, root=str(Path(__file__).parent / "app.py")).build()
-    return page
-
-
-def _server(app: _App) -> Any:  # noqa: ANN401 - uvicorn comes with the extra
-    import uvicorn  # noqa: PLC0415
-
-    return uvicorn.Server(
-        uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
-    )
-
-
-def _listen(port: int | None) -> socket.socket:
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((LOOPBACK, port or 0))
-        listening.listen()  # so that a browser that comes early waits
+        server = ThreadingHTTPServer((LOOPBACK, port or 0), _Handler)
     except (OSError, OverflowError) as error:
-        listening.close()
         raise SettingsError(
             f"port {port} of {LOOPBACK} cannot be used ({error}); give another --port"
         ) from error
-    return listening
+    with server, suppress(KeyboardInterrupt):
+        door = Door(secrets.token_urlsafe(24), server.server_port)
+        server.served = _Served(run, door)  # type: ignore[attr-defined]
+        hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
+        if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
+            signal.signal(hang_up, signal.SIG_DFL)  # a lost terminal ends the page without a word
+        address = f"http://{LOOPBACK}:{door.port}{door.path}?access_token={door.token}"
+        tell(address)
+        if open_browser:
+            webbrowser.open(address)
+        server.serve_forever()
 
 
-def guard_requests(
-    app: _App, run: Path, min_users: int, *, questions: Callable[[], PageQuestions] = PageQuestions
-) -> _App:
-    """Pass on only requests that this page makes to its own address.
+@dataclass(frozen=True)
+class Door:
+    """Who is let in: requests of this page to its own address, with its token."""
 
-    Requests under another host name that resolves to 127.0.0.1 (DNS rebinding) and requests of pages of
-    another origin, also of another port of this machine, get 403. Answers have a content security policy that
-    stops the browser from sending requests to any other address. A page is a web socket: its questions end
-    with it.
-    """
-    about = {"run": str(run.resolve()), "min_users": min_users}
+    token: str
+    port: int
 
-    async def guard(scope: _Message, receive: _Receive, send: _Send) -> None:
-        if scope["type"] not in ("http", "websocket"):
-            await app(scope, receive, send)
-        elif not _is_ours(dict(scope["headers"])):
-            await _refuse(scope, send)
-        else:
-            of_page = questions()
-            meta = {**about, "questions": of_page}
-            heard = _until_closed(receive, of_page.interrupt)
-            await app({**scope, "meta": meta}, heard, _with_headers(scope["path"], send))
+    @property
+    def path(self) -> str:
+        """Path of the page: a cookie knows no port, so that of another page has another path."""
+        return f"/{self.port}/"
 
-    return guard
+    @property
+    def cookie(self) -> str:
+        """What the browser is asked to keep, in place of the token in the address."""
+        return f"clickassay={self.token}; Path={self.path}; HttpOnly; SameSite=Lax"
 
+    def knows(self, token: str) -> bool:
+        """Return whether this is the token."""
+        return secrets.compare_digest(token.encode(), self.token.encode())
 
-def _until_closed(receive: _Receive, closed: Callable[[], None]) -> _Receive:
-    """Pass on messages, and call `closed` when the web socket's other end has gone."""
+    def refusal(self, path: str, headers: Mapping[str, str]) -> str:
+        """Return why a request is refused; '' if it is not.
 
-    async def heard() -> _Message:
-        message = await receive()
-        if message["type"] == "websocket.disconnect":
-            closed()
-        return message
-
-    return heard
-
-
-def _is_ours(headers: dict[bytes, bytes]) -> bool:
-    host = headers.get(b"host", b"").decode("latin-1").lower()
-    origin = headers.get(b"origin", b"").decode("latin-1").lower()
-    return _host_name(host) in _NAMES and origin in ("", f"http://{host}")
+        Requests under another host name that resolves to 127.0.0.1 (DNS rebinding) and requests of pages of
+        another origin, also of another port of this machine, are refused, and whoever lacks the token.
+        """
+        host, origin = headers.get("host", "").lower(), headers.get("origin", "").lower()
+        if _host_name(host) not in _NAMES or origin not in ("", f"http://{host}"):
+            return "This page answers only to its own address."
+        try:
+            kept = SimpleCookie(headers.get("cookie", "")).get("clickassay")
+        except CookieError:
+            kept = None
+        if not path.startswith(self.path) or kept is None or not self.knows(kept.value):
+            return "Open the address that the command has printed: it has the token."
+        return ""
 
 
 def _host_name(host: str) -> str | None:
@@ -170,22 +105,97 @@ def _host_name(host: str) -> str | None:
         return None
 
 
-async def _refuse(scope: _Message, send: _Send) -> None:
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1008})
-        return
-    await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]})
-    await send({"type": "http.response.body", "body": b"This page answers only to its own address."})
+@dataclass(frozen=True)
+class _Served:
+    run: ExploredRun
+    door: Door
 
 
-def _with_headers(path: str, send: _Send) -> _Send:
-    wanted = _HEADERS if _ASSETS in path else {**_HEADERS, "cache-control": "no-store"}
-    ours = [(name.encode(), value.encode()) for name, value in wanted.items()]
+class _Handler(BaseHTTPRequestHandler):
+    """Answers requests to a `_Served`."""
 
-    async def sent(message: _Message) -> None:
-        if message["type"] == "http.response.start":
-            kept = [pair for pair in message["headers"] if pair[0].lower().decode() not in wanted]
-            message = {**message, "headers": [*kept, *ours]}
-        await send(message)
+    timeout = 60  # seconds for a request to arrive
+    server_version, sys_version = "clickassay", ""
 
-    return sent
+    def do_GET(self) -> None:
+        """Answer with a page or a file; the address with the token leads to the one without."""
+        parts = urlsplit(self.path)
+        asked = _values(parts.query)
+        door = self._served.door
+        token = asked.pop("access_token", "")
+        cookie = {"cookie": f"clickassay={token}"} if token else {}
+        if self._is_refused(parts.path, cookie):
+            return
+        if token:
+            self._send(303, Answer(b"", "text/plain"), {"location": door.path, "set-cookie": door.cookie})
+        else:
+            self._answer(parts.path, asked)
+
+    def do_POST(self) -> None:
+        """Answer a form, which asks a question in SQL."""
+        if self._is_refused(self.path):
+            return
+        length = self.headers.get("content-length", "")
+        if not length.isdecimal() or int(length) > _LARGEST_QUESTION:
+            self._send(413, Answer(b"This question is too long.", "text/plain"))
+            return
+        self._answer(self.path, _values(self.rfile.read(int(length)).decode("utf-8", "replace")))
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the terminal is the user's."""
+
+    @property
+    def _served(self) -> _Served:
+        served: _Served = self.server.served  # type: ignore[attr-defined]
+        return served
+
+    def _is_refused(self, path: str, more: Mapping[str, str] | None = None) -> bool:
+        headers = {name.lower(): value for name, value in self.headers.items()} | {**(more or {})}
+        why = self._served.door.refusal(path, headers)
+        if why:
+            self._send(403, Answer(why.encode(), "text/plain"))
+        return bool(why)
+
+    def _answer(self, path: str, asked: Mapping[str, str]) -> None:
+        questions = PageQuestions()
+        with _watched(self.connection, questions.interrupt):
+            found = answer(self._served.run, path.removeprefix(self._served.door.path), asked, questions)
+        self._send(200 if found is not None else 404, found or Answer(b"Nothing is here.", "text/plain"))
+
+    def _send(self, status: int, found: Answer, more: Mapping[str, str] | None = None) -> None:
+        file = {"content-disposition": f'attachment; filename="{found.file}"'} if found.file else {}
+        own = {"content-type": f"{found.type}; charset=utf-8", "content-length": str(len(found.body))}
+        with suppress(ConnectionError):  # the reader has gone
+            self.send_response(status)
+            for name, value in (HEADERS | own | file | {**(more or {})}).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(found.body)
+
+
+def _values(text: str) -> dict[str, str]:
+    """Return the last value of each name of a query or form."""
+    return {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
+
+
+@contextmanager
+def _watched(connection: socket.socket, leave: Callable[[], None]) -> Iterator[None]:
+    """Call `leave` when the other end of a connection has gone before the work is done."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_LOOKS_S):
+            try:
+                readable = select.select([connection], [], [], 0)[0]
+                is_gone = bool(readable) and not connection.recv(1, socket.MSG_PEEK)
+            except (OSError, ValueError):
+                is_gone = True
+            if is_gone:
+                leave()
+                return
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
