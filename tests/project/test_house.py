@@ -8,13 +8,8 @@ agree about what is listed, and what they make of the rest, is shown in ``spark/
 """
 
 import ast
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
-import pytest
 import sqlglot
 from sqlglot import exp
 
@@ -22,7 +17,6 @@ from support.places import ROOT
 from support.sql_subset import (
     FINAL_ORDER,
     MACROS,
-    ODD_CAST,
     PORTABLE_MACROS,
     UNCAST_SUM,
     complaints,
@@ -113,18 +107,6 @@ def test_files_are_listed_by_one_walk_and_opened_by_one_function():
     assert sorted(set(ALLOWED_CALLS) - found) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("sorted(folder.rglob('*'))", ["rglob"]), ("glob.glob(x)", ["glob"]), ("os.walk(x)", ["walk"]),
-        ("from glob import glob, escape", ["glob"]), ("pl.scan_ndjson(x)", ["pl.scan_ndjson"]),
-        ("map(pl.read_csv, files)", ["pl.read_csv"]), ("scan_parquet(x); duckdb.read_parquet(x)", []),
-    ],
-)  # fmt: skip
-def test_the_search_for_calls_finds_them_however_they_are_made(source, found):
-    assert list(calls_to_files(ast.parse(source))) == found
-
-
 # ---- the same bytes on every system -------------------------------------------------------------
 
 
@@ -146,43 +128,6 @@ def test_texts_are_written_with_the_same_line_ends_on_every_system():
         for call in writes_in_the_line_ends_of_the_system(ast.parse(text_of(module)))
     }
     assert found == ends
-    assert list(writes_in_the_line_ends_of_the_system(ast.parse("p.write_text('a'); p.open('xb')"))) == [
-        "write_text"
-    ]
-
-
-# ---- studies ------------------------------------------------------------------------------------
-
-
-def contract_of_studies():
-    """Return the contract of studies in pyproject.toml, as the section of a file of import-linter."""
-    lines = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("[[tool.importlinter.contracts]]")
-    (contract,) = [part.partition("\n[")[0] for part in lines if "no study knows another" in part]
-    return f'[tool.importlinter]\nroot_package = "clickassay"\n[[tool.importlinter.contracts]]\n{contract}'
-
-
-@pytest.mark.parametrize(
-    ("imported", "kept"),
-    [
-        (("questions",), True),
-        (("evaluation",), False),
-        (("evaluation", "labelling"), False),
-    ],
-)
-def test_a_new_study_may_not_import_another(tmp_path, imported, kept):
-    studies = tmp_path / "clickassay" / "studies"
-    for folder in (studies, *(studies / name for name in ("evaluation", "labelling", "anew"))):
-        folder.mkdir(parents=True)
-        (folder / "__init__.py").write_text("", encoding="utf-8")
-    (tmp_path / "clickassay" / "__init__.py").write_text("", encoding="utf-8")
-    (studies / "questions.py").write_text("", encoding="utf-8")
-    lines = [f"import clickassay.studies.{name}\n" for name in imported]
-    (studies / "anew" / "asking.py").write_text("".join(lines), encoding="utf-8")
-    (tmp_path / "pyproject.toml").write_text(contract_of_studies(), encoding="utf-8")
-    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
-    here = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    told = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True, check=False)
-    assert f"{1 if kept else 0} kept, {0 if kept else 1} broken" in told.stdout, told.stdout + told.stderr
 
 
 # ---- no SQL in Python -------------------------------------------------------------------------
@@ -273,24 +218,6 @@ def test_every_allowed_statement_is_still_there():
     assert sorted(set(ALLOWED_STATEMENTS) - found) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ('x = "SELECT a FROM t"', ["SELECT a FROM t"]),
-        ('x = f"SELECT * FROM {t} WHERE {w}"', ["SELECT * FROM {} WHERE {}"]),
-        ('x = f"CREATE TABLE {t} AS {s}"', ["CREATE TABLE {} AS {}"]),
-        ('x = f"{head} ORDER BY {key}"', ["{} ORDER BY {}"]),
-        ("x = f\"COPY {t} TO '{file}'\"", ["COPY {} TO '{}'"]),
-        ('x = "select a\\nfrom t"', ["select a\nfrom t"]),
-        ('def f():\n    """SELECT a FROM t."""\n    return "expected one SELECT"', []),
-        ('x = "A SELECT over the tables of a run"', []),
-        ('x = "select a market first; copy it from the log; created from a table"', []),
-    ],
-)
-def test_the_search_for_sql_finds_statements_and_no_prose(source, found):
-    assert [text for text in strings_of(ast.parse(source)) if looks_like_sql(text)] == found
-
-
 # step: why its rows must come in an order
 ORDERED_STEPS = {
     "steps/7_patterns/result_configurations": "written in this order, file after file, never held in memory",
@@ -330,15 +257,6 @@ def test_a_step_is_one_select_in_the_portable_subset():
     assert offending(STEPS, not_portable) == {}, advice
 
 
-def test_a_step_can_be_translated_to_spark_and_read_again():
-    def not_one_statement(file):
-        strict = sqlglot.ErrorLevel.RAISE
-        spark = sqlglot.transpile(text_of(file), read="duckdb", write="spark", unsupported_level=strict)
-        return len([sqlglot.parse_one(statement, dialect="spark") for statement in spark]) != 1
-
-    assert offending(STEPS, not_one_statement) == {}
-
-
 def test_a_step_whose_rows_have_an_order_is_ordered_at_its_end_and_nowhere_else():
     def ordered(file):
         tree = sqlglot.parse_one(text_of(file), dialect="duckdb")
@@ -358,67 +276,6 @@ def test_every_engine_has_the_same_macros():
 def test_a_macro_has_as_many_parameters_on_every_engine():
     parameters = {macro: {macros_of(file)[macro] for file in MACROS} for macro in PORTABLE_MACROS}
     assert {macro: found for macro, found in parameters.items() if len(found) != 1} == {}
-
-
-@pytest.mark.parametrize(
-    ("sql", "complaint"),
-    [
-        ("SELECT * FROM t", "SELECT * hides columns"),
-        ("SELECT t.* FROM t", "SELECT * hides columns"),
-        ("SELECT a, count(*) FROM t GROUP BY ALL", "GROUP BY ALL hides columns"),
-        ("SELECT list(a ORDER BY b) FROM t", "expression ArrayAgg"),
-        ("SELECT array_agg(a) FROM t", "expression ArrayAgg"),
-        ("SELECT u FROM t, unnest(xs) WITH ORDINALITY AS x (u, i)", "expression Unnest"),
-        ("SELECT epoch_ms(a) FROM t", "expression UnixToTime"),
-        ("SELECT hash(a) FROM t", "function hash"),
-        ("SELECT quantile_cont(a, 0.5) FROM t", "expression PercentileCont"),
-        ("SELECT a FROM t ASOF JOIN u USING (a)", "ASOF JOIN"),
-        ("SELECT a FROM t NATURAL JOIN u", "NATURAL JOIN"),
-        ("SELECT list_slice(a, 1, 2) FROM t", "function list_slice"),
-        ("SELECT list_position(a, 1) FROM t", "function list_position"),
-        ("SELECT a[1] FROM t", "expression Bracket"),
-        ("SELECT row_number() OVER (PARTITION BY a) AS n FROM t", "window without ORDER BY"),
-        ("SELECT max(a) OVER (ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t", "window without ORDER BY"),
-        ("SELECT sum(a) FROM t", UNCAST_SUM),
-        ("SELECT a FROM t LIMIT 3", "expression Limit"),
-        ("SELECT DISTINCT ON (a) a, b FROM t", "DISTINCT ON takes any row"),
-        ("SELECT a FROM t QUALIFY row_number() OVER (ORDER BY a) = 1", "expression Qualify"),
-        ("SELECT a FROM t USING SAMPLE 10", "expression TableSample"),
-        ("SELECT random() FROM t", "expression Rand"),
-        ("SELECT CAST(a AS HUGEINT) FROM t", "type INT128"),
-        ("SELECT a // 2 FROM t", "expression IntDiv"),
-        ("SELECT a / 2 FROM t", "expression Div"),
-        ("SELECT a || b FROM t", "expression DPipe"),
-        ("SELECT concat(a, b) FROM t", "expression Concat"),
-        ("SELECT round(a) FROM t", "expression Round"),
-        ("SELECT a FROM t WHERE b LIKE '\\'", "expression Like"),
-        ("SELECT substr(a, 0, 2) FROM t", "expression Substring"),
-        ("SELECT a << 2 FROM t", "expression BitwiseLeftShift"),
-        ("SELECT len(a) FROM t", "expression Length"),
-        ("SELECT sqrt(a) FROM t", "expression Sqrt"),
-        ("SELECT corr(a, b) FROM t", "expression Corr"),
-        ("SELECT arg_max(a, b) FROM t", "expression ArgMax"),
-        ("SELECT any_value(a) FROM t", "expression AnyValue"),
-        ("SELECT string_agg(a, ',') FROM t", "expression GroupConcat"),
-        ("SELECT count(DISTINCT a, b) FROM t", "count(DISTINCT) of several columns"),
-        ("SELECT CAST(a AS BIGINT) FROM t", ODD_CAST),
-        ("SELECT CAST('1.5' AS BIGINT) FROM t", ODD_CAST),
-        ("SELECT TRY_CAST(a AS BIGINT) FROM t", "expression TryCast"),
-        ("SELECT CAST(max(a) AS TEXT) FROM t", "type TEXT"),
-        ("SELECT CAST(max(a) AS DOUBLE) FROM t", "type DOUBLE"),
-        ("SELECT CAST(max(a) AS BOOLEAN) FROM t", "type BOOLEAN"),
-        ("SELECT a FROM t WHERE b > 1.5", "number 1.5 is not whole"),
-        ("SELECT a FROM t WHERE b > 1e3", "number 1e3 is not whole"),
-        ("SELECT NULL AS a FROM t", "a column of NULL alone has no type"),
-        ("SELECT a, count(*) FROM t GROUP BY 1", "GROUP BY a number hides columns"),
-        ("SELECT a FROM t ORDER BY a", FINAL_ORDER),
-        ("SELECT a FROM (SELECT b AS a FROM t ORDER BY b) AS u", FINAL_ORDER),
-        ("SELECT 1; SELECT 2", "not exactly one SELECT"),
-        ("CREATE TABLE t AS SELECT 1 AS a", "not exactly one SELECT"),
-    ],
-)
-def test_what_is_not_portable_is_found(sql, complaint):
-    assert complaint in complaints(sql)
 
 
 def test_a_public_class_has_a_name_of_its_own():

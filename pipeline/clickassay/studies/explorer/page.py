@@ -88,7 +88,7 @@ def explored_run(folder: Path, min_users: int = MIN_USERS) -> ExploredRun:
 
 
 @dataclass(frozen=True)
-class Choice:
+class View:
     """What is looked at."""
 
     key: SampleKey
@@ -98,7 +98,7 @@ class Choice:
     identity: str = ""  # Id of a configuration; empty for the one with most sessions.
 
     @classmethod
-    def of(cls, run: ExploredRun, asked: Mapping[str, str]) -> "Choice":
+    def of(cls, run: ExploredRun, asked: Mapping[str, str]) -> "View":
         """Return the choice that an address names; what it does not know is the first of its kind."""
         samples = {key.label: key for key in run.keys}
         return cls(
@@ -154,7 +154,7 @@ class Configuration:
         return pl.DataFrame(columns)
 
 
-def points(run: ExploredRun, choice: Choice) -> pl.DataFrame:
+def points(run: ExploredRun, choice: View) -> pl.DataFrame:
     """Read the configurations of a sample, those with most sessions first.
 
     Returns columns configuration_id, query (raw), label (the query as it may be shown), n_sessions, click and
@@ -180,7 +180,7 @@ def search(rows: pl.DataFrame, text: str) -> pl.DataFrame:
     return rows.filter(of_query | pl.col("configuration_id").str.starts_with(wanted))
 
 
-def correlation(run: ExploredRun, choice: Choice) -> dict[str, Any] | None:
+def correlation(run: ExploredRun, choice: View) -> dict[str, Any] | None:
     """Read the row of `correlations` for all queries and two metrics; None if the run has none."""
     names = {"click_metric": choice.click, "editorial_metric": choice.editorial}
     wanted = {**choice.key.columns, "split": EVERY, "class": EVERY, **names}
@@ -257,7 +257,7 @@ def answer(run: ExploredRun, path: str, asked: Mapping[str, str], asker: PageQue
         return _sql(run, asked, asker)
     if not run.keys:
         return _page("nothing", run=run, tab="") if path == "" else None
-    choice = Choice.of(run, asked)
+    choice = View.of(run, asked)
     rows = points(run, choice)
     found = search(rows, choice.find) if choice.find else rows.head(0)
     if choice.identity not in rows["configuration_id"]:
@@ -278,7 +278,7 @@ def answer(run: ExploredRun, path: str, asked: Mapping[str, str], asker: PageQue
 
 
 def configurations_page(
-    run: ExploredRun, choice: Choice, rows: pl.DataFrame, found: pl.DataFrame, shown: Configuration
+    run: ExploredRun, choice: View, rows: pl.DataFrame, found: pl.DataFrame, shown: Configuration
 ) -> Answer:
     """Return the page of a configuration, in the scatter of all of its sample.
 
@@ -395,7 +395,7 @@ def _template() -> Template:
 _SIDE, _LEFT, _BELOW = 440, 52, 40
 
 
-def scatter(rows: pl.DataFrame, choice: Choice) -> str:
+def scatter(rows: pl.DataFrame, choice: View) -> str:
     """Draw configurations as SVG: each a point that leads to it, with an area in proportion to its sessions.
 
     rows: from `points`; those with most sessions are drawn.

@@ -14,7 +14,7 @@ from clickassay.metrics.clicks import CLICK_METRICS, good_masks
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.metrics.names import parse
 from clickassay.studies.explorer.arithmetic import click_arithmetic, editorial_arithmetic, positions
-from clickassay.studies.explorer.page import Choice, configuration, explored_run, points
+from clickassay.studies.explorer.page import View, configuration, explored_run, points
 from support.runs.sample_run import sample
 
 OF_GRADES = [metric for metric in METRICS if {*metric.needs} <= {"grades", "pool", "size", "deepest"}]
@@ -32,7 +32,7 @@ def run():
 def every(run):
     found = []
     for key in run.keys:
-        ids = points(run, Choice(key, "MeanRR", "ERR"))["configuration_id"]
+        ids = points(run, View(key, "MeanRR", "ERR"))["configuration_id"]
         found += [configuration(run, key, identity) for identity in (*ids.head(TAKEN), *ids.tail(TAKEN))]
     return found
 

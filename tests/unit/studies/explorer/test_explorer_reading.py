@@ -15,13 +15,13 @@ from clickassay.core.text.escape import terminal
 from clickassay.core.text.privacy import with_digests
 from clickassay.health.checks import HealthCheck, health_table
 from clickassay.studies.explorer import page
-from clickassay.studies.explorer.page import Choice, explored_run
+from clickassay.studies.explorer.page import View, explored_run
 from clickassay.studies.questions import PageQuestions
 from support.reports.harmful import HARMS
 from support.runs.sample_run import copied_run, hostile_run, sample, table
 
 KEY = SampleKey("north", 5, "all")
-CHOICE = Choice(KEY, "MaxRR", "AP(rel=2)")
+CHOICE = View(KEY, "MaxRR", "AP(rel=2)")
 
 
 @cache
@@ -82,7 +82,7 @@ def test_lists_of_the_same_query_stand_below_a_configuration():
 
 def test_what_an_address_does_not_know_is_the_first_of_its_kind():
     run = explored_run(sample(), 1)
-    odd = Choice.of(run, {"sample": "nowhere", "click": "CTR", "editorial": "MAP", "id": "none"})
+    odd = View.of(run, {"sample": "nowhere", "click": "CTR", "editorial": "MAP", "id": "none"})
     assert (odd.key, odd.click, odd.editorial) == (run.keys[0], "MeanRR", run.editorial_names[0])
     assert shown(run, id="none") == shown(run)
     assert page.answer(run, "elsewhere", {}, PageQuestions()) is None
@@ -204,7 +204,7 @@ def test_a_download_of_hostile_texts_starts_no_formula_and_keeps_every_row(tmp_p
     run = explored_run(hostile_run(tmp_path / "run"), 1)
     text = page.answer(run, "configurations.csv", {}, PageQuestions()).body
     back = pl.read_csv(text, infer_schema=False)
-    assert back.height == page.points(run, Choice.of(run, {})).height
+    assert back.height == page.points(run, View.of(run, {})).height
     assert not [query for query in back["query"] if query.startswith(("=", "+", "-", "@"))]
 
 
