@@ -14,15 +14,19 @@ from clickassay.findings.run import Run
 from clickassay.report.charts.overview import Overview
 from clickassay.report.glossary import linked, once_a_section, terms
 from clickassay.report.model import Figure, Section, briefly, folded_if_unreliable, shown_samples
-from clickassay.report.sections.cascade_effects import cascade_effects_section
 from clickassay.report.sections.classes import classes_section, frequency_section
 from clickassay.report.sections.comparisons import comparisons_section, within_section
 from clickassay.report.sections.context import command, conventions_section, provenance_section
 from clickassay.report.sections.correlations import baselines_section, correlations_section, good_section
-from clickassay.report.sections.examination import examination_section, position_bias_sections
 from clickassay.report.sections.influence import influence_section
 from clickassay.report.sections.judges import judges_sections
-from clickassay.report.sections.log import funnel_section, health_section, statistics_section
+from clickassay.report.sections.log import (
+    funnel_section,
+    health_section,
+    next_judgments_section,
+    statistics_section,
+    unjudged_sections,
+)
 from clickassay.report.sections.overview import (
     about,
     caveats,
@@ -37,7 +41,11 @@ from clickassay.report.sections.overview import (
 )
 from clickassay.report.sections.rankers import differences_section
 from clickassay.report.sections.signals import signals_sections
-from clickassay.report.sections.unjudged import next_judgments_section, unjudged_sections
+from clickassay.report.sections.users import (
+    cascade_effects_section,
+    examination_section,
+    position_bias_sections,
+)
 from clickassay.report.tables import ReportTable
 from clickassay.report.verdict.decision import Advice, advise_run
 from clickassay.report.verdict.sentences import Finding, third_finding, write_findings

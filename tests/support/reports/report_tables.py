@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts import run as contracts
 from clickassay.core.contracts.correlation import ADDED
-from support.reports.report_queries import (
+from support.reports.report_world import (
     cascade_effect_rows,
     draw_rows,
     drawn_differences,
@@ -89,17 +89,12 @@ def sample_tables(seed, market, depth, judge, n_queries, attribute):
     key = {"market": market, "depth": depth, "judge": judge}
     configurations = [
         {
-            **key,
-            "configuration_id": row["id"],
-            "query": row["query"],
-            "results": row["results"],
-            "grades": row["grades"],
-            "n_sessions": int(n[i]),
-            **dict(zip(CLICKS, x[i], strict=True)),
+            **key, "configuration_id": row["id"], "query": row["query"], "results": row["results"],
+            "grades": row["grades"], "n_sessions": int(n[i]), **dict(zip(CLICKS, x[i], strict=True)),
             **dict(zip(PLAIN_OR_NOT, y[i], strict=True)),
         }
         for i, row in enumerate(rows)
-    ]
+    ]  # fmt: skip
     correlations = []
     null = dealt_success(rows)
     for split, label, chosen in classes(queries, place, n, attribute):
@@ -115,16 +110,12 @@ def sample_tables(seed, market, depth, judge, n_queries, attribute):
         for mask in set(row["full"])
     ]
     return {
-        "configurations": configurations,
-        "correlations": correlations,
-        "comparisons": comparisons,
+        "configurations": configurations, "correlations": correlations, "comparisons": comparisons,
         "difference_comparisons": difference_comparison_rows(key, x, y, place),
-        "differences": differences,
-        "patterns": patterns,
-        "draws": draw_rows(key, draws),
+        "differences": differences, "patterns": patterns, "draws": draw_rows(key, draws),
         "influence": influence_rows(key, x, y, n, place, queries),
         "cascade_effects": cascade_effect_rows(key, rows),
-    }
+    }  # fmt: skip
 
 
 @cache
@@ -204,16 +195,12 @@ def one_configuration_tables():
     tables["configurations"] = pl.DataFrame(
         [
             {
-                **key,
-                "configuration_id": "a",
-                "query": QUERY_TEXT,
-                "results": list("abcde"),
-                "grades": [4, 0, 2, 0, 0],
-                "n_sessions": 12,
+                **key, "configuration_id": "a", "query": QUERY_TEXT, "results": list("abcde"),
+                "grades": [4, 0, 2, 0, 0], "n_sessions": 12,
                 **dict.fromkeys((*CLICKS, *PLAIN_OR_NOT), 0.5),
             }
         ]
-    )
+    )  # fmt: skip
     tables["patterns"] = frame_of("patterns", [("a", 0, 1, 12)])
     alone = {**key, "n_configurations": 1, "n_queries": 1, "reason": "one configuration"}
     cells = [
@@ -233,20 +220,10 @@ def canonical(tables):
 def run_info(**changes):
     info = {
         "settings": {
-            "depth": [5, 10],
-            "idle_minutes": 60.0,
-            "idle_scope": "user",
-            "normalise_urls": True,
-            "scale": ["bad", "fair", "good", "excellent", "perfect"],
-            "max_grade": 4,
-            "relevant_grade": 3,
-            "success_grade": 2,
-            "persistence": 0.8,
-            "pool": "judged",
-            "iterations": 1000,
-            "seed": 0,
-            "threads": None,
-            "min_users": 5,
+            "depth": [5, 10], "idle_minutes": 60.0, "idle_scope": "user", "normalise_urls": True,
+            "scale": ["bad", "fair", "good", "excellent", "perfect"], "max_grade": 4, "relevant_grade": 3,
+            "success_grade": 2, "persistence": 0.8, "pool": "judged", "iterations": 1000, "seed": 0,
+            "threads": None, "min_users": 5,
         },
         "inputs": {
             name: {"names": [f"{name}.parquet"], "files": 1, "bytes": 1_234_567, "digest": f"sha256:{SHA}"}
@@ -258,5 +235,5 @@ def run_info(**changes):
         "skipped_attributes": ["topic"],
         "has_navigational": True,
         "notes": ["the log is in order of time"],
-    }
+    }  # fmt: skip
     return {**info, **changes}

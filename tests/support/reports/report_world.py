@@ -16,6 +16,13 @@ import numpy as np
 from support.oracle.oracle_intervals import holm
 from support.oracle.oracle_metrics import CLICK_METRICS as CLICKS
 from support.oracle.oracle_metrics import Configuration, click_metric, editorial_metrics
+import hashlib
+import itertools
+
+import numpy as np
+
+
+
 
 EDITORIAL = ("DCG", "NDCG", "AP", "RR", "ERR", "RBP", "AP(rel=2)", "RR(rel=2)")
 BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
@@ -93,15 +100,11 @@ def world(seed, market, judge, depth, n_queries):
             masks = session_masks(rng, [int(g) for g in pool[order]], int(rng.integers(3, 40) * (1 + q % 7)))
             rows.append(
                 {
-                    "query": query,
-                    "id": f"{market}{judge}{q}-{c}",
-                    "grades": grades,
-                    "pool": pool.tolist(),
-                    "results": [url_of(market, q, r) for r in order][:depth],
-                    "full": masks,
-                    "masks": [mask & ((1 << depth) - 1) for mask in masks],
+                    "query": query, "id": f"{market}{judge}{q}-{c}", "grades": grades,
+                    "pool": pool.tolist(), "results": [url_of(market, q, r) for r in order][:depth],
+                    "full": masks, "masks": [mask & ((1 << depth) - 1) for mask in masks],
                 }
-            )
+            )  # fmt: skip
     return rows if depth <= 5 else rows[: len(rows) // 2]
 
 
@@ -180,27 +183,18 @@ def class_rows(key, split, label, x, y, n, place, null):
         nothing = 0.0 if CLICKS[c] != "SS" else float(dealt[e])
         rows.append(
             {
-                **key,
-                "split": split,
-                "class": label,
-                "click_metric": CLICKS[c],
-                "editorial_metric": PLAIN_OR_NOT[e],
-                "correlation": float(value[c, e]) if ok else None,
-                "ci_low": low,
-                "ci_high": high,
-                **(together(value[c, e], spread[c, e]) if ok else {}),
+                **key, "split": split, "class": label, "click_metric": CLICKS[c],
+                "editorial_metric": PLAIN_OR_NOT[e], "correlation": float(value[c, e]) if ok else None,
+                "ci_low": low, "ci_high": high, **(together(value[c, e], spread[c, e]) if ok else {}),
                 "noise_corrected": 1.25 * float(value[c, e]) if ok else None,
                 "noise_corrected_low": None if CLICKS[c] == "QCTR" else corrected[0],
                 "noise_corrected_high": None if CLICKS[c] == "QCTR" else corrected[1],
                 "p_value": p_of(value[c, e] - nothing, spread[c, e]) if ok else None,
                 "null_correlation": nothing if ok and np.isfinite(nothing) else None,
-                "n_configurations": len(n),
-                "n_queries": n_queries,
-                "n_sessions": int(n.sum()),
-                "reason": None if ok else "no variance",
-                "caution": doubt(low, n_queries) if ok else None,
+                "n_configurations": len(n), "n_queries": n_queries, "n_sessions": int(n.sum()),
+                "reason": None if ok else "no variance", "caution": doubt(low, n_queries) if ok else None,
             }
-        )
+        )  # fmt: skip
     return adjusted(rows)
 
 
@@ -238,22 +232,15 @@ def pair_rows(key, value, left_out):
             tested = low is not None and spread > 0
             family.append(
                 {
-                    **key,
-                    "click_metric": CLICKS[c],
-                    "metric_a": PLAIN_OR_NOT[a],
-                    "metric_b": PLAIN_OR_NOT[b],
-                    "difference": lead if ok else None,
-                    "ci_low": low,
-                    "ci_high": high,
-                    **(together(lead, spread) if ok else {}),
-                    "error": spread if tested else None,
-                    "degrees": 1e6 if tested else None,
+                    **key, "click_metric": CLICKS[c], "metric_a": PLAIN_OR_NOT[a],
+                    "metric_b": PLAIN_OR_NOT[b], "difference": lead if ok else None, "ci_low": low,
+                    "ci_high": high, **(together(lead, spread) if ok else {}),
+                    "error": spread if tested else None, "degrees": 1e6 if tested else None,
                     "p_value": math.erfc(abs(lead) / spread / math.sqrt(2)) if tested else None,
                     "queries_needed": math.ceil(n_queries * (4.2 * spread / lead) ** 2) if tested else None,
-                    "n_queries": n_queries,
-                    "caution": doubt(low, n_queries) if ok else None,
+                    "n_queries": n_queries, "caution": doubt(low, n_queries) if ok else None,
                 }
-            )
+            )  # fmt: skip
         p_adjusted = holm([row["p_value"] for row in family])
         rows += [{**row, "p_adjusted": p} for row, p in zip(family, p_adjusted, strict=True)]
     return rows
@@ -291,24 +278,113 @@ def difference_rows(key, x, y, place, draws):
         bounded = bool(e % 4) and CLICKS[c] != "QCTR" and low is not None
         rows.append(
             {
-                **key,
-                "click_metric": CLICKS[c],
-                "editorial_metric": PLAIN_OR_NOT[e],
+                **key, "click_metric": CLICKS[c], "editorial_metric": PLAIN_OR_NOT[e],
                 "monte_carlo": drawn[c, e],
-                "monte_carlo_se": (1 - drawn[c, e] ** 2) / math.sqrt(len(draws)),
-                "exact": exact,
-                "ci_low": low,
-                "ci_high": high,
-                **together(exact, spread),
+                "monte_carlo_se": (1 - drawn[c, e] ** 2) / math.sqrt(len(draws)), "exact": exact,
+                "ci_low": low, "ci_high": high, **together(exact, spread),
                 "noise_corrected": exact * 1.12 if e % 4 else None,
                 "noise_corrected_low": low * 1.12 if bounded else None,
                 "noise_corrected_high": high * 1.12 if bounded else None,
                 "p_value": None if CLICKS[c] == "SS" else p_of(exact, spread),
-                "sign_agreement": 0.5 + math.asin(exact) / math.pi,
-                "n_queries": len(groups),
-                "n_configurations": sum(map(len, groups)),
-                "reason": None,
+                "sign_agreement": 0.5 + math.asin(exact) / math.pi, "n_queries": len(groups),
+                "n_configurations": sum(map(len, groups)), "reason": None,
                 "caution": doubt(low, len(groups)),
             }
-        )
+        )  # fmt: skip
     return adjusted(rows)
+
+
+# ---- queries that are named, and the draws of two rankers ---------------------------------------
+
+
+ITERATIONS = 1000
+N_INFLUENTIAL = 5
+MAX_EXAMPLES = 6
+
+
+def users_of(q):
+    """Users of query number q, at least: 5, 11, 17 ... for even ones, at most 4 for odd ones."""
+    return q % 5 if q % 2 else min(64, 5 + 3 * q)
+
+
+MISSING = {(market, query_of(market, 1)) for market in ("m1", "m2", HOSTILE)}
+
+
+def digest_of(market, query):
+    """What stands for a rare query; one is missing from the table of queries."""
+    if (market, query) in MISSING:
+        return "query unknown"
+    return f"query {hashlib.sha256(f'{market}{chr(10)}{query}'.encode()).hexdigest()[:6]}"
+
+
+def query_rows(markets, n_queries):
+    return [
+        {
+            "market": market, "query": query_of(market, q), "users_at_least": users_of(q),
+            "query_group": None, "digest": digest_of(market, query_of(market, q)).removeprefix("query "),
+        }
+        for market in markets
+        for q in range(n_queries)
+        if q != 1
+    ]  # fmt: skip
+
+
+def drawn_differences(values, place, rng):
+    """Mean over queries of A - B, two different configurations of each query: (iterations, metrics)."""
+    groups = several(place)
+    total = np.zeros((ITERATIONS, values.shape[1]))
+    for group in groups:
+        first = rng.integers(len(group), size=ITERATIONS)
+        second = (first + rng.integers(1, len(group), size=ITERATIONS)) % len(group)
+        total += values[group[first]] - values[group[second]]
+    return total / len(groups)
+
+
+def draw_rows(key, draws):
+    names = (*CLICKS, *PLAIN_OR_NOT)
+    return [
+        {**key, "iteration": place, **dict(zip(names, values.tolist(), strict=True))}
+        for place, values in enumerate(draws, start=1)
+    ]
+
+
+def influence_rows(key, x, y, n, place, queries):
+    """The queries that move a correlation with MeanRR most, by leaving out one, and then all up to it."""
+    at = CLICKS.index("MeanRR")
+    value = correlation(x, y, n[None, :].astype(float))[0, at]
+    without = correlation(x, y, without_one(place, n))[:, at]
+    error = (without - without.mean(0)) ** 2
+    rows = []
+    for e, (side, sign) in itertools.product(range(len(PLAIN_OR_NOT)), (("raises", 1), ("lowers", -1))):
+        gain = sign * (value[e] - without[:, e])
+        order = [q for q in np.argsort(-gain, kind="stable")[:N_INFLUENTIAL] if gain[q] > 0]
+        for rank, q in enumerate(order, start=1):
+            left = np.where(np.isin(place, order[:rank]), 1e-12, n)
+            rows.append(
+                {
+                    **key, "click_metric": "MeanRR", "editorial_metric": PLAIN_OR_NOT[e], "side": side,
+                    "rank": rank, "query": queries[q], "n_sessions": int(n[place == q].sum()),
+                    "without": float(without[q, e]),
+                    "without_these": float(correlation(x, y, left[None, :])[0, at, e]),
+                    "error_share": float(error[q, e] / error[:, e].sum()),
+                }
+            )  # fmt: skip
+    return rows
+
+
+def cascade_effect_rows(key, rows):
+    """Results of the first queries with made-up clicks; the first is of a rare query, the second not."""
+    first = list({row["query"]: row for row in rows}.values())[:MAX_EXAMPLES]
+    order = sorted(range(len(first)), key=lambda place: place ^ 1)  # 1, 0, 3, 2 ...
+    return [
+        {
+            **key, "rank": rank, "query": first[place]["query"], "url": first[place]["results"][0],
+            "grade": 2, "position_alone": 1, "sessions_alone": 1_000 + rank, "ctr_alone": 0.9 - rank / 20,
+            "average_ctr_alone": 0.4, "configuration_alone": f"alone {rank}",
+            "better_url": first[place]["results"][1], "better_grade": 4, "better_position": 1,
+            "position_below": 2, "sessions_below": 500 + rank, "ctr_below": rank / 100,
+            "average_ctr_below": 0.2, "configuration_below": f"below {rank}",
+            "min_excess_ctr_ratio": 10.0 - rank,
+        }
+        for rank, place in enumerate(order, start=1)
+    ]  # fmt: skip

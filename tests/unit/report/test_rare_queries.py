@@ -8,10 +8,18 @@ import pytest
 
 from clickassay.findings.run import run_of as read_run
 from clickassay.report.build import markdown_report, write_report
-from support.reports.report_queries import digest_of, users_of
 from support.reports.report_runs import drawn, page_of, report_of, settings_with
 from support.reports.report_tables import run_info, run_tables, small_tables
-from support.reports.report_world import BASELINES, NAMED_HOST, NAMED_TEXT, QUERY_TEXT, RARE_HOST, query_of
+from support.reports.report_world import (
+    BASELINES,
+    NAMED_HOST,
+    NAMED_TEXT,
+    QUERY_TEXT,
+    RARE_HOST,
+    digest_of,
+    query_of,
+    users_of,
+)
 
 
 def texts_of(folder):

@@ -9,6 +9,7 @@ import pytest
 from clickassay.core.text.words import visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.charts import vega
+from clickassay.report.charts.lines import ChangedNumber, changed_numbers
 from clickassay.report.charts.marks import (
     IntervalHeads,
     bars,
@@ -20,6 +21,7 @@ from clickassay.report.charts.marks import (
     intervals,
 )
 from clickassay.report.charts.overview import Bar, Overview, Status
+from clickassay.report.model import Figure
 from support.reports.report_runs import RUNS, report_of, settings_with
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_tables
@@ -57,6 +59,7 @@ def figures():
         narrow,
         *report.second,
         *(figure for section in report.sections for figure in section.every_figure),
+        Figure("two-runs", "Two runs", "Numbers of run A and run B.", two_runs(), "means"),
     ]
 
 
@@ -514,3 +517,64 @@ def test_bins_of_a_histogram_lie_between_their_ends_and_are_darker_the_more_draw
     strength = [float(mark.element.get("fill-opacity")) for mark in picture.with_tip]
     assert strength == pytest.approx([0.15 + 0.85 * root / 10 for root in (1, 5, 10)])  # as the square root
     assert [mark.text for mark in picture.of("role-axis-title")] == ["across", "up"]
+
+
+# ---- two runs -----------------------------------------------------------------------------------
+
+
+ROWS = (
+    ChangedNumber("ERR", 0.4, 0.6, Estimate(0.2, 0.1, 0.3), True, "beyond noise"),
+    ChangedNumber(HOSTILE, 0.5, 0.45, Estimate(-0.05, -0.15, 0.05), False, "within noise"),
+    ChangedNumber("AP", 0.2, 0.3, Estimate(0.1), False, "not tested"),
+)
+
+
+def two_runs():
+    return changed_numbers(ROWS, head="Metric", axis="Mean over the sessions")
+
+
+@pytest.fixture(scope="module")
+def picture(pictures):
+    return pictures["two-runs"]
+
+
+def test_a_row_shows_both_values_the_change_its_interval_and_the_test(picture):
+    tips = [mark.tip for mark in picture.of("role-mark") if mark.tip]
+    assert tips[0] == (
+        "Metric: ERR\nRun A: 0.400\nRun B: 0.600\nChange: +0.200\n95 % interval of the change: "
+        "0.100 to 0.300\nTest: beyond noise"
+    )
+    assert "95 % interval of the change: no interval" in tips[2]
+    assert len(tips) == len(ROWS)
+    assert [mark.text for mark in picture.of("role-axis-title")] == ["Mean over the sessions"]
+
+
+def test_marks_lie_where_their_numbers_are_on_one_scale(picture):
+    intervals, before, after = (picture.layer(number) for number in range(3))
+    assert [len(marks) for marks in (intervals, before, after)] == [2, 3, 3]
+    zero, pixels = before[0].centre[0], after[0].centre[0] - before[0].centre[0]  # 0.4, and 0.2 more
+
+    def value(x):
+        return 0.4 + 0.2 * (x - zero) / pixels
+
+    for row, ring, dot in zip(ROWS, before, after, strict=True):
+        assert value(ring.centre[0]) == pytest.approx(row.before, abs=1e-3)
+        assert value(dot.centre[0]) == pytest.approx(row.after, abs=1e-3)
+        assert ring.centre[1] == pytest.approx(dot.centre[1])
+    for row, line in zip(ROWS, intervals, strict=False):
+        left, _, right, _ = line.box
+        assert value(left) == pytest.approx(row.before + row.change.low, abs=1e-3)
+        assert value(right) == pytest.approx(row.before + row.change.high, abs=1e-3)
+
+
+def test_only_what_is_beyond_noise_has_colour_and_a_ring_is_not_filled(picture):
+    _, before, after = (picture.layer(number) for number in range(3))
+    assert [mark.element.get("stroke") for mark in before] == [vega.ACCENT, vega.QUIET, vega.QUIET]
+    assert [mark.element.get("fill") for mark in before] == [vega.PAGE] * 3
+    assert [mark.element.get("fill") for mark in after] == [vega.ACCENT, vega.QUIET, vega.QUIET]
+
+
+def test_a_name_of_a_hostile_run_is_text_and_cut(picture):
+    labels = [mark.text for mark in picture.of("role-axis-label")]
+    assert labels[-2].endswith("…") or HOSTILE.startswith(labels[-2][:5])
+    assert picture.root.find(".//{http://www.w3.org/2000/svg}script") is None

@@ -10,7 +10,6 @@ import pytest
 
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Lead, groups, letters, rank, swap_sides
-from clickassay.report.build import markdown_report
 from clickassay.report.charts import vega
 from clickassay.report.model import noise_corrected
 from clickassay.report.sections.classes import classes_section
@@ -18,8 +17,7 @@ from clickassay.report.sections.comparisons import comparisons_section
 from clickassay.report.sections.correlations import baselines_section, correlations_section
 from clickassay.report.sections.rankers import differences_section
 from clickassay.report.tables import Spelled
-from clickassay.report.verdict.sentences import first_finding, second_finding
-from clickassay.report.verdict.words import needed_text
+from clickassay.report.verdict.sentences import first_finding, needed_text, second_finding
 from support.reports.report_runs import report_of, run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_info
@@ -263,10 +261,6 @@ def test_a_table_counts_its_doubtful_intervals(tables, run):
     few = [row for row in rows if row["n_queries"] < 50 and row["editorial_metric"] in EDITORIAL]
     assert len(few) == 32
     assert table.remarks == ("Interval not to be relied on for 32 of 32 values: fewer than 50 queries.",)
-
-
-def test_no_text_of_the_report_speaks_of_resampling(tables):
-    assert "resampl" not in markdown_report(report_of(tables, run_info())).lower()
 
 
 def test_the_queries_needed_are_at_least_the_number_that_was_estimated():

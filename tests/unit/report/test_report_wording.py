@@ -102,14 +102,6 @@ def test_nothing_is_drawn_or_tabled_without_a_title(report):
     assert all(figure.title for figure in (*report.overview, *report.second))
 
 
-def test_the_counting_of_this_module_sees_slips():
-    assert COUNTED.findall("1 queries, 2 query and 1,000 sessions of 3.1 values") == [
-        ("1", "queries"),
-        ("2", "query"),
-        ("1,000", "sessions"),
-    ]
-
-
 def test_pictures_of_draws_name_their_metrics_as_they_are_spelled():
     report = report_of(small_tables(), settings_with(full=True))
     drawn = [f for section in report.sections for f in section.every_figure if f.name.startswith("draws")]

@@ -1,15 +1,17 @@
-"""Pictures of lines: curves of runs, two runs query by query, examination next to discounts."""
+"""Pictures of lines: curves of runs, differences query by query and run by run, examination and discounts."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clickassay.core.text.words import number, signed, visible
-from clickassay.report.charts.marks import Span
+from clickassay.core.text.words import number, signed, span, visible
+from clickassay.findings.estimates import Estimate
+from clickassay.report.charts.marks import Span, common_domain, hover_rows
 from clickassay.report.charts.vega import (
     ACCENT,
     INK,
     MUTED,
+    PAGE,
     QUIET,
     TITLE,
     WARM,
@@ -17,7 +19,9 @@ from clickassay.report.charts.vega import (
     Spec,
     Values,
     apart,
+    label_width,
     layer,
+    names_axis,
     number_axis,
     picture,
     shorten,
@@ -58,41 +62,32 @@ def curves(
     x = number_axis("x", domains[0], ticks=5, grid=False, title=heads[0], titleY=30.0, **TITLE)
     y = number_axis("y", domains[1], ticks=5, title=heads[1], titleX=-38.0, **TITLE)
     layers: list[Spec] = []
-    for place, (line, (colour, dash)) in enumerate(zip(lines, _strokes(lines), strict=True)):
+    values: Values = []
+    strokes, text = iter(_STROKES), {"type": "text", "align": "left", "baseline": "middle"}
+    for place, line in enumerate(lines):
+        colour, dash = (QUIET, []) if line.quiet else next(strokes)
         stroke: Spec = {"color": colour, "strokeWidth": 1.2 if line.quiet else 2, "strokeDash": dash}
-        layers.append(layer({"type": "line", **stroke}, {"x": x, "y": y}, only=f"line_{place}"))
-        layers += _legend(labels[line.name], stroke, above=_NAME_HEIGHT * (len(lines) - place))
+        above: Spec = {"y": {"value": -_NAME_HEIGHT * (len(lines) - place)}}
+        sample: Spec = {**above, "x": {"value": 0}, "x2": {"value": _STROKE_WIDTH - 6}}
+        name: Spec = {**above, "x": {"value": _STROKE_WIDTH}}
+        layers += [
+            layer({"type": "line", **stroke}, {"x": x, "y": y}, only=f"line_{place}"),
+            layer({"type": "rule", **stroke}, sample, only="first"),
+            layer({**text, "text": labels[line.name]}, name, only="first"),
+        ]
+        values += [
+            {
+                "name": visible(line.name), "x": at, "y": value, "x_text": f"{at:g}",
+                "y_text": number(value, 4),
+                f"line_{place}": True, "first": not place and not point,
+            }
+            for point, (at, value) in enumerate(line.points)
+        ]  # fmt: skip
     unseen: Spec = {"type": "point", "filled": True, "size": 150, "opacity": 0}
     layers.append(layer(unseen, {"x": x, "y": y}, tip=True))
     titles = {"name": name_head, "x_text": heads[0], "y_text": heads[1]}
     top = 8.0 + _NAME_HEIGHT * len(lines)
-    return picture(layers, _points(lines), titles, size=PLOT, sides=(52, top, 10, 44))
-
-
-def _strokes(lines: Sequence[Line]) -> list[tuple[str, list[int]]]:
-    strokes = iter(_STROKES)
-    return [(QUIET, []) if line.quiet else next(strokes) for line in lines]
-
-
-def _legend(name: str, stroke: Spec, *, above: float) -> list[Spec]:
-    at: Spec = {"y": {"value": -above}}
-    sample = layer(
-        {"type": "rule", **stroke},
-        {**at, "x": {"value": 0}, "x2": {"value": _STROKE_WIDTH - 6}},
-        only="first",
-    )
-    text: Spec = {"type": "text", "align": "left", "baseline": "middle", "text": name}
-    return [sample, layer(text, {**at, "x": {"value": _STROKE_WIDTH}}, only="first")]
-
-
-def _points(lines: Sequence[Line]) -> Values:
-    values = [
-        {"name": visible(line.name), "x": x, "y": y, "x_text": f"{x:g}", "y_text": number(y, 4)}
-        | {f"line_{place}": True}
-        for place, line in enumerate(lines)
-        for x, y in line.points
-    ]
-    return [value | {"first": not place} for place, value in enumerate(values)]
+    return picture(layers, values, titles, size=PLOT, sides=(52, top, 10, 44))
 
 
 def difference_bars(differences: Sequence[tuple[str, float]], *, head: str) -> Drawing:
@@ -108,24 +103,15 @@ def difference_bars(differences: Sequence[tuple[str, float]], *, head: str) -> D
         }
         for place, (name, value) in enumerate(differences)
     ]  # fmt: skip
-    across: Mapping[str, Spec] = {
-        "x": {
-            "field": "left",
-            "type": "quantitative",
-            "axis": None,
-            "scale": {"domain": [0, max(1, len(values))], "nice": False, "zero": False},
-        },
-        "x2": {"field": "right"},
-    }
+    scale = {"domain": [0, max(1, len(values))], "nice": False, "zero": False}
+    x: Spec = {"field": "left", "type": "quantitative", "axis": None, "scale": scale}
+    across: Mapping[str, Spec] = {"x": x, "x2": {"field": "right"}}
     top = max([0.1, *(math.ceil(abs(value) * 10) / 10 for _, value in differences)])
     axis = number_axis("value", (-top, top), ticks=5, title=head, titleX=-44.0, gridColor=ZERO, **TITLE)
     colour = {"condition": {"test": "datum.up", "value": ACCENT}, "value": WARM}
     bars = layer({"type": "rect"}, {**across, "y": axis, "y2": {"datum": 0}, "color": colour})
-    whole = layer(
-        {"type": "rect", "opacity": 0},
-        {**across, "y": {"value": 0}, "y2": {"value": PLOT[1]}},
-        tip=True,
-    )
+    height: Spec = {"y": {"value": 0}, "y2": {"value": PLOT[1]}}
+    whole = layer({"type": "rect", "opacity": 0}, {**across, **height}, tip=True)
     titles = {"query": "Query", "text": head}
     return picture([bars, whole], values, titles, size=PLOT, sides=(58, 8, 10, 8))
 
@@ -151,9 +137,18 @@ def discount_lines(
     """
     deepest = max(len(line) for line in (*examined.values(), *discounts.values()))
     values = [
-        *_discount_points(examined, main=main, dashed=False),
-        *_discount_points(discounts, main=main, dashed=True),
-    ]
+        {
+            "name": name, "position": place, "position_text": str(place), "value": value,
+            "text": number(value), "main": name == main and not dashed,
+            "other": name != main and not dashed, "dashed": dashed,
+            "first": dashed and name == next(iter(lines)),
+            "labelled": place == len(line) and (dashed or name == main),
+        }
+        for lines, dashed in ((examined, False), (discounts, True))
+        for name, line in lines.items()
+        for place, value in enumerate(line, 1)
+        if not math.isnan(value)  # where no result is shown
+    ]  # fmt: skip
     x = number_axis(
         "position", (1, max(deepest, 2)), ticks=min(deepest, 10), grid=False, format="d",
         title="Position", titleY=30.0, **TITLE,
@@ -164,18 +159,15 @@ def discount_lines(
     colour: Spec = {"condition": {"test": "datum.first", "value": WARM}, "value": INK}
     by_name: Spec = {"detail": {"field": "name"}}
     label: Spec = {"type": "text", "align": "left", "dx": 7}
+    dot: Spec = {"type": "point", "filled": True}
     layers = [
         layer({"type": "line", "color": QUIET, "strokeWidth": 1}, {**place, **by_name}, only="other"),
-        layer(
-            {"type": "point", "filled": True, "color": QUIET, "size": 14, "opacity": 1}, place, only="other"
-        ),
+        layer({**dot, "color": QUIET, "size": 14, "opacity": 1}, place, only="other"),
         layer(dashes, {**place, **by_name, "stroke": colour}, only="dashed"),
         layer({"type": "line", "color": ACCENT, "strokeWidth": 2}, place, only="main"),
-        layer(
-            {"type": "point", "filled": True, "color": ACCENT, "size": 36, "opacity": 1}, place, only="main"
-        ),
+        layer({**dot, "color": ACCENT, "size": 36, "opacity": 1}, place, only="main"),
         layer(label, {"x": x, "y": {**y, "field": "label_at"}, "text": {"field": "name"}}, only="labelled"),
-        layer({"type": "point", "filled": True, "size": 200, "opacity": 0}, place, tip=True),
+        layer({**dot, "size": 200, "opacity": 0}, place, tip=True),
     ]
     height = 0.0  # labels at the ends of lines move up where they would overprint
     for value in sorted((one for one in values if one["labelled"]), key=lambda one: one["value"]):
@@ -185,21 +177,79 @@ def discount_lines(
     return picture(layers, values, titles, size=DISCOUNTS, sides=(52, 8, 84, 42))
 
 
-def _discount_points(lines: Mapping[str, Sequence[float]], *, main: str, dashed: bool) -> Values:
-    return [
-        {
-            "name": name,
-            "position": place,
-            "position_text": str(place),
-            "value": value,
-            "text": number(value),
-            "main": name == main and not dashed,
-            "other": name != main and not dashed,
-            "dashed": dashed,
-            "first": dashed and name == next(iter(lines)),
-            "labelled": place == len(line) and (dashed or name == main),
-        }
-        for name, line in lines.items()
-        for place, value in enumerate(line, 1)
-        if not math.isnan(value)  # where no result is shown
+# ---- two runs side by side -----------------------------------------------------------------------
+
+
+STEP = 26
+"""Height of a row."""
+
+_PLOT = 265
+_LABEL = 150
+_ROOM = 6  # between the names and the edge
+LEGEND = (
+    ("ring", "run A"),
+    ("dot", "run B, changed beyond noise"),
+    ("dot-quiet", "run B, within noise or not tested"),
+    ("line-quiet", "95 % interval of the change, drawn around B"),
+)
+"""Marks of the picture and their meanings: (style class, text)."""
+
+
+@dataclass(frozen=True)
+class ChangedNumber:
+    """A row of the picture."""
+
+    name: str  # What it is a number of.
+    # before, after: Its values in run A and in run B.
+    before: float
+    after: float
+    change: Estimate  # B - A with its interval.
+    is_beyond_noise: bool  # Whether the change is significant.
+    verdict: str  # What the test says, in words.
+
+    @property
+    def reach(self) -> tuple[float, float] | None:
+        """The values of B that the interval of the change gives, were A exact; None where there is none."""
+        low, high = self.change.low, self.change.high
+        return None if low is None or high is None else (self.before + low, self.before + high)
+
+
+def changed_numbers(rows: Sequence[ChangedNumber], *, head: str, axis: str) -> Drawing:
+    """Draw one row per number: a ring at A, a dot at B, and the interval of the change around it.
+
+    rows: the numbers, at least one; all on one scale.
+    head: head of the names.
+    axis: title of the axis.
+    """
+    heads = apart({row.name: shorten(row.name, _LABEL) for row in rows})
+    values = []
+    for row in rows:
+        low, high = row.reach or (None, None)
+        values.append({
+            "name": row.name, "head": heads[row.name], "before": row.before, "after": row.after, "low": low,
+            "high": high, "bounded": row.reach is not None, "beyond": row.is_beyond_noise,
+            "verdict": row.verdict, "before_text": number(row.before), "after_text": number(row.after),
+            "change_text": signed(row.change.value or 0.0), "interval": span(row.change.low, row.change.high),
+        })  # fmt: skip
+    shown = [Estimate(row.before, *(row.reach or (None, None))) for row in rows]
+    domain = common_domain(shown, [row.after for row in rows])
+    left = label_width(list(heads.values()), limit=_LABEL) + _ROOM
+    names = names_axis("head", labelColor=INK) | {"scale": {"domain": list(heads.values())}}
+    x = number_axis("before", domain, ticks=5, gridColor=ZERO, title=axis, titleY=30.0, **TITLE)
+    colour: Spec = {"condition": {"test": "datum.beyond", "value": ACCENT}, "value": QUIET}
+    dot: Spec = {"type": "point", "shape": "circle", "size": 56, "opacity": 1, "strokeWidth": 2}
+    layers = [
+        layer(
+            {"type": "rule", "strokeWidth": 2},
+            {"y": names, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour},
+            only="bounded",
+        ),
+        layer(dot, {"y": names, "x": x, "fill": {"value": PAGE}, "stroke": colour}),
+        layer(dot, {"y": names, "x": {**x, "field": "after"}, "fill": colour, "stroke": colour}),
+        hover_rows(names, STEP, left=left),
     ]
+    titles = {
+        "name": head, "before_text": "Run A", "after_text": "Run B", "change_text": "Change",
+        "interval": "95 % interval of the change", "verdict": "Test",
+    }  # fmt: skip
+    return picture(layers, values, titles, size=(_PLOT, STEP * len(rows)), sides=(left, 6, 14, 44))

@@ -68,13 +68,8 @@ _SHARE: Spec = {
 _ROW: Spec = {"field": "place", "type": "ordinal", "sort": None, "axis": None}
 _REACH: Spec = {"type": "rule", "color": ACCENT, "strokeWidth": 2}
 _DOT: Spec = {
-    "type": "point",
-    "shape": "circle",
-    "size": 56,
-    "opacity": 1,
-    "stroke": ACCENT,
-    "strokeWidth": 2,
-}
+    "type": "point", "shape": "circle", "size": 56, "opacity": 1, "stroke": ACCENT, "strokeWidth": 2,
+}  # fmt: skip
 _DIAMOND: Spec = {
     "type": "point", "shape": "diamond", "size": 70, "opacity": 1, "filled": False,
     "stroke": WARM, "strokeWidth": 1.8,
@@ -84,31 +79,38 @@ _ON_TRACK: Spec = {"height": 7, "cornerRadius": 3, "yOffset": 10}
 
 def _estimate_columns(cell: Estimate) -> dict[str, Any]:
     return {
-        "value": cell.value,
-        "low": cell.low,
-        "high": cell.high,
-        "text": number(cell.value),
+        "value": cell.value, "low": cell.low, "high": cell.high, "text": number(cell.value),
         "interval": span(cell.low, cell.high),
-    }
+    }  # fmt: skip
 
 
 def heat_map(
     estimates: Mapping[tuple[str, str], Estimate], clicks: Sequence[str], editorial: Sequence[str]
 ) -> Drawing:
     """Draw correlations as cells, click metric by editorial metric; the highest of a row is bold."""
-    heads = _column_heads(editorial)
-    values = [cell for click in clicks for cell in _heat_row(estimates, click, heads)]
-    lines = max((head.count("\n") + 1 for head in heads.values()), default=1)
-    place: Spec = {
-        "x": names_axis(
-            "head",
-            orient="top",
-            labelAngle=0,
-            labelPadding=14 * lines - 7,
-            labelExpr=r"split(datum.label, '\n')",
-        ),
-        "y": names_axis("click_head"),
+    # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone; dots are wider than a letter
+    split = {name: name.replace("(", "\n(", 1).split("\n") for name in editorial}
+    short = {
+        name: [line if len(line) * LETTER <= HEAD else shorten(line, HEAD - LETTER) for line in lines]
+        for name, lines in split.items()
     }
+    heads = apart({name: "\n".join(lines) for name, lines in short.items()})
+    values = []
+    for click in clicks:
+        cells = {name: estimates.get((click, name), not_computed()) for name in editorial}
+        highest = max((one.value for one in cells.values() if one.value is not None), default=None)
+        values += [
+            {
+                "click": click, "click_head": shorten(click, 150), "editorial": name, "head": heads[name],
+                **_estimate_columns(one), "strength": abs(one.value or 0.0), "reason": one.reason,
+                "best": one.value is not None and one.value == highest,
+            }
+            for name, one in cells.items()
+        ]  # fmt: skip
+    lines = max((head.count("\n") + 1 for head in heads.values()), default=1)
+    top: Spec = {"orient": "top", "labelAngle": 0, "labelPadding": 14 * lines - 7}
+    x = names_axis("head", **top, labelExpr=r"split(datum.label, '\n')")
+    place: Spec = {"x": x, "y": names_axis("click_head")}
     colour = {"condition": {"test": "datum.value < 0", "value": WARM_TINT}, "value": TINT}
     strength = {
         "field": "strength", "type": "quantitative", "legend": None,
@@ -116,52 +118,28 @@ def heat_map(
     }  # fmt: skip
     cell: Spec = {"type": "rect", "width": {"band": 0.96}, "height": {"band": 0.94}, "cornerRadius": 3}
     bold: Spec = {"type": "text", "fontWeight": {"expr": "datum.best ? 'bold' : 'normal'"}}
-    cells = layer(cell, {**place, "color": colour, "fillOpacity": strength}, tip=True)
-    numbers = layer(bold, {**place, "text": {"field": "text"}})
-    return picture(
-        [cells, numbers],
-        values,
-        {
-            "click": "Click metric", "editorial": "Editorial metric", "text": "Correlation",
-            "interval": "95 % interval", "reason": "No value",
-        },
-        size=(CELL[0] * len(editorial), CELL[1] * len(clicks)),
-        sides=(label_width(clicks), 6 + 14 * lines, 1, 1),
-    )  # fmt: skip
-
-
-def _column_heads(names: Sequence[str]) -> dict[str, str]:
-    # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone
-    lines = {name: name.replace("(", "\n(", 1).split("\n") for name in names}
-    return apart({name: "\n".join(map(_head_line, own)) for name, own in lines.items()})
-
-
-def _head_line(line: str) -> str:
-    # the dots of a cut line are wider than a letter
-    return line if len(line) * LETTER <= HEAD else shorten(line, HEAD - LETTER)
-
-
-def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, heads: Mapping[str, str]) -> Values:
-    cells = {name: estimates.get((click, name), not_computed()) for name in heads}
-    highest = max((one.value for one in cells.values() if one.value is not None), default=None)
-    return [
-        {
-            "click": click,
-            "click_head": shorten(click, 150),
-            "editorial": name,
-            "head": heads[name],
-            **_estimate_columns(one),
-            "strength": abs(one.value or 0.0),
-            "reason": one.reason,
-            "best": one.value is not None and one.value == highest,
-        }
-        for name, one in cells.items()
+    layers = [
+        layer(cell, {**place, "color": colour, "fillOpacity": strength}, tip=True),
+        layer(bold, {**place, "text": {"field": "text"}}),
     ]
+    titles = {
+        "click": "Click metric", "editorial": "Editorial metric", "text": "Correlation",
+        "interval": "95 % interval", "reason": "No value",
+    }  # fmt: skip
+    size = (CELL[0] * len(editorial), CELL[1] * len(clicks))
+    return picture(layers, values, titles, size=size, sides=(label_width(clicks), 6 + 14 * lines, 1, 1))
 
 
 def bars(rows: Sequence[tuple[str, int, float | None, bool]]) -> Drawing:
     """Draw counts as bars on a common track: (label, rows, share 0..1, whether the rows are kept)."""
-    values = [_bar(place, *row) for place, row in enumerate(rows)]
+    values: Values = []
+    for place, (label, amount, share, goes_on) in enumerate(rows):
+        text = f"{amount:,}" + (f"  ({percent(share)})" if share is not None else "")
+        shown = shorten(label, WIDE - label_width([text], limit=WIDE))
+        values.append({
+            "place": place, "label": label, "shown": shown, "share": share or 0.0, "goes_on": goes_on,
+            "text": text,
+        })  # fmt: skip
     colour = {"condition": {"test": "datum.goes_on", "value": ACCENT}, "value": QUIET}
     return _shares(values, colour, {"label": "Step", "text": "Rows"})
 
@@ -183,19 +161,6 @@ def _shares(values: Values, colour: Spec, titles: Mapping[str, str], *more: Spec
         hover_rows(_ROW, BAR),
     ]
     return picture(layers, values, titles, size=(WIDE, BAR * len(values)), sides=(0, 0, 0, 0))
-
-
-def _bar(place: int, label: str, rows: int, share: float | None, goes_on: bool) -> dict[str, Any]:
-    text = f"{rows:,}" + (f"  ({percent(share)})" if share is not None else "")
-    shown = shorten(label, WIDE - label_width([text], limit=WIDE))
-    return {
-        "place": place,
-        "label": label,
-        "shown": shown,
-        "share": share or 0.0,
-        "goes_on": goes_on,
-        "text": text,
-    }
 
 
 def hover_rows(row: Spec, height: float, *, left: float = 0) -> Spec:
@@ -230,13 +195,14 @@ def intervals(
     second, heads = diamonds or {}, apart({name: shorten(name, 150) for name in names})
     values = [
         {
-            "name": name,
-            "head": heads[name],
-            **_interval_row(estimates[name], second.get(name), name in hollow),
+            "name": name, "head": heads[name], **_estimate_columns(estimates[name]),
+            "bounded": estimates[name].has_interval, "run": second.get(name),
+            "run_text": number(second.get(name)), "ran": second.get(name) is not None,
+            "hollow": name in hollow,
         }
         for name in names
         if estimates[name].value is not None
-    ]
+    ]  # fmt: skip
     # the first layer lacks rows without an interval, so the order of all rows is given
     order: Spec = {"scale": {"domain": [value["head"] for value in values]}}
     row = names_axis("head", labelColor=INK) | order
@@ -253,17 +219,6 @@ def intervals(
     if second:
         titles["run_text"] = texts.diamond
     return picture(layers, values, titles, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 42))
-
-
-def _interval_row(cell: Estimate, run: float | None, hollow: bool) -> dict[str, Any]:
-    return {
-        **_estimate_columns(cell),
-        "bounded": cell.has_interval,
-        "run": run,
-        "run_text": number(run),
-        "ran": run is not None,
-        "hollow": hollow,
-    }
 
 
 def decile_lines(
@@ -318,21 +273,10 @@ def histogram_2d(
     domains: ranges of both axes; both contain 0.
     heads: titles of the axes, without any text of a log.
     """
-    across, up = (
-        number_axis(
-            name,
-            domain,
-            ticks=5,
-            gridColor=ZERO,
-            format=".3~g",
-            title=shorten(head, SQUARE),
-            **TITLE,
-            **place,
-        )
-        for name, domain, head, place in zip(
-            ("left", "low"), domains, heads, ({"titleY": 31.0}, {"titleX": -52.0}), strict=True
-        )
-    )
+    style: Spec = {"gridColor": ZERO, "format": ".3~g", **TITLE}
+    titled = [shorten(head, SQUARE) for head in heads]
+    across = number_axis("left", domains[0], ticks=5, title=titled[0], titleY=31.0, **style)
+    up = number_axis("low", domains[1], ticks=5, title=titled[1], titleX=-52.0, **style)
     strength = {
         "field": "draws", "type": "quantitative", "legend": None,
         "scale": {"type": "sqrt", "range": [0.15, 1], "zero": True},

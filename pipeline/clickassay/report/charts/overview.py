@@ -91,15 +91,18 @@ class Overview:
 
     def draw(self) -> Drawing:
         """Return the picture."""
-        return picture(*self._parts(_WIDE), size=self._size(_WIDE), sides=self._sides(_WIDE))
+        return self._drawn(_WIDE)
 
     def draw_small(self) -> Drawing:
         """Return the picture to stand beside another one."""
-        return picture(*self._parts(_SMALL), size=self._size(_SMALL), sides=self._sides(_SMALL))
+        return self._drawn(_SMALL)
 
     def draw_narrow(self) -> Drawing:
         """Return the picture for a phone."""
-        return picture(*self._parts(_NARROW), size=self._size(_NARROW), sides=self._sides(_NARROW))
+        return self._drawn(_NARROW)
+
+    def _drawn(self, form: _Form) -> Drawing:
+        return picture(*self._parts(form), size=self._size(form), sides=self._sides(form))
 
     def image(self, title: str, subtitle: str) -> bytes:
         """Return the picture as PNG under a title, for where no page can be shown."""
@@ -122,7 +125,16 @@ class Overview:
 
     def _parts(self, form: _Form) -> tuple[Sequence[Spec], Values, dict[str, str]]:
         heads = apart({bar.label: shorten(bar.label, form.label or form.plot - 60) for bar in self.bars})
-        values = [_values(bar, heads[bar.label], self.margin) for bar in self.bars]
+        values: Values = []
+        for bar in self.bars:
+            ahead = bar.difference
+            values.append({
+                "name": bar.label, "head": heads[bar.label], "value": ahead.value, "low": ahead.low,
+                "high": ahead.high, "bounded": ahead.has_interval, "text": number(bar.value),
+                "ahead": signed(ahead.value or 0.0), "interval": span(ahead.low, ahead.high),
+                "status": bar.status.value, "below": -self.margin, "above": self.margin,
+                **{one.name.lower(): bar.status is one for one in Status},
+            })  # fmt: skip
         values[0]["first"] = True
         titles = {
             "name": "Metric", "text": "Correlation", "ahead": "Difference",
@@ -131,68 +143,43 @@ class Overview:
         return self._layers(form, list(heads.values())), values, titles
 
     def _layers(self, form: _Form, heads: Sequence[str]) -> Sequence[Spec]:
+        """Return the band of differences that nobody would act on, lines, dots and texts."""
         row = names_axis("head", labelColor=INK, labelFontSize=13) | {"scale": {"domain": heads}}
         if not form.label:
             row["axis"] = None
         domain = common_domain([bar.difference for bar in self.bars], [-self.margin, self.margin])
-        title = ["Difference"] if form is _SMALL else list(self.axis)
         x = number_axis("value", domain, ticks=3 if form is _SMALL else 6, gridColor=ZERO, titleY=32, **TITLE)
-        x["axis"]["title"] = title
+        x["axis"]["title"] = ["Difference"] if form is _SMALL else list(self.axis)
         coloured = [
             {"test": "datum.better || datum.open", "value": ACCENT},
             {"test": "datum.worse", "value": WARM},
         ]
-        colour = {"condition": coloured, "value": QUIET}
-        filled = [{"test": "datum.open", "value": PAGE}, {"test": "datum.reference", "value": INK}, *coloured]
+        ink = {"test": "datum.reference", "value": INK}
+        filled = [{"test": "datum.open", "value": PAGE}, ink, *coloured]
         dot: Spec = {"type": "point", "shape": "circle", "size": 78, "opacity": 1, "strokeWidth": 2}
+        colour, outline = ({"condition": tests, "value": QUIET} for tests in (coloured, [ink, *coloured]))
         line: Spec = {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour}
-        outline = {"condition": [{"test": "datum.reference", "value": INK}, *coloured], "value": QUIET}
         fill = {"condition": filled, "value": QUIET}
+        low, high = {**x, "field": "below", "aggregate": "min"}, {"field": "above", "aggregate": "max"}
         return [
-            _band(x),
+            layer({"type": "rect", "color": RULE, "opacity": 0.55}, {"x": low, "x2": high}),
             layer({"type": "rule", "strokeWidth": 2}, line, only="bounded"),
             layer(dot, {"y": row, "x": x, "fill": fill, "stroke": outline}, tip=True),
-            *_texts(form, row, self.ceiling),
+            *self._texts(form, row),
         ]
 
-
-def _band(x: Spec) -> Spec:
-    """Return the band of differences that nobody would act on."""
-    ends = {"x": {**x, "field": "below", "aggregate": "min"}, "x2": {"field": "above", "aggregate": "max"}}
-    return layer({"type": "rect", "color": RULE, "opacity": 0.55}, ends)
-
-
-def _texts(form: _Form, row: Spec, ceiling: float | None) -> Sequence[Spec]:
-    """Return the values beside the plot; or, where labels have no room, both above the lines."""
-    text: Spec = {"type": "text", "align": "right", "fontSize": 13}
-    right = {"y": row, "x": {"value": form.plot + max(form.side - 4, 0)}, "text": {"field": "text"}}
-    at_most = "" if ceiling is None else f", at most about {number(ceiling, 2)}"
-    head: Spec = {"type": "text", "align": "right", "color": MUTED, "dy": -12 if form.label else -32}
-    place = {"x": right["x"], "y": {"value": 0}}
-    column = layer(head | {"text": f"correlation{at_most}"}, place, only="first")
-    if form.label:
-        return layer(text, right), column
-    above = text | {"dy": -15}
-    left = {"y": row, "x": {"value": 0}, "text": {"field": "head"}}
-    halo = {"stroke": PAGE, "strokeWidth": 4}  # keeps grid lines off the letters
-    marks = ((above, right), (above | {"align": "left"}, left))
-    return [*(layer(mark | more, place) for more in (halo, {}) for mark, place in marks), column]
-
-
-def _values(bar: Bar, head: str, margin: float) -> dict[str, object]:
-    difference = bar.difference
-    return {
-        "name": bar.label,
-        "head": head,
-        "value": difference.value,
-        "low": difference.low,
-        "high": difference.high,
-        "bounded": difference.has_interval,
-        "text": number(bar.value),
-        "ahead": signed(difference.value or 0.0),
-        "interval": span(difference.low, difference.high),
-        "status": bar.status.value,
-        "below": -margin,
-        "above": margin,
-        **{one.name.lower(): bar.status is one for one in Status},
-    }
+    def _texts(self, form: _Form, row: Spec) -> Sequence[Spec]:
+        """Return the values beside the plot; or, where labels have no room, both above the lines."""
+        text: Spec = {"type": "text", "align": "right", "fontSize": 13}
+        right = {"y": row, "x": {"value": form.plot + max(form.side - 4, 0)}, "text": {"field": "text"}}
+        at_most = "" if self.ceiling is None else f", at most about {number(self.ceiling, 2)}"
+        head: Spec = {"type": "text", "align": "right", "color": MUTED, "dy": -12 if form.label else -32}
+        place = {"x": right["x"], "y": {"value": 0}}
+        column = layer(head | {"text": f"correlation{at_most}"}, place, only="first")
+        if form.label:
+            return layer(text, right), column
+        above = text | {"dy": -15}
+        left = {"y": row, "x": {"value": 0}, "text": {"field": "head"}}
+        halo = {"stroke": PAGE, "strokeWidth": 4}  # keeps grid lines off the letters
+        marks = ((above, right), (above | {"align": "left"}, left))
+        return [*(layer(mark | more, place) for more in (halo, {}) for mark, place in marks), column]

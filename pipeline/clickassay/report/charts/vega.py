@@ -183,21 +183,17 @@ def shorten(text: str, width: float) -> str:
 
 def apart(labels: Mapping[str, str]) -> dict[str, str]:
     """Replace the ends of labels that several names share by numbers, so that no two names look the same."""
-    shared = {label: [name for name in labels if labels[name] == label] for label in labels.values()}
-    return {
-        name: label if shared[label] == [name] else _numbered(label, shared[label].index(name) + 1)
-        for name, label in labels.items()
-    }
-
-
-def _numbered(label: str, number: int) -> str:
-    return f"{label[: -1 - len(str(number))]}…{number}"
+    distinct = {}
+    for name, label in labels.items():
+        shared = [one for one in labels if labels[one] == label]
+        number = str(shared.index(name) + 1)
+        distinct[name] = label if len(shared) == 1 else f"{label[: -1 - len(number)]}…{number}"
+    return distinct
 
 
 def label_width(names: Sequence[str], *, limit: float = 150) -> float:
     """Return the pixels that the longest of `names` takes next to a picture, at most `limit` and a gap."""
-    return min(limit, max(map(_text_width, names), default=0)) + 7
-
-
-def _text_width(text: str) -> float:
-    return sum(LETTER * (_WIDE_LETTER if letter in _WIDE_LETTERS else 1) for letter in text)
+    widths = [
+        sum(LETTER * (_WIDE_LETTER if letter in _WIDE_LETTERS else 1) for letter in name) for name in names
+    ]
+    return min(limit, max(widths, default=0)) + 7

@@ -25,7 +25,7 @@ from clickassay.report.model import (
     title_suffix,
 )
 from clickassay.report.tables import ReportTable, Row
-from clickassay.report.verdict.words import spoken
+from clickassay.report.verdict.sentences import spoken
 
 FREQUENCY = "frequency"
 UNSPACED = (

@@ -28,13 +28,14 @@ from clickassay.report.tables import (
     shown_table,
     with_interval,
 )
-from clickassay.report.verdict.sentences import first_finding, within_finding
-from clickassay.report.verdict.words import (
+from clickassay.report.verdict.sentences import (
     caution_sentence,
+    first_finding,
     needed_text,
     queries_needed_cell,
     significance_text,
     test_text,
+    within_finding,
 )
 
 LEAD_LEGEND = (("dot", "significantly different"), ("ring", "not significantly different"))

@@ -29,7 +29,7 @@ from clickassay.report.model import (
     shown_samples,
 )
 from clickassay.report.tables import Cell, ReportTable, Row, p_cell
-from clickassay.report.verdict.words import BASELINE_MEANINGS, adds_text, caution_sentence, test_text
+from clickassay.report.verdict.sentences import BASELINE_MEANINGS, adds_text, caution_sentence, test_text
 
 NO_CORRELATIONS = "There is no correlation to show: no sample has configurations to compare."
 HEAT_LEGEND = (("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest in its row"))

@@ -26,7 +26,7 @@ from clickassay.report.tables import (
     value,
     with_interval,
 )
-from clickassay.report.verdict.words import caution_sentence, interval_text, queries_needed_cell
+from clickassay.report.verdict.sentences import caution_sentence, interval_text, queries_needed_cell
 
 PAIR = ("judge_a", "judge_b")
 NEITHER = "neither, significantly"

@@ -19,10 +19,9 @@ from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.glossary import terms
 from clickassay.report.model import Drawing, Figure, Section
 from clickassay.report.sections.correlations import baseline_values
-from clickassay.report.sections.log import data_line, health_line
-from clickassay.report.sections.unjudged import RULES, filled_share
+from clickassay.report.sections.log import RULES, data_line, filled_share, health_line
 from clickassay.report.tables import ReportTable, Row
-from clickassay.report.verdict.words import BASELINE_MEANINGS, spoken
+from clickassay.report.verdict.sentences import BASELINE_MEANINGS, spoken
 
 FIRST_GRADE = BASELINES[1]
 

@@ -39,8 +39,7 @@ from clickassay.report.tables import (
     value,
     with_interval,
 )
-from clickassay.report.verdict.sentences import second_finding
-from clickassay.report.verdict.words import interval_text
+from clickassay.report.verdict.sentences import interval_text, second_finding
 
 
 def _why(column: str) -> Callable[[Fields], str | None]:

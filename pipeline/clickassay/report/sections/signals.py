@@ -15,7 +15,7 @@ from clickassay.findings.signals import CLICK, SignalRanking, signal_rankings
 from clickassay.patterns.funnel import share_by_last_click, shows_both_ways
 from clickassay.report.model import Section, by_pair
 from clickassay.report.tables import Cell, ReportTable, Row, Share, Spelled, p_cell
-from clickassay.report.verdict.words import spoken
+from clickassay.report.verdict.sentences import spoken
 
 HEADS = (
     *("Sessions with it", "Share", "Best metric", "Its correlation", "Next", "Ahead of it by"), "Adjusted p",

@@ -17,8 +17,8 @@ from clickassay.findings.run import Run
 from clickassay.health.checks import HealthCheck
 from clickassay.metrics.clicks import USES_GRADES, click_metric_named
 from clickassay.report.tables import caution_reason, p_text
-from clickassay.report.verdict.sentences import PREDICTED, scope_text
-from clickassay.report.verdict.words import (
+from clickassay.report.verdict.sentences import (
+    PREDICTED,
     adds_text,
     all_spoken,
     approximate_count,
@@ -26,6 +26,7 @@ from clickassay.report.verdict.words import (
     interval_text,
     rounded_out,
     rounded_up,
+    scope_text,
     spoken,
 )
 

@@ -15,8 +15,13 @@ from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Ranking
 from clickassay.report.verdict.decision import Advice
-from clickassay.report.verdict.sentences import claim_title, verdict_sentence, within_finding, write_findings
-from clickassay.report.verdict.words import spoken
+from clickassay.report.verdict.sentences import (
+    claim_title,
+    spoken,
+    verdict_sentence,
+    within_finding,
+    write_findings,
+)
 
 SUMMARY_FILE = "summary.json"
 

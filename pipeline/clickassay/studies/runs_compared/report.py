@@ -26,7 +26,7 @@ from clickassay.findings.estimates import Estimate
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICKS
 from clickassay.metrics.names import parse
-from clickassay.report.charts.changes import LEGEND, ChangedNumber, changed_numbers
+from clickassay.report.charts.lines import LEGEND, ChangedNumber, changed_numbers
 from clickassay.report.model import Figure, Section
 from clickassay.report.tables import (
     Cell,

@@ -9,7 +9,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.words import capital, count, listed, plural, visible
-from clickassay.report.verdict.words import spoken
+from clickassay.report.verdict.sentences import spoken
 from clickassay.studies.runs_compared.compare import UNEVEN, RunComparison
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,

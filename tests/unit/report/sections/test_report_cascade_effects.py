@@ -4,12 +4,12 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts import run as contracts
-from clickassay.report.sections.cascade_effects import MAX_FOUND, NONE, POINT, cascade_effects_section
+from clickassay.report.sections.users import MAX_FOUND, NONE, POINT, cascade_effects_section
 from clickassay.report.tables import Share
-from support.reports.report_queries import digest_of
 from support.reports.report_runs import report_of, run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import empty_tables, run_info, run_tables
+from support.reports.report_world import digest_of
 
 EXAMPLE = {
     "market": "m1", "depth": 5, "judge": "editor", "rank": 1, "query": "maps", "url": "http://a.example/maps",

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from clickassay.report.build import html_report, markdown_report
-from clickassay.report.sections.examination import examination_section
-from clickassay.report.sections.unjudged import filled_share, unjudged_sections
+from clickassay.report.sections.log import filled_share, unjudged_sections
+from clickassay.report.sections.users import examination_section
 from support.reports.report_runs import report_of, run_of, settings_with
 from support.reports.report_tables import canonical, empty_tables, run_info, small_tables
 

@@ -15,10 +15,9 @@ from clickassay.report.build import html_report, write_report
 from clickassay.report.sections.influence import influence_section
 from clickassay.report.sections.judges import judges_sections
 from clickassay.report.tables import Share, Spelled
-from support.reports.report_queries import digest_of
 from support.reports.report_runs import drawn, report_of, run_of
 from support.reports.report_tables import empty_tables, run_info, run_tables
-from support.reports.report_world import HOSTILE, NAMED_TEXT, QUERY_TEXT
+from support.reports.report_world import HOSTILE, NAMED_TEXT, QUERY_TEXT, digest_of
 from support.reports.verdict_world import found_in
 
 JUDGES = {"judge_a": "editor", "judge_b": "llm"}

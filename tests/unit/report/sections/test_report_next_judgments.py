@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from clickassay.report.build import html_report
-from clickassay.report.sections.unjudged import SHOWN, next_judgments_section
+from clickassay.report.sections.log import SHOWN, next_judgments_section
 from clickassay.report.writers.tables import csv_text
 from support.reports.report_runs import report_of, run_of
 from support.reports.report_tables import canonical, empty_tables, run_info, small_tables

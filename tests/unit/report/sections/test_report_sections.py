@@ -6,8 +6,15 @@ import re
 import polars as pl
 import pytest
 
+from clickassay.findings.estimates import Estimate
 from clickassay.findings.run import run_of as read_run
-from clickassay.report.sections.classes import classes_section, frequency_section
+from clickassay.report.sections.classes import (
+    _leader_changes,
+    classes_section,
+    frequency_section,
+    ties_note,
+    unspaced_note,
+)
 from clickassay.report.sections.context import provenance_section
 from clickassay.report.sections.correlations import correlations_section, good_section
 from clickassay.report.sections.log import data_line, funnel_panels, funnel_section, statistics_section
@@ -270,3 +277,50 @@ def test_a_single_sample_needs_no_tables_of_others():
     assert not [name for name in names if name in ("table3_samples", "table4_samples", "table5_samples")]
     assert report.scope == "At depth 5."
     assert dict(report.facts)["Clicks measured by"].startswith("MeanRR. ")
+
+
+# ---- classes of queries -------------------------------------------------------------------------
+
+
+def test_borders_between_deciles_that_part_equally_frequent_queries_are_named():
+    sessions = [*range(1, 15), 15, 15, 17, 18, 19, 19]  # two queries a decile; 15, 15 are in 8, 19, 19 in 10
+    assert ties_note(sessions) == ""
+    note = ties_note([1, 1, 1, *range(2, 19)])  # deciles 1 (1 1) and 2 (1 2)
+    assert "between deciles 1 and 2 (1 session):" in note
+
+
+def test_without_queries_there_are_no_ties():
+    assert ties_note([]) == ""
+
+
+def test_queries_in_scripts_without_spaces_are_counted():
+    texts = [
+        "red shoes",
+        "\u6771\u4eac \u5929\u6c17",
+        "\u0e01\u0e32\u0e41\u0e1f",
+        "caf\u00e9",
+        "\ud55c\uad6d \uc5b4",
+    ]
+    note = unspaced_note(pl.DataFrame({"query": texts}))
+    assert "2 of 5 queries have letters of a script" in note
+    assert unspaced_note(pl.DataFrame({"query": texts[:1]})) == ""
+
+
+def line(err, dcg, reach):
+    return {
+        name: Estimate(value, value - reach, value + reach) for name, value in (("ERR", err), ("DCG", dcg))
+    }
+
+
+@pytest.mark.parametrize(
+    ("short", "long", "changes"),
+    [
+        (line(0.5, 0.3, 0.05), line(0.2, 0.4, 0.05), True),
+        (line(0.5, 0.3, 0.05), line(0.2, 0.4, 0.15), False),  # the second class could be either
+        (line(0.5, 0.3, 0.15), line(0.2, 0.4, 0.15), False),
+        (line(0.5, 0.3, 0.05), {"DCG": Estimate(0.4, 0.39, 0.41)}, False),  # ERR has no value there
+    ],
+)
+def test_both_leaders_must_be_above_the_other_one(short, long, changes):
+    best = {"1 word": "ERR", "2 words": "DCG"}
+    assert _leader_changes({"1 word": short, "2 words": long}, best) is changes

@@ -6,17 +6,12 @@ import pytest
 from clickassay.core.contracts.columns import EVERY
 from clickassay.report.sections.comparisons import within_section
 from support.reports.report_runs import drawn, run_of
-from support.reports.report_tables import empty_tables, nothing_kept_tables, run_info, run_tables
+from support.reports.report_tables import empty_tables, nothing_kept_tables, run_info
 from support.reports.report_world import HEADLINE
 
 
 def section_of(tables):
     return within_section(*drawn(tables, run_info()))
-
-
-@pytest.fixture(scope="module")
-def tables():
-    return run_tables()
 
 
 def rows_of(tables, market):

@@ -10,17 +10,24 @@ from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL
 from clickassay.findings.decision import Kind
 from clickassay.health.checks import BY_NAME, HealthCheck
 from clickassay.report.verdict.decision import advise_run
-from support.reports.decided_worlds import (
+from support.reports.verdict_world import (
     BASELINES,
     NARROW,
+    SURE,
+    UNSURE,
     VALUES,
     above,
     bound,
     by_two_clicks,
+    correlations,
     decided,
+    found_in,
+    pairs,
+    run_of,
+    statistics,
+    within,
     world,
 )
-from support.reports.verdict_world import UNSURE, correlations, found_in, pairs, run_of, statistics, within
 
 
 def check(name, sentence, remedy="Repair it."):
@@ -149,69 +156,65 @@ def test_a_caution_about_the_log_does_not_stop_a_decision():
     assert found.kind == "use"
 
 
-@pytest.mark.parametrize("current", [None, "DCG"])
-def test_where_nothing_was_kept_the_log_cannot_decide(current):
-    found = decided(run_of(statistics=statistics(("m", 5, "j", 0))), current)
-    assert found.kind == "cannot_decide"
-    assert found.sentence == (
-        "This log cannot decide: no session was kept: the log and the judgments have no configuration in "
-        "common"
-    )
-    assert found.next_step.startswith("Judge lists whole")
+def uncertain(p, **significant):
+    """Every value of few queries: its interval is not reliable."""
+    values = correlations(VALUES, p=p).with_columns(caution=pl.lit("fewer than 50 queries"))
+    return run_of(correlations=values, comparisons=pairs(VALUES, **significant))
 
 
-def test_where_no_correlation_exists_the_reason_is_given():
-    none = correlations(VALUES).with_columns(
-        correlation=pl.lit(None, pl.Float64), reason=pl.lit("one configuration")
-    )
-    found = decided(run_of(correlations=none))
-    assert found.kind == "cannot_decide"
-    assert found.sentence == "This log cannot decide: there is no correlation (one configuration)"
+def without_a_value():
+    none = {"correlation": pl.lit(None, pl.Float64), "reason": pl.lit("one configuration")}
+    return run_of(correlations=correlations(VALUES).with_columns(**none))
 
 
 @pytest.mark.parametrize("current", [None, "DCG"])
-def test_a_log_of_noise_is_told_what_it_rules_out(current):
-    found = decided(world(p=UNSURE), current)
-    assert (found.kind, found.sentence) == (
-        "cannot_decide",
-        "This log cannot decide: no metric can be shown to predict which of two rankings users prefer, by "
-        "MeanRR",
-    )
-    # the simultaneous intervals of `correlations` end 0.08 above the value; ERR has the highest
-    assert found.reason == "A correlation of a metric above 0.480 is ruled out by 60 queries."
-
-
-def test_intervals_that_are_not_reliable_rule_nothing_out():
-    values = correlations(VALUES, p=UNSURE).with_columns(caution=pl.lit("fewer than 50 queries"))
-    found = decided(run_of(correlations=values, comparisons=pairs(VALUES)))
-    assert found.sentence == "This log cannot decide: no metric can be shown to predict MeanRR"
-    assert found.reason == (
-        "Nor is any correlation ruled out: intervals are not reliable (fewer than 50 queries)."
-    )
-
-
-def test_what_was_not_tested_decides_nothing():
-    found = decided(world(p=None))
-    assert (found.kind, found.sentence) == (
-        "cannot_decide", "This log cannot decide: no correlation could be tested",
-    )  # fmt: skip
-
-
-def test_metrics_that_users_contradict_are_not_told_to_judge_more():
-    found = decided(world({name: -value for name, value in VALUES.items()}))
-    assert found.kind == "cannot_decide"
-    assert found.sentence == "This log cannot decide: MeanRR falls as every metric rises"
-    assert found.reason == f"All metrics are significantly below noise; the highest has {MINUS}0.300."
-    assert found.next_step == "Check that the highest grade is the best: else judges and users disagree."
-
-
-def test_of_few_queries_nothing_is_decided():
-    values = correlations(VALUES).with_columns(caution=pl.lit("fewer than 50 queries"))
-    found = decided(run_of(correlations=values, comparisons=pairs(VALUES, above("ERR", VALUES))), "AP")
-    assert found.kind == "cannot_decide"
-    assert found.sentence == (
-        "This log cannot decide: its intervals are not reliable (fewer than 50 queries)"
-    )
+@pytest.mark.parametrize(
+    ("run", "sentence", "reason", "next_step"),
+    [
+        (
+            lambda: run_of(statistics=statistics(("m", 5, "j", 0))),
+            "no session was kept: the log and the judgments have no configuration in common",
+            "", "Judge lists whole: the report counts the sessions that are left out, and why.",
+        ),
+        (
+            without_a_value, "there is no correlation (one configuration)", "",
+            "Judge several lists that differ in grades and in clicks.",
+        ),
+        (  # the simultaneous intervals of `correlations` end 0.08 above the value; ERR has the highest
+            lambda: world(p=UNSURE),
+            "no metric can be shown to predict which of two rankings users prefer, by MeanRR",
+            "A correlation of a metric above 0.480 is ruled out by 60 queries.",
+            "If smaller correlations are of no use, look at the judgments; else judge more queries.",
+        ),
+        (
+            lambda: uncertain(UNSURE), "no metric can be shown to predict MeanRR",
+            "Nor is any correlation ruled out: intervals are not reliable (fewer than 50 queries).",
+            "If smaller correlations are of no use, look at the judgments; else judge more queries.",
+        ),
+        (
+            lambda: world(p=None), "no correlation could be tested", "",
+            "Judge more queries: intervals get narrower.",
+        ),
+        (
+            lambda: world({name: -value for name, value in VALUES.items()}),
+            "MeanRR falls as every metric rises",
+            f"All metrics are significantly below noise; the highest has {MINUS}0.300.",
+            "Check that the highest grade is the best: else judges and users disagree.",
+        ),
+        (
+            lambda: uncertain(SURE, significant=above("ERR", VALUES)),
+            "its intervals are not reliable (fewer than 50 queries)", "",
+            "Judge more queries: intervals get narrower.",
+        ),
+    ],
+    ids=["nothing kept", "no value", "noise", "noise of few", "not tested", "below noise", "few queries"],
+)  # fmt: skip
+def test_what_cannot_be_decided_is_said_with_what_is_ruled_out_and_what_would_help(
+    run, sentence, reason, next_step, current
+):
+    found = decided(run(), current)
+    assert (found.kind, found.sentence) == ("cannot_decide", f"This log cannot decide: {sentence}")
+    assert (found.reason, found.next_step) == (reason, next_step)
 
 
 # ---- no metric in use is named --------------------------------------------------------------------

@@ -7,8 +7,17 @@ import polars as pl
 import pytest
 
 from clickassay.core.text.words import MINUS
-from support.reports.decided_worlds import NARROW, VALUES, above, bound, by_two_clicks, decided, world
-from support.reports.verdict_world import run_of, within
+from support.reports.verdict_world import (
+    NARROW,
+    VALUES,
+    above,
+    bound,
+    by_two_clicks,
+    decided,
+    run_of,
+    within,
+    world,
+)
 
 
 def test_a_metric_is_kept_where_nothing_can_be_better_by_the_margin():

@@ -7,17 +7,22 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleKey
 from clickassay.findings.ranking import rank_within
 from clickassay.report.verdict.decision import advise_run
-from clickassay.report.verdict.words import adds_text
-from support.reports.decided_worlds import NARROW, VALUES, above, by_two_clicks, decided, world
+from clickassay.report.verdict.sentences import adds_text
 from support.reports.verdict_world import (
     CHURN,
+    NARROW,
     ONE_CHANGE,
     SURE,
     UNSURE,
+    VALUES,
+    above,
+    by_two_clicks,
     correlations,
+    decided,
     found_in,
     run_of,
     within,
+    world,
 )
 
 CLOSE = {"ERR": 0.40, "DCG": 0.39, "AP": 0.30, "MeanGrade@1": 0.2}

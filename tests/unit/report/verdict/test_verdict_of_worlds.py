@@ -5,8 +5,11 @@ import pytest
 from clickassay.core.text.words import MINUS
 from clickassay.report.verdict.sentences import verdict_sentence, write_findings
 from support.reports.verdict_world import (
+    BASELINES,
     KEY,
     UNSURE,
+    VALUES,
+    above,
     correlations,
     differences,
     found_in,
@@ -14,9 +17,6 @@ from support.reports.verdict_world import (
     run_of,
     statistics,
 )
-
-VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "MeanGrade": 0.25, "MeanGrade@1": 0.38, "P@1": 0.33}
-BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
 
 
 def said(run):
@@ -29,13 +29,8 @@ def world(values, significant=(), **more):
     return run_of(correlations=correlations(values, **more), comparisons=pairs(values, significant))
 
 
-def all_below(best, values=VALUES):
-    """The best differs significantly from all others."""
-    return [{best, other} for other in values if other != best]
-
-
 def test_where_one_metric_is_significantly_above_all_it_predicts_best():
-    kind, title, (first, _, _) = said(world(VALUES, all_below("ERR")))
+    kind, title, (first, _, _) = said(world(VALUES, above("ERR", VALUES)))
     assert (kind, title) == ("metric_best", "ERR best predicts clicks")
     assert first == (
         "ERR has the highest correlation with MeanRR, 0.400 (95 % interval 0.350 to 0.450). ERR is "
@@ -78,7 +73,7 @@ def test_a_baseline_that_is_highest_but_ties_is_named_first_and_no_metric_wins()
 
 def test_a_baseline_that_is_significantly_above_every_metric_wins():
     values = {**VALUES, "MeanGrade": 0.6}
-    kind, title, (first, _, _) = said(world(values, all_below("MeanGrade", values)))
+    kind, title, (first, _, _) = said(world(values, above("MeanGrade", values)))
     assert (kind, title) == (
         "baseline_best",
         "The mean grade alone is better than every metric at predicting clicks",
@@ -115,7 +110,7 @@ def test_without_any_value_there_is_no_correlation_and_the_reason_is_given():
 
 
 def test_a_metric_above_the_baselines_that_ties_with_another_metric_is_not_the_best():
-    significant = [pair for pair in all_below("ERR") if pair != {"ERR", "DCG"}]
+    significant = [pair for pair in above("ERR", VALUES) if pair != {"ERR", "DCG"}]
     kind, title, (first, _, _) = said(world(VALUES, significant))
     assert kind == "metric_tied"
     assert (
@@ -170,7 +165,7 @@ def by_two_clicks(second, significant, clicks=("MeanRR", "UCTR")):
     return run_of(
         correlations=[correlations(VALUES, clicks[0]), correlations(second, clicks[1])],
         comparisons=[
-            pairs(VALUES, all_below("ERR"), clicks[0]),
+            pairs(VALUES, above("ERR", VALUES), clicks[0]),
             pairs(second, significant, clicks[1]),
         ],
         settings={"click_metric": list(clicks)},
@@ -178,7 +173,7 @@ def by_two_clicks(second, significant, clicks=("MeanRR", "UCTR")):
 
 
 def test_where_the_winner_depends_on_the_click_metric_the_verdict_says_so():
-    kind, title, (_, _, third) = said(by_two_clicks(SWAPPED, all_below("DCG")))
+    kind, title, (_, _, third) = said(by_two_clicks(SWAPPED, above("DCG", VALUES)))
     assert kind == "depends_on_click"
     assert title == "What is best depends on the click metric: ERR by MeanRR, DCG by UCTR"
     assert third.startswith(
@@ -197,7 +192,7 @@ def test_an_order_that_changes_without_significance_is_no_dependence():
 
 
 def test_the_same_verdict_by_every_click_metric_is_said_once():
-    assert said(by_two_clicks(VALUES, all_below("ERR")))[:2] == (
+    assert said(by_two_clicks(VALUES, above("ERR", VALUES)))[:2] == (
         "metric_best",
         "ERR best predicts clicks, by MeanRR and UCTR alike",
     )
@@ -206,7 +201,7 @@ def test_the_same_verdict_by_every_click_metric_is_said_once():
 def test_a_click_metric_that_nothing_predicts_is_named_and_decides_nothing():
     run = run_of(
         correlations=[correlations(VALUES), correlations(VALUES, "UCTR", p=UNSURE)],
-        comparisons=[pairs(VALUES, all_below("ERR")), pairs(VALUES, [], "UCTR")],
+        comparisons=[pairs(VALUES, above("ERR", VALUES)), pairs(VALUES, [], "UCTR")],
     )
     kind, title, (_, _, third) = said(run)
     assert (kind, title) == ("metric_best", "ERR best predicts clicks")  # UCTR was not asked for
@@ -228,7 +223,7 @@ def test_the_third_finding_varies_market_depth_and_judge_each_alone(other, words
     run = run_of(
         statistics=statistics((*KEY.values(), 50), (*key.values(), 40), (*everything_else.values(), 30)),
         correlations=[correlations(VALUES), correlations(SWAPPED, key=key)],
-        comparisons=[pairs(VALUES, all_below("ERR")), pairs(SWAPPED, all_below("DCG"), key=key)],
+        comparisons=[pairs(VALUES, above("ERR", VALUES)), pairs(SWAPPED, above("DCG", VALUES), key=key)],
     )
     found = found_in(run)
     assert write_findings(found)[2].text.startswith(f"What is best {words}")
@@ -238,8 +233,8 @@ def test_the_third_finding_varies_market_depth_and_judge_each_alone(other, words
 
 def test_ss_and_qctr_are_not_compared_unless_asked_for():
     frames = [correlations(VALUES), *(correlations(SWAPPED, click) for click in ("SS", "QCTR"))]
-    tests = [pairs(VALUES, all_below("ERR"))]
-    tests += [pairs(SWAPPED, all_below("DCG"), click) for click in ("SS", "QCTR")]
+    tests = [pairs(VALUES, above("ERR", VALUES))]
+    tests += [pairs(SWAPPED, above("DCG", VALUES), click) for click in ("SS", "QCTR")]
     found = found_in(run_of(correlations=frames, comparisons=tests))
     assert found.depends.kind == "nothing_to_vary"
     asked = run_of(correlations=frames, comparisons=tests, settings={"click_metric": ["MeanRR", "QCTR"]})
@@ -260,7 +255,7 @@ def ranked(values, significant=(), p=0.001):
 
 def test_the_second_finding_names_the_winner_by_the_tests_of_differences():
     values = {"DCG": 0.187, "AP": 0.361, "ERR": 0.3, "MeanGrade": 0.1}
-    text = said(ranked(values, all_below("AP", values)))[2][1]
+    text = said(ranked(values, above("AP", values)))[2][1]
     assert text == (
         "Between two rankings of the same queries, differences in AP and in MeanRR have the highest "
         "correlation, 0.361 (95 % interval 0.261 to 0.461). AP and MeanRR prefer the same ranking in 59.0 % "

@@ -17,7 +17,7 @@ from clickassay.core.text.escape import markdown
 from clickassay.report.build import write_report
 from clickassay.report.writers.page import MAX_PACKED, MAX_PACKED_FULL, script
 from support.places import ROOT
-from support.reports.report_runs import RUNS, Page, drawn
+from support.reports.report_runs import RUNS, drawn
 from support.reports.report_runs import hostile_info as hostile_info  # noqa: PLC0414 - tests/browser takes it from here
 from support.reports.report_runs import hostile_tables as hostile_tables  # noqa: PLC0414 - this too
 from support.reports.report_tables import empty_tables, run_info, small_tables
@@ -236,13 +236,6 @@ def test_a_folder_that_cannot_be_written_is_a_report_error(tmp_path):
     (tmp_path / "tables").write_text("in the way", encoding="utf-8")
     with pytest.raises(ReportError, match="cannot write the report to"):
         write_report(*drawn(empty_tables(), {}), tmp_path)
-
-
-def test_the_reader_of_pages_sees_what_is_wrong_with_one():
-    page = Page("<p><a href='#x'>x</p><script type='module'>1</script>")
-    assert page.wrong == ["p"]
-    assert page.open == ["p"]
-    assert page.scripts == [({"type": "module"}, "1")]
 
 
 # ---- the library that sorts tables ---------------------------------------------------------------
