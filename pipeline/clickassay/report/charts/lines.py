@@ -136,7 +136,7 @@ def discount_lines(
     main: the model that is drawn in colour; the others are grey.
     """
     deepest = max(len(line) for line in (*examined.values(), *discounts.values()))
-    values = [
+    values: Values = [
         {
             "name": name, "position": place, "position_text": str(place), "value": value,
             "text": number(value), "main": name == main and not dashed,

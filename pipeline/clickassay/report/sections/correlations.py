@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
@@ -127,7 +126,11 @@ _VARIANT = re.compile(r"^(AP|RR)\(rel=(\d+)\)$")
 def good_section(run: Run) -> Section:
     """Table 3: AP and RR, by the lowest grade that counts as relevant."""
     there = set(run.frames["correlations"]["editorial_metric"])
-    families = _families([name for name in run.editorial if name in there])
+    matches = filter(None, (_VARIANT.match(name) for name in run.editorial if name in there))
+    variants = sorted((match[1], -int(match[2]), match[0]) for match in matches)
+    # AP and RR, each with its variants of another relevance threshold, the lowest last
+    bases = {base: [name for other, _, name in variants if other == base] for base in _BINARY}
+    families = tuple((base, *names) for base, names in bases.items() if names)
     names = tuple(name for family in families for name in family)
     data = run.frames["correlations"].filter(pl.col("editorial_metric").is_in(names), split=EVERY)
     title = "Table 3. AP and RR by the lowest grade that counts as relevant"
@@ -149,14 +152,6 @@ def good_section(run: Run) -> Section:
         "good", "Does the relevance threshold matter?", (_good_reading(run, families),), tables=(own,),
         folded=other_samples_table(rest), fold_words="Other samples",
     )  # fmt: skip
-
-
-def _families(editorial: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return AP and RR, each with its variants of another relevance threshold, the lowest last."""
-    matches = filter(None, map(_VARIANT.match, editorial))
-    variants = sorted((match[1], -int(match[2]), match[0]) for match in matches)
-    families = ((base, *(name for other, _, name in variants if other == base)) for base in _BINARY)
-    return tuple(family for family in families if len(family) > 1)
 
 
 def _good_reading(run: Run, families: Sequence[tuple[str, ...]]) -> str:
@@ -199,15 +194,25 @@ def baselines_section(run: Run) -> Section:
         by_metric = {row["editorial_metric"]: row for row in sample.rows(ss).iter_rows(named=True)}
         if by_metric:
             found = [by_metric.get(name) for name in run.editorial]
+            values = [None if row is None else row["null_correlation"] for row in found]
+            nothing = (not_computed() if value is None else Estimate(value) for value in values)
             nulls += [
                 Row(sample.label, "observed", tuple(map(estimate, found))),
-                Row(sample.label, "if clicks ignored grades", tuple(map(_null, found))),
+                Row(sample.label, "if clicks ignored grades", tuple(nothing)),
             ]
     columns = (*SAMPLE_COLUMNS, "click_metric", "editorial_metric", "correlation", "null_correlation")
+    rows = []
+    for sample in shown:
+        ranking = rank(run, sample)
+        best: tuple[Cell, ...] = (not_computed(), None, not_computed(), None)
+        if ranking.values:
+            added = _lead(ranking, ORDER_BLIND)
+            best = (ranking.top, ranking.best, added.estimate, p_cell(added.p_adjusted))
+        rows.append(Row("", sample.label, (*baseline_values(run, sample).values(), *best)))
     tables = (
         ReportTable(
             "baselines", f"Correlation of the baselines with {run.click}, and of the best metric", "Sample",
-            BASELINE_HEADS, tuple(Row("", one.label, _baseline_cells(run, one)) for one in shown), data=plain,
+            BASELINE_HEADS, tuple(rows), data=plain,
         ),
         ReportTable(
             "ss_null", "Correlation of SS: observed, and if clicks ignored the grades", "SS", run.editorial,
@@ -218,20 +223,6 @@ def baselines_section(run: Run) -> Section:
     if run.headline is not None and run.headline in shown:
         reading = (*_baseline_sentences(run, run.headline), _null_text(run.headline.rows(ss)))
     return Section("baselines", "Baselines: what would correlate anyway", reading, tables=tables)
-
-
-def _null(row: Mapping[str, Any] | None) -> Estimate:
-    value = None if row is None else row["null_correlation"]
-    return not_computed() if value is None else Estimate(value)
-
-
-def _baseline_cells(run: Run, sample: SampleKey) -> tuple[Cell, ...]:
-    values = baseline_values(run, sample).values()
-    ranking = rank(run, sample)
-    if not ranking.values:
-        return (*values, not_computed(), None, not_computed(), None)
-    added = _lead(ranking, ORDER_BLIND)
-    return (*values, ranking.top, ranking.best, added.estimate, p_cell(added.p_adjusted))
 
 
 def baseline_values(run: Run, sample: SampleKey) -> dict[str, Estimate]:

@@ -43,12 +43,21 @@ def judges_sections(run: Run) -> tuple[Section, ...]:
     by_measure = agreement.pivot("measure", index=("market", *PAIR), values="value", maintain_order=True)
     of_kappa = agreement.filter(measure="kappa_quadratic").drop("measure", "value")
     pairs = of_kappa.join(by_measure, on=("market", *PAIR), maintain_order="left")
-    comparisons, disputed = (run.frames[name] for name in ("judge_comparisons", "judge_disagreements"))
-    own, disputed = (_of_headline(run, one) for one in (comparisons.filter(click_metric=run.click), disputed))
+    own, disputed = (run.frames[name] for name in ("judge_comparisons", "judge_disagreements"))
+    if run.headline is None:
+        own, disputed = own.head(0), disputed.head(0)
+    else:
+        key = {"market": run.headline.market, "depth": run.headline.depth}
+        own, disputed = own.filter(**key, click_metric=run.click), disputed.filter(**key)
+    tested = own.filter(pl.col("p_adjusted").is_not_null())
+    compared: tuple[str, ...] = ("No metric can be compared on the configurations that both judged.",)
+    if tested.height:
+        by_pair = tested.group_by(*PAIR, maintain_order=True)
+        compared = (*(_pair_reading(rows.to_dicts()) for _, rows in by_pair), SS_NOTE)
     readings = (
         _agreement_reading(pairs),
         *(_disagreement_reading(row) for row in disputed.iter_rows(named=True)),
-        *_comparison_reading(own),
+        *compared,
     )
     tables = (
         _agreement_table(agreement, pairs),
@@ -59,12 +68,6 @@ def judges_sections(run: Run) -> tuple[Section, ...]:
     return (
         Section("judges", "Whose grades?", readings, tables=tables, folded=folded, fold_words="By grade"),
     )
-
-
-def _of_headline(run: Run, rows: pl.DataFrame) -> pl.DataFrame:
-    if run.headline is None:
-        return rows.head(0)
-    return rows.filter(market=run.headline.market, depth=run.headline.depth)
 
 
 # ---- tables -------------------------------------------------------------------------------------
@@ -203,14 +206,6 @@ def _disagreement_reading(row: Mapping[str, Any]) -> str:
         f"it first, and {percent(row['upper_b'])} if {second} does: {verdict} ({test})."
         f"{caution_sentence(difference)}"
     )
-
-
-def _comparison_reading(rows: pl.DataFrame) -> tuple[str, ...]:
-    tested = rows.filter(pl.col("p_adjusted").is_not_null())
-    if tested.is_empty():
-        return ("No metric can be compared on the configurations that both judged.",)
-    pairs = tested.group_by(*PAIR, maintain_order=True)
-    return (*(_pair_reading(pair.to_dicts()) for _, pair in pairs), SS_NOTE)
 
 
 def _pair_reading(rows: Sequence[Mapping[str, Any]]) -> str:

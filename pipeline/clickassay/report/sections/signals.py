@@ -69,7 +69,12 @@ def signals_sections(run: Run) -> tuple[Section, ...]:
         "signals", f"Best metric by each signal, by {run.click.partition('(')[0]}", "Signal", HEADS,
         tuple(Row("", visible(one.signal), _cells(run, one)) for one in rankings), notes=(NOTE, *rare),
     )  # fmt: skip
-    reading = (_first_sentence(rankings), *_opposed(rankings), *_last_clicks(run), *_meanings(run, rankings))
+    names = [one.signal for one in rankings]
+    others = [name for name in names if name not in (CLICK, *OF_DWELL_TIMES)]
+    kinds = [CLICK, *(["satisfied"] if "satisfied" in names else []), *([OTHERS] if others else [])]
+    seconds = f"{run.settings.satisfied_seconds:g}"
+    meanings = (MEANINGS[kind].format(seconds=seconds) for kind in kinds)
+    reading = (_first_sentence(rankings), *_opposed(rankings), *_last_clicks(run), *meanings)
     folded = (_correlations(run, rankings), *outcomes)
     return (Section("signals", "Which signal?", reading, tables=(table,), folded=folded),)
 
@@ -186,15 +191,6 @@ def _last_clicks(run: Run) -> tuple[str, ...]:
     share = share_by_last_click(rows)
     text = LAST_CLICKS.format(share=percent(share), as_what=run.settings.last_click)
     return (text + (TOO_MANY if shows_both_ways(rows) else ""),)
-
-
-def _meanings(run: Run, rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
-    """Return what each kind of signal can tell, and what it cannot."""
-    names = [one.signal for one in rankings]
-    others = [name for name in names if name not in (CLICK, *OF_DWELL_TIMES)]
-    seconds = f"{run.settings.satisfied_seconds:g}"
-    kinds = [CLICK, *(["satisfied"] if "satisfied" in names else []), *([OTHERS] if others else [])]
-    return tuple(MEANINGS[kind].format(seconds=seconds) for kind in kinds)
 
 
 def _correlations(run: Run, rankings: Sequence[SignalRanking]) -> ReportTable:

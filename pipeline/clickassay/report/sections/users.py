@@ -38,12 +38,18 @@ GRADES_NOTE = (
 
 def examination_section(run: Run) -> Section:
     """Return examination by position next to the discounts of metrics, and the relevance of grades."""
-    sample = _sample(run)
-    best = None if sample is None else _best_model(_of(run.frames["click_models"], sample))
+    sample, best = _best_model(run)
     lines: dict[str, list[float]] = {}
     if sample is None or best is None:
         tables = (_models_table(run), _positions_table(run, sample, lines), _grades_table(run, sample))
-        return Section("examination", TITLE, (_why_none(run),), tables=tables[:1], folded=tables[1:])
+        models = run.frames["click_models"]
+        why = "No click model of this run estimates examination."
+        if reasons := models["reason"].drop_nulls().unique().sort().to_list():
+            texts = (visible(one.removeprefix("click models: "), limit=MAX_REASON) for one in reasons)
+            why = f"No click model estimates examination: {listed(texts)}."
+        elif models.is_empty():
+            why = "No click model was fitted."
+        return Section("examination", TITLE, (why,), tables=tables[:1], folded=tables[1:])
     examined = _examined(run, sample)
     places, persistence = range(1, sample.depth + 1), best["best_persistence"]
     lines = {
@@ -76,32 +82,21 @@ def _of(frame: pl.DataFrame, sample: SampleKey) -> pl.DataFrame:
     return frame.filter(market=sample.market, depth=sample.depth)
 
 
-def _sample(run: Run) -> SampleKey | None:
-    """Return the headline's market and judge at the greatest depth that has a model."""
+def _best_model(run: Run) -> tuple[SampleKey, dict[str, Any] | None] | tuple[None, None]:
+    """Return the headline's market and judge at the greatest depth that has a model, and the row of its best.
+
+    That is the model of largest log-likelihood that estimates examination.
+    """
+    models = run.frames["click_models"]
     if run.headline is None:
-        return None
-    known = run.frames["click_models"].filter(pl.col("perplexity").is_not_null(), market=run.headline.market)
-    if known.is_empty():
-        return None
-    depth: Any = known["depth"].max()
-    return SampleKey(run.headline.market, int(depth), run.headline.judge)
-
-
-def _best_model(models: pl.DataFrame) -> dict[str, Any] | None:
-    """Return the row of the model of largest log-likelihood that estimates examination."""
-    known = models.filter(pl.col("best_persistence").is_not_null(), pl.col("log_likelihood").is_not_null())
-    ordered = known.sort("log_likelihood", "perplexity", descending=[True, False])
-    return None if ordered.is_empty() else ordered.row(0, named=True)
-
-
-def _why_none(run: Run) -> str:
-    reasons = run.frames["click_models"]["reason"].drop_nulls().unique().sort().to_list()
-    if reasons:
-        why = listed(visible(one.removeprefix("click models: "), limit=MAX_REASON) for one in reasons)
-        return f"No click model estimates examination: {why}."
-    if run.frames["click_models"].is_empty():
-        return "No click model was fitted."
-    return "No click model of this run estimates examination."
+        return None, None
+    depth: Any = models.filter(pl.col("perplexity").is_not_null(), market=run.headline.market)["depth"].max()
+    if depth is None:
+        return None, None
+    sample = SampleKey(run.headline.market, int(depth), run.headline.judge)
+    known = _of(models, sample).drop_nulls(["best_persistence", "log_likelihood"])
+    best = known.sort("log_likelihood", "perplexity", descending=[True, False]).head(1).to_dicts()
+    return sample, best[0] if best else None
 
 
 def _models_table(run: Run) -> ReportTable:

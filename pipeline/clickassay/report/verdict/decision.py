@@ -268,7 +268,11 @@ def _open(verdict: Verdict, decision: Decision) -> Told:
     """Say what may be better, and what would settle it."""
     ranking, purpose = verdict.claims[0].ranking, PURPOSE[decision.question]
     what = f"whether to leave {decision.current}" if decision.is_compared else "which metric to use"
-    seen, one_moment = _seen(ranking, decision), _at_one_moment(decision)
+    seen, lead, one_moment = "", decision.lead, _at_one_moment(decision)
+    if lead is not None and lead.value is not None:
+        pair = f"{spoken(decision.subject or '')} minus {spoken(decision.other or '')}"
+        number_of = _NUMBER[decision.question].format(ranking.click)
+        seen = f"In {number_of}, {pair} is {signed(lead.value)} ({_bounds(lead)})."
     if decision.is_taken_back:
         name = decision.subject or decision.names[0]
         value = ranking.competitors[name].estimate
@@ -319,15 +323,6 @@ def _at_one_moment(decision: Decision) -> str:
     return "All lists changed at one moment, so whatever else changed then may be in these numbers."
 
 
-def _seen(ranking: Ranking, decision: Decision) -> str:
-    lead = decision.lead
-    if lead is None or lead.value is None:
-        return ""
-    pair = f"{spoken(decision.subject or '')} minus {spoken(decision.other or '')}"
-    what = _NUMBER[decision.question].format(ranking.click)
-    return f"In {what}, {pair} is {signed(lead.value)} ({_bounds(lead)})."
-
-
 def _settled(decision: Decision) -> str:
     """Say what would settle it: how many judged queries bring the difference above 0, or below the margin."""
     if _at_one_moment(decision):
@@ -351,28 +346,23 @@ _AGREE = "Agree on the click metric that means success here, and name it first."
 
 
 def _depends(verdict: Verdict, decision: Decision) -> Told:
+    """Say what is best; or all that are above the metric in use, by the tests of the decision."""
     current = decision.current if decision.is_compared else None
-    about = "What to use" if current is None else f"Whether to leave {current}"
-    each = (
-        f"{few_spoken(_ahead(claim.ranking, current)) or 'nothing'} by {claim.ranking.click}"
-        for claim in verdict.claims
-    )
-    which = "Among the best" if current is None else f"Significantly better than {current}"
+    about, which, each = "What to use", "Among the best", []
+    if current is not None:
+        about, which = f"Whether to leave {current}", f"Significantly better than {current}"
+    for ranking in (claim.ranking for claim in verdict.claims):
+        names = ranking.among_best
+        if current is not None:
+            leads = ranking.against(current) if current in ranking.competitors else {}
+            names = tuple(name for name, lead in leads.items() if lead.is_ahead)
+        each.append(f"{few_spoken(names) or 'nothing'} by {ranking.click}")
     return (
         f"{about} depends on the click metric {PURPOSE[decision.question]}",
         f"{which}: {'; '.join(each)}.",
         _at_one_moment(decision),
         _AGREE,
     )
-
-
-def _ahead(ranking: Ranking, current: str | None) -> tuple[str, ...]:
-    """Return the best; or all that are above the metric in use, by the tests of the decision."""
-    if current is None:
-        return ranking.among_best
-    if current not in ranking.competitors:
-        return ()
-    return tuple(name for name, lead in ranking.against(current).items() if lead.is_ahead)
 
 
 # ---- no metric in use -----------------------------------------------------------------------------

@@ -228,13 +228,6 @@ def _tied_title(claim: Claim) -> str:
     )
 
 
-def _not_beaten_title(claim: Claim) -> str:
-    if not claim.ranking.unbeaten:
-        return f"no metric both predicts {_predicted(claim)} and does so better than every baseline"
-    baseline = spoken(claim.ranking.unbeaten[0])
-    return f"no metric is significantly better than {baseline} alone at predicting {_predicted(claim)}"
-
-
 _TITLES: dict[str, Callable[[Claim], str]] = {
     "metric_best": lambda claim: f"{claim.subject} best predicts {_predicted(claim)}",
     "metric_tied": _tied_title,
@@ -242,7 +235,12 @@ _TITLES: dict[str, Callable[[Claim], str]] = {
         f"{spoken(claim.winning_baseline or '')} alone is better than every metric at predicting "
         f"{_predicted(claim)}"
     ),
-    "baseline_not_beaten": _not_beaten_title,
+    "baseline_not_beaten": lambda claim: (
+        f"no metric is significantly better than {spoken(claim.ranking.unbeaten[0])} alone at predicting "
+        f"{_predicted(claim)}"
+        if claim.ranking.unbeaten
+        else f"no metric both predicts {_predicted(claim)} and does so better than every baseline"
+    ),
     "nothing_predicts": lambda claim: f"no offline metric can be shown to predict {_predicted(claim)}",
     "not_tested": lambda claim: f"whether a metric predicts {_predicted(claim)} could not be tested",
     "no_correlation": lambda _: "nothing can be said about metrics and clicks",
