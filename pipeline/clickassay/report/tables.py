@@ -176,7 +176,7 @@ Text = str | Callable[[Fields], str | None]
 
 
 @dataclass(frozen=True)
-class Column:
+class ShownColumn:
     """A column of a shown table: head, the cell of a row, and a head that it shares with its neighbours."""
 
     head: str
@@ -184,34 +184,36 @@ class Column:
     over: str = ""
 
 
-def field(head: str, name: str) -> Column:
+def field(head: str, name: str) -> ShownColumn:
     """Show a whole number or a text as it is."""
-    return Column(head, itemgetter(name))
+    return ShownColumn(head, itemgetter(name))
 
 
-def share(head: str, name: str) -> Column:
+def share(head: str, name: str) -> ShownColumn:
     """Show a part of a whole."""
-    return Column(head, lambda row: Share(row[name]))
+    return ShownColumn(head, lambda row: Share(row[name]))
 
 
-def p_value(head: str, name: str) -> Column:
+def p_value(head: str, name: str) -> ShownColumn:
     """Show a p-value."""
-    return Column(head, lambda row: p_cell(row[name]))
+    return ShownColumn(head, lambda row: p_cell(row[name]))
 
 
-def value(head: str, name: str, reason: Text | None = None) -> Column:
+def value(head: str, name: str, reason: Text | None = None) -> ShownColumn:
     """Show a number; `reason` is why it may be null."""
-    return Column(head, lambda row: Estimate(row[name], reason=reason(row) if callable(reason) else reason))
+    return ShownColumn(
+        head, lambda row: Estimate(row[name], reason=reason(row) if callable(reason) else reason)
+    )
 
 
-def with_interval(head: str, name: str, reason: str | None = None) -> Column:
+def with_interval(head: str, name: str, reason: str | None = None) -> ShownColumn:
     """Show a number and its interval, ``ci_low`` to ``ci_high``, in one cell."""
-    return Column(head, lambda row: estimate(row, name, reason=reason))
+    return ShownColumn(head, lambda row: estimate(row, name, reason=reason))
 
 
 def ends(
     head: str, name: str, reason: Text, low: str = "ci_low", high: str = "ci_high"
-) -> tuple[Column, Column, Column]:
+) -> tuple[ShownColumn, ShownColumn, ShownColumn]:
     """Show a number and the ends of its interval in columns of their own."""
 
     def why(row: Fields) -> str | None:
@@ -220,7 +222,7 @@ def ends(
     return value(head, name, reason), value("low", low, why), value("high", high, why)
 
 
-def under(over: str, *columns: Column) -> tuple[Column, ...]:
+def under(over: str, *columns: ShownColumn) -> tuple[ShownColumn, ...]:
     """Put a head over columns."""
     return tuple(replace(one, over=over) for one in columns)
 
@@ -229,8 +231,8 @@ def shown_table(
     name: str,
     title: str,
     rows: pl.DataFrame | Iterable[Fields],
-    first: Column,
-    columns: Sequence[Column],
+    first: ShownColumn,
+    columns: Sequence[ShownColumn],
     *,
     group: Callable[[Fields], str] = lambda _: "",
     **more: Any,  # noqa: ANN401 - fields of `ReportTable`

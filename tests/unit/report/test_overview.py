@@ -145,10 +145,8 @@ def test_too_few_queries_for_the_other_question_have_no_picture():
 
 
 def test_the_second_picture_is_about_the_question_that_does_not_decide(tables):
-    for question, title in (
-        ("rankings", "Over all queries (MeanRR)"),
-        ("queries", "Comparing two rankings (MeanRR)"),
-    ):
+    titles = {"rankings": "Over all queries (MeanRR)", "queries": "Comparing two rankings (MeanRR)"}
+    for question, title in titles.items():
         report = report_of(tables, settings_with(question=question))
         if report.claims.verdict.question == question:
             assert [one.title for one in report.second] == [title]

@@ -25,41 +25,36 @@ from support.reports.verdict_world import correlations, found_in, pairs, run_of,
 VALUES = {"DCG": 0.22, "AP": 0.40, "ERR": 0.48}
 
 
-def first_text(values=None, tests=None):
-    """The first finding of a run in which ERR is significantly above DCG, and not above AP."""
-    values = correlations(VALUES) if values is None else values
-    tests = pairs(VALUES, [{"DCG", "ERR"}]) if tests is None else tests
-    return first_finding(found_in(run_of(correlations=values, comparisons=tests)).correlation).text
+NO_ENDS = dict.fromkeys(("ci_low", "ci_high"), pl.lit(None, pl.Float64))
 
 
-@pytest.mark.parametrize("needed", [None, 3e8])
-def test_queries_that_nobody_could_judge_are_not_promised(needed):
-    tests = pairs(VALUES, [{"DCG", "ERR"}]).with_columns(queries_needed=pl.lit(needed, pl.Float64))
-    assert first_text(tests=tests).endswith("ERR is not significantly above AP.")
-
-
-def test_the_finding_says_when_its_own_interval_is_not_to_be_relied_on():
-    doubtful = correlations(VALUES).with_columns(caution=pl.lit("heavy-tailed sessions"))
-    words = "0.430 to 0.530). Do not rely on this interval: heavy-tailed sessions. ERR is"
-    assert words in first_text(doubtful)
-
-
-def test_the_finding_says_when_the_interval_of_the_lead_is_not_to_be_relied_on():
-    doubtful = pairs(VALUES, [{"DCG", "ERR"}]).with_columns(caution=pl.lit("fewer than 50 queries"))
-    text = first_text(tests=doubtful)
-    assert text.count("Do not rely on this interval") == 1
-    assert "adjusted p 0.001). Do not rely on this interval: fewer than 50 queries. ERR is not" in text
-
-
-def test_the_finding_says_why_it_has_no_interval():
-    none = pl.lit(None, pl.Float64)
-    why = pl.lit("no interval: too few queries vary")
-    values = correlations(VALUES, p=None).with_columns(ci_low=none, ci_high=none, caution=why)
-    assert "0.480 (no interval). It has no interval: too few queries vary." in first_text(values)
-
-
-def test_without_a_caution_no_finding_has_one():
-    assert "rely" not in first_text()
+@pytest.mark.parametrize(
+    ("of_values", "of_pairs", "words"),
+    [
+        ({}, {"queries_needed": pl.lit(None, pl.Float64)}, "ERR is not significantly above AP."),
+        ({}, {"queries_needed": pl.lit(3e8)}, "ERR is not significantly above AP."),  # who could judge them?
+        (
+            {"caution": pl.lit("heavy-tailed sessions")}, {},
+            "0.430 to 0.530). Do not rely on this interval: heavy-tailed sessions. ERR is",
+        ),
+        (
+            {}, {"caution": pl.lit("fewer than 50 queries")},
+            "adjusted p 0.001). Do not rely on this interval: fewer than 50 queries. ERR is not",
+        ),
+        (
+            {**NO_ENDS, "caution": pl.lit("no interval: too few queries vary")}, {},
+            "0.480 (no interval). It has no interval: too few queries vary.",
+        ),
+    ],
+)  # fmt: skip
+def test_the_finding_says_what_is_not_to_be_relied_on_and_promises_no_queries(of_values, of_pairs, words):
+    """Of a run in which ERR is significantly above DCG, and not above AP."""
+    values = correlations(VALUES, p=None if "ci_low" in of_values else 0.001).with_columns(**of_values)
+    tests = pairs(VALUES, [{"DCG", "ERR"}]).with_columns(**of_pairs)
+    text = first_finding(found_in(run_of(correlations=values, comparisons=tests)).correlation).text
+    assert words in text
+    assert text.endswith(words) or "queries_needed" not in of_pairs
+    assert text.count("rely") == text.count("Do not rely on this interval") == words.count("rely")
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from clickassay.report.charts.marks import IntervalHeads, common_domain, interva
 from clickassay.report.model import Figure, Section, headline_suffix, noise_corrected
 from clickassay.report.tables import (
     Cell,
-    Column,
     ReportTable,
     Row,
+    ShownColumn,
     field,
     p_cell,
     p_value,
@@ -89,12 +89,12 @@ def pairs_table(run: Run, contract: Contract, name: str, title: str) -> ReportTa
     )
     return shown_table(
         name, f"{title}{headline_suffix(run)}", ordered,
-        Column("Pair", lambda row: f"{row['metric_a']} {MINUS} {row['metric_b']}"),
+        ShownColumn("Pair", lambda row: f"{row['metric_a']} {MINUS} {row['metric_b']}"),
         (
             with_interval("Difference", "difference"), p_value("p-value", "p_value"),
             p_value("Adjusted p", "p_adjusted"),
-            Column("Significant", lambda row: significance_text(row["p_adjusted"])),
-            Column("Queries needed", lambda row: _queries_cell(lead_from_row(row))),
+            ShownColumn("Significant", lambda row: significance_text(row["p_adjusted"])),
+            ShownColumn("Queries needed", lambda row: _queries_cell(lead_from_row(row))),
         ),
         notes=(NEEDED_NOTE,) if rows.height else (), data=contract.canonical(run.competing(contract.name)),
     )  # fmt: skip
@@ -179,7 +179,7 @@ def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
 
 WITHIN = (
     with_interval("Correlation", "correlation"),
-    Column("Noise-corrected", noise_corrected),
+    ShownColumn("Noise-corrected", noise_corrected),
     share("Same list preferred", "sign_agreement"),
 )
 

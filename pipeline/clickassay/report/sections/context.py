@@ -11,7 +11,16 @@ from clickassay.findings.estimates import Estimate
 from clickassay.findings.run import Run
 from clickassay.inputs.sources.fingerprint import recorded_digest
 from clickassay.report.model import Section, title_suffix
-from clickassay.report.tables import Cell, Column, ReportTable, Row, field, shown_table, value, with_interval
+from clickassay.report.tables import (
+    Cell,
+    ReportTable,
+    Row,
+    ShownColumn,
+    field,
+    shown_table,
+    value,
+    with_interval,
+)
 
 LONGEST_VALUE = 400
 
@@ -175,7 +184,7 @@ def _conventions_table(run: Run, sample: SampleKey, rows: pl.DataFrame) -> Repor
         rows.filter(pl.col("same_as").is_null()), field("Convention", "convention"),
         (
             value("Mean", "mean"), with_interval("Correlation", "correlation"),
-            Column("Difference from the run's own", gap), Column("Reported by", tools),
+            ShownColumn("Difference from the run's own", gap), ShownColumn("Reported by", tools),
         ),
         group=lambda row: row["quantity"], notes=(OWN_NOTE,), data=run.frames["conventions"],
         group_head="Metric",

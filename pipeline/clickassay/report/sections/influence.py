@@ -14,7 +14,17 @@ from clickassay.findings.influence import (
 from clickassay.findings.ranking import Ranking
 from clickassay.findings.run import Run
 from clickassay.report.model import Section, by_pair, headline_suffix
-from clickassay.report.tables import Column, Fields, ReportTable, Row, Share, field, share, shown_table, value
+from clickassay.report.tables import (
+    Fields,
+    ReportTable,
+    Row,
+    Share,
+    ShownColumn,
+    field,
+    share,
+    shown_table,
+    value,
+)
 
 HEADS = (
     "All queries",
@@ -63,7 +73,7 @@ def _table(run: Run, name: str, title: str, rows: pl.DataFrame) -> ReportTable:
 
     return shown_table(
         name, title, run.labels.relabel(rows).sort("side", "rank", descending=[True, False]),
-        Column("Query", lambda row: visible(row["query"])),
+        ShownColumn("Query", lambda row: visible(row["query"])),
         (
             field("Sessions", "n_sessions"), value("Correlation without it", "without", reason),
             share("Share of the squared error", "error_share"),

@@ -14,9 +14,9 @@ from clickassay.findings.ranking import lead_from_row
 from clickassay.findings.run import Run
 from clickassay.report.model import Section
 from clickassay.report.tables import (
-    Column,
     ReportTable,
     Row,
+    ShownColumn,
     field,
     p_text,
     p_value,
@@ -78,8 +78,8 @@ def _judges(row: Mapping[str, Any]) -> str:
 
 
 def _of_both(
-    rows: pl.DataFrame, text: str, column: Callable[[str, str], Column], name: str
-) -> tuple[Column, Column]:
+    rows: pl.DataFrame, text: str, column: Callable[[str, str], ShownColumn], name: str
+) -> tuple[ShownColumn, ShownColumn]:
     """Return the columns of two judges: headed by name, or if there are several pairs by place."""
     pairs = rows.select(PAIR).unique()
     names = pairs.row(0) if pairs.height == 1 else ("the first judge", "the second judge")
@@ -92,7 +92,7 @@ def _where(run: Run) -> str:
     return "" if run.headline is None else f", {replace(run.headline, judge=EVERY).label}"
 
 
-_NEEDED = Column(
+_NEEDED = ShownColumn(
     "Queries needed", lambda row: queries_needed_cell(lead_from_row(row), "no difference to detect")
 )
 
@@ -103,7 +103,7 @@ def _agreement_table(agreement: pl.DataFrame, pairs: pl.DataFrame) -> ReportTabl
         with_interval("Quadratic", "kappa_quadratic", ONE_GRADE),
     )  # fmt: skip
     return shown_table(
-        "agreement", "Agreement of judges on the same results", pairs, Column("Judges", _judges),
+        "agreement", "Agreement of judges on the same results", pairs, ShownColumn("Judges", _judges),
         (
             field("Results both judged", "n_results"), share("Same grade", "equal"),
             value("Mean grade, second less first", "mean_difference"),
@@ -134,7 +134,7 @@ def _comparison_table(run: Run, rows: pl.DataFrame) -> ReportTable:
                 rows, "Grades of {}", lambda head, name: value(head, name, "no correlation"), "correlation"
             ),
             with_interval("Difference", "difference", "no difference"), p_value("Adjusted p", "p_adjusted"),
-            Column("Better with", better), _NEEDED,
+            ShownColumn("Better with", better), _NEEDED,
         ),
         group=_judges, data=run.frames["judge_comparisons"], group_head="Judges",
     )  # fmt: skip
@@ -149,12 +149,12 @@ def _disagreement_table(run: Run, rows: pl.DataFrame) -> ReportTable:
     return shown_table(
         "judge_disagreements",
         f"Clicks on neighbouring results that two judges order oppositely{_where(run)}", rows,
-        Column("Judges", _judges),
+        ShownColumn("Judges", _judges),
         (
             field("Pairs of results", "n_pairs"), field("Clicks on one of both", "n_clicks"),
             *_of_both(rows, "On the upper, where {} puts it first", share, "upper"),
             with_interval("Difference", "difference", NO_PAIR), p_value("Adjusted p", "p_adjusted"),
-            Column("Clicks support", supported), _NEEDED,
+            ShownColumn("Clicks support", supported), _NEEDED,
         ),
         data=run.frames["judge_disagreements"],
     )  # fmt: skip

@@ -26,10 +26,10 @@ from clickassay.health.checks import BY_NAME, OK, HealthCheck, fired, well_text
 from clickassay.report.charts.marks import bars
 from clickassay.report.model import Figure, Section, headline_suffix, shown_samples
 from clickassay.report.tables import (
-    Column,
     ReportTable,
     Row,
     Share,
+    ShownColumn,
     Spelled,
     field,
     share,
@@ -137,7 +137,7 @@ def next_judgments_section(run: Run) -> Section:
     table = shown_table(
         "next_judgments", f"Queries with the largest gain per judgment{headline_suffix(run)}",
         [row for goal in GOALS for row in named.filter(goal=goal).head(SHOWN).iter_rows(named=True)],
-        Column("Query", lambda row: visible(row["query"])), NEXT, group=lambda row: GOALS[row["goal"]],
+        ShownColumn("Query", lambda row: visible(row["query"])), NEXT, group=lambda row: GOALS[row["goal"]],
         notes=(NOTE,) if own.height else (), data=run.labels.relabel(frame.drop("urls")), group_head="Goal",
     )  # fmt: skip
     reading: tuple[str, ...] = ("No shown result is left to judge in the queries of this log.",)

@@ -28,11 +28,11 @@ from clickassay.report.model import (
 )
 from clickassay.report.sections.comparisons import pairs_table
 from clickassay.report.tables import (
-    Column,
     Fields,
     ReportTable,
     Row,
     Share,
+    ShownColumn,
     field,
     share,
     shown_table,
@@ -53,7 +53,7 @@ EXACT = (
     with_interval("Closed form", "exact"),
     value("Monte Carlo", "monte_carlo", _why("monte_carlo")),
     value("Its standard error", "monte_carlo_se", _why("monte_carlo_se")),
-    Column("Noise-corrected", noise_corrected),
+    ShownColumn("Noise-corrected", noise_corrected),
     share("Sign agreement", "sign_agreement"),
 )
 _MAX_ERRORS = 2.0

@@ -17,7 +17,7 @@ from clickassay.metrics.clicks import IPS
 from clickassay.report.charts.lines import discount_lines
 from clickassay.report.charts.marks import IntervalHeads, click_rates, common_domain, intervals
 from clickassay.report.model import Figure, Section, shown_samples
-from clickassay.report.tables import Column, Fields, ReportTable, Row, Share, shown_table, value
+from clickassay.report.tables import Fields, ReportTable, Row, Share, ShownColumn, shown_table, value
 
 TITLE = "How far down users look (examination)"
 MEANING = (
@@ -109,11 +109,11 @@ def _models_table(run: Run) -> ReportTable:
     return shown_table(
         "click_models", "Click models on held-out sessions, which they were not fitted on",
         [row for row in frame.iter_rows(named=True) if (row["market"], row["depth"]) in shown],
-        Column("Model", lambda row: visible(row["model"])),
+        ShownColumn("Model", lambda row: visible(row["model"])),
         (
             value("Perplexity", "perplexity", reason),
             value("Log-likelihood per session", "log_likelihood", reason),
-            Column("Parameters", lambda row: "" if row["n_parameters"] is None else row["n_parameters"]),
+            ShownColumn("Parameters", lambda row: "" if row["n_parameters"] is None else row["n_parameters"]),
             value("p of the nearest RBP", "best_persistence", reason),
         ),
         group=lambda row: SampleKey(row["market"], row["depth"], EVERY).label, data=frame,

@@ -16,10 +16,10 @@ from clickassay.report.charts.vega import apart
 from clickassay.report.model import Figure, Section, StudyReport
 from clickassay.report.tables import (
     Cell,
-    Column,
     Fields,
     ReportTable,
     Row,
+    ShownColumn,
     Spelled,
     Text,
     field,
@@ -52,23 +52,23 @@ def _fixed(value: float | None, reason: str) -> Cell:
     return Estimate(None, reason=reason) if value is None else Spelled(number(value, PLACES), value)
 
 
-def _number(head: str, name: str, reason: str) -> Column:
-    return Column(head, lambda row: _fixed(row[name], reason))
+def _number(head: str, name: str, reason: str) -> ShownColumn:
+    return ShownColumn(head, lambda row: _fixed(row[name], reason))
 
 
-def _with_ends(head: str, name: str, reason: str = "no query") -> tuple[Column, ...]:
+def _with_ends(head: str, name: str, reason: str = "no query") -> tuple[ShownColumn, ...]:
     low, high = _number("low", "ci_low", _SINGLE), _number("high", "ci_high", _SINGLE)
     return _number(head, name, reason), *under(_INTERVAL, low, high)
 
 
-def _test(head: str, name: str, reason: Text) -> Column:
+def _test(head: str, name: str, reason: Text) -> ShownColumn:
     def cell(row: Fields) -> Cell:
         p, smallest = row[name], 10**-PLACES
         if p is None:
             return Estimate(None, reason=reason(row) if callable(reason) else reason)
         return Spelled(f"< {smallest:g}" if p < smallest else number(p, PLACES), p)
 
-    return Column(head, cell)
+    return ShownColumn(head, cell)
 
 
 def _pair(row: Fields) -> str:
@@ -144,7 +144,7 @@ def leaderboard_table(frame: pl.DataFrame) -> ReportTable:
     """Return the runs in the order of their means, with the letters of their groups."""
     p = _test("p", "p_best", _ALIKE)
     return shown_table(
-        "leaderboard", "Leaderboard", frame, Column("Run", lambda row: f"{row['place']}. {row['run']}"),
+        "leaderboard", "Leaderboard", frame, ShownColumn("Run", lambda row: f"{row['place']}. {row['run']}"),
         (
             field("Letters", "group"), *_with_ends("Mean", "mean", _SINGLE),
             _number("behind the first", "below_best", _SINGLE),
@@ -182,12 +182,12 @@ def class_tables(frames: Frames) -> list[ReportTable]:
     tables = [
         shown_table(
             "class_means", "Means by class of queries", frames["class_means"],
-            Column("Run and measure", lambda row: f"{row['run']}, {row['measure']}"),
+            ShownColumn("Run and measure", lambda row: f"{row['run']}, {row['measure']}"),
             (*_with_ends("Mean", "mean", _SINGLE), queries), **_BY_CLASS,
         ),
         shown_table(
             "class_comparisons", "Differences by class of queries", frames["class_comparisons"],
-            Column("Runs and measure", lambda row: f"{_pair(row)}, {row['measure']}"),
+            ShownColumn("Runs and measure", lambda row: f"{_pair(row)}, {row['measure']}"),
             (
                 *_with_ends("Difference", "difference", _SINGLE),
                 *under(_TESTS, _test("t test", "p_value", _ALIKE), _test("Holm", "p_holm", _ALIKE)), queries,
@@ -203,8 +203,8 @@ def corrected_tables(frames: Frames) -> list[ReportTable]:
     if not _has(frames, "corrected_means"):
         return []
 
-    def corrected(head: str, name: str) -> Column:
-        return Column(head, lambda row: _fixed(row[name], row["reason"] or _SINGLE))
+    def corrected(head: str, name: str) -> ShownColumn:
+        return ShownColumn(head, lambda row: _fixed(row[name], row["reason"] or _SINGLE))
 
     def worth(row: Fields) -> Cell:
         if row["worth"] is None:
@@ -223,7 +223,7 @@ def corrected_tables(frames: Frames) -> list[ReportTable]:
         *under(_INTERVAL, corrected("low", "ci_low"), corrected("high", "ci_high")),
         *under("By the judge alone", *sides[0]),
         *under("By people alone", *sides[1]),
-        *under(_QUERIES, field("of both", "n_both"), Column("worth", worth)),
+        *under(_QUERIES, field("of both", "n_both"), ShownColumn("worth", worth)),
     )
     tests = under(_TESTS, _test("p", "p_value", why), _test("Holm", "p_holm", why))
     tables = [
@@ -267,7 +267,7 @@ def recall_precision_table(frame: pl.DataFrame) -> ReportTable:
 
 def gain_table(frame: pl.DataFrame) -> ReportTable:
     """Return cumulated gains by rank and run, and of the ideal lists."""
-    columns: list[Column] = []
+    columns: list[ShownColumn] = []
     for name in ("cg", "dcg"):
         shown = (("of the list", name), ("ideal", f"ideal_{name}"), ("ratio", f"n{name}"))
         columns += under(name.upper(), *(_number(head, own, "no query") for head, own in shown))

@@ -14,11 +14,11 @@ from clickassay.report.charts.marks import IntervalHeads, common_domain, interva
 from clickassay.report.charts.vega import apart
 from clickassay.report.model import Figure, Section, StudyReport
 from clickassay.report.tables import (
-    Column,
     Fields,
     ReportTable,
     Row,
     Share,
+    ShownColumn,
     ends,
     field,
     p_value,
@@ -90,13 +90,13 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
     tables = [
         shown_table(
             "agreement", "Agreement", found.agreement,
-            Column("Measure", lambda row: MEASURE_HEADS[row["measure"]]),
+            ShownColumn("Measure", lambda row: MEASURE_HEADS[row["measure"]]),
             (point, *under("95 % interval", low, high), *counts), group=group, **_JUDGES,
         ),
         _grades_table(found),
         shown_table(
             "bias", "Where the judges differ", found.bias,
-            Column("Group", lambda row: _part(row, found.bias)),
+            ShownColumn("Group", lambda row: _part(row, found.bias)),
             (
                 *under("Mean grade", *ends("Second less first", "mean_difference", "no result")),
                 *under("Mean grade", p_value("p", "p_adjusted")),
@@ -122,7 +122,7 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
         ),
         shown_table(
             "ranking_pairs", "Pairs of rankings under each judge", found.ranking_pairs,
-            Column("Rankings", lambda row: f"{visible(row['run'])} {MINUS} {visible(row['baseline'])}"),
+            ShownColumn("Rankings", lambda row: f"{visible(row['run'])} {MINUS} {visible(row['baseline'])}"),
             (
                 *under("By the first judge", value("Difference", "difference_a"), p_value("p", "p_holm_a")),
                 *under("By the second", value("Difference", "difference_b"), p_value("p", "p_holm_b")),
@@ -136,19 +136,19 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
         tables += [
             shown_table(
                 "judge_disagreements", "Whose order do clicks support?", found.clicks["judge_disagreements"],
-                Column("Sample", _sample),
+                ShownColumn("Sample", _sample),
                 (
                     field("Clicks", "n_clicks"),
                     *under("Upper result clicked, where first by", share(a, "upper_a"), share(b, "upper_b")),
                     *ends("Difference", "difference", "no click"), p_value("p", "p_adjusted"),
-                    Column("Supported", _supported),
+                    ShownColumn("Supported", _supported),
                 ),
                 group=group, **_JUDGES,
             ),
             shown_table(
                 "judge_comparisons", "With whose grades do metrics predict clicks better?",
                 found.clicks["judge_comparisons"],
-                Column("Metric", lambda row: f"{row['editorial_metric']} with {row['click_metric']}"),
+                ShownColumn("Metric", lambda row: f"{row['editorial_metric']} with {row['click_metric']}"),
                 (
                     *under("Correlation by grades of", value(a, "correlation_a", "no correlation"),
                            value(b, "correlation_b", "no correlation")),

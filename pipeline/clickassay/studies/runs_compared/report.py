@@ -30,11 +30,11 @@ from clickassay.report.charts.lines import LEGEND, ChangedNumber, changed_number
 from clickassay.report.model import Figure, Section
 from clickassay.report.tables import (
     Cell,
-    Column,
     Fields,
     ReportTable,
     Row,
     Share,
+    ShownColumn,
     Spelled,
     field,
     p_cell,
@@ -213,8 +213,8 @@ def asked_section(comparison: RunComparison) -> Section:
         ),
         shown_table(
             "sizes", "Size and coverage that changed", resized,
-            Column("Quantity", lambda row: row["quantity"].removeprefix("n_").replace("_", " ")),
-            (_size("Run A", "a"), _size("Run B", "b"), Column("Change", _resized)),
+            ShownColumn("Quantity", lambda row: row["quantity"].removeprefix("n_").replace("_", " ")),
+            (_size("Run A", "a"), _size("Run B", "b"), ShownColumn("Change", _resized)),
             group=_sample, data=comparison.sizes, explained=False,
         ),
     )  # fmt: skip
@@ -225,13 +225,13 @@ def _sample(row: Fields) -> str:
     return SampleKey.of(row).label
 
 
-def _size(head: str, run: str) -> Column:
+def _size(head: str, run: str) -> ShownColumn:
     def cell(row: Fields) -> Cell:
         if row["quantity"] == "coverage":
             return Share(row[run])
         return None if row[run] is None else int(row[run])
 
-    return Column(head, cell)
+    return ShownColumn(head, cell)
 
 
 def _resized(row: Fields) -> Cell:
@@ -352,23 +352,23 @@ def numbers_table(name: str, title: str, rows: pl.DataFrame) -> ReportTable:
         return f"{row['status']}{' (from intervals)' if row['tested_by'] == INTERVALS else ''}"
 
     return shown_table(
-        name, title, rows, Column("Number", metrics),
+        name, title, rows, ShownColumn("Number", metrics),
         (
-            _value("Run A", "a"), _value("Run B", "b"), Column("Change (95 % interval)", change),
-            Column("Adjusted p", adjusted),
-            Column("Verdict", verdict),
+            _value("Run A", "a"), _value("Run B", "b"), ShownColumn("Change (95 % interval)", change),
+            ShownColumn("Adjusted p", adjusted),
+            ShownColumn("Verdict", verdict),
         ),
         group=group, explained=False,
     )  # fmt: skip
 
 
-def _value(head: str, run: str) -> Column:
+def _value(head: str, run: str) -> ShownColumn:
     def cell(row: Fields) -> Cell:
         if row[run] is None:
             return Estimate(None, reason=visible(row["reason"] or "no value", limit=160))
         return Spelled(number(row[run], 4), row[run])
 
-    return Column(head, cell)
+    return ShownColumn(head, cell)
 
 
 # ---- the order of metrics -----------------------------------------------------------------------------
@@ -382,13 +382,13 @@ def order_section(comparison: RunComparison) -> Section:
         (
             _name("Highest in A", "highest_a"), _correlation("its correlation in A", "correlation_a"),
             _name("Highest in B", "highest_b"), _correlation("its correlation in B", "correlation_b"),
-            Column("Significant in both", lambda row: "yes" if row["significant"] else "no"),
+            ShownColumn("Significant in both", lambda row: "yes" if row["significant"] else "no"),
         ),
         group=_sample, explained=False,
     )  # fmt: skip
     flips = shown_table(
         "flips", "Comparisons that flipped", comparison.flips,
-        Column("Metrics", lambda row: f"{visible(row['metric_a'])} and {visible(row['metric_b'])}"),
+        ShownColumn("Metrics", lambda row: f"{visible(row['metric_a'])} and {visible(row['metric_b'])}"),
         (
             _correlation("Difference in A", "difference_a"), p_value("adjusted p in A", "p_adjusted_a"),
             _correlation("Difference in B", "difference_b"), p_value("adjusted p in B", "p_adjusted_b"),
@@ -406,12 +406,12 @@ def order_section(comparison: RunComparison) -> Section:
     return Section("order", "The order of metrics", (reading,), tables=(highest, flips))
 
 
-def _name(head: str, name: str) -> Column:
-    return Column(head, lambda row: visible(row[name]))
+def _name(head: str, name: str) -> ShownColumn:
+    return ShownColumn(head, lambda row: visible(row[name]))
 
 
-def _correlation(head: str, name: str) -> Column:
-    return Column(head, lambda row: None if row[name] is None else Spelled(number(row[name]), row[name]))
+def _correlation(head: str, name: str) -> ShownColumn:
+    return ShownColumn(head, lambda row: None if row[name] is None else Spelled(number(row[name]), row[name]))
 
 
 # ---- pictures -----------------------------------------------------------------------------------

@@ -10,19 +10,9 @@ from support.reports.report_tables import run_tables
 from support.reports.report_world import BASELINES, NAMED_TEXT
 
 CSV_NAMES = {
-    "table1_statistics",
-    "funnel",
-    "table2_correlations",
-    "table3_good",
-    "table4_length",
-    "table5_navigational",
-    "figure2_cascade_effects",
-    "figure4_frequency",
-    "table6_differences",
-    "comparisons",
-    "baselines",
-    "ss_null",
-    "influence",
+    *("table1_statistics", "funnel", "table2_correlations", "table3_good", "table4_length"),
+    *("table5_navigational", "figure2_cascade_effects", "figure4_frequency", "table6_differences"),
+    *("comparisons", "baselines", "ss_null", "influence"),
 }
 
 

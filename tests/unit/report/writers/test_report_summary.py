@@ -72,33 +72,25 @@ def test_it_is_short_and_says_what_the_page_says(reports, made, name):
     assert "None" not in text
 
 
+def marks(text):
+    """The kinds of marks that a reader of Markdown sees, and what is code."""
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
+    every = [child for token in tokens for child in (token, *(token.children or ()))]
+    return [one.type for one in every], [one.content for one in every if one.type == "code_inline"]
+
+
 @pytest.mark.parametrize("facts", [(("Data", HOSTILE),), ((HOSTILE, "x"),)])
 def test_hostile_names_are_text(facts):
     text = text_of(run_of(correlations=correlations(VALUES)), facts)
-    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
-    kinds = {child.type for token in tokens for child in (token, *(token.children or ()))}
-    assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image", "fence", "table_open"})
-    assert len([token for token in tokens if token.type == "list_item_open"]) == 1
+    kinds, _ = marks(text)
+    assert not {*kinds} & {"html_block", "html_inline", "link_open", "image", "fence", "table_open"}
+    assert kinds.count("list_item_open") == 1
     assert not re.search(r"[\u2028\u202e]", text)
 
 
 def test_a_hostile_run_has_only_its_own_marks(reports):
-    text = (reports["hostile"][0] / "summary.md").read_text("utf-8")
-    tokens = MarkdownIt("commonmark", {"html": True}).parse(text)
-    kinds = {child.type for token in tokens for child in (token, *(token.children or ()))}
-    assert kinds <= {
-        *(
-            "paragraph_open",
-            "paragraph_close",
-            "inline",
-            "text",
-            "strong_open",
-            "strong_close",
-            "code_inline",
-        ),
-        *("bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close", "softbreak"),
-    }
-    codes = [
-        child.content for token in tokens for child in token.children or () if child.type == "code_inline"
-    ]
+    kinds, codes = marks((reports["hostile"][0] / "summary.md").read_text("utf-8"))
+    pairs = ("paragraph", "strong", "bullet_list", "list_item")
+    alone = {"inline", "text", "code_inline", "softbreak"}
+    assert {*kinds} <= {f"{name}_{end}" for name in pairs for end in ("open", "close")} | alone
     assert codes == ["report.html"]
