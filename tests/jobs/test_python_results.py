@@ -302,6 +302,14 @@ def test_progress_is_told_to_a_function_or_to_nobody(capsys):
     assert capsys.readouterr().err == "clickassay: a note\n"
 
 
+def test_the_command_line_is_told_in_its_own_words():
+    events = []
+    for wanted in (events.append, progress.AsSaid(events.append)):
+        with progress.progress_of(wanted) as told:
+            told(Event("give --clicks"))
+    assert [one.message for one in events] == ["give `clicks`", "give --clicks"]
+
+
 def test_files_that_are_left_out_are_named_in_the_thread_that_reads_them(tmp_path):
     (tmp_path / "searches").mkdir()
     tiny.searches().write_parquet(tmp_path / "searches" / "a.parquet")

@@ -61,85 +61,66 @@ COMMANDS = {
         "Show what a file or folder is, which command reads it, and what a run would reject; write nothing.",
     ),
     "init": CommandEntry(
-        START,
-        "Write a project file from what lies in a folder: tables, columns, scale of grades.",
-        module="project",
+        START, "Write a project file from what lies in a folder: tables, columns, scale of grades.", "project"
     ),
     "evaluate": CommandEntry(
-        START,
-        "Evaluate rankings against judgments, and test whether two differ significantly.",
-        module="rankings",
+        START, "Evaluate rankings against judgments, and test whether two differ significantly.", "rankings"
     ),
     "judges": CommandEntry(
-        START,
-        "Measure how far judges agree, such as people and a language model, without a log.",
-        module="rankings",
+        START, "Measure how far judges agree, such as people and a language model, without a log.", "rankings"
     ),
     "query": CommandEntry(ASK, "Ask a run a question in SQL."),
     "explore": CommandEntry(
         ASK,
         "Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.",
-        module="inspect",
+        "inspect",
     ),
     "diff": CommandEntry(
-        ASK, "Show what changed between two runs, and whether a change is within noise.", module="questions"
+        ASK, "Show what changed between two runs, and whether a change is within noise.", "questions"
     ),
     "check": CommandEntry(
-        ASK,
-        "Check rules that a run must keep, and end with exit code 1 if one is broken.",
-        module="questions",
+        ASK, "Check rules that a run must keep, and end with exit code 1 if one is broken.", "questions"
     ),
     "power": CommandEntry(
-        ASK,
-        "Compute how many judged queries and sessions it takes to detect a difference.",
-        module="questions",
+        ASK, "Compute how many judged queries and sessions it takes to detect a difference.", "questions"
     ),
     "audit": CommandEntry(
         ASK,
         "Explain why tools report other numbers for one metric, and whether that changes a conclusion.",
-        module="questions",
+        "questions",
     ),
     "learn": CommandEntry(
         ASK,
         "Learn the chance of satisfaction of each grade with which ERR predicts clicks best.",
-        module="questions",
+        "questions",
     ),
     "clicks": CommandEntry(ASK, "Click models: what users examine, and what attracts them."),
     "plan": CommandEntry(
         JUDGMENTS,
         "Choose the queries to label under a budget, to know a ranking, the difference of two, "
         "or a run best.",
-        module="label",
+        "label",
     ),
     "estimate": CommandEntry(
         JUDGMENTS,
         "Estimate how good a ranking is, or which of two is better, from the labels of a plan.",
-        module="label",
+        "label",
     ),
     "groups": CommandEntry(
-        JUDGMENTS,
-        "Find queries that share most of their judged results, and write them as groups.",
-        module="groups",
+        JUDGMENTS, "Find queries that share most of their judged results, and write them as groups.", "groups"
     ),
     "patterns": CommandEntry(
-        LOGS,
-        "First half of run: logs to a pattern table, all that a report needs to know of the log.",
+        LOGS, "First half of run: logs to a pattern table, all that a report needs to know of the log."
     ),
     "report": CommandEntry(
-        LOGS,
-        "Second half of run: a stored pattern table and judgments to a report, in seconds.",
-        module="run",
+        LOGS, "Second half of run: a stored pattern table and judgments to a report, in seconds.", "run"
     ),
-    "store": CommandEntry(
-        LOGS, "Look at a pattern store, check it, drop batches.", module="patterns", function="stores"
-    ),
-    "import": CommandEntry(
-        LOGS, "Turn foreign logs into canonical Parquet.", module="imports", function="imports"
-    ),
+    "store": CommandEntry(LOGS, "Look at a pattern store, check it, drop batches.", "patterns", "stores"),
+    "import": CommandEntry(LOGS, "Turn foreign logs into canonical Parquet.", "imports", "imports"),
     "settings": CommandEntry(
         MORE,
         "Show each setting, its value, and where the value comes from; inputs and output of a project too.",
-        module="project",
+        "project",
     ),
     "simulate": CommandEntry(
         MORE, "Write a log of simulated users, with the truth next to it. Same seed, same bytes."
