@@ -38,7 +38,7 @@ NARROWER = {
         "clicks fit",
         "clicks judgments",
     },
-    "metric": {"diff", "evaluate", "judges", "plan"},
+    "metric": {"diff", "plan"},
     "click_metric": {"audit", "diff", "learn", "power"},
     "click_models": {"clicks compare"},
     "max_grade": {"import judgments", "judges"},
