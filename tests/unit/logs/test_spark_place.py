@@ -6,7 +6,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from clickassay.cli.options import arguments_told
+from clickassay.cli.exit import arguments_told
 from clickassay.core.errors import EngineError, InputError, SettingsError
 from clickassay.core.provenance import plain_settings
 from clickassay.core.settings import load_settings

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ from clickassay.logs.arrays.visits import VisitLimits, Visits, visits
 from clickassay.logs.sql.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel, shows_both_ways
 from clickassay.patterns.health import LogCounts
-from clickassay.patterns.table import Pieces, StagedTable
+from clickassay.patterns.table import StagedTable
 
 
 @dataclass(frozen=True)
@@ -323,17 +323,12 @@ class ArraySessioniser:
         return self._table(self._open, is_open=True)
 
     def _table(self, counts: PatternCounts, *, is_open: bool) -> StagedTable:
-        frames = counts.frames()
-        return StagedTable(
-            configurations=frames.configurations,
-            patterns=frames.patterns,
-            queries=Pieces.in_memory(frames.queries),
-            funnel=self.funnel.frame(frames.masks, frames.sessions, is_open=is_open),
-            info={"stored_depth": self._settings.stored_depth},
-            health=(LogCounts() if is_open else self._health).frame(),
-            shown=frames.shown,
-            signals=None if self.actions is None or self._settings.signal == ("none",) else frames.signals,
-            outcomes=None if self._outcomes is None else frames.outcomes,
+        table = counts.table(self.funnel, LogCounts() if is_open else self._health, is_open=is_open)
+        has_signals = self.actions is not None and self._settings.signal != ("none",)
+        return replace(
+            table,
+            signals=table.signals if has_signals else None,
+            outcomes=None if self._outcomes is None else table.outcomes,
         )
 
 

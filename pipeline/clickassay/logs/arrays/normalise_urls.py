@@ -45,8 +45,7 @@ class Urls:
     @property
     def normal(self) -> Small:
         """Return the number of the normal form of each URL."""
-        normal: Small = self._normal.values
-        return normal
+        return self._normal.values
 
     @property
     def texts(self) -> pl.Series:

@@ -13,6 +13,8 @@ from clickassay.core.settings import Settings
 from clickassay.logs.arrays.columns import Flags, Growing, Rows, Searches, Small
 from clickassay.logs.arrays.shown import LogTexts, lists_of
 from clickassay.patterns.digests import configuration_digests, ids_of
+from clickassay.patterns.funnel import LogFunnel
+from clickassay.patterns.health import LogCounts
 from clickassay.patterns.sums import (
     BY_DAY,
     Sums,
@@ -23,7 +25,7 @@ from clickassay.patterns.sums import (
     order_of_both,
     packed_days,
 )
-from clickassay.patterns.table import Pieces, give_back
+from clickassay.patterns.table import Pieces, StagedTable, give_back
 
 _PIECE = 10_000
 """Configurations whose texts are put together at a time: they then stay in the cache."""
@@ -107,8 +109,11 @@ class PatternCounts:
         if len(self._outcomes) > _MOST_PARTS:
             self._outcomes = [_added(self._outcomes)]
 
-    def frames(self) -> "PatternFrames":
-        """Return the tables of all that was added, which is then no longer held."""
+    def table(self, funnel: LogFunnel, health: LogCounts, *, is_open: bool) -> StagedTable:
+        """Return the pattern table of all that was added, which is then no longer held.
+
+        funnel, health: counts of the same log; of its sessions that may still grow if `is_open`.
+        """
         is_begun, is_shown = np.zeros((2, len(self._shown.lists.query)), bool)
         begun = [pl.DataFrame(schema=_BEGUN)]
         for section in self._sums.sections():
@@ -137,15 +142,16 @@ class PatternCounts:
                 for rows in _pattern_pieces(by_day, BY_DAY, configurations)
             )
         )
-        return PatternFrames(
-            Pieces(configurations.pieces),
-            patterns,
-            masks,
-            queries,
-            _summed(begun, "sessions").rows(),
-            None if self._periods == "none" else days,
-            self._signal_table(configurations),
-            self._outcome_table(configurations),
+        return StagedTable(
+            configurations=Pieces(configurations.pieces),
+            patterns=patterns,
+            queries=Pieces.in_memory(queries),
+            funnel=funnel.frame(masks, _summed(begun, "sessions").rows(), is_open=is_open),
+            info={"stored_depth": self._layout.depth},
+            health=health.frame(),
+            shown=None if self._periods == "none" else days,
+            signals=self._signal_table(configurations),
+            outcomes=self._outcome_table(configurations),
         )
 
     def _signal_table(self, configurations: "Configurations") -> pl.DataFrame:
@@ -218,22 +224,6 @@ def _numbers(searches: Searches, first: Rows) -> Rows:
     """Return the number of the list of each search, and in its lowest bit whether the page is the first."""
     numbers: Rows = (searches.list.take(first).astype(np.int64) << 1) | (searches.page.take(first) == 1)
     return numbers
-
-
-@dataclass(frozen=True)
-class PatternFrames:
-    """The tables of a `StagedTable`, and what the funnel needs."""
-
-    # configurations, patterns, queries: As there.
-    configurations: Pieces
-    patterns: Pieces
-    masks: pl.DataFrame  # click_mask, sessions: all patterns, of all configurations and folds.
-    queries: pl.DataFrame
-    # (market, is kept, first page, sessions) of all sessions formed.
-    sessions: list[tuple[str, bool, bool, int]]
-    shown: Pieces | None  # As there.
-    signals: pl.DataFrame  # In the form of `contracts.patterns.SIGNALS`.
-    outcomes: pl.DataFrame  # In the form of `contracts.patterns.OUTCOMES`.
 
 
 _MASKS = {"click_mask": pl.Int64, "sessions": pl.Int64}

@@ -73,13 +73,21 @@ class SearchReader:
         return [*keys, pl.col("market").hash(_LEFT_OUT).alias("market_key")] if self._only_judged else keys
 
     def _numbered(self, chunk: Chunk, health: LogCounts | None) -> Searches:
-        lists, query = self._judged_lists(chunk) if self._only_judged else self._lists(chunk)
-        user, id_ = chunk.ids("user_id"), chunk.ids("search_id")
-        times, digests = chunk.numbers("timestamp"), _digests(chunk, user)
+        if self._only_judged:
+            lists, query = self._judged_lists(chunk)
+        else:  # a query is looked up for new lists alone
+            lists = self._lists_of(chunk, np.arange(chunk.height))
+            query = self._shown.lists.query.take(lists)
+        user, texts, times = chunk.ids("user_id"), chunk.id_texts("user_id"), chunk.numbers("timestamp")
+        if texts is None:
+            digests = digests_of_numbers(user)
+        else:
+            _, first, place = np.unique(user, return_index=True, return_inverse=True)
+            digests = digests_of_texts(texts.gather(first))[place]
         if health is not None:
             health.add_searches(times, digests)
         return Searches(
-            id=id_,
+            id=chunk.ids("search_id"),
             user=user,
             time=times,
             query=query,
@@ -88,25 +96,22 @@ class SearchReader:
             bucket=(digests % self._buckets).astype(np.uint16),
             carried=np.zeros(len(user), bool),
             id_text=chunk.id_texts("search_id"),
-            user_text=chunk.id_texts("user_id"),
+            user_text=texts,
         )
 
-    def _lists(self, chunk: Chunk) -> tuple[Small, Small]:
-        """Return the numbers of the lists and of their queries; a query is looked up for new lists alone."""
-        numbers = self._lists_of(chunk, np.arange(chunk.height))
-        return numbers, self._shown.lists.query.take(numbers)
-
     def _judged_lists(self, chunk: Chunk) -> tuple[Small, Small]:
-        """Do the same where queries are left out: all searches for these in a market have one list."""
+        """Return numbers of lists and queries: all searches in a market for those left out have one list."""
         query = self._queries_of(chunk, np.arange(chunk.height))
         is_kept = self._shown.queries.is_kept[query]
         rows, others = np.flatnonzero(is_kept), np.flatnonzero(~is_kept)
         numbers = np.empty(len(query), np.int32)
         numbers[rows] = self._lists_of(chunk, rows)
         markets = chunk.numbers("market_key")[others]
-        numbers[others] = self._shown.lists.numbers_of(
-            markets, lambda new: self._learn_left_out(chunk, others[new])
-        )
+
+        def learn(new: Rows) -> None:
+            self._shown.lists.keep_left_out(chunk.texts("market", rows=others[new])["market"].to_list())
+
+        numbers[others] = self._shown.lists.numbers_of(markets, learn)
         return numbers, query
 
     def _lists_of(self, chunk: Chunk, rows: Rows) -> Small:
@@ -129,15 +134,3 @@ class SearchReader:
         urls = shown.urls.numbers_of(results.explode())
         lengths = results.list.len().cast(pl.Int64).to_numpy()
         shown.lists.keep(query, urls, lengths, shown.urls.normal)
-
-    def _learn_left_out(self, chunk: Chunk, rows: Rows) -> None:
-        self._shown.lists.keep_left_out(chunk.texts("market", rows=rows)["market"].to_list())
-
-
-def _digests(chunk: Chunk, user: Rows) -> Rows:
-    """Return the digest of the user of each search."""
-    texts = chunk.id_texts("user_id")
-    if texts is None:
-        return digests_of_numbers(user)
-    _, first, place = np.unique(user, return_index=True, return_inverse=True)
-    return digests_of_texts(texts.gather(first))[place]

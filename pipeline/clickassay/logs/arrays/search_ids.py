@@ -104,19 +104,15 @@ def _used_by_several(searches: pl.LazyFrame, repeated: Rows, end_ms: int) -> pl.
     """Return the repeated ids whose usable searches differ in user or time, sorted."""
     named = ("search_id", "user_id", "timestamp")
     rows = _with_ids(searches.select(named), repeated).unique()
-    _check_fingerprints(rows["search_id"])
+    texts = rows["search_id"].drop_nulls().unique()
+    if len(distinct(_fingerprints(texts))) < len(texts):
+        raise EngineError("two search ids share a fingerprint; nothing was written")
     differing = rows.filter(pl.col("search_id").is_duplicated())["search_id"].unique()
     whole = _with_ids(searches, _fingerprints(differing))
     faults = faults_of_searches(whole, end_ms)
     usable = whole if faults is None else whole.filter(pl.Series(faults == 0))
     searched = usable.select(named).unique()
     return searched.filter(pl.col("search_id").is_duplicated())["search_id"].unique().sort()
-
-
-def _check_fingerprints(ids: pl.Series) -> None:
-    texts = ids.drop_nulls().unique()
-    if len(distinct(_fingerprints(texts))) < len(texts):
-        raise EngineError("two search ids share a fingerprint; nothing was written")
 
 
 def usable_ids(searches: pl.LazyFrame, wanted: pl.Series, rejected: pl.Series) -> pl.Series:

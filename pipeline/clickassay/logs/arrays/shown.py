@@ -41,20 +41,17 @@ class Queries:
     @property
     def pair(self) -> Small:
         """Return the number of the normal form of each query as read."""
-        pairs: Small = self._pair.values
-        return pairs
+        return self._pair.values
 
     @property
     def keys(self) -> Keys:
         """Return the key of each query as read."""
-        keys: Keys = self._keys.values
-        return keys
+        return self._keys.values
 
     @property
     def is_kept(self) -> Flags:
         """Return whether each query as read is kept."""
-        kept: Flags = self._is_kept.values
-        return kept
+        return self._is_kept.values
 
     @property
     def texts(self) -> pl.DataFrame:
@@ -140,26 +137,22 @@ class ShownLists:
     @property
     def query(self) -> Small:
         """Return the number of the query as read of each list; -1 for those left out."""
-        queries: Small = self._query.values
-        return queries
+        return self._query.values
 
     @property
     def top(self) -> Small:
         """Return the numbers of the normal forms of the first distinct results; -1 after the last."""
-        top: Small = self._top.values
-        return top
+        return self._top.values
 
     @property
     def repeats(self) -> Flags:
         """Return whether each list shows a result again, in normal form."""
-        repeats: Flags = self._repeats.values
-        return repeats
+        return self._repeats.values
 
     @property
     def merged(self) -> Flags:
         """Return of which lists the normal form of URLs makes several results one."""
-        merged: Flags = self._merged.values
-        return merged
+        return self._merged.values
 
     @property
     def left_out(self) -> dict[int, str]:
@@ -190,7 +183,10 @@ class ShownLists:
             merged = counts > np.bincount(which[as_read], minlength=len(queries))
         place = np.arange(len(urls)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         if len(again):
-            place -= _again_before(again, place)
+            shown_again = np.zeros(len(place) + 1, np.int64)
+            shown_again[again + 1] = 1
+            before = np.cumsum(shown_again)[:-1]
+            place -= before - before[np.arange(len(place)) - place]  # those before it in its list
             place[again] = self._depth  # beyond the top
         wide = min(longest, self._depth)
         top = np.full((len(queries), wide), -1, np.int32)
@@ -234,7 +230,11 @@ class ShownLists:
         lengths[begins == ends] = (top >= 0).sum(axis=1)
         urls = np.empty(int(lengths.sum()), np.int32)
         is_as_read = np.repeat(ends > begins, lengths)
-        urls[is_as_read] = self._urls.values[_ranges(begins, ends)]
+        counts = ends - begins
+        shifts = np.repeat(begins - (np.cumsum(counts) - counts), counts)
+        urls[is_as_read] = self._urls.values[
+            np.arange(int(counts.sum())) + shifts
+        ]  # of one list after another
         urls[~is_as_read] = top[top >= 0]
         return lists_of(texts, urls if normal is None else normal[urls], lengths)
 
@@ -254,23 +254,6 @@ def _shown_again(which: Rows, results: Small, longest: int) -> Rows:
         rows = np.flatnonzero(results[apart:] == results[:-apart])
         again[rows[which[rows] == which[rows + apart]] + apart] = True
     return np.flatnonzero(again)
-
-
-def _again_before(again: Rows, place: Rows) -> Rows:
-    """Return for each result how many before it in its list stand there again."""
-    counts = np.zeros(len(place) + 1, np.int64)
-    counts[again + 1] = 1
-    before = np.cumsum(counts)[:-1]
-    found: Rows = before - before[np.arange(len(place)) - place]
-    return found
-
-
-def _ranges(begins: Rows, ends: Rows) -> Rows:
-    """Return all numbers from each begin to before its end, one range after the other."""
-    lengths = ends - begins
-    shifts = begins - (np.cumsum(lengths) - lengths)
-    ranges: Rows = np.arange(int(lengths.sum())) + np.repeat(shifts, lengths)
-    return ranges
 
 
 def lists_of(texts: pl.Series, numbers: Small, lengths: Rows) -> pl.Series:

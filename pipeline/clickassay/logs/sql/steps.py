@@ -414,17 +414,8 @@ def run_steps(
             engine.stage(step.name, step.file, **values)
         elif step.kind == "view":
             engine.view(step.name, step.file, **values)
-        else:
-            check(engine, step.file, **values)
-
-
-def check(engine: SqlEngine[Any], file: str, **values: Value) -> None:
-    """Run a check.
-
-    Raises EngineError if it finds rows.
-    """
-    if engine.rows(file, **values):
-        raise EngineError(f"check {file} found rows where there must be none; nothing was written")
+        elif engine.rows(step.file, **values):
+            raise EngineError(f"check {step.file} found rows where there must be none; nothing was written")
 
 
 def results(steps: Iterable[Step], properties: Collection[Property] = ()) -> tuple[Step, ...]:
