@@ -358,11 +358,7 @@ def write_duckdb_patterns(
 ) -> None:
     """Write the pattern table of a log on DuckDB; it need not fit into memory.
 
-    log: in canonical types.
-    settings: of the pattern table; threads and memory limit.
     folder: empty folder for the table, and for spilled rows.
-    judged_queries: queries to keep; None = all.
-    outcomes: outcomes of searches; None where none are counted.
     info: settings and versions of the table; inputs are added.
     """
     watch = watched(log.searches, log.clicks, progress=progress)

@@ -444,7 +444,6 @@ class Used:
 
 
 def _in_both(batch: StoredBatch, ids: Ids) -> Ids:
-    """Return the sorted ids that a batch has."""
     known: Ids = batch.frame("ids", pl.col("id").is_between(ids[0], ids[-1]))["id"].to_numpy()
     both = np.concatenate([known, ids])
     both.sort(kind="stable")  # merges two sorted runs

@@ -69,7 +69,6 @@ class Actions:
         return codes
 
     def _numbered(self, text: str) -> int:
-        """Return the number of a text that is met for the first time."""
         if len(self._texts) > _MOST_TEXTS:
             raise InputError(
                 f"clicks: column action has more than {_MOST_TEXTS:,} different texts, such as {text!r:.60}; "

@@ -96,7 +96,6 @@ class Numbers:
         return numbers
 
     def _differing(self, numbers: Small, keys: Keys) -> Rows:
-        """Return the rows whose number belongs to another key."""
         rows = np.flatnonzero(self._held.values.take(numbers, mode="wrap") != keys)
         return rows[numbers[rows] >= 0]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from clickassay.core.errors import EngineError, InputError
 from clickassay.core.files.machine import refuse_machine_fault
@@ -56,12 +55,9 @@ class LogBatch:
 class ArraySessioniser:
     """Adds up the pattern table of a log, one batch after the other, in order of time.
 
-    by_url: whether clicks name a URL, or else a position.
     ids: search ids over the whole log, as far as they are known.
     has_signals: whether clicks have actions, or satisfied clicks are a signal.
-    outcomes: outcomes of searches; None where none are counted.
-    judged_queries: market (null = every market), query: sessions of other queries are only counted; None =
-      keep all.
+    judged_queries: market (null = every market), query: sessions of other queries are only counted.
     keeps_ids: whether `new_ids` are wanted.
     """
 
@@ -237,24 +233,33 @@ class ArraySessioniser:
         limits: VisitLimits,
     ) -> None:
         is_open = formed.is_open.take(placed.search)
-        kinds = np.bincount(2 * is_open + placed.misplaced, minlength=4).tolist()
+        by_kind = np.bincount(2 * is_open + placed.misplaced, minlength=4).tolist()
         self.funnel.count_clicks(
             **self._new_clicks,
             outcomes=[
                 (True, False, False, False, placed.ambiguous),
                 (False, False, False, False, placed.out_of_time),
-                *((False, True, bool(kind & 2), bool(kind & 1), rows) for kind, rows in enumerate(kinds)),
+                *(
+                    (False, True, bool(kind & 2), bool(kind & 1), clicks)
+                    for kind, clicks in enumerate(by_kind)
+                ),
             ],
             orphan_clicks=orphan_clicks(read.clicks, placed.orphans, limits.open_ms),
         )
         on_first_page = (searches.page == 1).take(made.search)
         is_kept = self.shown.queries.is_kept.take(searches.query).take(made.search)
-        self.funnel.count_positions(_positions(made.place, is_kept, on_first_page, is_open))
+        kinds = 4 * made.place.astype(np.int64) + 2 * on_first_page + is_open
+        rows: list[tuple[int | None, bool, bool, int]] = []
+        for kept in (True, False):
+            numbers = np.bincount(kinds[is_kept == kept])
+            for kind in np.flatnonzero(numbers).tolist():
+                position = (kind // 4 or None) if kept else 0
+                rows.append((position, bool(kind & 2), bool(kind & 1), int(numbers[kind])))
+        self.funnel.count_positions(rows)
 
     def _count_actions(
         self, read: ReadClicks, acted: AttributedClicks, formed: Visits, limits: VisitLimits
     ) -> None:
-        """Count what became of rows with other actions than click."""
         kind, is_open = self._kinds(read, acted), formed.is_open.take(acted.search)
         counts = np.bincount(2 * kind + is_open, minlength=2)
         may_come = read.clicks.time[acted.orphans] >= limits.open_ms
@@ -286,7 +291,6 @@ class ArraySessioniser:
         made: Sessions,
         formed: Visits,
     ) -> None:
-        """Count the sessions with a satisfied click."""
         satisfied, by_last, counted = satisfied_clicks(
             searches, counts, read, placed, formed, self._settings, by_url=self._by_url
         )
@@ -332,20 +336,6 @@ class ArraySessioniser:
         )
 
 
-def _positions(
-    place: NDArray[np.int8], is_kept: Flags, on_first_page: Flags, is_open: Flags
-) -> list[tuple[int | None, bool, bool, int]]:
-    """Count where clicks in time landed, in the form of `LogFunnel.count_positions`."""
-    kinds = 4 * place.astype(np.int64) + 2 * on_first_page + is_open
-    rows: list[tuple[int | None, bool, bool, int]] = []
-    for kept in (True, False):
-        counts = np.bincount(kinds[is_kept == kept])
-        for kind in np.flatnonzero(counts):
-            position = (int(kind) // 4 or None) if kept else 0
-            rows.append((position, bool(kind & 2), bool(kind & 1), int(counts[kind])))
-    return rows
-
-
 ActionRow = tuple[str, str, bool, int]
 """A row of `LogFunnel.count_actions`."""
 
@@ -366,7 +356,6 @@ def _unreported(_rows: int) -> None:
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Translate errors of reading into one line that says what to do."""
     try:
         yield
     except READ_ERRORS as error:

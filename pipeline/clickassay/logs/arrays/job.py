@@ -56,11 +56,7 @@ def counted_pattern_table(
 ) -> StagedTable:
     """Turn a log into its pattern table (method 2 to 4), however much of it is unusable.
 
-    log: in canonical types.
-    settings: depth, idle limit and scope, folds, normalisation, batches, share of rows that may be unusable.
-    judged_queries: market (null = every market), query: sessions of other queries are only counted; None =
-      keep all.
-    outcomes: outcomes of searches; None where none are counted.
+    judged_queries: market (null = every market), query: sessions of other queries are only counted.
     """
     progress = steady(progress)
     progress(Event("looking at the log"))

@@ -72,7 +72,6 @@ def derived_outcomes(formed: Formed, settings: Settings) -> Iterator[tuple[str, 
 
 
 def _abandoned(formed: Formed, _reformulation_ms: int) -> Rows:
-    """Return the sessions without a click in time."""
     is_clicked = np.zeros(len(formed.searches), bool)
     is_clicked[formed.sessions.search] = True
     first = formed.sessions.first

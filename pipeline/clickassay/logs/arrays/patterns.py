@@ -236,7 +236,6 @@ def _summed(frames: Sequence[pl.DataFrame], what: str) -> pl.DataFrame:
 
 
 def _added(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Add up sums of outcomes by list, fold and outcome."""
     return pl.concat(parts).group_by("list", "fold", "outcome").agg(pl.all().sum())
 
 
@@ -305,7 +304,6 @@ class Configurations:
 
 
 def _texts(lists: Rows, shown: LogTexts) -> pl.DataFrame:
-    """Return market, query and top results of lists, in normal form."""
     pairs = shown.queries.pair[shown.lists.query[lists]]
     top = shown.lists.top[lists]
     is_there = top >= 0

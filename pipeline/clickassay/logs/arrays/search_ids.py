@@ -128,7 +128,6 @@ def usable_ids(searches: pl.LazyFrame, wanted: pl.Series, rejected: pl.Series) -
 
 
 def _with_ids(searches: pl.LazyFrame, fingerprints: Rows) -> pl.DataFrame:
-    """Return the rows whose search_id has one of these fingerprints."""
     fingerprints = sorted_values(fingerprints)
     parts = [searches.clear().collect()]
 

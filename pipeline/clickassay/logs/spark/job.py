@@ -77,9 +77,7 @@ def write_spark_patterns(  # noqa: PLR0913 - as `make_patterns`
     """Write the pattern table of a log on Spark; it need not fit the memory of this machine.
 
     searches, clicks: a half that lies here, a path with a scheme that Spark knows, or a table's name.
-    settings: of the pattern table, and where Spark runs.
     folder: empty folder here for the table, and for staging unless settings name another.
-    judged_queries: queries to keep; None = all.
     outcomes_of: prepares outcomes of searches; None where none are counted.
     info: settings and versions of the table; inputs and Spark's version are added.
     then_to: path with a scheme, to which the finished folder is copied.

@@ -293,7 +293,6 @@ def check_workers(session: "SparkSession", seconds: float = _WORKER_SECONDS) -> 
 
 
 def _stop(session: "SparkSession") -> None:
-    """Stop Spark, and wait for a Java process of ours to end."""
     context = None if is_remote(session) else session.sparkContext
     gateway = getattr(context, "_gateway", None)
     with suppress(Exception):

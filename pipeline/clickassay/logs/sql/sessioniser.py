@@ -55,13 +55,8 @@ _ORPHAN_CLICKS = {"is_open": pl.Boolean, "clicks": pl.Int64}
 class SqlSessioniser(Generic[R]):
     """Adds up the pattern table of a log, one batch after the other.
 
-    engine: runs the SQL.
-    settings: depth, idle limit and scope, folds, normalisation.
-    by_url: whether clicks name a URL, or else a position.
     has_signals: whether clicks have actions, or satisfied clicks are a signal.
-    outcomes: outcomes of searches; None where none are counted.
-    judged_queries: market (null = every market), query: sessions of other queries are only counted; None =
-      keep all.
+    judged_queries: market (null = every market), query: sessions of other queries are only counted.
     """
 
     def __init__(
@@ -259,7 +254,7 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
 class SqlBatchProcessor(Generic[H, R]):
     """Processes the batches of a store; large tables pass through this machine file by file."""
 
-    engine: SqlEngine[R]  # Runs the SQL.
+    engine: SqlEngine[R]
     # rows_of, rows_in: Give the rows of one half of a log, and the rows of its chunks that lie in a window.
     rows_of: Callable[[H], R]
     rows_in: Callable[[H, Sequence[FileChunk], Window], R]
