@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from clickassay.core.settings import Settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from clickassay.patterns.health import SEARCHES_BY_DAY, LogCounts
 from clickassay.patterns.table import read_patterns
@@ -47,7 +48,7 @@ def _timed(function: Callable[..., None], spent: list[float]) -> Callable[..., N
 def _run(log: Path) -> tuple[float, int]:
     with tempfile.TemporaryDirectory() as place:
         out, begin = Path(place) / "patterns", time.process_time()
-        make_patterns(str(log / "searches.parquet"), str(log / "clicks.parquet"), out, Settings())
+        make_patterns(Sources(str(log / "searches.parquet"), str(log / "clicks.parquet")), out, Settings())
         total = time.process_time() - begin
         counts = read_patterns(out).staged().health.filter(name=SEARCHES_BY_DAY)
     return total, int(counts["value"].sum())

@@ -24,6 +24,7 @@ from clickassay.core.settings import load_settings
 from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.patterns.table import PatternTable
@@ -61,7 +62,7 @@ def tried(world: str, searches: int, queries: int, seed: int) -> Iterator[pl.Dat
     shutil.rmtree(log, ignore_errors=True)
     simulate(world, n_searches=searches, n_queries=queries, seed=seed, out=log)
     table = log_to_patterns(
-        str(log / "searches.parquet"), str(log / "clicks.parquet"), load_settings(folds=2, **OPTIONS)
+        Sources(str(log / "searches.parquet"), str(log / "clicks.parquet")), load_settings(folds=2, **OPTIONS)
     )
     whole = every_judgment(log, table)
     truth = correlations(table, whole, log, "model").filter(rule="drop")  # nothing is left to fill
@@ -117,7 +118,7 @@ def correlations(table: PatternTable, judgments: pl.DataFrame, log: Path, rule: 
     """Return the rows of `unjudged` that concern MeanRR."""
     file = log / "some.parquet"
     judgments.write_parquet(file)
-    found = analyse(table, str(file), None, load_settings(unjudged=rule, **OPTIONS))["unjudged"]
+    found = analyse(table, Sources(judgments=str(file)), load_settings(unjudged=rule, **OPTIONS))["unjudged"]
     return found.filter(~pl.col("editorial_metric").is_in(BASELINES), click_metric="MeanRR")
 
 
@@ -125,7 +126,7 @@ def of_all_users(table: PatternTable, judgments: pl.DataFrame, log: Path) -> pl.
     """Return the correlations with MeanRR over the sessions of all users."""
     file = log / "some.parquet"
     judgments.write_parquet(file)
-    found = analyse(table, str(file), None, load_settings(**OPTIONS))["correlations"]
+    found = analyse(table, Sources(judgments=str(file)), load_settings(**OPTIONS))["correlations"]
     return found.filter(~pl.col("editorial_metric").is_in(BASELINES), click_metric="MeanRR", split="all")
 
 

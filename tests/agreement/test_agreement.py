@@ -17,6 +17,7 @@ from clickassay.core.contracts.patterns import SHOWN
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.patterns.table import FOLDER_TABLES
 from support.logs.messy import write_log
@@ -57,8 +58,8 @@ def differences_of(seed, folder):
     expected = oracle(searches, clicks, judgments, queries, settings)
     paths = write_log(folder, seed, searches=searches, clicks=clicks, judgments=judgments, queries=queries)
     options = load_settings(**settings, click_models=NO_MODELS)
-    table = log_to_patterns(paths["searches"], paths["clicks"], options)
-    run = analyse(table, paths["judgments"], paths.get("queries"), options)
+    table = log_to_patterns(Sources(paths["searches"], paths["clicks"]), options)
+    run = analyse(table, Sources(judgments=paths["judgments"], queries=paths.get("queries")), options)
     yield from pattern_table_differences(expected, table)
     yield from funnel_differences(expected, table, run)
     yield from statistics_differences(expected["statistics"], run["statistics"])

@@ -8,6 +8,7 @@ import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.logs import batches
@@ -47,12 +48,14 @@ def random_times(searches, number, rng):
 @pytest.mark.parametrize("seed", first(6, range(1000, 1016)))
 def test_cuts_at_random_times_change_no_count(seed, tmp_path, monkeypatch):
     searches, clicks, settings = messy(seed, tmp_path)
-    whole = log_to_patterns(searches, clicks, settings)
+    whole = log_to_patterns(Sources(searches, clicks), settings)
     windows = WINDOWS[seed % len(WINDOWS)]
     times = random_times(searches, windows - 1, random.Random(seed))  # noqa: S311 - a test's choice
     monkeypatch.setattr(batches, "_cuts", lambda *_: (times, 1))
     seen = []
-    table = log_to_patterns(searches, clicks, settings, progress=lambda event: seen.append(event.message))
+    table = log_to_patterns(
+        Sources(searches, clicks), settings, progress=lambda event: seen.append(event.message)
+    )
     assert any(f"of {windows}" in message for message in seen)
     assert_same(table, whole, f"cut at {times}")
 
@@ -70,7 +73,7 @@ def test_a_store_fed_file_by_file_holds_the_table_of_the_whole_log(seed, tmp_pat
             (tmp_path / name).mkdir(exist_ok=True)
             frame.filter(inside.fill_null(number == 0)).write_parquet(tmp_path / name / f"{number}.parquet")
         try:
-            grow_store(str(tmp_path / "searches"), str(tmp_path / "clicks"), store, settings)
+            grow_store(Sources(str(tmp_path / "searches"), str(tmp_path / "clicks")), store, settings)
         except InputError as error:
             refusal = str(error)
             break
@@ -83,7 +86,9 @@ def test_a_store_fed_file_by_file_holds_the_table_of_the_whole_log(seed, tmp_pat
         assert all("search ids were used by an earlier run" in fault for fault in damage)
         assert used_in_two_files(rows["searches"], edges)
         return
-    assert_same(PatternStore(store).table(), log_to_patterns(searches, clicks, settings), f"edges {edges}")
+    assert_same(
+        PatternStore(store).table(), log_to_patterns(Sources(searches, clicks), settings), f"edges {edges}"
+    )
 
 
 def used_in_two_files(searches, edges):

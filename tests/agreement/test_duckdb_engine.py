@@ -10,6 +10,7 @@ import pytest
 
 from clickassay.core.errors import EngineError, InputError
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from clickassay.logs.duckdb import DuckDBEngine
 from clickassay.patterns.store import PatternStore
@@ -252,7 +253,9 @@ def test_a_broken_file_among_good_ones_is_named_in_the_same_words(damage, tmp_pa
     clicks, said = clicks_in(tmp_path, tiny.clicks()), {}
     for engine in ("arrays", "duckdb"):
         with pytest.raises(InputError) as refused:
-            make_patterns(str(folder), str(clicks), tmp_path / "out" / engine, load_settings(engine=engine))
+            make_patterns(
+                Sources(str(folder), str(clicks)), tmp_path / "out" / engine, load_settings(engine=engine)
+            )
         said[engine] = str(refused.value)
     assert said["duckdb"] == said["arrays"]
     assert f"searches: cannot read {folder / '1.parquet'}" in said["duckdb"]
@@ -263,7 +266,7 @@ def test_a_limit_that_nothing_fits_into_is_said_with_its_remedy(tmp_path):
     log = simulated(tmp_path / "log", searches=2_000, queries=50)
     settings = load_settings(engine="duckdb", memory_limit="2MB")
     with pytest.raises(EngineError, match=r"memory limit reached: .*raise --memory-limit"):
-        make_patterns(str(log["searches"]), str(log["clicks"]), tmp_path / "out", settings)
+        make_patterns(Sources(str(log["searches"]), str(log["clicks"])), tmp_path / "out", settings)
 
 
 def test_a_ctrl_c_that_duckdb_reports_is_one(tmp_path):

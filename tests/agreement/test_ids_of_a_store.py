@@ -9,6 +9,7 @@ import pytest
 from clickassay.core.errors import InputError
 from clickassay.core.files.tables import write_table
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.stores import grow_store
 from clickassay.logs.grow import COMPARED_DAYS, ONE_IN
 from clickassay.patterns import store as store_ids
@@ -42,8 +43,7 @@ def write_day(folder, day, ids):
 def add_day(folder, day, ids):
     write_day(folder, day, ids)
     grow_store(
-        str(folder / f"searches/{day:03}.parquet"),
-        str(folder / f"clicks/{day:03}.parquet"),
+        Sources(str(folder / f"searches/{day:03}.parquet"), str(folder / f"clicks/{day:03}.parquet")),
         folder / "store",
         SETTINGS,
     )

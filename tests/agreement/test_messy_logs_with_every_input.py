@@ -8,9 +8,9 @@ import pytest
 
 from agreement.test_outcomes import given_outcomes
 from clickassay.core.errors import ClickassayError
-from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import load_settings
-from clickassay.jobs.run import open_inputs, run
+from clickassay.jobs.inputs import Sources
+from clickassay.jobs.run import make_run
 from support.logs.messy import write_log
 from support.oracle.messy_logs import seeded_log
 from support.oracle.messy_signals import signal_log
@@ -29,8 +29,7 @@ def scores_of(searches, rng):
 
 def completed(paths, settings, queries=None, **more):
     log = (paths[name] for name in ("searches", "clicks", "judgments"))
-    with scratch():
-        return run(open_inputs(*log, queries, settings, **more), settings).run
+    return make_run(Sources(*log, queries, **more), settings)[0]
 
 
 @pytest.mark.parametrize("seed", first(3, range(100)))

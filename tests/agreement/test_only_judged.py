@@ -14,6 +14,7 @@ from clickassay.core.settings import load_settings
 from clickassay.inputs.normalise import normalise_query
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.logs import batches
@@ -60,7 +61,9 @@ def both(world, **more):
     found = []
     for only in (False, True):
         options = load_settings(**{**settings, **more}, only_judged=only)
-        table = log_to_patterns(paths["searches"], paths["clicks"], options, judgments=paths["judgments"])
+        table = log_to_patterns(
+            Sources(paths["searches"], paths["clicks"], judgments=paths["judgments"]), options
+        )
         frames = {name: contract.canonical(getattr(table, name)) for name, contract in FOLDER_TABLES.items()}
         found.append((replace(table, **frames), options))
     return found
@@ -75,8 +78,8 @@ def halves(world):
 def test_the_tables_of_a_run_are_those_of_the_whole_log(world, halves):
     paths, _ = world
     (every, options), (kept, only) = halves
-    expected = analyse(every, paths["judgments"], None, options)
-    found = analyse(kept, paths["judgments"], None, only)
+    expected = analyse(every, Sources(judgments=paths["judgments"]), options)
+    found = analyse(kept, Sources(judgments=paths["judgments"]), only)
     for table in ANALYSED_TABLES:
         if table.name not in OF_ALL_QUERIES:
             assert found[table.name].equals(expected[table.name]), table.name
@@ -85,7 +88,9 @@ def test_the_tables_of_a_run_are_those_of_the_whole_log(world, halves):
 def test_checks_that_look_at_no_list_find_what_they_find_in_the_whole_log(world, halves):
     paths, _ = world
     expected, found = (
-        analyse(table, paths["judgments"], None, options)["health"].filter(pl.col("check").is_in(OF_ROWS))
+        analyse(table, Sources(judgments=paths["judgments"]), options)["health"].filter(
+            pl.col("check").is_in(OF_ROWS)
+        )
         for table, options in halves
     )
     assert found.equals(expected)
@@ -143,10 +148,8 @@ def web(tmp_path_factory):
 
 def made(web, judgments, **settings):
     return log_to_patterns(
-        web / "searches.parquet",
-        web / "clicks.parquet",
+        Sources(web / "searches.parquet", web / "clicks.parquet", judgments=web / judgments),
         load_settings(only_judged=True, **settings),
-        judgments=web / judgments,
     )
 
 
@@ -154,28 +157,30 @@ def test_a_stored_table_refuses_judgments_of_queries_that_it_left_out(web, tmp_p
     (tmp_path / "table").mkdir()
     write_patterns(made(web, "few.parquet"), tmp_path / "table")
     table = read_patterns(tmp_path / "table")
-    analyse(table, web / "few.parquet", None, load_settings(iterations=10))
+    analyse(table, Sources(judgments=web / "few.parquet"), load_settings(iterations=10))
     with pytest.raises(PatternError, match="keeps only queries that were judged when it was made, but"):
-        analyse(table, web / "judgments.parquet", None, load_settings())
+        analyse(table, Sources(judgments=web / "judgments.parquet"), load_settings())
 
 
 def test_without_judgments_nothing_says_which_queries_to_keep(web):
     with pytest.raises(SettingsError, match="give --judgments"):
-        log_to_patterns(web / "searches.parquet", web / "clicks.parquet", load_settings(only_judged=True))
+        log_to_patterns(
+            Sources(web / "searches.parquet", web / "clicks.parquet"), load_settings(only_judged=True)
+        )
 
 
 def test_a_store_keeps_the_same_queries_all_its_life(web, tmp_path):
     paths, store = (str(web / "searches.parquet"), str(web / "clicks.parquet")), tmp_path / "store"
     settings = load_settings(only_judged=True, batch="day")
-    grow_store(*paths, store, settings, judgments=str(web / "few.parquet"))
+    grow_store(Sources(*paths, judgments=str(web / "few.parquet")), store, settings)
     table, whole = PatternStore(store).table(), made(web, "few.parquet")
     assert_same(table, whole)
     assert table.judged_queries.equals(whole.judged_queries)
     assert PatternStore(store).damage() == []
     with pytest.raises(StoreError, match="these judgments are of other queries"):
-        grow_store(*paths, store, settings, judgments=str(web / "judgments.parquet"))
+        grow_store(Sources(*paths, judgments=str(web / "judgments.parquet")), store, settings)
     with pytest.raises(StoreError, match="only_judged = True, not False"):
-        grow_store(*paths, store, load_settings(batch="day"))
+        grow_store(Sources(*paths), store, load_settings(batch="day"))
 
 
 @pytest.fixture
@@ -203,11 +208,13 @@ def test_of_a_search_whose_query_is_left_out_the_next_batch_gets_no_list(in_two_
     judged = str(in_two_files / "judged.parquet")
     for file in ("0.parquet", "1.parquet"):
         halves = (str(in_two_files / name / file) for name in ("searches", "clicks"))
-        grow_store(*halves, store, settings, judgments=judged)
+        grow_store(Sources(*halves, judgments=judged), store, settings)
     first_batch, _ = PatternStore(store).batches()
     carried = first_batch.frame("carry_searches").select("search_id", "query", "results")
     assert carried.rows() == [(1, "kept", ["a", "b"]), (2, "other", ["left out"])]
-    whole = log_to_patterns(in_two_files / "searches", in_two_files / "clicks", settings, judgments=judged)
+    whole = log_to_patterns(
+        Sources(in_two_files / "searches", in_two_files / "clicks", judgments=judged), settings
+    )
     table = PatternStore(store).table()
     assert_same(table, whole)
     found = {tuple(row) for row in table.funnel.filter(depth=0).select("source", "step", "rows").rows()}
@@ -218,6 +225,6 @@ def test_of_a_search_whose_query_is_left_out_the_next_batch_gets_no_list(in_two_
 
 def test_with_all_queries_kept_the_next_batch_gets_every_list(in_two_files):
     halves = (str(in_two_files / name / "0.parquet") for name in ("searches", "clicks"))
-    grow_store(*halves, in_two_files / "store", load_settings(depth=[2]))
+    grow_store(Sources(*halves), in_two_files / "store", load_settings(depth=[2]))
     (batch,) = PatternStore(in_two_files / "store").batches()
     assert batch.frame("carry_searches")["results"].to_list() == [["a", "b"], ["x", "y", "z"]]

@@ -7,6 +7,7 @@ import pytest
 
 from agreement.test_signals_agree import chosen, counts_of, cut_files, files_of
 from clickassay.core.errors import InputError, RejectedRowsError
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns, make_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.patterns.store import PatternStore
@@ -71,7 +72,7 @@ def as_rows_of(table):
 def test_outcomes_are_those_of_plain_python(seed, tmp_path):
     searches, clicks, outcomes, rows, given = log_of(seed, tmp_path)
     settings = settings_of(given)
-    table = log_to_patterns(searches, clicks, settings, outcomes=outcomes)
+    table = log_to_patterns(Sources(searches, clicks, outcomes=outcomes), settings)
     expected = outcomes_of(*rows, given | {"folds": settings.folds, "depth": settings.depth})
     assert as_rows(table.outcomes) == expected
     counted = counts_of(table.funnel, "outcomes")
@@ -84,7 +85,9 @@ def test_other_engines_and_batches_leave_the_same_bytes(seed, tmp_path):
     kinds = {"arrays": {}, "duckdb": {"engine": "duckdb"}, "batches": {"batch": "20"}}
     found = {}
     for name, more in kinds.items():
-        make_patterns(searches, clicks, tmp_path / name, settings_of(given, **more), outcomes=outcomes)
+        make_patterns(
+            Sources(searches, clicks, outcomes=outcomes), tmp_path / name, settings_of(given, **more)
+        )
         files = (f"{file}.parquet" for file in ("outcomes", "patterns", "funnel"))
         found[name] = [(tmp_path / name / file).read_bytes() for file in files]
     assert found["duckdb"] == found["arrays"] == found["batches"]
@@ -99,7 +102,7 @@ def test_a_store_holds_the_outcomes_of_the_whole_log(seed, engine, tmp_path):
     if seed % 2:  # each file says it: of which rows an outcome has is the luck of the draw
         once = once.with_columns(kind=pl.when(name="rating").then(pl.lit("rating")))
     once.write_parquet(outcomes)
-    whole = log_to_patterns(searches, clicks, settings_of(given), outcomes=outcomes)
+    whole = log_to_patterns(Sources(searches, clicks, outcomes=outcomes), settings_of(given))
     pairs = cut_files(*map(tmp_path.__class__, (searches, clicks)), tmp_path)
     first_ids, last_ids = (set(pl.read_parquet(pair[0])["search_id"]) for pair in pairs)
     if first_ids & last_ids:  # no outcome of such a search belongs to one file
@@ -107,7 +110,7 @@ def test_a_store_holds_the_outcomes_of_the_whole_log(seed, engine, tmp_path):
     own = split_by_search(outcomes, [pair[0] for pair in pairs], tmp_path)
     try:
         for pair, part in zip(pairs, own, strict=True):
-            grow_store(*pair, tmp_path / "store", settings_of(given, engine=engine), outcomes=part)
+            grow_store(Sources(*pair, outcomes=part), tmp_path / "store", settings_of(given, engine=engine))
     except InputError as error:
         assert "used before" in str(error)  # noqa: PT017 - of one id in both files
         return
@@ -149,18 +152,20 @@ def test_outcomes_that_come_after_the_run_that_read_their_search_stop_the_next(t
     settings = chosen({}, depth=[2], max_rejected=0.01)
     store = tmp_path / "store"
     halves = [str(tmp_path / "s[{}].parquet"), str(tmp_path / "c[{}].parquet")]
-    grow_store(*(half.format("01") for half in halves), store, settings)
+    grow_store(Sources(*(half.format("01") for half in halves)), store, settings)
     with pytest.raises(RejectedRowsError, match=r"1 of 1 rows come too late: .*store forget"):
-        grow_store(*(half.format("2") for half in halves), store, settings, outcomes=tmp_path / "o.parquet")
+        grow_store(
+            Sources(*(half.format("2") for half in halves), outcomes=tmp_path / "o.parquet"), store, settings
+        )
 
 
 def test_outcomes_of_a_session_that_is_still_open_are_in_time(tmp_path):
     small_log(tmp_path)
     settings = chosen({}, depth=[2], max_rejected=0.01)
     store = tmp_path / "store"
-    grow_store(tmp_path / "s0.parquet", tmp_path / "c0.parquet", store, settings)
+    grow_store(Sources(tmp_path / "s0.parquet", tmp_path / "c0.parquet"), store, settings)
     later = tmp_path / "s1.parquet", tmp_path / "c1.parquet"
-    grow_store(*later, store, settings, outcomes=tmp_path / "o.parquet")
+    grow_store(Sources(*later, outcomes=tmp_path / "o.parquet"), store, settings)
     table = PatternStore(store).table()
     assert [row[3:] for row in as_rows_of(table)] == [(1, 2500, 6_250_000)]
     assert counts_of(table.funnel, "outcomes") == {"read": 1, "kept": 1}
@@ -198,12 +203,9 @@ def test_outcomes_of_a_session_that_is_still_open_are_in_time(tmp_path):
 def test_outcomes_that_cannot_be_used_are_named(rows, words, tmp_path):
     small_log(tmp_path)
     pl.DataFrame(rows).write_parquet(tmp_path / "o.parquet")
+    sources = Sources(*(tmp_path / f"{name}0.parquet" for name in "sc"), outcomes=tmp_path / "o.parquet")
     with pytest.raises(InputError, match=words):
-        log_to_patterns(
-            tmp_path / "s0.parquet", tmp_path / "c0.parquet",
-            chosen({}, depth=[2], max_rejected=0.01, outcome_kind=["Stars=rating"]),
-            outcomes=tmp_path / "o.parquet",
-        )  # fmt: skip
+        log_to_patterns(sources, chosen({}, depth=[2], max_rejected=0.01, outcome_kind=["Stars=rating"]))
 
 
 def test_an_outcome_keeps_its_kind_in_a_store(tmp_path):
@@ -213,11 +215,11 @@ def test_an_outcome_keeps_its_kind_in_a_store(tmp_path):
     pl.DataFrame({"search_id": [1], "name": ["revenue"], "value": [2.0]}).write_parquet(second)
     plain = chosen({}, depth=[2], max_rejected=0.01)
     rated = chosen({}, depth=[2], max_rejected=0.01, outcome_kind=["revenue=rating"])
-    grow_store(*days[0], rated, outcomes=tmp_path / "o.parquet")
+    grow_store(Sources(*days[0], outcomes=tmp_path / "o.parquet"), rated)
     with pytest.raises(
         InputError, match=r"revenue is a sum here, and a rating in .*--outcome-kind revenue=ra"
     ):
-        grow_store(*days[1], plain, outcomes=second)
-    grow_store(*days[1], rated, outcomes=second)
-    grow_store(*days[2], plain)  # of a day without a rating
+        grow_store(Sources(*days[1], outcomes=second), plain)
+    grow_store(Sources(*days[1], outcomes=second), rated)
+    grow_store(Sources(*days[2]), plain)  # of a day without a rating
     assert PatternStore(days[0][2]).table().info["outcome_kinds"] == {"revenue": "rating"}

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
-from clickassay.jobs.run import make_report, make_run
+from clickassay.jobs.run import make_run
 from clickassay.patterns.table import read_patterns, write_patterns
 from support.logs.small_logs import (
     URLS,
@@ -232,13 +233,20 @@ def log(tmp_path_factory):
 @pytest.fixture(scope="module")
 def stored(log, tmp_path_factory):
     place = tmp_path_factory.mktemp("pattern-table") / "patterns"
-    return make_patterns(log["searches"], log["clicks"], place, load_settings(depth=[5], clock=CLOCK))
+    return make_patterns(
+        Sources(log["searches"], log["clicks"]), place, load_settings(depth=[5], clock=CLOCK)
+    )
 
 
 def test_a_report_on_the_stored_table_is_the_run_on_the_log(log, stored, tmp_path):
     chosen = load_settings(depth=[5], iterations=20, clock=CLOCK)
-    told = make_run(*log.values(), tmp_path / "run", chosen)
-    told_again = make_report(stored, log["judgments"], log["queries"], tmp_path / "report", chosen)
+    _, told = make_run(Sources(*log.values()), chosen, out=tmp_path / "run")
+    _, told_again = make_run(
+        Sources(judgments=log["judgments"], queries=log["queries"]),
+        chosen,
+        patterns=stored,
+        out=tmp_path / "report",
+    )
     assert told == told_again
     run, report = files_of(tmp_path / "run"), files_of(tmp_path / "report")
     assert run.keys() == report.keys()

@@ -9,6 +9,7 @@ from clickassay.core.errors import EngineError
 from clickassay.core.files.tables import write_table
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_run
 from clickassay.metrics.catalogue import BASELINES
@@ -34,7 +35,7 @@ def log(tmp_path_factory):
 def stored(log, tmp_path_factory):
     """Return the pattern table of the log as it is, made by one thread."""
     place = tmp_path_factory.mktemp("reproducible") / "patterns"
-    return make_patterns(log["searches"], log["clicks"], place, load_settings(threads=1))
+    return make_patterns(Sources(log["searches"], log["clicks"]), place, load_settings(threads=1))
 
 
 def shuffled(frame):
@@ -104,17 +105,19 @@ def tables_of(folder, *endings):
 @pytest.mark.parametrize("way", WAYS)
 def test_the_pattern_table_has_the_same_bytes_however_the_log_is_stored(log, stored, way, threads, tmp_path):
     searches, clicks = stored_anew(log, way, tmp_path)
-    again = make_patterns(searches, clicks, tmp_path / "patterns", load_settings(threads=threads))
+    again = make_patterns(Sources(searches, clicks), tmp_path / "patterns", load_settings(threads=threads))
     assert tables_of(again, ".parquet") == tables_of(stored, ".parquet")
     assert len(tables_of(again, ".parquet")) == len(FOLDER_TABLES) + 1  # and `shown`
 
 
 def test_a_run_has_the_same_bytes_by_one_thread_and_by_two_on_shuffled_rows(log, tmp_path):
     few = {"iterations": 20, "depth": [5]}
-    make_run(*log.values(), tmp_path / "run", load_settings(threads=1, **few))
+    make_run(Sources(*log.values()), load_settings(threads=1, **few), out=tmp_path / "run")
     searches, clicks = stored_anew(log, as_one_file, tmp_path)
     others = [as_one_file(pl.read_parquet(log[name]), tmp_path / name) for name in ("judgments", "queries")]
-    make_run(searches, clicks, *map(str, others), tmp_path / "again", load_settings(threads=2, **few))
+    make_run(
+        Sources(searches, clicks, *map(str, others)), load_settings(threads=2, **few), out=tmp_path / "again"
+    )
     run = tables_of(tmp_path / "run", ".parquet", ".csv", ".tex")
     assert run == tables_of(tmp_path / "again", ".parquet", ".csv", ".tex")
     assert {"correlations.parquet", "tables/funnel.csv"} <= run.keys()
@@ -135,7 +138,9 @@ def analysed(log, stored):
     table = read_patterns(stored)
 
     def frames(judgments=log["judgments"], queries=log["queries"], **settings):
-        return analyse(table, judgments, queries, load_settings(iterations=30, **settings))
+        return analyse(
+            table, Sources(judgments=judgments, queries=queries), load_settings(iterations=30, **settings)
+        )
 
     return frames
 

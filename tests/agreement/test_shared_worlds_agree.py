@@ -14,6 +14,7 @@ from agreement.test_agreement import compare, comparison_differences, keyed, val
 from clickassay.core.contracts.correlation import WITHIN_INFLUENCE
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs.messy import write_log
 from support.oracle.oracle_outcomes import outcomes_of, rated_place
@@ -75,10 +76,12 @@ def run_of(log, seed, folder, outcomes=None, **more):
         pl.DataFrame(outcomes).write_parquet(paths["outcomes"])
     given = {name: value for name, value in settings.items() if name != "unknown_days"}
     options = load_settings(**given, click_models=("NONE",), **more)
-    table = log_to_patterns(paths["searches"], paths["clicks"], options, outcomes=paths.get("outcomes"))
+    table = log_to_patterns(
+        Sources(paths["searches"], paths["clicks"], outcomes=paths.get("outcomes")), options
+    )
     if "unknown_days" in settings:
         table = replace(table, shown=without_days(table.shown, settings["unknown_days"]))
-    return analyse(table, paths["judgments"], paths.get("queries"), options)
+    return analyse(table, Sources(judgments=paths["judgments"], queries=paths.get("queries")), options)
 
 
 def without_days(shown, days):

@@ -7,6 +7,7 @@ import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns, make_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.patterns.store import PatternStore
@@ -50,7 +51,7 @@ def counts_of(funnel, source, step=None):
 def test_signals_are_those_of_plain_python(seed, tmp_path):
     searches, clicks, rows, given = files_of(seed, tmp_path)
     settings = chosen(given)
-    table = log_to_patterns(searches, clicks, settings)
+    table = log_to_patterns(Sources(searches, clicks), settings)
     folds = {"folds": settings.folds, "depth": settings.depth}
     expected, names, dwell = signals_of(*rows, given | folds)
     if given["signal"] == ("none",):
@@ -69,7 +70,7 @@ def test_other_engines_and_batches_leave_the_same_bytes(seed, tmp_path):
     places = {}
     for name, more in {"arrays": {}, "duckdb": {"engine": "duckdb"}, "batches": {"batch": "20"}}.items():
         places[name] = tmp_path / name
-        make_patterns(str(searches), str(clicks), places[name], chosen(given, **more))
+        make_patterns(Sources(str(searches), str(clicks)), places[name], chosen(given, **more))
     for name in ("duckdb", "batches"):
         assert differing_tables(places["arrays"], places[name]) == []
         assert _bytes(places["arrays"]) == _bytes(places[name])
@@ -83,10 +84,10 @@ def _bytes(folder):
 @pytest.mark.parametrize("seed", first(6, range(40)))
 def test_a_store_fed_file_by_file_holds_the_signals_of_the_whole_log(seed, engine, tmp_path):
     searches, clicks, _, given = files_of(seed, tmp_path)
-    whole = log_to_patterns(searches, clicks, chosen(given))
+    whole = log_to_patterns(Sources(searches, clicks), chosen(given))
     try:
         for pair in cut_files(searches, clicks, tmp_path):
-            grow_store(*pair, tmp_path / "store", chosen(given, engine=engine))
+            grow_store(Sources(*pair), tmp_path / "store", chosen(given, engine=engine))
     except InputError as error:
         assert "used before" in str(error)  # noqa: PT017 - of one id in both files
         return

@@ -17,6 +17,7 @@ from clickassay.core.errors import InputError, StoreError
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.inputs.sources.fingerprint import ends_digest
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns, stored_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.logs import batches
@@ -36,17 +37,17 @@ def log(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(log):
-    return log_to_patterns(log / "searches.parquet", log / "clicks.parquet", SETTINGS)
+    return log_to_patterns(Sources(log / "searches.parquet", log / "clicks.parquet"), SETTINGS)
 
 
 def test_all_files_given_again_add_only_what_is_new(log, whole, tmp_path):
     searches, clicks = cut(log, tmp_path, some_times(log, 2, 9))
     later = tmp_path / "later.parquet"
     (searches / "2.parquet").rename(later)
-    first = grow_store(str(searches), str(clicks / "[01].parquet"), tmp_path / "store", SETTINGS)
+    first = grow_store(Sources(str(searches), str(clicks / "[01].parquet")), tmp_path / "store", SETTINGS)
     later.rename(searches / "2.parquet")
-    second = grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS)
-    third = grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS)
+    second = grow_store(Sources(str(searches), str(clicks)), tmp_path / "store", SETTINGS)
+    third = grow_store(Sources(str(searches), str(clicks)), tmp_path / "store", SETTINGS)
     assert (first.known_files, second.known_files, third.known_files) == (0, 4, 6)
     assert third.batches == 0
     assert_same(PatternStore(tmp_path / "store").table(), whole)
@@ -57,8 +58,8 @@ def test_the_cut_changes_no_number(log, whole, tmp_path, monkeypatch, batch):
     monkeypatch.setattr(batches, "_REREAD", {"searches": 1e9, "clicks": 1e9})
     searches, clicks = cut(log, tmp_path, some_times(log, 5, 3))
     settings = load_settings(depth=[5], batch=batch)
-    assert_same(log_to_patterns(searches, clicks, settings), whole)
-    grow_store(str(searches), str(clicks), tmp_path / "store", settings)
+    assert_same(log_to_patterns(Sources(searches, clicks), settings), whole)
+    grow_store(Sources(str(searches), str(clicks)), tmp_path / "store", settings)
     store = PatternStore(tmp_path / "store")
     assert (len(store.batches()) > 1) == (batch != "auto")
     assert_same(store.table(), whole)
@@ -68,14 +69,14 @@ def test_a_store_that_was_begun_without_days_has_them_from_then_on(log, whole, t
     searches, clicks = cut(log, tmp_path, some_times(log, 1, 9))
     store = tmp_path / "store"
     none = load_settings(depth=[5], periods="none")
-    grow_store(f"{searches}/0.parquet", f"{clicks}/0.parquet", store, none)
+    grow_store(Sources(f"{searches}/0.parquet", f"{clicks}/0.parquet"), store, none)
     with pytest.raises(StoreError, match="was made with periods = none, not day"):
-        grow_store(str(searches), str(clicks), store, SETTINGS)
+        grow_store(Sources(str(searches), str(clicks)), store, SETTINGS)
     settings = json.loads((store / "store.json").read_text())
     del settings["periods"]  # as a store of an older version
     (store / "store.json").write_text(json.dumps(settings))
     before = PatternStore(store).batches()[-1].table("closed")
-    grow_store(str(searches), str(clicks), store, SETTINGS)
+    grow_store(Sources(str(searches), str(clicks)), store, SETTINGS)
     grown = PatternStore(store).table()
     undated = grown.shown.filter(pl.col("day").is_null())
     assert undated["sessions"].sum() == before.patterns["sessions"].sum() > 0
@@ -88,52 +89,56 @@ def test_a_late_file_is_named_and_not_counted_and_the_remedy_mends_the_store(log
     searches, clicks = cut(log, tmp_path, some_times(log, 2, 4))
     store = tmp_path / "store"
     for number in (0, 2):
-        grow_store(f"{searches}/{number}.parquet", f"{clicks}/{number}.parquet", store, SETTINGS)
+        grow_store(Sources(f"{searches}/{number}.parquet", f"{clicks}/{number}.parquet"), store, SETTINGS)
     before = PatternStore(store).table()
     with pytest.raises(InputError, match=r"1\.parquet comes too late.*store forget .* --from 2"):
-        grow_store(f"{searches}/1.parquet", f"{clicks}/1.parquet", store, SETTINGS)
+        grow_store(Sources(f"{searches}/1.parquet", f"{clicks}/1.parquet"), store, SETTINGS)
     assert_same(PatternStore(store).table(), before)
     assert PatternStore(store).forget_from(2) == 1
-    grow_store(str(searches), str(clicks), store, SETTINGS)
+    grow_store(Sources(str(searches), str(clicks)), store, SETTINGS)
     assert_same(PatternStore(store).table(), whole)
 
 
 def test_search_ids_used_before_are_refused(log, tmp_path):
     searches, clicks = cut(log, tmp_path, some_times(log, 1, 4))
     store = tmp_path / "store"
-    grow_store(f"{searches}/0.parquet", f"{clicks}/0.parquet", store, SETTINGS)
+    grow_store(Sources(f"{searches}/0.parquet", f"{clicks}/0.parquet"), store, SETTINGS)
     used = pl.read_parquet(searches / "0.parquet")["search_id"].drop_nulls()[0]
     rows = pl.read_parquet(searches / "1.parquet")
     rows.with_columns(search_id=pl.lit(used, dtype=rows.schema["search_id"])).write_parquet(
         searches / "1.parquet"
     )
     with pytest.raises(InputError, match="search ids of the new files were used before, in batch 1"):
-        grow_store(f"{searches}/1.parquet", f"{clicks}/1.parquet", store, SETTINGS)
+        grow_store(Sources(f"{searches}/1.parquet", f"{clicks}/1.parquet"), store, SETTINGS)
 
 
 def test_another_setting_of_the_log_is_refused(log, tmp_path):
     paths = (str(log / "searches.parquet"), str(log / "clicks.parquet"))
-    grow_store(*paths, tmp_path / "store", SETTINGS)
+    grow_store(Sources(*paths), tmp_path / "store", SETTINGS)
     with pytest.raises(StoreError, match=r"made with idle_minutes = 60\.0, not 30\.0"):
-        grow_store(*paths, tmp_path / "store", load_settings(depth=[5], idle_minutes=30))
+        grow_store(Sources(*paths), tmp_path / "store", load_settings(depth=[5], idle_minutes=30))
 
 
 def test_a_store_without_folds_is_read_and_grown_without_and_not_with_two(log, tmp_path):
     searches, clicks = cut(log, tmp_path, some_times(log, 1, 4))
     store = tmp_path / "store"
-    grow_store(f"{searches}/0.parquet", f"{clicks}/0.parquet", store, load_settings(depth=[5], folds=1))
+    grow_store(
+        Sources(f"{searches}/0.parquet", f"{clicks}/0.parquet"), store, load_settings(depth=[5], folds=1)
+    )
     before = PATTERNS.canonical(stored_patterns(store).patterns)
     assert before["fold"].unique().to_list() == [0]
     with pytest.raises(StoreError, match=r"store was made with folds = 1, not 2; use the same setting"):
-        grow_store(str(searches), str(clicks), store, load_settings(depth=[5], folds=2))
+        grow_store(Sources(str(searches), str(clicks)), store, load_settings(depth=[5], folds=2))
     assert PATTERNS.canonical(stored_patterns(store).patterns).equals(before)
-    assert grow_store(str(searches), str(clicks), store, load_settings(depth=[5])).batches == 1
+    assert grow_store(Sources(str(searches), str(clicks)), store, load_settings(depth=[5])).batches == 1
     assert stored_patterns(store).patterns["fold"].unique().to_list() == [0]
     assert PatternStore(store).batches()[-1].info["settings"]["folds"] == 1
 
 
 def test_a_flipped_byte_is_found(log, tmp_path):
-    grow_store(str(log / "searches.parquet"), str(log / "clicks.parquet"), tmp_path / "store", SETTINGS)
+    grow_store(
+        Sources(str(log / "searches.parquet"), str(log / "clicks.parquet")), tmp_path / "store", SETTINGS
+    )
     for file in sorted((tmp_path / "store").rglob("*.parquet")):
         content = file.read_bytes()
         middle = len(content) // 2
@@ -163,15 +168,15 @@ def change_the_middle(file):
 def test_a_file_that_is_changed_in_its_middle_is_named_and_its_copy_is_read(log, tmp_path):
     searches, clicks = padded(log, tmp_path)
     store, copy = tmp_path / "store", tmp_path / "copy.parquet"
-    grow_store(str(searches), str(clicks), store, SETTINGS)
+    grow_store(Sources(str(searches), str(clicks)), store, SETTINGS)
     shutil.copy(searches, copy)  # another time of change
-    assert grow_store(str(copy), str(clicks), store, SETTINGS).known_files == 2
+    assert grow_store(Sources(str(copy), str(clicks)), store, SETTINGS).known_files == 2
     change_the_middle(searches)
     with pytest.raises(InputError, match=r"searches\.parquet has changed since it went into"):
-        grow_store(str(searches), str(clicks), store, SETTINGS)
+        grow_store(Sources(str(searches), str(clicks)), store, SETTINGS)
     searches.rename(copy)
     with pytest.raises(InputError, match=r"copy\.parquet comes too late"):  # so it is not taken for known
-        grow_store(str(copy), str(clicks), store, SETTINGS)
+        grow_store(Sources(str(copy), str(clicks)), store, SETTINGS)
 
 
 def test_a_day_given_twice_is_read_once_and_named(log, whole, tmp_path):
@@ -181,15 +186,17 @@ def test_a_day_given_twice_is_read_once_and_named(log, whole, tmp_path):
     for name in ("2", "3"):
         empty.write_parquet(clicks / f"{name}.parquet")
     told = []
-    grown = grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS, progress=told.append)
+    grown = grow_store(
+        Sources(str(searches), str(clicks)), tmp_path / "store", SETTINGS, progress=told.append
+    )
     assert [event.message for event in told if event.note] == [
         f"searches: {searches / 'copy.parquet'} is a copy of {searches / '1.parquet'}; it is not read"
     ]
     assert grown.known_files == 2  # the copy, and one of the two files without rows
     assert_same(PatternStore(tmp_path / "store").table(), whole)
-    assert grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS).batches == 0
+    assert grow_store(Sources(str(searches), str(clicks)), tmp_path / "store", SETTINGS).batches == 0
     told.clear()
-    table = log_to_patterns(searches, clicks, SETTINGS, progress=told.append)
+    table = log_to_patterns(Sources(searches, clicks), SETTINGS, progress=told.append)
     (note,) = (event.message for event in told if event.note)
     assert note.endswith("its rows are read twice, so leave it out")
     assert table.patterns["sessions"].sum() == whole.patterns["sessions"].sum()
@@ -205,14 +212,14 @@ def test_a_file_that_is_changed_while_a_store_reads_it_is_in_no_batch(log, tmp_p
     with pytest.raises(
         InputError, match=r"searches: .*searches\.parquet was changed while it was read; run again"
     ):
-        grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS, progress=change)
+        grow_store(Sources(str(searches), str(clicks)), tmp_path / "store", SETTINGS, progress=change)
     assert PatternStore(tmp_path / "store").batches() == []
 
 
 def test_a_store_with_older_digests_knows_its_files_and_what_has_their_ends_is_compared(log, tmp_path):
     searches, clicks = padded(log, tmp_path)
     store = tmp_path / "store"
-    grow_store(str(searches), str(clicks), store, SETTINGS)
+    grow_store(Sources(str(searches), str(clicks)), store, SETTINGS)
     record = store / "000001" / "batch.json"
     info = json.loads(record.read_text())
     del info["own_digest"]  # older batches have none
@@ -221,15 +228,15 @@ def test_a_store_with_older_digests_knows_its_files_and_what_has_their_ends_is_c
             file["sha256"] = ends_digest(Path(file["path"])).removeprefix("ends:")
             del file["digest"]
     record.write_text(json.dumps(info))
-    assert grow_store(str(searches), str(clicks), store, SETTINGS).known_files == 2
+    assert grow_store(Sources(str(searches), str(clicks)), store, SETTINGS).known_files == 2
     other = Path(shutil.copy(searches, tmp_path / "other.parquet"))
-    assert grow_store(str(other), str(clicks), store, SETTINGS).known_files == 2
+    assert grow_store(Sources(str(other), str(clicks)), store, SETTINGS).known_files == 2
     change_the_middle(other)
     with pytest.raises(InputError, match=r"other\.parquet comes too late"):
-        grow_store(str(other), str(clicks), store, SETTINGS)
+        grow_store(Sources(str(other), str(clicks)), store, SETTINGS)
     searches.unlink()
     with pytest.raises(InputError, match=r"other\.parquet has the size and the ends of .*searches\.parquet"):
-        grow_store(str(other), str(clicks), store, SETTINGS)
+        grow_store(Sources(str(other), str(clicks)), store, SETTINGS)
     assert len(PatternStore(store).batches()) == 1
 
 
@@ -237,12 +244,12 @@ def test_forgetting_the_first_batches_keeps_their_files_known(log, tmp_path):
     searches, clicks = cut(log, tmp_path, some_times(log, 2, 4))
     store = tmp_path / "store"
     for number in range(3):
-        grow_store(f"{searches}/{number}.parquet", f"{clicks}/{number}.parquet", store, SETTINGS)
+        grow_store(Sources(f"{searches}/{number}.parquet", f"{clicks}/{number}.parquet"), store, SETTINGS)
     every = [batch.table("closed").patterns["sessions"].sum() for batch in PatternStore(store).batches()]
     before = PatternStore(store).table().patterns["sessions"].sum()
     assert PatternStore(store).forget_before(2) == 1
     assert PatternStore(store).table().patterns["sessions"].sum() == before - every[0]
-    assert grow_store(str(searches), str(clicks), store, SETTINGS).batches == 0
+    assert grow_store(Sources(str(searches), str(clicks)), store, SETTINGS).batches == 0
 
 
 @pytest.mark.parametrize("kills", [6, pytest.param(30, marks=pytest.mark.thorough)])

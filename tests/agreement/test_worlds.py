@@ -12,6 +12,7 @@ import pytest
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.worlds import WORLDS
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.metrics.clicks import CLICK_METRICS
 from support.logs.small_logs import simulated
@@ -31,8 +32,8 @@ def run_of(tmp_path_factory):
                 tmp_path_factory.mktemp(world) / "log", world, searches=60_000, queries=30, seed=5
             )
             chosen = load_settings(iterations=200, depth=[5, 10], click_models=("NONE",))
-            table = log_to_patterns(log["searches"], log["clicks"], chosen)
-            runs[world] = analyse(table, log["judgments"], log["queries"], chosen)
+            table = log_to_patterns(Sources(log["searches"], log["clicks"]), chosen)
+            runs[world] = analyse(table, Sources(judgments=log["judgments"], queries=log["queries"]), chosen)
         return runs[world]
 
     return run

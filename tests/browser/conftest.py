@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run
 from clickassay.report.build import write_report
 from support.places import SAMPLE
@@ -55,7 +56,7 @@ def run_folders(tmp_path_factory):
 def sample_run(tmp_path_factory):
     """The run on `data_samples`, made anew."""
     out = tmp_path_factory.mktemp("sample") / "run"
-    make_run(*SAMPLE.values(), out, load_settings(), command="clickassay run")
+    make_run(Sources(*SAMPLE.values()), load_settings(), out=out, command="clickassay run")
     return out
 
 

@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run
 from support.runs.explorer_server import server, visited
 
@@ -22,7 +23,7 @@ def made(folder, *, world, searches, queries, judgments=None):
     simulate(world, n_searches=searches, n_queries=queries, seed=3, out=log)
     given = [str(log / f"{name}.parquet") for name in ("searches", "clicks", "judgments")]
     given[2] = given[2] if judgments is None else str(judgments)
-    make_run(*given, None, folder / "run", load_settings(min_users=1))
+    make_run(Sources(*given), load_settings(min_users=1), out=folder / "run")
     return folder / "run"
 
 

@@ -10,6 +10,7 @@ from pypdf import PdfReader
 
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run
 from support.logs.real_logs import real_log
 from support.places import SAMPLE
@@ -125,7 +126,7 @@ def made(tmp_path_factory):
             folder = tmp_path_factory.mktemp("log")
             files, settings = LOGS[name](folder)
             queries = str(files[3]) if len(files) > 3 else None
-            make_run(*map(str, files[:3]), queries, folder / "run", load_settings(**settings))
+            make_run(Sources(*map(str, files[:3]), queries), load_settings(**settings), out=folder / "run")
             folders[name] = folder / "run"
         return folders[name]
 
@@ -204,7 +205,7 @@ def squeezed(text):
 
 @pytest.mark.thorough
 def test_full_prints_everything(opened, tmp_path):
-    make_run(*SAMPLE.values(), tmp_path / "run", load_settings(full=True))
+    make_run(Sources(*SAMPLE.values()), load_settings(full=True), out=tmp_path / "run")
     with opened(tmp_path / "run", **VIEWS["1280"]) as page:
         assert page.locator("details:not([open])").count() == 0
         printed = "".join(pages_of(page))

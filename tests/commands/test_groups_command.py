@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.settings import Settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run
 from support.logs.tiny import refusal, said_by
 from support.places import ROOT
@@ -59,7 +60,7 @@ def test_a_run_takes_its_groups_for_units_and_says_nothing_of_near_duplicates(tm
     settings = Settings(depth=(5,), click_models=(), metric=("ERR",), click_metric=("MeanRR",))
     tables = {}
     for name, table in (("alone", None), ("grouped", str(tmp_path / "queries.parquet"))):
-        make_run(*files, table, tmp_path / name, settings)
+        make_run(Sources(*files, table), settings, out=tmp_path / name)
         tables[name] = pl.read_parquet(tmp_path / name / "within.parquet").filter(split="all")
     alone, grouped = tables["alone"], tables["grouped"]
     assert alone["correlation"].to_list() == pytest.approx(grouped["correlation"].to_list(), abs=1e-12)

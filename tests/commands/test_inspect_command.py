@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.settings import Settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.looking.inspect import inspect_log
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs import tiny
@@ -92,10 +93,8 @@ def test_rows_left_out_are_those_of_the_funnel_of_a_run(tmp_path):
     log = folder(tmp_path / "log", searches=pl.concat([searches, searches.tail(1)]), clicks=clicks)
     found, code = told(log, "--max-rejected", "0.5")
     lost = {(one["source"], one["step"], one["reason"]): one["rows"] for one in found["lost"]}
-    table = log_to_patterns(
-        str(log / "searches.parquet"), str(log / "clicks.parquet"),
-        Settings(depth=(3,), threads=1, max_rejected=0.5),
-    )  # fmt: skip
+    sources = Sources(str(log / "searches.parquet"), str(log / "clicks.parquet"))
+    table = log_to_patterns(sources, Settings(depth=(3,), threads=1, max_rejected=0.5))
     of_run = {
         (row["source"], row["step"], row["reason"]): row["rows"]
         for row in table.funnel.iter_rows(named=True)

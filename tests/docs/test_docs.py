@@ -12,7 +12,7 @@ from clickassay.core.progress import silent
 from clickassay.core.settings import load_settings
 from clickassay.inputs.staging.frames import Frame
 from clickassay.jobs.analyse import analyse_tables
-from clickassay.jobs.inputs import Inputs, with_judgments
+from clickassay.jobs.inputs import Inputs, Sources, with_judgments
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.prepare import prepare_judgments
 from support.pages import parts
@@ -115,7 +115,7 @@ def sample_funnel():
     ids = clicks.select("search_id").drop_nulls().gather_every(11)
     outcomes = ids.with_columns(value=pl.lit(1.5), outcome_id=pl.int_range(pl.len()) // 2)
     shown = SAMPLES / "searches.parquet"
-    table = log_to_patterns(shown, Frame(events), chosen, outcomes=Frame(outcomes))
+    table = log_to_patterns(Sources(shown, Frame(events), outcomes=Frame(outcomes)), chosen)
     return analyse_tables(table.staged(), scored(table, chosen), chosen, silent)[0]["funnel"]
 
 
@@ -126,7 +126,7 @@ def scored(table, chosen):
     some = pl.concat([lists.gather_every(2), lists.head(3), pl.DataFrame({"configuration_id": ["none"]})])
     rows = some.with_columns(name=pl.lit("mine"), value=pl.lit(1.0))
     judgments = str(SAMPLES / "judgments.parquet")
-    return with_judgments(Inputs(), judgments, None, chosen, scores=Frame(rows))
+    return with_judgments(Inputs(), Sources(judgments=judgments, scores=Frame(rows)), chosen)
 
 
 def test_the_page_has_every_step_of_the_sample_log(documented_steps, sample_funnel):

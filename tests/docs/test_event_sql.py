@@ -9,7 +9,7 @@ import pytest
 from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import Settings
 from clickassay.inputs.staging.sql import InputSql
-from clickassay.jobs.inputs import open_log
+from clickassay.jobs.inputs import Sources, open_log
 from support.logs import tiny
 from support.places import ROOT
 
@@ -170,7 +170,7 @@ def read(tool, folder, monkeypatch):
         InputSql.of(str(EVENTS / f"{tool.__name__}-{what}.sql"), None) for what in ("searches", "clicks")
     ]
     with scratch():
-        inputs = open_log(*files, Settings(shape="lists"))
+        inputs = open_log(Sources(*files), Settings(shape="lists"))
         return [one.frame.collect().sort("timestamp") for one in (inputs.searches, inputs.clicks)]
 
 

@@ -13,6 +13,7 @@ from clickassay.core.progress import Event
 from clickassay.core.settings import load_settings
 from clickassay.inputs import tables
 from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_run
 from clickassay.studies.evaluation.job import evaluate_files
@@ -47,7 +48,7 @@ def test_a_log_that_is_replaced_while_it_is_read_leaves_no_pattern_table(tmp_pat
     replace = replaced_at("writing" if engine == "duckdb" else "forming sessions", parquet(log, name))
     settings = load_settings(depth=[3], engine=engine, max_rejected=0.9)
     with pytest.raises(InputError, match=rf"{name}\.parquet was changed while it was read; run again"):
-        make_patterns(*paths, log.out, settings, progress=replace)
+        make_patterns(Sources(*paths), log.out, settings, progress=replace)
     assert not log.out.exists()
 
 
@@ -61,7 +62,7 @@ def run_of(log, **more):
     settings = load_settings(
         depth=[3], iterations=5, max_rejected=0.9, click_models=("NONE",), clock="2026-06-30"
     )
-    make_run(*paths, None, log.out, settings, **more)
+    make_run(Sources(*paths), settings, out=log.out, **more)
 
 
 def test_judgments_that_are_replaced_while_they_are_read_leave_no_run(log, monkeypatch):

@@ -17,6 +17,7 @@ import pytest
 from clickassay.core.errors import StoreError
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.patterns import store as store_module
 from clickassay.patterns.store import PatternStore
@@ -68,7 +69,7 @@ def web(tmp_path_factory) -> Web:
     log = folder / "log"
     cut(log, folder, some_times(log, FILES - 1, 3))
     shutil.copy(log / "judgments.parquet", folder)
-    return Web(folder, log_to_patterns(log / "searches.parquet", log / "clicks.parquet", SETTINGS))
+    return Web(folder, log_to_patterns(Sources(log / "searches.parquet", log / "clicks.parquet"), SETTINGS))
 
 
 @pytest.fixture(scope="module")
@@ -496,7 +497,9 @@ def started(command: list[str]) -> subprocess.Popen:
 def test_a_reader_sees_whole_batches_only_while_another_process_writes(web, tmp_path):
     # the table after so many batches is that of one run over so many files
     expected = [
-        log_to_patterns(f"{web.searches}/[0-{last}].parquet", f"{web.clicks}/[0-{last}].parquet", SETTINGS)
+        log_to_patterns(
+            Sources(f"{web.searches}/[0-{last}].parquet", f"{web.clicks}/[0-{last}].parquet"), SETTINGS
+        )
         for last in range(FILES)
     ]
     sessions = [table.patterns["sessions"].sum() for table in expected]

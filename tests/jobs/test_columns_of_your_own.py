@@ -8,7 +8,7 @@ import pytest
 from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
-from clickassay.jobs.inputs import open_log
+from clickassay.jobs.inputs import Sources, open_log
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs import tiny
 from support.places import SAMPLE
@@ -72,7 +72,9 @@ def renamed(tmp_path_factory):
 
 def pattern_table(folder, ending="parquet", **settings):
     given = load_settings(**settings)
-    return log_to_patterns(str(folder / f"searches.{ending}"), str(folder / f"clicks.{ending}"), given)
+    return log_to_patterns(
+        Sources(str(folder / f"searches.{ending}"), str(folder / f"clicks.{ending}")), given
+    )
 
 
 def same(one, other):
@@ -115,8 +117,10 @@ def test_a_whole_run_reads_judgments_under_other_names_too(plain, renamed):
     found = []
     for folder, columns in ((plain, ()), (renamed, COLUMNS)):
         given = load_settings(**settings, column=columns)
-        table = log_to_patterns(str(folder / "searches.parquet"), str(folder / "clicks.parquet"), given)
-        found.append(analyse(table, graded[folder], None, given))
+        table = log_to_patterns(
+            Sources(str(folder / "searches.parquet"), str(folder / "clicks.parquet")), given
+        )
+        found.append(analyse(table, Sources(judgments=graded[folder]), given))
     ours, other = found
     for name in ("correlations", "within", "configurations", "health", "next_judgments"):
         assert other[name].equals(ours[name]), name
@@ -145,7 +149,7 @@ def test_a_column_that_may_say_what_was_done_is_named_where_it_is_not_read(plain
     for column in ((), ("clicks.action=Event_Type",)):
         told = []
         with scratch():
-            open_log(*inputs, load_settings(column=column, engine=engine), progress=told.append)
+            open_log(Sources(*inputs), load_settings(column=column, engine=engine), progress=told.append)
         notes.append([event.message for event in told if event.note])
     first, second = notes
     assert [note.split("add ")[1] for note in first] == [
@@ -160,7 +164,7 @@ def test_columns_of_results_shown_that_may_be_actions_are_named(tmp_path):
     shown.write_parquet(tmp_path / "shown.parquet")
     told = []
     with scratch():
-        open_log(str(tmp_path / "shown.parquet"), None, load_settings(), progress=told.append)
+        open_log(Sources(str(tmp_path / "shown.parquet")), load_settings(), progress=told.append)
     assert [event.message.split("add ")[1] for event in told if event.note] == [
         "--column searches.added_to_cart=add_to_cart", "--column searches.purchased=bought",
     ]  # fmt: skip

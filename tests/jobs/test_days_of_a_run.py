@@ -15,6 +15,7 @@ from clickassay.correlation.within.groups import query_groups
 from clickassay.findings.arrays import configurations_of, graded_sample
 from clickassay.findings.run import open_run
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import stored_patterns
 from clickassay.jobs.strata import measure_strata, split_users
 from clickassay.judgments.prepare import prepare_judgments
@@ -66,7 +67,7 @@ def test_a_table_that_was_made_before_there_were_days_is_read_and_its_run_has_no
     (tmp_path / "shown.parquet").unlink()
     table = stored_patterns(tmp_path)
     assert table.shown is None
-    assert analyse(table, SAMPLE["judgments"], None, SETTINGS)["shown"].is_empty()
+    assert analyse(table, Sources(judgments=SAMPLE["judgments"]), SETTINGS)["shown"].is_empty()
 
 
 def test_a_run_that_has_lost_its_days_is_refused(folder, tmp_path):

@@ -5,6 +5,7 @@ import json
 import polars as pl
 
 from clickassay.core.settings import Settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run
 from support.places import ROOT
 
@@ -16,7 +17,7 @@ def test_the_days_of_the_log_and_its_title_stand_where_readers_look(tmp_path):
     times = pl.read_parquet(files[0])["timestamp"]
     days = [times.min().date(), times.max().date()]
     folder = tmp_path / "run"
-    make_run(*files, folder, Settings(title="Shoes <b>", depth=(5,), click_models=()))
+    make_run(Sources(*files), Settings(title="Shoes <b>", depth=(5,), click_models=()), out=folder)
     statistics = pl.read_parquet(folder / "statistics.parquet")
     assert set(statistics.select("first_day", "last_day").rows()) == {tuple(days)}
     assert json.loads((folder / "summary.json").read_text("utf-8"))["days"] == [str(day) for day in days]

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.looking.dry_run import plan_store, plan_table
 from clickassay.jobs.stores import grow_store
 from clickassay.logs import batches as log_batches
@@ -69,7 +70,7 @@ def test_a_dry_run_writes_nothing_and_tells_where_it_would(days, tmp_path, place
 
 
 def test_the_files_and_rows_of_a_plan_are_those_that_the_run_reads(days, tmp_path):
-    plan = plan_table(*map(str, days), tmp_path / "out", SETTINGS)
+    plan = plan_table(Sources(*map(str, days)), tmp_path / "out", SETTINGS)
     tiny.said_by(*command(days, "--out", tmp_path / "out"))
     assert (plan.searches.rows, plan.clicks.rows) == rows_read(tmp_path / "out")
     sizes = [sum(file.stat().st_size for file in folder.iterdir()) for folder in days]
@@ -78,8 +79,8 @@ def test_the_files_and_rows_of_a_plan_are_those_that_the_run_reads(days, tmp_pat
 
 
 def test_the_batches_of_a_plan_are_those_that_the_store_gets(days, tmp_path):
-    plan = plan_store(*map(str, days), tmp_path / "store", SETTINGS)
-    grown = grow_store(*map(str, days), tmp_path / "store", SETTINGS)
+    plan = plan_store(Sources(*map(str, days)), tmp_path / "store", SETTINGS)
+    grown = grow_store(Sources(*map(str, days)), tmp_path / "store", SETTINGS)
     store = PatternStore(tmp_path / "store")
     assert len(plan.windows) == grown.batches == len(store.batches()) == DAYS
     assert plan.first_batch == store.batches()[0].number
@@ -89,9 +90,9 @@ def test_the_batches_of_a_plan_are_those_that_the_store_gets(days, tmp_path):
 def test_only_files_that_the_store_lacks_are_planned(days, tmp_path):
     store = tmp_path / "store"
     tiny.said_by(*command(days, "--store", store, glob="[01].parquet"))
-    plan = plan_store(*map(str, days), store, SETTINGS)
+    plan = plan_store(Sources(*map(str, days)), store, SETTINGS)
     said = tiny.said_by(*command(days, "--store", store, "--dry-run"))
-    grown = grow_store(*map(str, days), store, SETTINGS)
+    grown = grow_store(Sources(*map(str, days)), store, SETTINGS)
     assert (plan.searches.files, plan.searches.rows, plan.searches.held) == (2, 2 * SEARCHES_A_DAY, 2)
     assert (plan.clicks.files, plan.clicks.rows, plan.clicks.held) == (2, 3 + 4, 2)
     assert plan.searches.held + plan.clicks.held == grown.known_files
@@ -111,7 +112,7 @@ def test_a_store_that_holds_all_files_has_nothing_to_do(days, tmp_path):
     said = tiny.said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))
     assert f"batches  0: {tmp_path / 'store'} holds all of these files" in said
     assert tiny.tree(tmp_path) == before
-    assert grow_store(*map(str, days), tmp_path / "store", SETTINGS).batches == 0
+    assert grow_store(Sources(*map(str, days)), tmp_path / "store", SETTINGS).batches == 0
 
 
 def test_a_plan_after_an_interruption_says_which_run_goes_on(days, tmp_path):
@@ -121,12 +122,12 @@ def test_a_plan_after_an_interruption_says_which_run_goes_on(days, tmp_path):
 
     store = tmp_path / "store"
     with pytest.raises(KeyboardInterrupt):
-        grow_store(*map(str, days), store, SETTINGS, progress=stop)
-    plan = plan_store(*map(str, days), store, SETTINGS)
+        grow_store(Sources(*map(str, days)), store, SETTINGS, progress=stop)
+    plan = plan_store(Sources(*map(str, days)), store, SETTINGS)
     said = tiny.said_by(*command(days, "--store", store, "--dry-run"))
     assert (plan.interrupted, plan.first_batch) == (1, 3)
     assert "resumes  the run that began with batch 1" in said
-    assert grow_store(*map(str, days), store, SETTINGS).batches == len(plan.windows) == 2
+    assert grow_store(Sources(*map(str, days)), store, SETTINGS).batches == len(plan.windows) == 2
 
 
 def test_the_table_and_lines_show_the_numbers_with_their_thousands(days, tmp_path, monkeypatch):

@@ -8,9 +8,10 @@ import pytest
 from clickassay.core.settings import load_settings
 from clickassay.inputs import tables
 from clickassay.jobs import health
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.looking.inspect import inspect_log
 from clickassay.jobs.patterns import make_patterns
-from clickassay.jobs.run import make_report, make_run
+from clickassay.jobs.run import make_run
 from clickassay.jobs.stores import grow_store
 from support.logs import tiny
 
@@ -54,17 +55,22 @@ def counted(monkeypatch):
 @pytest.mark.parametrize("only_judged", [False, True])
 def test_a_run_opens_each_input_once(log, queries, counted, engine, only_judged):
     settings = load_settings(**SETTINGS, engine=engine, only_judged=only_judged)
-    told = make_run(log.searches, log.clicks, log.judgments, queries, log.out, settings)
-    (check,) = [one for one in told.health if one.check == "clicks_elsewhere"]
+    _, findings = make_run(Sources(log.searches, log.clicks, log.judgments, queries), settings, out=log.out)
+    (check,) = [one for one in findings.health if one.check == "clicks_elsewhere"]
     assert "elsewhere" in check.example
     assert counted == {"searches": 1, "clicks": 1, "judgments": 1, "queries": 1, "health": 1}
 
 
 def test_a_report_opens_judgments_and_queries_once(log, queries, counted):
-    make_patterns(log.searches, log.clicks, log.out, load_settings(**SETTINGS))
+    make_patterns(Sources(log.searches, log.clicks), log.out, load_settings(**SETTINGS))
     assert counted == {"searches": 1, "clicks": 1}
     counted.clear()
-    make_report(log.out, log.judgments, queries, log.folder / "report", load_settings(**SETTINGS))
+    make_run(
+        Sources(judgments=log.judgments, queries=queries),
+        load_settings(**SETTINGS),
+        patterns=log.out,
+        out=log.folder / "report",
+    )
     assert counted == {"judgments": 1, "queries": 1, "health": 1}
 
 
@@ -73,7 +79,7 @@ def test_a_store_opens_each_input_once_and_judgments_only_where_they_are_used(lo
         counted.clear()
         settings = load_settings(**SETTINGS, only_judged=only_judged)
         place = tmp_path / f"store-{only_judged}"
-        grow_store(log.searches, log.clicks, place, settings, judgments=log.judgments)
+        grow_store(Sources(log.searches, log.clicks, judgments=log.judgments), place, settings)
         assert counted == {"searches": 1, "clicks": 1, **({"judgments": 1} if only_judged else {})}
 
 

@@ -10,6 +10,7 @@ from clickassay.core.settings import load_settings
 from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.next_to_judge import next_judgments
 from clickassay.metrics.scoring import formed_sessions
@@ -77,14 +78,14 @@ def log(tmp_path_factory):
     whole = pl.read_parquet(paths["judgments"])
     some = whole.filter(pl.int_range(pl.len()) % 4 != 1)
     some.write_parquet(folder / "some.parquet")
-    table = log_to_patterns(paths["searches"], paths["clicks"], SETTINGS)
+    table = log_to_patterns(Sources(paths["searches"], paths["clicks"]), SETTINGS)
     return table, folder
 
 
 def analysed(log, judgments):
     table, folder = log
     judgments.write_parquet(folder / "now.parquet")
-    return analyse(table, folder / "now.parquet", None, SETTINGS)
+    return analyse(table, Sources(judgments=folder / "now.parquet"), SETTINGS)
 
 
 @pytest.mark.parametrize("goal", ["coverage", "interval"])

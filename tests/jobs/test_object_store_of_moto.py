@@ -5,7 +5,7 @@ import pytest
 
 from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import Settings
-from clickassay.jobs.inputs import opened
+from clickassay.jobs.inputs import Sources, opened
 from clickassay.jobs.patterns import make_patterns
 from support.logs import tiny
 
@@ -37,8 +37,8 @@ def test_a_log_in_a_bucket_gives_the_same_bytes(bucket, tmp_path, engine):
         bucket.put(f"searches/day={day}/part.parquet", tmp_path / "part.parquet")
     bucket.put("clicks.parquet", tmp_path / "clicks.parquet")
     settings = Settings(engine=engine, depth=(3,))
-    make_patterns(log.searches, log.clicks, tmp_path / "plain", settings)
-    make_patterns("s3://logs/searches", "s3://logs/*.parquet", tmp_path / "made", settings)
+    make_patterns(Sources(log.searches, log.clicks), tmp_path / "plain", settings)
+    make_patterns(Sources("s3://logs/searches", "s3://logs/*.parquet"), tmp_path / "made", settings)
     for file in (tmp_path / "plain").glob("*.parquet"):
         assert (tmp_path / "made" / file.name).read_bytes() == file.read_bytes(), file.name
 

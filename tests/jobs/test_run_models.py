@@ -9,6 +9,7 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs import click_models as run_models
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.click_models import ClickedLists, compare_models
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs.small_logs import simulated
 
@@ -22,8 +23,8 @@ def log(tmp_path_factory):
 
 def analysed(log, **settings):
     options = load_settings(iterations=10, **settings)
-    table = log_to_patterns(log["searches"], log["clicks"], options)
-    return analyse(table, log["judgments"], None, options)
+    table = log_to_patterns(Sources(log["searches"], log["clicks"]), options)
+    return analyse(table, Sources(judgments=log["judgments"]), options)
 
 
 @pytest.fixture(scope="module")
@@ -93,13 +94,13 @@ def test_a_query_with_more_lists_than_that_is_drawn_alone(log, monkeypatch):
 
 def test_a_market_in_which_nothing_was_clicked_says_so_and_the_others_have_models(log, tmp_path):
     options = load_settings(iterations=10, depth=[5])
-    table = log_to_patterns(log["searches"], log["clicks"], options)
+    table = log_to_patterns(Sources(log["searches"], log["clicks"]), options)
     south = table.configurations.filter(market="south")["configuration_id"].implode()
     silent = pl.when(pl.col("configuration_id").is_in(south)).then(0).otherwise("click_mask")
     patterns = table.patterns.with_columns(silent.cast(pl.Int64).alias("click_mask"))
     summed = patterns.group_by("configuration_id", "fold", "click_mask").agg(pl.col("sessions").sum())
     unclicked = type(table)(table.configurations, summed, table.queries, table.funnel, table.info)
-    models = analyse(unclicked, log["judgments"], None, options)["click_models"]
+    models = analyse(unclicked, Sources(judgments=log["judgments"]), options)["click_models"]
     assert models.filter(market="north")["perplexity"].null_count() == 0
     assert models.filter(market="south")["perplexity"].null_count() == 3
     assert "click" in models.filter(market="south")["reason"][0]

@@ -12,6 +12,7 @@ from clickassay.core.contracts.patterns import PATTERN_QUERIES
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.metrics.clicks import CLICK_METRICS
 from support.logs.tiny_table import judgment_rows, rows_in_form, table_of
 
@@ -33,7 +34,7 @@ def run_of(folder, table, grades=GRADES, *, market=None, **settings):
         rows = rows.with_columns(market=pl.lit(market))
     rows.write_parquet(folder / "judgments.parquet")
     options = load_settings(**{"depth": (2,), "iterations": 300, "click_models": ("NONE",)} | settings)
-    found = analyse(table, folder / "judgments.parquet", None, options)
+    found = analyse(table, Sources(judgments=folder / "judgments.parquet"), options)
     judged = found["queries"].join(found["configurations"], on=["market", "query"], how="semi")
     return found | {"queries": judged, "all queries": found["queries"]}
 

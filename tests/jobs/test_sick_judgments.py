@@ -7,7 +7,7 @@ from clickassay.core.settings import Settings
 from clickassay.health.checks import BY_NAME, checked
 from clickassay.health.measures import order_numbers, order_words
 from clickassay.jobs.health import log_measures, whole_health
-from clickassay.jobs.inputs import open_log
+from clickassay.jobs.inputs import Sources, open_log
 from clickassay.jobs.patterns import log_table
 from clickassay.judgments.prepare import judged_queries, prepare_judgments
 from clickassay.patterns.lists import log_lists
@@ -28,7 +28,7 @@ def found_in(folder, change_searches, change_judgments):
     change_searches(SEARCHES).write_parquet(searches)
     CLICKS.write_parquet(clicks)
     settings = Settings()
-    table = log_table(open_log(searches, clicks, settings), settings)
+    table = log_table(open_log(Sources(searches, clicks), settings), settings)
     rows = change_judgments(JUDGMENTS).with_columns(judge=pl.lit("all"), market=pl.lit("all"))
     queries = pl.concat(table.queries)
     graded = prepare_judgments(rows, queries, settings, by_market=False)

@@ -7,7 +7,7 @@ from clickassay.core.settings import Settings
 from clickassay.health.checks import checked, checks_with
 from clickassay.health.measures import list_numbers
 from clickassay.jobs.health import in_order, log_measures
-from clickassay.jobs.inputs import open_log
+from clickassay.jobs.inputs import Sources, open_log
 from clickassay.jobs.patterns import log_table
 from clickassay.judgments.join import clicks_by_position
 from clickassay.patterns.lists import log_lists
@@ -22,7 +22,7 @@ def found_in(folder, change_searches, change_clicks, **more):
     change_searches(SEARCHES).write_parquet(searches)
     change_clicks(CLICKS).write_parquet(clicks)
     settings = Settings(**more)
-    inputs = open_log(searches, clicks, settings)
+    inputs = open_log(Sources(searches, clicks), settings)
     table = log_table(inputs, settings)
     lists = log_lists(table)
     positions = list(clicks_by_position(lists, table.stored_depth))

@@ -14,6 +14,7 @@ from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.strata import UserSplit, judgments_by_rule, split_users
 from clickassay.judgments.join import cut_to_depth, look_up_grades
@@ -92,13 +93,15 @@ def log(tmp_path_factory):
 
 
 def table(log, **settings):
-    return log_to_patterns(log["searches"], log["clicks"], load_settings(**QUICK, **settings))
+    return log_to_patterns(Sources(log["searches"], log["clicks"]), load_settings(**QUICK, **settings))
 
 
 def analysed(log, judgments, **settings):
     options = load_settings(**QUICK, **settings)
     return analyse(
-        table(log, **{k: v for k, v in settings.items() if k == "folds"}), judgments, None, options
+        table(log, **{k: v for k, v in settings.items() if k == "folds"}),
+        Sources(judgments=judgments),
+        options,
     )
 
 
@@ -176,7 +179,7 @@ def test_what_is_measured_is_the_log_of_the_users_that_no_grade_is_drawn_from(lo
         configurations=kept, patterns=other, queries=whole.queries, info=whole.info,
         funnel=whole.funnel.with_columns(pl.when(is_formed).then(rows).otherwise("rows").alias("rows")),
     )  # fmt: skip
-    expected = analyse(alone, whole_judged, None, load_settings(**QUICK))
+    expected = analyse(alone, Sources(judgments=whole_judged), load_settings(**QUICK))
     for name in ("statistics", "configurations", "patterns", "correlations", "differences"):
         # the pattern table of the half has no counts of days
         own, other = (one[name].drop("first_day", "last_day", strict=False) for one in (found, expected))
@@ -264,9 +267,9 @@ def test_without_folds_nothing_is_fitted_on_clicks(log, asked):
 
 def test_without_the_lists_of_every_query_nothing_is_set_apart(log):
     options = load_settings(**QUICK, only_judged=True, unjudged="model")
-    kept = log_to_patterns(log["searches"], log["clicks"], options, judgments=log["some"])
+    kept = log_to_patterns(Sources(log["searches"], log["clicks"], judgments=log["some"]), options)
     with pytest.raises(SettingsError, match="--only-judged"):
-        analyse(kept, log["some"], None, options)
+        analyse(kept, Sources(judgments=log["some"]), options)
 
 
 def test_too_few_judged_results_give_no_grades():

@@ -11,6 +11,7 @@ import pytest
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.settings import Settings, load_settings
 from clickassay.inputs.staging.sql import InputSql
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.patterns.store import PatternStore
@@ -44,7 +45,7 @@ def log(tmp_path_factory):
 @pytest.fixture(scope="module")
 def plain(log, tmp_path_factory):
     out = tmp_path_factory.mktemp("plain") / "patterns"
-    make_patterns(str(log / "searches"), str(log / "clicks.parquet"), out, Settings())
+    make_patterns(Sources(str(log / "searches"), str(log / "clicks.parquet")), out, Settings())
     return out
 
 
@@ -109,7 +110,7 @@ def test_every_way_in_gives_the_same_bytes_on_every_engine(log, plain, tmp_path,
         pytest.skip("Spark reads buckets by itself")
     settings = load_settings(engine=engine, **more)
     with bucket_of(log):
-        make_patterns(searches, clicks, tmp_path / "made", settings)
+        make_patterns(Sources(searches, clicks), tmp_path / "made", settings)
     for name in SAME:
         same = (tmp_path / "made" / f"{name}.parquet").read_bytes() == (
             plain / f"{name}.parquet"
@@ -128,16 +129,16 @@ def test_a_store_takes_files_of_impressions_once_and_counts_their_rows(log, tmp_
     store, settings, read = tmp_path / "store", Settings(engine=engine, allow_gap=True, late_minutes=0.1), 0
     for number, half in enumerate(halves, 1):
         half.write_parquet(tmp_path / "shown" / f"{number}.parquet")
-        grown = grow_store(str(tmp_path / "shown"), None, store, settings)
+        grown = grow_store(Sources(str(tmp_path / "shown")), store, settings)
         assert grown.known_files == 2 * (number - 1)
         read += half.height
         counted = PatternStore(store).table().funnel.filter(source="impressions", step="read")
         assert counted["rows"].sum() == read
-    assert grow_store(str(tmp_path / "shown"), None, store, settings).batches == 0
+    assert grow_store(Sources(str(tmp_path / "shown")), store, settings).batches == 0
 
 
 def test_nothing_is_left_of_what_was_made_on_the_way(log, tmp_path):
-    make_patterns(*by_impressions(log, tmp_path)[:2], tmp_path / "made", Settings())
+    make_patterns(Sources(*by_impressions(log, tmp_path)[:2]), tmp_path / "made", Settings())
     assert {place.name for place in tmp_path.iterdir()} == {"shown.parquet", "made"}
 
 
@@ -153,7 +154,7 @@ def test_a_remote_spark_refuses_what_is_made_here_in_one_line(log, tmp_path, way
         "clicks": lambda: (str(log / "searches"), InputSql("SELECT 1")),
     }[way]()
     with pytest.raises(SettingsError, match="a remote Spark reads lists where they lie"):
-        make_patterns(searches, clicks, tmp_path / "made", settings)
+        make_patterns(Sources(searches, clicks), tmp_path / "made", settings)
 
 
 def test_a_database_that_another_process_writes_has_one_line(log, tmp_path):
@@ -166,7 +167,7 @@ def test_a_database_that_another_process_writes_has_one_line(log, tmp_path):
         assert writer.stdout.readline() == "open\n"
         sql = InputSql("FROM searches", database=database)
         with pytest.raises(InputError, match=r"another process has .* open for writing; wait for it to end"):
-            make_patterns(sql, str(log / "clicks.parquet"), tmp_path / "made", Settings())
+            make_patterns(Sources(sql, str(log / "clicks.parquet")), tmp_path / "made", Settings())
     finally:
         writer.communicate("")
 
@@ -178,12 +179,13 @@ def test_what_a_killed_run_left_is_removed_by_the_next(log, tmp_path, out):
         "import os, sys; from pathlib import Path; from clickassay.inputs.staging import impressions as i; "
         "i._Halves._append = lambda *_: os.kill(os.getpid(), 9); "
         "from clickassay.jobs.run import make_run; from clickassay.core.settings import Settings; "
-        "make_run(sys.argv[1], None, 'judgments', None, Path(sys.argv[2]), Settings())"
+        "from clickassay.jobs.inputs import Sources; "
+        "make_run(Sources(sys.argv[1], judgments='judgments'), Settings(), out=Path(sys.argv[2]))"
     )
     ended = subprocess.run([sys.executable, "-c", code, shown, tmp_path / out], check=False)
     assert ended.returncode == -9
     assert list(tmp_path.glob(".scratch.*"))
-    made = make_patterns(shown, None, tmp_path / out, Settings())
+    made = make_patterns(Sources(shown), tmp_path / out, Settings())
     assert {place.name for place in tmp_path.iterdir()} == {"shown.parquet", out.partition("/")[0]}
     assert [place.name for place in made.parent.iterdir() if place.name != "shown.parquet"] == ["made"]
 
@@ -199,8 +201,10 @@ def test_actions_of_impressions_are_signals(log, tmp_path):
     )
     clicks = pl.read_parquet(log / "clicks.parquet").with_columns(action=pl.lit("click"))
     pl.concat([clicks, bought.unique()], how="diagonal").write_parquet(tmp_path / "clicks.parquet")
-    make_patterns(str(tmp_path / "shown.parquet"), None, tmp_path / "one", Settings())
-    make_patterns(str(log / "searches"), str(tmp_path / "clicks.parquet"), tmp_path / "two", Settings())
+    make_patterns(Sources(str(tmp_path / "shown.parquet")), tmp_path / "one", Settings())
+    make_patterns(
+        Sources(str(log / "searches"), str(tmp_path / "clicks.parquet")), tmp_path / "two", Settings()
+    )
     for name in ("patterns", "signals"):
         one, two = (pl.read_parquet(tmp_path / folder / f"{name}.parquet") for folder in ("one", "two"))
         assert one.height

@@ -12,6 +12,7 @@ from clickassay.inputs import tables
 from clickassay.inputs.sources.lakes import MARKS
 from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.types.columns import CLICKS, SEARCHES
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run
 from clickassay.logs.spark.read import read_for_spark
 from support.logs import tiny
@@ -206,8 +207,10 @@ def test_a_run_on_spark_opens_each_input_once_and_shows_what_is_wrong_with_its_c
     )
     log = tiny.write_log(tmp_path, clicks=tiny.clicks().with_columns(url=pl.lit("elsewhere")))
     few = {"depth": [3], "iterations": 5, "max_rejected": 0.9, "click_models": ("NONE",)}
-    told = make_run(
-        log.searches, log.clicks, log.judgments, None, log.out, load_settings(**few, engine="spark")
+    _, findings = make_run(
+        Sources(log.searches, log.clicks, log.judgments), load_settings(**few, engine="spark"), out=log.out
     )
     assert sorted(opened) == ["clicks", "judgments", "searches"]
-    assert ["elsewhere" in one.example for one in told.health if one.check == "clicks_elsewhere"] == [True]
+    assert ["elsewhere" in one.example for one in findings.health if one.check == "clicks_elsewhere"] == [
+        True
+    ]

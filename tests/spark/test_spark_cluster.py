@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from support.processes import ran
 from support.spark.spark_cluster import LOG, WORKERS, executors, patterns_command, running_cluster, until
@@ -27,7 +28,7 @@ def cluster(tmp_path_factory):
 def expected(tmp_path_factory):
     """Return the pattern table that the default engine leaves."""
     out = tmp_path_factory.mktemp("default") / "patterns"
-    return make_patterns(*LOG.values(), out, load_settings(folds=2))
+    return make_patterns(Sources(*LOG.values()), out, load_settings(folds=2))
 
 
 def command(cluster, out, *more):

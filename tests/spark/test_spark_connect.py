@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from support.processes import ran
 from support.spark.spark_cluster import LOG, free_port, patterns_command, until
@@ -61,7 +62,7 @@ def server(tmp_path_factory):
 
 
 def test_a_client_of_spark_connect_leaves_the_bytes_of_one_machine(server, tmp_path):
-    expected = make_patterns(*LOG.values(), tmp_path / "default", load_settings())
+    expected = make_patterns(Sources(*LOG.values()), tmp_path / "default", load_settings())
     ran(*patterns_command(tmp_path / "spark", "--spark-remote", server))
     assert differing_tables(tmp_path / "spark", expected) == []
 

@@ -11,6 +11,7 @@ import pytest
 
 from clickassay.core.errors import EngineError, InputError
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.stores import grow_store
 from clickassay.logs.spark import session as spark_session
 from clickassay.logs.spark.session import check_workers
@@ -46,7 +47,7 @@ def test_a_table_that_tells_no_files_apart_makes_no_store(spark, tmp_path):
     spark.read.parquet(f"file://{tmp_path}/some.parquet").createOrReplaceGlobalTempView("some_searches")
     log = tiny.write_log(tmp_path, searches="global_temp.some_searches")
     with pytest.raises(InputError, match="does not name its files"):
-        grow_store(log.searches, log.clicks, tmp_path / "store", load_settings(engine="spark"))
+        grow_store(Sources(log.searches, log.clicks), tmp_path / "store", load_settings(engine="spark"))
     assert not (tmp_path / "store").exists()
     spark.catalog.dropGlobalTempView("some_searches")
 

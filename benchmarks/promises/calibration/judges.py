@@ -13,6 +13,7 @@ from clickassay.core.settings import load_settings
 from clickassay.correlation.disagreements import judge_disagreements
 from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.inputs.simulate.simulation import simulate
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 
 DEPTH = 5
@@ -95,7 +96,7 @@ def log_of(world: str, seed: int) -> Log:
     if not log.exists():
         simulate(world, n_searches=SEARCHES, n_queries=QUERIES, seed=seed, out=log)
     table = log_to_patterns(
-        str(log / "searches.parquet"), str(log / "clicks.parquet"), load_settings(depth=[DEPTH])
+        Sources(str(log / "searches.parquet"), str(log / "clicks.parquet")), load_settings(depth=[DEPTH])
     )
     results = pl.read_parquet(log / "judgments.parquet").select(
         pl.col("query").map_elements(normalise_query, pl.String),

@@ -18,6 +18,7 @@ from clickassay.correlation.comparisons import queries_needed
 from clickassay.correlation.uncertainty.power import Pilot, pilot_of, required_sizes
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.metrics.clicks import CLICK_METRICS, click_values, good_masks
 
@@ -95,8 +96,8 @@ def made(world: str, searches: int, queries: int, seed: int) -> _Log:
     with TemporaryDirectory() as place:
         out = Path(place) / "log"
         simulate(world, n_searches=searches, n_queries=queries, seed=seed, out=out)
-        table = log_to_patterns(str(out / "searches.parquet"), str(out / "clicks.parquet"), settings)
-        frames = analyse(table, str(out / "judgments.parquet"), None, settings)
+        table = log_to_patterns(Sources(str(out / "searches.parquet"), str(out / "clicks.parquet")), settings)
+        frames = analyse(table, Sources(judgments=str(out / "judgments.parquet")), settings)
     return _log(frames, settings)
 
 

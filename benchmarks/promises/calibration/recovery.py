@@ -21,6 +21,7 @@ from clickassay.inputs.simulate.simulation import simulate
 from clickassay.inputs.simulate.worlds import WORLDS
 from clickassay.inputs.tables import read_input
 from clickassay.inputs.types.columns import JUDGMENTS
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
@@ -106,7 +107,7 @@ def sample_of(log: Log) -> Sample:
         made = simulate(
             log.world, n_searches=log.searches, n_queries=log.queries, seed=log.seed, out=Path(folder) / "log"
         )
-        table = log_to_patterns(made / "searches.parquet", made / "clicks.parquet", settings)
+        table = log_to_patterns(Sources(made / "searches.parquet", made / "clicks.parquet"), settings)
         rows = read_input("judgments", str(made / "judgments.parquet"), JUDGMENTS).frame.collect()
     graded = prepare_judgments(rows, table.queries, settings, by_market=False)
     graded_lists = look_up_grades(log_lists(table.staged()), graded, judge=EVERY, deepest=DEPTH)

@@ -17,16 +17,14 @@ from clickassay.api.screen.python import for_python, python_errors
 from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.output import place_to_write, published_folder
-from clickassay.core.files.scratch import with_scratch
 from clickassay.core.files.tables import writing_tables
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import LOG_SETTINGS, Settings, load_settings
 from clickassay.core.text.words import capital, listed, plural
 from clickassay.health.checks import HealthCheck
-from clickassay.inputs.staging.sources import Source
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns, make_patterns, opened_table, reachable, stored_patterns
-from clickassay.jobs.run import make_report, open_report
-from clickassay.jobs.run import run as computed
+from clickassay.jobs.run import make_run
 from clickassay.jobs.stores import StoreGrowth, grow_store
 from clickassay.patterns.table import PatternTable, write_patterns
 
@@ -78,17 +76,18 @@ def pattern_table(
     >>> table.report(judgments="judgments.parquet", progress=False).decision.kind
     'baseline_as_good'
     """
-    shown, clicked, judged = (source_of(one) for one in (searches, clicks, judgments))
-    if shown is None:
+    if searches is None:
         raise SettingsError("a pattern table needs searches: a path, SQL or a frame")
     given = load_settings(**settings)
-    if judged is not None and not given.only_judged:
+    if judgments is not None and not given.only_judged:
         raise SettingsError("--judgments is used with --only-judged only; add it, or leave --judgments out")
     target = TableOrStore(None if out is None else str(out), None if store is None else str(store), force)
+    sources = Sources(
+        searches=source_of(searches), clicks=source_of(clicks), judgments=source_of(judgments),
+        outcomes=source_of(outcomes),
+    )  # fmt: skip
     with progress_of(progress) as told:
-        return PatternsResult.of(
-            shown, clicked, judged, given, target, outcomes=source_of(outcomes), progress=told
-        )
+        return PatternsResult.of(sources, given, target, told)
 
 
 @for_python
@@ -147,30 +146,20 @@ class PatternsResult(Result):
 
     @classmethod
     def of(
-        cls,
-        searches: Source,
-        clicks: Source | None,
-        judgments: Source | None,
-        settings: Settings,
-        target: TableOrStore,
-        *,
-        outcomes: Source | None = None,
-        progress: Progress = silent,
+        cls, sources: Sources, settings: Settings, target: TableOrStore, progress: Progress = silent
     ) -> "PatternsResult":
         """Make a table, as `pattern_table` says."""
         found: list[HealthCheck] = []
-        more: dict[str, Any] = {
-            "judgments": judgments, "outcomes": outcomes, "checked": found.extend, "progress": progress,
-        }  # fmt: skip
+        more: dict[str, Any] = {"checked": found.extend, "progress": progress}
         place: Place | PatternTable
         grown = None
         if target.store is not None:
-            store = reachable(target.store, settings)
-            place, grown = store, grow_store(searches, clicks, store, settings, **more)
+            place = reachable(target.store, settings)
+            grown = grow_store(sources, place, settings, **more)
         elif target.out is None:
-            place = log_to_patterns(searches, clicks, settings, **more)
+            place = log_to_patterns(sources, settings, **more)
         else:
-            place = make_patterns(searches, clicks, target.out, settings, force=target.force, **more)
+            place = make_patterns(sources, target.out, settings, force=target.force, **more)
         return cls(place, grown, tuple(found))
 
     @cached_property
@@ -239,35 +228,12 @@ class PatternsResult(Result):
                 f"{listed(decided)} decides a pattern table, and this one is made; give it to "
                 "`clickassay patterns`"
             )
-        sources = source_of(judgments), source_of(queries)
-        more: dict[str, Any] = {"scores": source_of(scores), "out": out, "force": force}
+        sources = Sources(
+            judgments=source_of(judgments), queries=source_of(queries), scores=source_of(scores)
+        )
+        more: dict[str, Any] = {"patterns": self.place, "out": out, "force": force}
         with progress_of(progress) as told:
-            return self.run_of(*sources, load_settings(**settings), progress=told, **more)
-
-    @with_scratch("out")
-    def run_of(
-        self,
-        judgments: Source | None,
-        queries: Source | None,
-        settings: Settings,
-        *,
-        scores: Source | None = None,
-        out: Place | None = None,
-        force: bool = False,
-        command: str = "",
-        progress: Progress = silent,
-    ) -> RunResult:
-        """Compute a run, as `report` says; `command` is recorded as what made it."""
-        place = self.place if isinstance(self.place, PatternTable) else Path(self.place)
-        if out is None:
-            table, inputs = open_report(place, judgments, queries, settings, progress, scores=scores)
-            return RunResult.of_found(computed(inputs, settings, table=table, progress=progress))
-        written = place_to_write(out)
-        told = make_report(
-            place, judgments, queries, written, settings,
-            scores=scores, command=command, force=force, progress=progress,
-        )  # fmt: skip
-        return RunResult.written(told, written)
+            return RunResult(*make_run(sources, load_settings(**settings), progress=told, **more))
 
     @for_python
     def save(self, folder: Place, *, force: bool = False) -> Path:

@@ -19,18 +19,16 @@ from clickassay.api.screen.result import Result
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import ReportError, SettingsError
 from clickassay.core.files.output import place_to_write, published_file, published_folder
-from clickassay.core.files.scratch import scratch, scratch_folder, with_scratch
-from clickassay.core.progress import Progress, silent
-from clickassay.core.settings import Settings, load_settings
+from clickassay.core.files.scratch import scratch, scratch_folder
+from clickassay.core.settings import load_settings
 from clickassay.core.text.escape import html
 from clickassay.core.text.words import capital, did_you_mean, listed, number, plural
 from clickassay.findings.draw import Findings, draw_findings
 from clickassay.findings.run import Run, run_of
 from clickassay.findings.run import open_run as read_run
 from clickassay.health.checks import HealthCheck, well_text
-from clickassay.inputs.staging.sources import Source
-from clickassay.jobs.run import FoundRun, RunSummary, make_run, open_inputs, save, write_tables
-from clickassay.jobs.run import run as computed
+from clickassay.jobs.inputs import Sources
+from clickassay.jobs.run import make_run, write_run, write_tables
 from clickassay.report.charts.overview import COLOURS
 from clickassay.report.verdict.decision import Advice, advise_run
 from clickassay.report.verdict.summary import summary
@@ -100,13 +98,12 @@ def run(  # noqa: PLR0913 - the whole job has this many inputs
     >>> run.decision.kind
     'baseline_as_good'
     """
-    shown, clicked, judged, asked = map(source_of, (searches, clicks, judgments, queries))
-    given = load_settings(**settings)
-    more: dict[str, Any] = {
-        "scores": source_of(scores), "outcomes": source_of(outcomes), "out": out, "force": force
-    }  # fmt: skip
+    given = (searches, clicks, judgments, queries, scores, outcomes)
+    if searches is None:
+        raise SettingsError("a run needs searches: a path, SQL or a frame")
     with progress_of(progress) as told:
-        return RunResult.of(shown, clicked, judged, asked, given, progress=told, **more)
+        sources = Sources(*map(source_of, given))
+        return RunResult(*make_run(sources, load_settings(**settings), out=out, force=force, progress=told))
 
 
 @for_python
@@ -180,74 +177,18 @@ class RunResult(Result):
 
     Parameters
     ----------
-    found
+    found_run
         Its tables and settings.
     findings
         What was found; None = it is drawn from the tables when it is asked for.
-    undecided
-        Where judgments are too few: what to judge.
-    undrawn
-        Why its report has no pictures.
     """
 
-    def __init__(
-        self,
-        found: Run,
-        findings: Findings | None = None,
-        undecided: tuple[str, ...] = (),
-        undrawn: str = "",
-    ) -> None:
-        self.found_run = found
-        self._drawn, self._undecided, self._undrawn = findings, undecided, undrawn
-
-    @classmethod
-    @with_scratch("out")
-    def of(  # noqa: PLR0913 - the whole job has this many inputs
-        cls,
-        searches: Source | None,
-        clicks: Source | None,
-        judgments: Source | None,
-        queries: Source | None,
-        settings: Settings,
-        *,
-        scores: Source | None = None,
-        outcomes: Source | None = None,
-        out: Place | None = None,
-        force: bool = False,
-        command: str = "",
-        progress: Progress = silent,
-    ) -> "RunResult":
-        """Compute a run, as `run` says; `command` is recorded as what made it."""
-        if searches is None:
-            raise SettingsError("a run needs searches: a path, SQL or a frame")
-        if out is None:
-            inputs = open_inputs(
-                searches, clicks, judgments, queries, settings, progress, scores=scores, outcomes=outcomes
-            )
-            return cls.of_found(computed(inputs, settings, progress=progress))
-        place = place_to_write(out)
-        told = make_run(
-            searches, clicks, judgments, queries, place, settings,
-            scores=scores, outcomes=outcomes, command=command, force=force, progress=progress,
-        )  # fmt: skip
-        return cls.written(told, place)
-
-    @classmethod
-    def of_found(cls, found: FoundRun) -> "RunResult":
-        """Return a run that was computed and not saved."""
-        return cls(found.run, found.findings, found.undecided)
-
-    @classmethod
-    def written(cls, told: RunSummary, folder: Path) -> "RunResult":
-        """Return a run that was computed and saved."""
-        found = told.found
-        assert found is not None  # noqa: S101 - jobs return what they wrote
-        own = replace(found.run, folder=folder)
-        return cls(own, found.findings, found.undecided, told.undrawn)
+    def __init__(self, found_run: Run, findings: Findings | None = None) -> None:
+        self.found_run, self._drawn = found_run, findings
 
     def __reduce__(self) -> tuple[Any, ...]:
         tables = {name: self.tables[name] for name in _TABLES}
-        return _unpickled, (tables, dict(self.found_run.info), self._undecided)
+        return _unpickled, (tables, dict(self.found_run.info), self.found_run.undecided)
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         if name not in _TABLES:
@@ -301,7 +242,7 @@ class RunResult(Result):
     @property
     def is_finding(self) -> bool:
         """Whether a job should stop at this run: something is wrong with its log, or too little is judged."""
-        return bool(self._undecided) or any(one.is_finding for one in self._findings.health)
+        return bool(self.found_run.undecided) or any(one.is_finding for one in self._findings.health)
 
     @for_python
     def query(self, sql: str) -> pl.DataFrame:
@@ -349,7 +290,8 @@ class RunResult(Result):
         """
         place = place_to_write(folder)
         with published_folder(place, force=force) as work:
-            save(FoundRun(self.found_run, self._findings, self._undecided), work)
+            unnamed = {**self.found_run.info, "command": ""}
+            write_run(replace(self.found_run, info=unnamed), self._findings, work)
         return place
 
     @for_python
@@ -372,19 +314,19 @@ class RunResult(Result):
 
     def parts(self) -> Iterator[Part]:
         """Yield what the command prints: what to do, why, the ranking, and the health of the log."""
-        if self._undecided:
-            yield from self._undecided
+        if self.found_run.undecided:
+            yield from self.found_run.undecided
         else:
             yield from self._decision_parts()
         health = self._findings.health
-        is_said = self._advice.kind == "log_at_fault" and not self._undecided
+        is_said = self._advice.kind == "log_at_fault" and not self.found_run.undecided
         if is_said and health[0].example:  # which the page does not show
             yield health[0].example
         wrong = health[1:] if is_said else health
         if wrong or not health:
             yield from _health_lines(wrong, well_text(self.tables["health"]))
-        if self._undrawn:
-            yield f"Note: the report has no pictures: {self._undrawn}"
+        if self.found_run.undrawn:
+            yield f"Note: the report has no pictures: {self.found_run.undrawn}"
 
     def _decision_parts(self) -> Iterator[Part]:
         told, content = self._advice, self.summary
@@ -400,7 +342,7 @@ class RunResult(Result):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the decision, the picture, and what is wrong with the log."""
-        chart = None if self._undecided else self._ranking_chart()
+        chart = None if self.found_run.undecided else self._ranking_chart()
         if chart is None:
             return super()._repr_html_()
         told = self.decision
@@ -456,4 +398,4 @@ def _health_lines(checks: tuple[HealthCheck, ...], well: str) -> Iterator[str]:
 def _unpickled(
     tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any], undecided: tuple[str, ...]
 ) -> RunResult:
-    return RunResult(run_of(tables, info), None, undecided)
+    return RunResult(replace(run_of(tables, info), undecided=undecided))

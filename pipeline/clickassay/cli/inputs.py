@@ -23,6 +23,7 @@ from clickassay.core.text.words import plural
 
 if TYPE_CHECKING:
     from clickassay.inputs.staging.sources import Source
+    from clickassay.jobs.inputs import Sources
 
 _PANEL = "Inputs"
 
@@ -77,6 +78,14 @@ class Given:
                 "(clickassay init writes the file)"
             )
         return self.sources[name]
+
+    def needing(self, *names: str) -> "Sources":
+        """Return the inputs; raises as `needed` does for those of these names."""
+        from clickassay.jobs.inputs import Sources  # noqa: PLC0415 - beside its use
+
+        for name in names:
+            self.needed(name)
+        return Sources(**self.sources)
 
     def tell(self, *, quiet: bool) -> None:
         """Say which project file was used, since nobody need have named it."""

@@ -81,6 +81,10 @@ class Run:
     info: Mapping[str, Any]  # The content of ``settings.json``: inputs, versions, command and more.
     settings: Settings  # The settings that it was made with.
     folder: Path = Path()  # Where it lies; empty for a run that has not been written.
+    # Of a run that was just made: where judgments are too few for any correlation, lines on the reason and on
+    # what to judge; and why its report has no pictures. Empty otherwise.
+    undecided: tuple[str, ...] = ()
+    undrawn: str = ""
 
     @property
     def called(self) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -37,7 +36,7 @@ from clickassay.correlation.within.groups import QueryGroups, all_markets, query
 from clickassay.health.checks import Numbers, health_table, refuse_stops
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.health import in_order, judged_log, log_measures, run_health
-from clickassay.jobs.inputs import Inputs, with_judgments
+from clickassay.jobs.inputs import Inputs, Sources, with_judgments
 from clickassay.jobs.strata import (
     DROP,
     Strata,
@@ -68,22 +67,12 @@ from clickassay.patterns.table import PatternTable, StagedTable, check_depths, c
 Frames = dict[str, pl.DataFrame]
 
 
-def analyse(
-    table: PatternTable,
-    judgments: str | Path,
-    queries: str | Path | None,
-    settings: Settings,
-    *,
-    progress: Progress = silent,
-) -> Frames:
+def analyse(table: PatternTable, sources: Sources, settings: Settings, progress: Progress = silent) -> Frames:
     """Join a pattern table with judgments and compute the tables of a run (method 10).
-
-    table: the pattern table of a log.
-    judgments, queries: a file, folder or glob each; `queries` holds attributes to split by and may be None.
 
     Returns frames by table name, in the forms of `contracts.run.ANALYSED_TABLES`.
     """
-    inputs = with_judgments(Inputs(), judgments, queries, settings, progress)
+    inputs = with_judgments(Inputs(), sources, settings, progress)
     return analyse_tables(table.staged(), inputs, settings, progress)[0]
 
 

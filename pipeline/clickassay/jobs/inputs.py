@@ -13,7 +13,7 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.files import format_by_content, format_of
 from clickassay.inputs.normalise import normalise_queries
-from clickassay.inputs.sources.mapping import Names, advice, names_of, set_aside
+from clickassay.inputs.sources.mapping import advice, names_of, set_aside
 from clickassay.inputs.sources.parts import schema_of
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging.impressions import halves_of, look_like_impressions
@@ -32,20 +32,43 @@ from clickassay.judgments.alike import groups_of_queries
 from clickassay.judgments.prepare import check_labels
 from clickassay.logs.log import LocalHalf, Log, joined_log, local_half
 
+NO_JUDGMENTS = "a run needs judgments: name their file, or give them as a frame"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the inputs of a job lie; None where one is not given.
+
+    Each is a file, folder, glob or address, SQL or a frame. Searches and clicks may lie where only Spark
+    reaches them; searches may have one row for each result shown, whose clicks are theirs unless they are
+    given.
+    """
+
+    searches: Source | None = None
+    clicks: Source | None = None
+    judgments: Source | None = None
+    queries: Source | None = None
+    scores: Source | None = None
+    outcomes: Source | None = None
+
+    @property
+    def given(self) -> dict[str, Source]:
+        """Those that are given, by name."""
+        return {name: source for name, source in vars(self).items() if source is not None}
+
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of a job, open."""
+    """The inputs of a job, open; None where one is not given."""
 
     # searches, clicks: The halves of a log: open, or the name of a half that only Spark reaches; empty where
     # a stored pattern table is in their place.
     searches: LocalHalf | str = ""
     clicks: LocalHalf | str = ""
-    judgments: WholeInput | None = None  # None where they are not given.
-    # Attributes of queries, whose texts are normalised like those of the log; None likewise.
-    queries: WholeInput | None = None
-    scores: WholeInput | None = None  # Scores of lists that stand where editorial metrics do; None likewise.
-    outcomes: WholeInput | None = None  # Outcomes of searches; None likewise.
+    judgments: WholeInput | None = None
+    queries: WholeInput | None = None  # Attributes of queries, whose texts are normalised as the log's are.
+    scores: WholeInput | None = None  # Scores of lists that stand where editorial metrics do.
+    outcomes: WholeInput | None = None
 
     @property
     def halves_here(self) -> tuple[LocalHalf, ...]:
@@ -72,10 +95,9 @@ class Inputs:
 
     @property
     def identities(self) -> dict[str, Any]:
-        """Fingerprints of judgments, queries and scores, by name."""
-        whole = {"judgments": self.judgments, "queries": self.queries, "scores": self.scores}
-        whole |= {"outcomes": self.outcomes}
-        return {what: one.identity for what, one in whole.items() if one is not None}
+        """Fingerprints of all but the log, by name."""
+        whole = {name: getattr(self, name) for name in ("judgments", "queries", "scores", "outcomes")}
+        return {name: one.identity for name, one in whole.items() if one is not None}
 
 
 def opened(what: str, source: Source, settings: Settings, progress: Progress = silent) -> Input:
@@ -106,45 +128,41 @@ def _may_hold(settings: Settings) -> bool:
     return settings.engine == "arrays"
 
 
-def open_log(
-    searches: Source,
-    clicks: Source | None,
-    settings: Settings,
-    *,
-    judgments: Source | None = None,
-    outcomes: Source | None = None,
-    by_file: bool = False,
-    progress: Progress = silent,
-) -> Inputs:
-    """Open a log, and the judgments if only judged queries are to be kept.
+def _whole(
+    what: str, source: Source, wanted: Sequence[Wanted], settings: Settings, progress: Progress
+) -> WholeInput:
+    return WholeInput.of(_read(what, source, wanted, settings, progress), progress)
 
-    searches, clicks, judgments: a file, folder, glob or address each, SQL or a frame; searches and clicks may
-      lie where only Spark reaches them. Searches may have one row for each result shown, whose clicks are
-      theirs unless they are given.
-    outcomes: outcomes of searches, likewise.
+
+def open_log(
+    sources: Sources, settings: Settings, *, by_file: bool = False, progress: Progress = silent
+) -> Inputs:
+    """Open a log and its outcomes, and the judgments if only judged queries are to be kept.
+
     by_file: whether a store is to know the files one by one.
 
     Raises InputError if a file is missing, cannot be read or lacks a column, clicks name neither URL nor
     position, or there are none.
     """
-    shown, clicked = _halves(searches, clicks, settings, by_file=by_file, progress=progress)
-    inputs = Inputs(shown, clicked)
+    inputs = Inputs(*_halves(sources, settings, by_file=by_file, progress=progress))
     if inputs.log is not None:
         log = joined_log(*inputs.halves_here)
         inputs = Inputs(log.searches, log.clicks)
-    if outcomes is not None:
-        own = WholeInput.of(_read("outcomes", outcomes, OUTCOMES, settings, progress), progress)
-        inputs = replace(inputs, outcomes=own)
-    if judgments is None or not settings.only_judged:
+    if sources.outcomes is not None:
+        outcomes = _whole("outcomes", sources.outcomes, OUTCOMES, settings, progress)
+        inputs = replace(inputs, outcomes=outcomes)
+    if sources.judgments is None or not settings.only_judged:
         return inputs
-    return replace(
-        inputs, judgments=WholeInput.of(opened("judgments", judgments, settings, progress), progress)
-    )
+    judgments = _whole("judgments", sources.judgments, CANONICAL["judgments"], settings, progress)
+    return replace(inputs, judgments=judgments)
 
 
 def _halves(
-    searches: Source, clicks: Source | None, settings: Settings, *, by_file: bool, progress: Progress
+    sources: Sources, settings: Settings, *, by_file: bool, progress: Progress
 ) -> tuple[LocalHalf | str, LocalHalf | str]:
+    searches, clicks = sources.searches, sources.clicks
+    if searches is None:
+        raise SettingsError("a pattern table needs searches: a path, SQL or a frame")
     is_remote = _is_remote(searches, settings)
     if is_remote and settings.shape == "impressions":
         raise _made_here()
@@ -175,33 +193,27 @@ def _halves(
 
 
 def impressions(searches: Source, settings: Settings, progress: Progress = silent) -> Input | None:
-    """Open searches that have one row for each result shown; None if they have one for each search."""
+    """Open searches that have one row for each result shown; None if they have one for each search.
+
+    Which of the two they have is declared, or told by the columns of a file.
+    """
     names = names_of("searches", settings.column)
     searches = staged("searches", searches, names, progress, held=_may_hold(settings))
-    if not _has_impressions(searches, names, settings.shape):
-        return None
-    return _read("searches", searches, IMPRESSIONS, settings, progress)
+    is_shown = settings.shape == "impressions"
+    if settings.shape == "auto":
+        file = find_files("searches", searches.path if isinstance(searches, Made) else searches).files[0]
+        schema = schema_of("searches", file, format_of(file) or format_by_content("searches", file))
+        is_shown = look_like_impressions({*names, *schema} - set(names.values()))
+    return _read("searches", searches, IMPRESSIONS, settings, progress) if is_shown else None
 
 
 def made_halves(table: Input, *, by_file: bool = False, progress: Progress = silent) -> dict[str, LocalHalf]:
     """Make searches and clicks of impressions; no clicks where no column tells them."""
-    made = halves_of(table, by_file=by_file, progress=progress)
-    return {what: _of_made(what, table, one) for what, one in made.items()}
-
-
-def _of_made(what: str, table: Input, made: Made) -> LocalHalf:
-    half = read_input(what, made.path, CANONICAL[what])
-    return local_half(replace(half, found=table.found, origins=made.origins))
-
-
-def _has_impressions(searches: str | Path | Made, names: Names, shape: str) -> bool:
-    """Tell whether searches have one row for each result shown, as declared or by the columns of a file."""
-    if shape != "auto":
-        return shape == "impressions"
-    found = find_files("searches", searches.path if isinstance(searches, Made) else searches)
-    file = found.files[0]
-    schema = schema_of("searches", file, format_of(file) or format_by_content("searches", file))
-    return look_like_impressions({*names, *schema} - set(names.values()))
+    halves = {}
+    for what, made in halves_of(table, by_file=by_file, progress=progress).items():
+        half = read_input(what, made.path, CANONICAL[what])
+        halves[what] = local_half(replace(half, found=table.found, origins=made.origins))
+    return halves
 
 
 def _is_far(settings: Settings) -> bool:
@@ -242,45 +254,44 @@ def _half(what: str, source: Source, settings: Settings, progress: Progress) -> 
 
 
 def with_judgments(
-    inputs: Inputs,
-    judgments: Source,
-    queries: Source | None,
-    settings: Settings,
-    progress: Progress = silent,
-    *,
-    scores: Source | None = None,
+    inputs: Inputs, sources: Sources, settings: Settings, progress: Progress = silent
 ) -> Inputs:
     """Add judgments, attributes of queries and scores of lists to inputs, which are read whole.
 
-    Raises InputError if they cannot be read, or judgments have more markets or judges than may be.
+    Raises SettingsError if there are no judgments; InputError if one cannot be read, or judgments have more
+    markets or judges than may be.
     """
-    graded = WholeInput.of(opened("judgments", judgments, settings, progress), progress)
+    if sources.judgments is None:
+        raise SettingsError(NO_JUDGMENTS)
+    graded = inputs.judgments
+    if graded is None:
+        graded = _whole("judgments", sources.judgments, CANONICAL["judgments"], settings, progress)
     check_labels("judgments", graded.rows, settings)
-    if scores is not None:
-        own = WholeInput.of(_read("scores", scores, SCORES, settings, progress), progress)
-        inputs = replace(inputs, scores=own)
-    if queries is None:
-        return replace(inputs, judgments=graded)
-    return replace(inputs, judgments=graded, queries=_attributes(queries, settings, progress))
+    inputs = replace(inputs, judgments=graded)
+    if sources.scores is not None:
+        inputs = replace(inputs, scores=_whole("scores", sources.scores, SCORES, settings, progress))
+    if sources.queries is not None:
+        inputs = replace(inputs, queries=_attributes(sources.queries, settings, progress))
+    return inputs
 
 
 @with_scratch()
-def grouped_queries(
-    judgments: Source, queries: Source | None, settings: Settings, progress: Progress = silent
-) -> pl.DataFrame:
+def grouped_queries(sources: Sources, settings: Settings, progress: Progress = silent) -> pl.DataFrame:
     """Return the table of queries with a column `group` for near-duplicates; null for all others.
 
     Without a table, it has the judged queries; judged queries that the table does not have stand at its end.
 
     Raises InputError if an input cannot be read, or the table has a column `group` already.
     """
-    inputs = with_judgments(Inputs(), judgments, queries, settings, progress)
+    inputs = with_judgments(Inputs(), sources, settings, progress)
     rows = inputs.graded().rows.select("query", "url").drop_nulls()
     judged = rows.with_columns(normalise_queries(rows["query"]))
     names = judged.select("query").unique().sort("query")
     given = names if inputs.queries is None else inputs.queries.rows
     if "group" in given.columns:
-        raise InputError(f"{queries} has a column group already; rename it, or give a table without it")
+        raise InputError(
+            f"{sources.queries} has a column group already; rename it, or give a table without it"
+        )
     rest = names.join(given, on="query", how="anti")
     table = pl.concat([given, rest], how="diagonal")
     return table.join(groups_of_queries(judged), on="query", how="left", maintain_order="left")
@@ -295,11 +306,8 @@ def read_attributes(queries: Source, settings: Settings, progress: Progress = si
     return _attributes(queries, settings, progress).rows
 
 
-def _attributes(queries: Source, settings: Settings, progress: Progress) -> WholeInput:
-    return _normalised(WholeInput.of(opened("queries", queries, settings, progress), progress))
-
-
-def _normalised(queries: WholeInput) -> WholeInput:
+def _attributes(source: Source, settings: Settings, progress: Progress) -> WholeInput:
+    queries = _whole("queries", source, CANONICAL["queries"], settings, progress)
     rows = queries.rows.drop_nulls("query")
     rows = rows.with_columns(normalise_queries(rows["query"]))
     return replace(queries, rows=rows if queries.by_market else rows.drop("market"))

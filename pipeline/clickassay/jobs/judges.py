@@ -18,10 +18,9 @@ from clickassay.findings.run import open_run
 from clickassay.inputs.importers.judgments.importer import RatingOptions
 from clickassay.inputs.staging.frames import Frame
 from clickassay.inputs.staging.sources import Source
-from clickassay.jobs.inputs import read_attributes
+from clickassay.jobs.inputs import Sources, read_attributes
 from clickassay.jobs.patterns import opened_table
-from clickassay.jobs.run import open_report
-from clickassay.jobs.run import run as computed
+from clickassay.jobs.run import make_run
 from clickassay.metrics.names import parse_measures
 from clickassay.patterns.places import Place, place_of
 from clickassay.studies.evaluation.evaluate import evaluate
@@ -131,8 +130,7 @@ def _by_clicks(
             depth=opened_table(place).stored_depth, max_grade=top, click_models="NONE", iterations=FEWEST,
             relevant_grade=min(usual.relevant_grade, top), success_grade=min(usual.success_grade, top),
         )  # fmt: skip
-        table, inputs = open_report(place, graded, None, settings, progress)
-        made = computed(inputs, settings, table=table, progress=progress).run
+        made, _ = make_run(Sources(judgments=graded), settings, patterns=place, progress=progress)
     return {one.name: made.tables[one.name] for one in (JUDGE_DISAGREEMENTS, JUDGE_COMPARISONS)}
 
 

@@ -18,10 +18,9 @@ from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.text.paths import is_uri, local_path
-from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import files_named, mixed_times, watched, with_unread
 from clickassay.jobs.health import Checked, log_findings
-from clickassay.jobs.inputs import Inputs, open_log
+from clickassay.jobs.inputs import Inputs, Sources, open_log
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.outcomes import OutcomesOf, about, prepare_outcomes
 from clickassay.metrics.catalogue import METRICS
@@ -39,17 +38,10 @@ from clickassay.patterns.table import (
 
 @with_scratch()
 def log_to_patterns(
-    searches: Source,
-    clicks: Source | None,
-    settings: Settings,
-    *,
-    judgments: Source | None = None,
-    outcomes: Source | None = None,
-    checked: Checked | None = None,
-    progress: Progress = silent,
+    sources: Sources, settings: Settings, *, checked: Checked | None = None, progress: Progress = silent
 ) -> PatternTable:
-    """Turn a log into its pattern table in memory; the inputs are those of `open_log`."""
-    inputs = open_log(searches, clicks, settings, judgments=judgments, outcomes=outcomes, progress=progress)
+    """Turn a log into its pattern table in memory."""
+    inputs = open_log(sources, settings, progress=progress)
     table = log_table(inputs, settings, progress=progress)
     if checked is not None:
         checked(log_findings(table, settings, inputs.log))
@@ -155,14 +147,11 @@ def _write_in_sql(
 
 
 @with_scratch("out")
-def make_patterns(  # noqa: PLR0913 - as `make_run`
-    searches: Source,
-    clicks: Source | None,
+def make_patterns(
+    sources: Sources,
     out: Path | str,
     settings: Settings,
     *,
-    judgments: Source | None = None,
-    outcomes: Source | None = None,
     force: bool = False,
     checked: Checked | None = None,
     progress: Progress = silent,
@@ -174,12 +163,10 @@ def make_patterns(  # noqa: PLR0913 - as `make_run`
     if isinstance(out, str):
         place = tempfile.TemporaryDirectory(prefix="clickassay-")
     else:
-        check_apart(out, searches, clicks, outcomes)
+        check_apart(out, sources.searches, sources.clicks, sources.outcomes)
         place = published_folder(out, force=force)
     with place as folder:
-        inputs = open_log(
-            searches, clicks, settings, judgments=judgments, outcomes=outcomes, progress=progress
-        )
+        inputs = open_log(sources, settings, progress=progress)
         kept = queries_to_keep(inputs.judgments, settings)
         work = Path(folder)
         if then_to is not None or settings.engine != "arrays":

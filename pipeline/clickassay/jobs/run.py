@@ -1,7 +1,7 @@
 """`run` and `report` from start to end: read, analyse, write the run folder."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,15 @@ import numpy as np
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
 from clickassay.core.errors import PatternError, SettingsError
-from clickassay.core.files.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
-from clickassay.core.files.scratch import with_scratch
+from clickassay.core.files.output import (
+    SETTINGS_FILE,
+    check_apart,
+    check_free,
+    place_to_write,
+    published_folder,
+    write_json,
+)
+from clickassay.core.files.scratch import scratch
 from clickassay.core.files.tables import write_database, write_table, writing_tables
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.provenance import plain_settings, versions
@@ -20,13 +27,12 @@ from clickassay.correlation.classes import left_out_columns
 from clickassay.findings.draw import Findings, draw_findings
 from clickassay.findings.run import Run, largest_samples, run_of
 from clickassay.findings.tables import with_findings
-from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
+from clickassay.health.checks import checks_with, fired
 from clickassay.inputs.normalise import normalise_query
-from clickassay.inputs.staging.sources import Source
 from clickassay.jobs.analyse import Frames, analyse_tables, with_log_settings
 from clickassay.jobs.click_models import run_models
 from clickassay.jobs.health import HEALTH_FILE
-from clickassay.jobs.inputs import Inputs, open_log, with_judgments
+from clickassay.jobs.inputs import NO_JUDGMENTS, Inputs, Sources, open_log, with_judgments
 from clickassay.jobs.patterns import log_table, opened_table
 from clickassay.judgments.next_to_judge import no_correlation, without_judgments
 from clickassay.judgments.prepare import Judgments
@@ -39,216 +45,119 @@ from clickassay.patterns.places import DATABASE, Place, place_of
 from clickassay.patterns.table import PatternTable, StagedTable
 
 
-@dataclass(frozen=True)
-class FoundRun:
-    """The result of a run before it is saved."""
-
-    run: Run  # Its tables, settings and inputs.
-    findings: Findings  # What was found.
-    # Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
-    undecided: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    """The result of a run."""
-
-    content: Mapping[str, Any]  # The content of ``summary.json``.
-    # Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
-    undecided: tuple[str, ...]
-    # health, well: What is wrong with the log and its judgments; and a clause to say where nothing is.
-    health: tuple[HealthCheck, ...] = ()
-    well: str = ""
-    undrawn: str = ""  # Why there are no pictures; empty where there are.
-    found: FoundRun | None = field(default=None, compare=False, repr=False)  # What was written.
-
-
-@with_scratch("out")
-def make_report(  # noqa: PLR0913 - as `make_run`
-    patterns: Path | PatternTable,
-    judgments: Source | None,
-    queries: Source | None,
-    out: Path,
+def make_run(
+    sources: Sources,
     settings: Settings,
     *,
-    scores: Source | None = None,
-    command: str = "",
+    patterns: Path | str | PatternTable | None = None,
+    out: Path | str | None = None,
     force: bool = False,
+    command: str = "",
     progress: Progress = silent,
-) -> RunSummary:
-    """Turn a stored pattern table and judgments into a run folder; return its summary."""
-    check_apart(out, patterns, judgments, queries, scores)
-    check_free(out, force=force)
-    table, inputs = open_report(patterns, judgments, queries, settings, progress, scores=scores)
-    with published_folder(out, force=force) as folder:
-        made = run(inputs, settings, table=table, progress=progress)
-        return save(made, folder, command=command, progress=progress)
+) -> tuple[Run, Findings]:
+    """Turn a log, or its pattern table, and judgments into a run; return it and what was found.
 
-
-def open_report(
-    patterns: Path | PatternTable,
-    judgments: Source | None,
-    queries: Source | None,
-    settings: Settings,
-    progress: Progress = silent,
-    *,
-    scores: Source | None = None,
-) -> tuple[StagedTable, Inputs]:
-    """Open a pattern table, in its folder or in memory, and the judgments of a report.
+    sources: judgments; a log and its outcomes unless `patterns` is given; scores and attributes of queries.
+    patterns: a pattern table, or the folder or store that it lies in.
+    out: the folder to write it into, with its report, which is whole or not there; None = nothing is written.
+    force: replace a run that lies there.
+    command: what made it, for the record of a run that is written.
 
     Raises SettingsError if there are no judgments, or a metric, click model or check is unknown;
-    PatternError, StoreError, InputError if the table or an input cannot be read.
+    PatternError, StoreError, InputError if the table or an input cannot be read; OutputError if `out` cannot
+    be written.
     """
-    _check_names(settings, scored=scores is not None)
-    if judgments is None:
-        raise SettingsError(_NO_JUDGMENTS)
-    if isinstance(patterns, PatternTable):
-        table = patterns.staged()
-    else:
-        table = opened_table(patterns)
-        if place_of(patterns) is Place.PATTERN_TABLE:  # its log was checked when it was made
-            _check_info(table, patterns)
-        else:
-            check_log(table.funnel, settings.max_rejected)
-    return table, with_judgments(Inputs(), judgments, queries, settings, progress, scores=scores)
+    place = None if out is None else place_to_write(out)
+    with scratch(place):
+        if place is not None:
+            check_apart(place, patterns, *sources.given.values())
+            check_free(place, force=force)
+        inputs, table = open_inputs(sources, settings, patterns, progress)
+        with nullcontext() if place is None else published_folder(place, force=force) as folder:
+            if table is None:
+                table = log_table(inputs, settings, work=folder, progress=progress)
+            settings = with_log_settings(table, settings)
+            frames, graded = analyse_tables(table, inputs, settings, progress)
+            run = run_of(frames, _info(table, inputs, settings))
+            findings = draw_findings(run, np.random.default_rng(0))
+            undecided = _undecided(table, graded, settings, frames)
+            run = replace(with_findings(run, findings), undecided=undecided)
+            if folder is None or place is None:
+                return run, findings
+            run = write_run(replace(run, info={**run.info, "command": command}), findings, folder, progress)
+    return replace(run, folder=place), findings
 
 
-_NO_JUDGMENTS = "a run needs judgments: name their file, or give them as a frame"
+def open_inputs(
+    sources: Sources,
+    settings: Settings,
+    patterns: Path | str | PatternTable | None = None,
+    progress: Progress = silent,
+) -> tuple[Inputs, StagedTable | None]:
+    """Open all inputs of a run, and the pattern table if there is one; raises as `make_run` does.
 
-
-def _check_names(settings: Settings, *, scored: bool) -> None:
-    """Refuse misspelt metrics and click models before anything slow is done.
-
-    With scores, the metric in use may be one of them, whose names are read later.
+    Misspelt metrics and click models are refused before anything slow is done. With scores, the metric in use
+    may be one of them, whose names are read later.
     """
-    report_measures(settings.model_copy(update={"current": None}) if scored else settings)
+    is_scored = sources.scores is not None
+    report_measures(settings.model_copy(update={"current": None}) if is_scored else settings)
     counted_clicks(settings)
     run_models(settings)
     if settings.click_judge is not None:
         check_click_judge(settings.click_judge)
     checks_with(settings.health_limit)
+    if sources.judgments is None:
+        raise SettingsError(NO_JUDGMENTS)
+    if patterns is not None:
+        table = patterns.staged() if isinstance(patterns, PatternTable) else _stored(Path(patterns), settings)
+        return with_judgments(Inputs(), sources, settings, progress), table
+    inputs = open_log(sources, settings, progress=progress)
+    log = inputs.log
+    if log is not None and "action" not in log.clicks.columns:  # else actions are known once it is read
+        named = () if inputs.outcomes is None else inputs.outcomes.rows["name"].drop_nulls().unique()
+        known = (*map(normalise_query, named), *settings.outcome)
+        for name in settings.click_metric:
+            named_click(name, {*settings.signal} - {"auto", "none"}, known)
+    return with_judgments(inputs, sources, settings, progress), None
 
 
-def _check_info(table: StagedTable, folder: Path) -> None:
-    """Refuse a pattern table whose settings.json lacks entries, e.g. as it was changed by hand."""
+def _stored(place: Path, settings: Settings) -> StagedTable:
+    """Open a pattern table; the log of a table of its own was checked when it was made."""
+    table = opened_table(place)
+    if place_of(place) is not Place.PATTERN_TABLE:
+        check_log(table.funnel, settings.max_rejected)
+        return table
     info = table.info
     whole = isinstance(info.get("stored_depth"), int) and isinstance(info.get("inputs"), dict)
     used = info.get("settings")
     if not whole or not isinstance(used, dict) or not used.keys() >= set(NAMED_SETTINGS):
         raise PatternError(
-            f"pattern table {folder} is broken: its settings.json lacks what `clickassay patterns` wrote; "
+            f"pattern table {place} is broken: its settings.json lacks what `clickassay patterns` wrote; "
             "make it again"
         )
+    return table
 
 
-@with_scratch("out")
-def make_run(  # noqa: PLR0913 - the whole job has this many inputs
-    searches: Source,
-    clicks: Source | None,
-    judgments: Source | None,
-    queries: Source | None,
-    out: Path,
-    settings: Settings,
-    *,
-    scores: Source | None = None,
-    outcomes: Source | None = None,
-    command: str = "",
-    force: bool = False,
-    progress: Progress = silent,
-) -> RunSummary:
-    """Turn logs and judgments into a run folder; return its summary."""
-    check_apart(out, searches, clicks, judgments, queries, scores, outcomes)
-    check_free(out, force=force)
-    inputs = open_inputs(
-        searches, clicks, judgments, queries, settings, progress, scores=scores, outcomes=outcomes
-    )
-    with published_folder(out, force=force) as folder:
-        made = run(inputs, settings, work=folder, progress=progress)
-        return save(made, folder, command=command, progress=progress)
-
-
-def open_inputs(
-    searches: Source,
-    clicks: Source | None,
-    judgments: Source | None,
-    queries: Source | None,
-    settings: Settings,
-    progress: Progress = silent,
-    *,
-    scores: Source | None = None,
-    outcomes: Source | None = None,
-) -> Inputs:
-    """Open all inputs of a run; misspelt names in settings are refused before anything slow is done.
-
-    Raises SettingsError if there are no judgments, or a metric, click model or check is unknown; InputError
-    if an input cannot be read.
-    """
-    _check_names(settings, scored=scores is not None)
-    if judgments is None:
-        raise SettingsError(_NO_JUDGMENTS)
-    log = open_log(searches, clicks, settings, outcomes=outcomes, progress=progress)
-    if (
-        log.log is not None and "action" not in log.log.clicks.columns
-    ):  # else actions are known once it is read
-        given = () if log.outcomes is None else log.outcomes.rows["name"].drop_nulls().unique()
-        known = (*map(normalise_query, given), *settings.outcome)
-        for name in settings.click_metric:
-            named_click(name, {*settings.signal} - {"auto", "none"}, known)
-    return with_judgments(log, judgments, queries, settings, progress, scores=scores)
-
-
-def run(
-    inputs: Inputs,
-    settings: Settings,
-    *,
-    table: StagedTable | None = None,
-    work: Path | None = None,
-    progress: Progress = silent,
-) -> FoundRun:
-    """Compute all tables of a run; nothing is written.
-
-    Parameters
-    ----------
-    inputs
-        Judgments, attributes of queries if there are any, and a log unless its pattern table is given.
-    table
-        The pattern table of a log; None = it is made of the log.
-    work
-        Folder for temporary files of the engine; None = the system's.
-    """
-    if table is None:
-        table = log_table(inputs, settings, work=work, progress=progress)
-    settings = with_log_settings(table, settings)
-    frames, graded = analyse_tables(table, inputs, settings, progress)
-    analysed = run_of(frames, _info(table, inputs, settings))
-    findings = draw_findings(analysed, np.random.default_rng(0))
-    undecided = _undecided(table, graded, settings, frames)
-    return FoundRun(with_findings(analysed, findings), findings, undecided)
-
-
-def save(found: FoundRun, folder: Path, *, command: str = "", progress: Progress = silent) -> RunSummary:
-    """Write a run into an empty folder: its tables, its record and its report; return its summary."""
-    made = replace(found.run, info={**found.run.info, "command": command})
+def write_run(run: Run, findings: Findings, folder: Path, progress: Progress = silent) -> Run:
+    """Write a run into an empty folder: tables, record, report; return it with why it has no pictures."""
     progress(Event("writing tables"))
-    write_tables(made, folder)
-    write_json(folder / HEALTH_FILE, made.tables["health"].to_dicts())
+    write_tables(run, folder)
+    write_json(folder / HEALTH_FILE, run.tables["health"].to_dicts())
     progress(Event("drawing the report"))
-    from clickassay.report.build import summary_content, write_report  # noqa: PLC0415 - charts take a second
+    from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second
     from clickassay.report.charts.artist import artist  # noqa: PLC0415 - as above
 
-    report = write_report(made, found.findings, folder)
-    content, well = summary_content(report), well_text(made.tables["health"])
-    written = replace(found, run=made)
-    return RunSummary(content, found.undecided, found.findings.health, well, artist().failure, written)
+    write_report(run, findings, folder)
+    return replace(run, undrawn=artist().failure)
 
 
-def write_tables(made: Run, folder: Path) -> None:
+def write_tables(run: Run, folder: Path) -> None:
     """Write the tables of a run, each by itself and all in a database, and its record."""
     with writing_tables():
         for contract in RUN_TABLES:
-            write_table(made.tables[contract.name], folder / f"{contract.name}.parquet")
+            write_table(run.tables[contract.name], folder / f"{contract.name}.parquet")
         write_database([table.name for table in RUN_TABLES], folder, folder / DATABASE)
-        write_json(folder / SETTINGS_FILE, made.info)
+        write_json(folder / SETTINGS_FILE, run.info)
 
 
 def _undecided(table: StagedTable, graded: Judgments, settings: Settings, frames: Frames) -> tuple[str, ...]:

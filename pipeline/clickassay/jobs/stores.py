@@ -12,10 +12,9 @@ from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import versions
 from clickassay.core.settings import Settings
-from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import copy_notes, files_named
 from clickassay.jobs.health import Checked, log_findings
-from clickassay.jobs.inputs import Inputs, open_log
+from clickassay.jobs.inputs import Inputs, Sources, open_log
 from clickassay.jobs.patterns import outcomes_of, reachable
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
@@ -43,22 +42,18 @@ class StoreGrowth:
 
 @with_scratch("folder")
 def grow_store(
-    searches: Source,
-    clicks: Source | None,
+    sources: Sources,
     folder: Path | str,
     settings: Settings,
     *,
-    judgments: Source | None = None,
-    outcomes: Source | None = None,
     checked: Checked | None = None,
     progress: Progress = silent,
 ) -> StoreGrowth:
     """Add a log to a pattern store; files that it already has are not read again.
 
-    searches, clicks: a file, folder or glob each: all files, or only new ones.
+    sources: searches, clicks and outcomes: all files, or only new ones. With ``only_judged`` also judgments:
+      sessions of queries without any are counted only.
     folder: the store; it is created if it does not exist.
-    outcomes: likewise: outcomes of the searches in these files.
-    judgments: a file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
 
     Raises StoreError if the store is in use, broken, or was made with other settings; InputError if a file
     has changed since it was read, or comes too late; OutputError if the store would lie in a folder of the
@@ -66,11 +61,8 @@ def grow_store(
     """
     folder = reachable(folder, settings)
     if isinstance(folder, Path):
-        check_apart(folder, searches, clicks, outcomes)
-    inputs = open_log(
-        searches, clicks, settings,
-        judgments=judgments, outcomes=outcomes, by_file=True, progress=progress,
-    )  # fmt: skip
+        check_apart(folder, sources.searches, sources.clicks, sources.outcomes)
+    inputs = open_log(sources, settings, by_file=True, progress=progress)
     kept = queries_to_keep(inputs.judgments, settings)
     if settings.engine == "spark":
         return _grow_on_spark(inputs, folder, settings, kept, steady(progress), checked)

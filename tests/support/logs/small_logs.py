@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 
 NOON = 1_236_000_000_000  # 2009-03-02T13:20Z, near enough
@@ -69,7 +70,9 @@ def patterns_of(searches, clicks, **settings):
     """Return the pattern table of rows."""
     with tempfile.TemporaryDirectory() as folder:
         paths = write_rows(Path(folder), searches=searches, clicks=clicks)
-        return log_to_patterns(paths["searches"], paths["clicks"], load_settings(threads=1, **settings))
+        return log_to_patterns(
+            Sources(paths["searches"], paths["clicks"]), load_settings(threads=1, **settings)
+        )
 
 
 def simulated(folder, world="web", *, searches=2_000, queries=30, seed=1):

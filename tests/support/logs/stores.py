@@ -7,6 +7,7 @@ import polars as pl
 
 from clickassay.core.contracts.patterns import SHOWN
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.stores import grow_store
 from clickassay.patterns.table import FOLDER_TABLES, OWN_TABLES
 from support.logs.small_logs import simulated
@@ -88,6 +89,7 @@ def grown(engine, log, store, batch="400", *, then=None, judgments=None):
         load_settings(engine=name, folds=2, batch=batch, max_rejected=0.5, only_judged=only)
         for name in (engine, then or engine)
     )
-    judged = {"judgments": judgments}
-    batches = grow_store(f"{log}/searches/0.parquet", f"{log}/clicks/0.parquet", store, first, **judged)
-    return batches, grow_store(f"{log}/searches", f"{log}/clicks", store, second, **judged)
+    begun, whole = (
+        Sources(f"{log}/searches{part}", f"{log}/clicks{part}", judgments) for part in ("/0.parquet", "")
+    )
+    return grow_store(begun, store, first), grow_store(whole, store, second)

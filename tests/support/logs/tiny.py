@@ -16,6 +16,7 @@ from clickassay.cli.app import app
 from clickassay.cli.exit import run_command
 from clickassay.core.settings import Settings
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 
 QUERIES = ("maps", "weather today", "news")
@@ -233,8 +234,8 @@ def counted(log: Log, *more: str, code: int = 0) -> dict[tuple[str, str, str], i
 def analysed(log: Log, **settings: object) -> dict[str, pl.DataFrame]:
     """Compute the tables of a run without its report."""
     chosen = Settings(depth=(3,), iterations=10, threads=1, click_models=("NONE",), **settings)
-    table = log_to_patterns(log.searches, log.clicks, chosen)
-    return analyse(table, log.judgments, None, chosen)
+    table = log_to_patterns(Sources(log.searches, log.clicks), chosen)
+    return analyse(table, Sources(judgments=log.judgments), chosen)
 
 
 def patterns(folder: Path) -> bytes:

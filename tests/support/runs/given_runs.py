@@ -12,6 +12,7 @@ from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.findings.tables import with_findings
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.numbers import DiffOptions
@@ -30,7 +31,7 @@ def compared(*arguments) -> tiny.Outcome:
 
 @cache
 def patterns():
-    return log_to_patterns(*SAMPLE_LOG.values(), SETTINGS)
+    return log_to_patterns(Sources(*SAMPLE_LOG.values()), SETTINGS)
 
 
 @cache
@@ -54,7 +55,7 @@ def made(folder, rows=None, **settings):
     folder.mkdir()
     rows, chosen = judgments() if rows is None else rows, SETTINGS.model_copy(update=settings)
     rows.write_parquet(folder / "judged.parquet")
-    frames = analyse(patterns(), folder / "judged.parquet", None, chosen)
+    frames = analyse(patterns(), Sources(judgments=folder / "judged.parquet"), chosen)
     inputs = {"searches": fingerprint(1, 1000), "judgments": fingerprint(2, rows.height)}
     info = {"inputs": inputs, "settings": plain_settings(chosen), "versions": versions(), "command": "made"}
     rest = {"layout": LAYOUT, "notes": [], "stored_depth": 5}

@@ -11,6 +11,7 @@ import polars as pl
 
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.settings import Settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run
 from support.places import SAMPLE
 from support.reports.harmful import HARMS
@@ -25,7 +26,7 @@ def sample() -> Path:
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
-            make_run(*SAMPLE.values(), folder, Settings(), command="clickassay run")
+            make_run(Sources(*SAMPLE.values()), Settings(), out=folder, command="clickassay run")
     return folder
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 
 ENGINES = ("arrays", "duckdb", "spark")
@@ -18,7 +19,7 @@ def made_by(engine, searches, clicks, out, *, judgments=None, file=None, **setti
     """
     options = load_settings(file, engine=engine, **settings)
     given = None if judgments is None else str(judgments)
-    return make_patterns(str(searches), str(clicks), Path(out), options, judgments=given)
+    return make_patterns(Sources(str(searches), str(clicks), judgments=given), Path(out), options)
 
 
 def both_engines(searches, clicks, out, *, other="spark", **more):

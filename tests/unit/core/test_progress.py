@@ -10,6 +10,7 @@ from clickassay.api.screen.progress import clock_time, resident_bytes
 from clickassay.cli.progress import shown_progress
 from clickassay.core.progress import Event, steady
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.stores import grow_store
 from support.logs.small_logs import click, search, write_rows
@@ -36,7 +37,7 @@ def days(tmp_path_factory):
 
 def read_whole(days):
     told = []
-    log_to_patterns(*days, BY_DAY, progress=told.append)
+    log_to_patterns(Sources(*days), BY_DAY, progress=told.append)
     return told
 
 
@@ -63,7 +64,7 @@ def test_steps_within_a_batch_do_not_reset_the_part(days):
 
 def test_the_part_of_a_store_rises_and_publishing_does_not_reset_it(days, tmp_path):
     told = []
-    grow_store(*map(str, days), tmp_path / "store", BY_DAY, progress=told.append)
+    grow_store(Sources(*map(str, days)), tmp_path / "store", BY_DAY, progress=told.append)
     parts = [event.part for event in told if event.part is not None]
     assert parts == sorted(parts)
     assert parts[0] == 0

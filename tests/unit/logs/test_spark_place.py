@@ -12,6 +12,7 @@ from clickassay.core.provenance import plain_settings
 from clickassay.core.settings import load_settings
 from clickassay.inputs.tables import read_input
 from clickassay.inputs.types.columns import Wanted
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from clickassay.logs.duckdb import _config
 from clickassay.logs.log import local_half
@@ -132,7 +133,9 @@ def test_a_path_where_nothing_lies_is_refused_before_spark_is_started(tmp_path):
     paths = (str(tmp_path / "none.parquet"), "logs.clicks")
     with pytest.raises(InputError, match=r"searches: \S+none\.parquet does not exist"):
         make_patterns(
-            *paths, tmp_path / "out", load_settings(engine="spark", spark_master="spark://127.0.0.1:1")
+            Sources(*paths),
+            tmp_path / "out",
+            load_settings(engine="spark", spark_master="spark://127.0.0.1:1"),
         )
 
 

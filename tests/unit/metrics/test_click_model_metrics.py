@@ -10,6 +10,7 @@ from clickassay.click_models.click_log import ClickLog
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings, load_settings
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.metrics.catalogue import METRICS, MODEL_METRICS, editorial_values
 from clickassay.metrics.names import parse
@@ -48,8 +49,8 @@ def log(tmp_path_factory):
 
 def run_of(log, **settings):
     options = load_settings(depth=[4], iterations=10, click_models=("NONE",), **settings)
-    table = log_to_patterns(log["searches"], log["clicks"], options)
-    return table, analyse(table, log["judgments"], None, options)
+    table = log_to_patterns(Sources(log["searches"], log["clicks"]), options)
+    return table, analyse(table, Sources(judgments=log["judgments"]), options)
 
 
 def test_the_model_is_fitted_on_users_of_fold_0_and_the_metric_tried_on_the_others(log):

@@ -10,6 +10,7 @@ import pytest
 from clickassay.core.errors import PatternError
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.patterns import lists as module
 from clickassay.patterns.lists import log_lists
@@ -119,11 +120,11 @@ def test_a_report_has_the_same_numbers_whatever_is_only_counted(tmp_path, monkey
     some.write_parquet(tmp_path / "some.parquet")
     for settings in ({}, {"unjudged": "model"}):
         options = load_settings(iterations=10, depth=[3, 6], **settings)
-        table = log_to_patterns(log["searches"], log["clicks"], options)
+        table = log_to_patterns(Sources(log["searches"], log["clicks"]), options)
         monkeypatch.setattr(module, "MOST_FREQUENT", 10_000)
-        whole = analyse(table, tmp_path / "some.parquet", None, options)
+        whole = analyse(table, Sources(judgments=tmp_path / "some.parquet"), options)
         monkeypatch.setattr(module, "MOST_FREQUENT", 1)
-        less = analyse(table, tmp_path / "some.parquet", None, options)
+        less = analyse(table, Sources(judgments=tmp_path / "some.parquet"), options)
         assert whole["statistics"]["coverage"].max() < 1
         assert not less["next_judgments"].equals(whole["next_judgments"])
         for name, frame in whole.items():

@@ -40,7 +40,7 @@ def groups(
     from clickassay.jobs.inputs import grouped_queries
 
     with shown_progress(quiet=quiet) as progress, published_file(out) as file:
-        table = grouped_queries(inputs.needed("judgments"), inputs.optional("queries"), settings, progress)
+        table = grouped_queries(inputs.needing("judgments"), settings, progress)
         write_table(table, file)
     named = table["group"].drop_nulls()
     say(

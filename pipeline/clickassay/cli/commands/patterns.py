@@ -25,7 +25,7 @@ from clickassay.core.text.words import plural, utc_text
 
 if TYPE_CHECKING:
     from clickassay.api.patterns import PatternsResult
-    from clickassay.inputs.staging.sources import Source
+    from clickassay.jobs.inputs import Sources
     from clickassay.logs.batches import RunPlan
 
 
@@ -107,21 +107,18 @@ def patterns(
     conclude(is_finding=any(one.is_finding for one in made.findings), stderr=json)
 
 
-def _halves_and_judgments(inputs: Given, settings: Settings) -> "tuple[Source, Source | None, Source | None]":
-    judgments = inputs.needed("judgments") if settings.only_judged else None
-    return inputs.needed("searches"), inputs.optional("clicks"), judgments
+def _sources(inputs: Given, settings: Settings) -> "Sources":
+    """Return the log, and the judgments if they are used."""
+    sources = inputs.needing("searches", *(("judgments",) if settings.only_judged else ()))
+    return sources if settings.only_judged else replace(sources, judgments=None)
 
 
 def _make(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> "PatternsResult":
     from clickassay.api.patterns import PatternsResult, TableOrStore
 
-    searches, clicks, judgments = _halves_and_judgments(inputs, settings)
     target = TableOrStore(place.out, place.store, place.force)
     with shown_progress(quiet=quiet) as progress:
-        return PatternsResult.of(
-            searches, clicks, judgments, settings, target,
-            outcomes=inputs.optional("outcomes"), progress=progress,
-        )  # fmt: skip
+        return PatternsResult.of(_sources(inputs, settings), settings, target, progress)
 
 
 def _plan(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> "RunPlan":
@@ -131,13 +128,11 @@ def _plan(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) 
         raise SettingsError(
             f"--dry-run shows what engine arrays would need; leave out --engine {settings.engine}"
         )
-    searches, clicks, judgments = _halves_and_judgments(inputs, settings)
     with shown_progress(quiet=quiet) as progress:
         progress(Event("looking at the log"))
         if place.store is not None:
-            return plan_store(searches, clicks, Path(place.store), settings, judgments=judgments)
-        out = Path(place.out or "")
-        return plan_table(searches, clicks, out, settings, judgments=judgments, force=place.force)
+            return plan_store(_sources(inputs, settings), Path(place.store), settings)
+        return plan_table(_sources(inputs, settings), Path(place.out or ""), settings, force=place.force)
 
 
 def _plain(plan: "RunPlan") -> dict[str, object]:

@@ -56,24 +56,13 @@ def run(
         clickassay run
     """
     from clickassay.api.run import RunResult
+    from clickassay.jobs.run import make_run
 
-    out = inputs.out(out)
+    out, sources = inputs.out(out), inputs.needing("searches", "judgments")
     with shown_progress(quiet=quiet) as progress:
-        finished = RunResult.of(
-            inputs.needed("searches"),
-            inputs.optional("clicks"),
-            inputs.needed("judgments"),
-            inputs.optional("queries"),
-            settings,
-            scores=inputs.optional("scores"),
-            outcomes=inputs.optional("outcomes"),
-            out=out,
-            command=command_line(),
-            force=force,
-            progress=progress,
-        )
+        made = make_run(sources, settings, out=out, force=force, command=command_line(), progress=progress)
     inputs.tell(quiet=quiet)
-    _show(out, finished, json=json)
+    _show(out, RunResult(*made), json=json)
 
 
 def report(
@@ -100,22 +89,17 @@ def report(
 
         clickassay report --patterns june-patterns --judgments grades.csv --relevant-grade 2 --out june-2
     """
-    from clickassay.api.patterns import PatternsResult
+    from clickassay.api.run import RunResult
+    from clickassay.jobs.run import make_run
 
-    out = inputs.out(out)
+    out, patterns, sources = inputs.out(out), inputs.patterns(patterns), inputs.needing("judgments")
     with shown_progress(quiet=quiet) as progress:
-        finished = PatternsResult(inputs.patterns(patterns)).run_of(
-            inputs.needed("judgments"),
-            inputs.optional("queries"),
-            settings,
-            scores=inputs.optional("scores"),
-            out=out,
-            command=command_line(),
-            force=force,
-            progress=progress,
-        )
+        made = make_run(
+            sources, settings, patterns=patterns, out=out, force=force,
+            command=command_line(), progress=progress,
+        )  # fmt: skip
     inputs.tell(quiet=quiet)
-    _show(out, finished, json=json)
+    _show(out, RunResult(*made), json=json)
 
 
 def _show(out: Path, finished: "RunResult", *, json: bool) -> None:

@@ -1,13 +1,13 @@
 """Plans of `clickassay patterns --dry-run`: what it would read and write; nothing is written."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from clickassay.core.files.output import check_apart, check_free
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.settings import Settings
-from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.tables import files_named
-from clickassay.jobs.inputs import open_log
+from clickassay.jobs.inputs import Sources, open_log
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.batches import FilesToRead, RunPlan, Window, files_to_read, plan_windows, rows_of_batch
 from clickassay.logs.grow import plan_growth, store_settings, with_folds_of
@@ -17,23 +17,15 @@ from clickassay.patterns.store import PatternStore
 
 
 @with_scratch("out")
-def plan_table(
-    searches: Source,
-    clicks: Source | None,
-    out: Path,
-    settings: Settings,
-    *,
-    judgments: Source | None = None,
-    force: bool = False,
-) -> RunPlan:
+def plan_table(sources: Sources, out: Path, settings: Settings, *, force: bool = False) -> RunPlan:
     """Plan what `make_patterns` would do with the same arguments; nothing is written.
 
     Raises OutputError if the output folder exists already, or would lie in a folder of the log; InputError if
     an input is missing, or lacks a column.
     """
-    check_apart(out, searches, clicks)
+    check_apart(out, sources.searches, sources.clicks)
     check_free(out, force=force)
-    inputs = open_log(searches, clicks, settings, judgments=judgments)
+    inputs = open_log(replace(sources, outcomes=None), settings)
     queries_to_keep(inputs.judgments, settings)
     log = inputs.log_here()
     with files_named(log.searches, log.clicks):
@@ -42,21 +34,14 @@ def plan_table(
 
 
 @with_scratch("folder")
-def plan_store(
-    searches: Source,
-    clicks: Source | None,
-    folder: Path,
-    settings: Settings,
-    *,
-    judgments: Source | None = None,
-) -> RunPlan:
+def plan_store(sources: Sources, folder: Path, settings: Settings) -> RunPlan:
     """Plan what `grow_store` would do with the same arguments; nothing is written, and no store is made.
 
     Raises StoreError if the store is broken, or was made with other settings; InputError if a file has
     changed since it was read, or comes too late.
     """
-    check_apart(folder, searches, clicks)
-    inputs = open_log(searches, clicks, settings, judgments=judgments, by_file=True)
+    check_apart(folder, sources.searches, sources.clicks)
+    inputs = open_log(replace(sources, outcomes=None), settings, by_file=True)
     kept = queries_to_keep(inputs.judgments, settings)
     log, settings = inputs.log_here(), with_folds_of(folder, settings)
     with files_named(log.searches, log.clicks):

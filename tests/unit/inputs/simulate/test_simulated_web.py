@@ -12,6 +12,7 @@ import pytest
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.inputs.simulate.worlds import WORLDS, Browsing, Pages, browse, satisfied
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs.simulated_log import rows, satisfies, truth_of
 from support.places import DATA
@@ -113,7 +114,9 @@ def test_sessions_are_counted_as_planted(usable, clicks, truth):
 
 
 def test_the_funnel_of_the_pipeline_finds_what_was_planted(web, truth):
-    table = log_to_patterns(web / "searches.parquet", web / "clicks.parquet", load_settings(depth=[10]))
+    table = log_to_patterns(
+        Sources(web / "searches.parquet", web / "clicks.parquet"), load_settings(depth=[10])
+    )
     found = defaultdict(int)
     for row in table.funnel.to_dicts():
         if row["depth"] == 0:

@@ -13,7 +13,7 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.staging import impressions
 from clickassay.inputs.tables import read_input
 from clickassay.inputs.types.columns import IMPRESSIONS
-from clickassay.jobs.inputs import open_log
+from clickassay.jobs.inputs import Sources, open_log
 
 SCHEMA = {
     "search_id": pl.Int64, "user_id": pl.String, "query": pl.String, "timestamp": pl.Int64, "url": pl.String,
@@ -193,7 +193,7 @@ def test_each_action_is_a_row_with_or_without_a_click(tmp_path_factory, rows, to
 def test_a_few_zeros_do_not_make_positions_count_from_0(tmp_path):
     rows = [shown(number, place, f"d{place}", clicked=False) for number in range(9) for place in (1, 2)]
     with scratch():
-        inputs = open_log(write(tmp_path, [*rows, shown(9, 0, "d0", clicked=False)]), None, Settings())
+        inputs = open_log(Sources(write(tmp_path, [*rows, shown(9, 0, "d0", clicked=False)])), Settings())
         assert inputs.searches.made_of["rejected", "position below the first"] == 1
         assert inputs.searches.frame.collect()["results"].to_list() == [["d1", "d2"]] * 9
 
@@ -204,7 +204,7 @@ def test_positions_that_begin_elsewhere_are_refused_with_the_remedy(tmp_path):
         scratch(),
         pytest.raises(InputError, match=r"begin at 11, and count from 1, or from 0; .* column page"),
     ):
-        open_log(file, None, Settings())
+        open_log(Sources(file), Settings())
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_flags_are_read_as_people_write_them(tmp_path, texts, clicked):
     file = tmp_path / "shown.csv"
     file.write_text("search_id,user_id,query,timestamp,url,position,clicked\n" + "".join(lines))
     with scratch():
-        assert open_log(file, None, Settings()).clicks.frame.collect().height == clicked
+        assert open_log(Sources(file), Settings()).clicks.frame.collect().height == clicked
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_click_that_cannot_be_read_is_refused_and_named(tmp_path, column, valu
     file = tmp_path / "shown.csv"
     file.write_text(f"search_id,user_id,query,timestamp,url,position,{column}\n1,u,q,{NOON},a,1,{value}\n")
     with scratch(), pytest.raises(InputError, match=f"{column} '{value}' in .* cannot be read; write "):
-        open_log(file, None, Settings())
+        open_log(Sources(file), Settings())
 
 
 def test_a_log_without_clicks_says_how_to_give_them(tmp_path):
@@ -235,7 +235,7 @@ def test_a_log_without_clicks_says_how_to_give_them(tmp_path):
         scratch(),
         pytest.raises(InputError, match="neither column clicked nor column clicked_at; give --clicks"),
     ):
-        open_log(file, None, Settings())
+        open_log(Sources(file), Settings())
 
 
 def test_an_id_that_is_none_of_a_search_is_refused(tmp_path, monkeypatch):
@@ -246,23 +246,23 @@ def test_an_id_that_is_none_of_a_search_is_refused(tmp_path, monkeypatch):
         scratch(),
         pytest.raises(InputError, match="search_id 1 has more than 50 rows; is it the id of a search"),
     ):
-        open_log(file, None, Settings())
+        open_log(Sources(file), Settings())
 
 
 def test_a_search_in_two_files_is_read_whole_but_not_into_a_store(tmp_path):
     write(tmp_path, [shown(1, 1, "a", clicked=True), shown(2, 1, "x", clicked=True)], "1.parquet")
     write(tmp_path, [shown(2, 2, "y", clicked=False), shown(3, 1, "b", clicked=True)], "2.parquet")
     with scratch():
-        lists = open_log(tmp_path, None, Settings()).searches.frame.collect()
+        lists = open_log(Sources(tmp_path), Settings()).searches.frame.collect()
         assert dict(lists.select("search_id", "results").rows()) == {1: ["a"], 2: ["x", "y"], 3: ["b"]}
     with scratch(), pytest.raises(InputError, match=r"search_id 2 has rows in several files of .* a store"):
-        open_log(tmp_path, None, Settings(), by_file=True)
+        open_log(Sources(tmp_path), Settings(), by_file=True)
 
 
 def test_what_is_made_of_a_file_is_known_by_the_file(tmp_path):
     file = write(tmp_path, [shown(1, 1, "a", clicked=True)])
     with scratch():
-        inputs = open_log(file, None, Settings())
+        inputs = open_log(Sources(file), Settings())
         known = [fingerprint.path for fingerprint in inputs.searches.fingerprints().values()]
         assert known == [str(file.resolve())] == [one.path for one in inputs.clicks.fingerprints().values()]
 
@@ -280,7 +280,7 @@ def test_a_time_that_cannot_be_read_is_named(tmp_path):
     file.write_text("search_id,user_id,query,timestamp,url,position,clicked\n1,u,q,yesterday,a,1,1\n")
     told = []
     with scratch():
-        open_log(file, None, Settings(), progress=told.append)
+        open_log(Sources(file), Settings(), progress=told.append)
     assert next(event.message for event in told if event.note).startswith(
         "searches: timestamp “yesterday” of "
     )
@@ -291,11 +291,11 @@ def test_files_without_a_usable_row_are_read_as_such(tmp_path):
     (tmp_path / "log").mkdir()
     empty.write_parquet(tmp_path / "log" / "1.parquet")
     with pytest.raises(InputError, match="the files hold no row with a position"), scratch():
-        open_log(tmp_path / "log", None, Settings())
+        open_log(Sources(tmp_path / "log"), Settings())
     write(tmp_path / "log", [shown(1, 1, "a", clicked=True)], "2.parquet")
     write(tmp_path / "log", [shown(None, 1, "a", clicked=True)], "3.parquet")
     for by_file in (False, True):
         with scratch():
-            inputs = open_log(tmp_path / "log", None, Settings(), by_file=by_file)
+            inputs = open_log(Sources(tmp_path / "log"), Settings(), by_file=by_file)
             assert inputs.searches.frame.collect().height == inputs.clicks.frame.collect().height == 1
             assert inputs.searches.made_of["rejected", "null search_id"] == 1

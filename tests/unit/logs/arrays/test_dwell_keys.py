@@ -3,6 +3,7 @@
 import polars as pl
 
 from clickassay.core.settings import load_settings
+from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 
 MINUTE = 60_000
@@ -27,7 +28,7 @@ def decided(users, folder, **more):
     places = folder / "searches.parquet", folder / "clicks.parquet"
     for frame, place in zip(log_of(users), places, strict=True):
         frame.write_parquet(place)
-    table = log_to_patterns(*places, settings)
+    table = log_to_patterns(Sources(*places), settings)
     rows = table.funnel.filter(source="dwell times").select("step", "rows")
     return dict(rows.iter_rows())
 
