@@ -36,18 +36,18 @@ def queries(log):
 def counted(monkeypatch):
     """Count openings by input, and looks at the health of the log."""
     counts = Counter()
-    opening, checking = tables.find_files, health.log_checks
+    opening, checking = tables.find_files, health.log_numbers
 
     def find_files(what, path):
         counts[what] += 1
         return opening(what, path)
 
-    def log_checks(*given):
+    def log_numbers(*given):
         counts["health"] += 1
         return checking(*given)
 
     monkeypatch.setattr(tables, "find_files", find_files)
-    monkeypatch.setattr(health, "log_checks", log_checks)
+    monkeypatch.setattr(health, "log_numbers", log_numbers)
     return counts
 
 
