@@ -12,7 +12,7 @@ from clickassay.core.records import SampleKey
 from clickassay.findings.claims import Verdict
 from clickassay.findings.decision import Decision, decide
 from clickassay.findings.draw import verdict_of
-from clickassay.findings.question import Deciding
+from clickassay.findings.ranking import Deciding
 from clickassay.findings.run import Run, settings_of
 
 MARGIN = 0.05

@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import CONFIGURATIONS
-from clickassay.core.records import Floats, Integers, Sample, SampleKey, Shown
+from clickassay.core.records import Integers, Sample, SampleKey, Shown
 from clickassay.correlation.classes import with_units
 from clickassay.findings.run import Run, broken
 from clickassay.metrics.clicks import (
@@ -42,7 +42,14 @@ def graded_sample(run: Run, key: SampleKey) -> GradedSample:
     Raises ReportError if values are missing; the message names the file.
     """
     rows, patterns = configurations_of(run, key), run.tables["patterns"]
-    _check_whole(run, rows, patterns, depth=key.depth)
+    may_be_null = (IPS, *run.settings.ratings)
+    nulls = [name for name in rows.columns if name not in may_be_null and rows[name].has_nulls()]
+    if nulls:
+        raise broken(run.file("configurations"), f"null in {', '.join(nulls)}")
+    if not (rows["grades"].list.drop_nulls().list.len() == key.depth).all():
+        raise broken(run.file("configurations"), f"not {key.depth} grades in every row")
+    if rows.join(patterns, on="configuration_id", how="anti").height:
+        raise broken(run.file("patterns"), "configurations without a click pattern")
     grades = _grades(rows, key)
     return GradedSample(_sample(run, key, rows, patterns, grades, run.tables), grades)
 
@@ -79,18 +86,6 @@ def _grades(rows: pl.DataFrame, key: SampleKey) -> Integers:
     return np.array(rows["grades"].to_list(), dtype=np.int64).reshape(rows.height, key.depth)
 
 
-def _check_whole(run: Run, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> None:
-    nulls = [
-        name for name in rows.columns if name not in (IPS, *run.settings.ratings) and rows[name].has_nulls()
-    ]
-    if nulls:
-        raise broken(run.file("configurations"), f"null in {', '.join(nulls)}")
-    if not (rows["grades"].list.drop_nulls().list.len() == depth).all():
-        raise broken(run.file("configurations"), f"not {depth} grades in every row")
-    if rows.join(patterns, on="configuration_id", how="anti").height:
-        raise broken(run.file("patterns"), "configurations without a click pattern")
-
-
 def editorial_names(columns: list[str], outcomes: Collection[str]) -> tuple[str, ...]:
     """Return the editorial metrics among the columns of `configurations`, in their order."""
     fixed = {column.name for column in CONFIGURATIONS.columns} | set(outcomes)
@@ -115,39 +110,22 @@ def _sample(
     clicks = measured_clicks(own, signals, outcomes, good, run.settings.ratings, depth=key.depth)
     names = editorial_names(rows.columns, run.outcomes)
     queries = rows["query"].unique().sort()
+    shown = run.tables["shown"].join(numbered, on="configuration_id")
     sample = Sample(
         key=key,
         queries=tuple(queries),
-        query_index=_index(rows["query"]),
+        query_index=rows["query"].rle_id().to_numpy().astype(np.int64),
         sessions=clicks.sessions,
         click_names=clicks.names,
         click_values=clicks.means,
         click_variances=clicks.variances,
         null_success=null_success(good, *(own[name].to_numpy() for name in ("click_mask", "sessions"))),
         editorial_names=names,
-        editorial_values=_values(rows, names),
+        editorial_values=np.ascontiguousarray(rows.select(names).to_numpy(), dtype=np.float64),
         configuration_ids=rows["configuration_id"],
         click_entropy=np.full(len(queries), np.nan),  # not in the run's tables
         ratings=clicks.ratings,
-        shown=_shown(run.tables["shown"], numbered),
+        shown=None if shown.is_empty() else Shown.of(shown["n"].to_numpy().astype(np.int64), shown),
         by_fold=clicks.by_fold,
     )
     return with_units(sample, run.tables["queries"])
-
-
-def _shown(shown: pl.DataFrame, numbered: pl.DataFrame) -> Shown | None:
-    """Return when configurations were shown; None where the run does not know."""
-    if shown.is_empty():
-        return None
-    own = shown.join(numbered, on="configuration_id")
-    return Shown.of(own["n"].to_numpy().astype(np.int64), own)
-
-
-def _index(queries: pl.Series) -> Integers:
-    index: Integers = queries.rle_id().to_numpy().astype(np.int64)
-    return index
-
-
-def _values(rows: pl.DataFrame, names: tuple[str, ...]) -> Floats:
-    values: Floats = np.ascontiguousarray(rows.select(names).to_numpy(), dtype=np.float64)
-    return values

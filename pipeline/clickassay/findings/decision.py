@@ -110,10 +110,22 @@ def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None,
     if is_undecided(claim):
         return decision
     made = _about(verdict, current, margin) if current and is_compared else _without_current(verdict, margin)
-    made = _taken_back(_proven(made, claim.ranking), claim.ranking)
+    ranking = claim.ranking
+    if made.kind in _ADVICE:  # nothing about what is not shown to be above nothing
+        about = made.names if made.subject is None else (made.subject,)
+        unproven = next((name for name in about if not ranking.competitors[name].is_above_nothing), None)
+        made = made if unproven is None else replace(made, kind="cannot_say", unproven=unproven)
+    shared = ranking.competitors[made.subject or (*made.names, ranking.highest)[0]].shared
+    made = replace(made, shared=shared)
+    if shared is not None and shared.is_one_change and made.kind in _ADVICE:  # all lists at one moment
+        made = replace(made, kind="cannot_say", is_taken_back=True)
+    # sessions are heavy-tailed: intervals of correlations are too short then
+    subject = made.subject or ranking.highest
+    others = (ranking.lead(subject, name).estimate for name in ranking.competitors if name != subject)
+    known = (ranking.competitors[ranking.highest].estimate, *others)
     return replace(
         made, question=verdict.question, current=current, margin=margin, is_compared=is_compared,
-        is_heavy_tailed=_is_heavy_tailed(made, claim),
+        is_heavy_tailed=any(one.caution == HEAVY_TAIL for one in known),
     )  # fmt: skip
 
 
@@ -122,33 +134,6 @@ def is_undecided(claim: Claim) -> bool:
     if claim.kind in {"no_correlation", "not_tested", "nothing_predicts"}:
         return True
     return claim.ranking.competitors[claim.ranking.highest].estimate.caution in {FEW_QUERIES, NO_INTERVAL}
-
-
-def _proven(decision: Decision, ranking: Ranking) -> Decision:
-    """Return a decision that advises nothing about what is not shown to be above nothing."""
-    if decision.kind not in _ADVICE:
-        return decision
-    about = decision.names if decision.subject is None else (decision.subject,)
-    unproven = next((name for name in about if not ranking.competitors[name].is_above_nothing), None)
-    return decision if unproven is None else replace(decision, kind="cannot_say", unproven=unproven)
-
-
-def _taken_back(decision: Decision, ranking: Ranking) -> Decision:
-    """Return a decision that advises nothing where all lists changed at one moment."""
-    about = ranking.competitors[decision.subject or (*decision.names, ranking.highest)[0]]
-    decision = replace(decision, shared=about.shared)
-    if about.shared is None or not about.shared.is_one_change or decision.kind not in _ADVICE:
-        return decision
-    return replace(decision, kind="cannot_say", is_taken_back=True)
-
-
-def _is_heavy_tailed(decision: Decision, claim: Claim) -> bool:
-    """Whether sessions are heavy-tailed: intervals of correlations are too short then."""
-    ranking = claim.ranking
-    subject = decision.subject or ranking.highest
-    others = (ranking.lead(subject, name).estimate for name in ranking.competitors if name != subject)
-    known = (ranking.competitors[ranking.highest].estimate, *others)
-    return any(one.caution == HEAVY_TAIL for one in known)
 
 
 def _upper(lead: Lead) -> float:
@@ -210,22 +195,17 @@ def _about(verdict: Verdict, current: str, margin: float) -> Decision:
     better = first.better(first.ranking.metrics)
     proven = first.proven(better)
     if proven:
-        best = _not_below(first.ranking, proven)
+        best = next((name for name in proven if not first.ranking.above(name, proven)), proven[0])
         return _compared("switch", best, first, names=tuple(name for name in better if name != best))
     baselines = first.proven(first.ranking.baselines)
     if baselines and baselines[0] in worse:
         return Decision("choose_click_metric")
     if baselines:
         return _compared("baseline_better", baselines[0], first)
-    if better:  # made of nothing: `_proven` takes it back
+    if better:  # above nothing it is not: `decide` takes it back
         return _compared("switch", better[0], first)
     others = {one.ranking.click: one.better(one.ranking.metrics) for one in rest}
     return _kept(first, {click: names for click, names in others.items() if names})
-
-
-def _not_below(ranking: Ranking, names: tuple[str, ...]) -> str:
-    """Return the highest that is significantly below none of the others."""
-    return next((name for name in names if not ranking.above(name, names)), names[0])
 
 
 def _compared(kind: Kind, subject: str, challenge: _Challenge, names: tuple[str, ...] = ()) -> Decision:
@@ -269,7 +249,17 @@ def _without_current(verdict: Verdict, margin: float) -> Decision:
         if bound < margin or best == (baseline,):
             return Decision("baseline_as_good", subject=baseline, bound=None if math.isinf(bound) else bound)
     by_others = _ahead_by_others(others, best, best, margin)
-    return _equal_or_open(ranking, by_others, margin)
+    pairs = [pair for a, b in combinations(best, 2) for pair in ((a, b), (b, a))]
+    bounds = {pair: _upper(ranking.lead(*pair)) for pair in pairs}
+    if max(bounds.values()) < margin and not by_others:
+        return Decision("use_any", names=best, bound=max(bounds.values()))
+    of_metrics = [pair for pair in pairs if pair[0] in ranking.metrics] or pairs
+    a, b = max(of_metrics, key=lambda pair: bounds[pair])
+    bound = bounds[a, b]
+    return Decision(
+        "cannot_say", subject=a, other=b, lead=ranking.lead(a, b), names=best, by_others=by_others,
+        bound=None if math.isinf(bound) else bound,
+    )  # fmt: skip
 
 
 def _is_opposed(first: Ranking, other: Ranking, name: str) -> bool:
@@ -284,30 +274,11 @@ def _ahead_by_others(
     others: Sequence[Ranking], names: tuple[str, ...], than: tuple[str, ...], margin: float
 ) -> dict[str, tuple[str, ...]]:
     """Return, by click metric, which names are significantly ahead of others, maybe by the margin."""
-    ahead = {
-        other.click: tuple(name for name in names if _is_relevantly_ahead(other, name, than, margin))
-        for other in others
-    }
+
+    def is_ahead(ranking: Ranking, name: str) -> bool:
+        known = [one for one in than if one != name and {one, name} <= set(ranking.competitors)]
+        leads = [ranking.lead(name, one) for one in known]
+        return any(lead.is_ahead and _upper(lead) >= margin for lead in leads)
+
+    ahead = {other.click: tuple(name for name in names if is_ahead(other, name)) for other in others}
     return {click: own for click, own in ahead.items() if own}
-
-
-def _is_relevantly_ahead(ranking: Ranking, name: str, than: tuple[str, ...], margin: float) -> bool:
-    known = [one for one in than if one != name and {one, name} <= set(ranking.competitors)]
-    leads = [ranking.lead(name, one) for one in known]
-    return any(lead.is_ahead and _upper(lead) >= margin for lead in leads)
-
-
-def _equal_or_open(ranking: Ranking, by_others: Mapping[str, tuple[str, ...]], margin: float) -> Decision:
-    """Return whether the metrics among the best are equal, or may differ by more than the margin."""
-    best = ranking.among_best
-    pairs = [pair for a, b in combinations(best, 2) for pair in ((a, b), (b, a))]
-    bounds = {pair: _upper(ranking.lead(*pair)) for pair in pairs}
-    if max(bounds.values()) < margin and not by_others:
-        return Decision("use_any", names=best, bound=max(bounds.values()))
-    of_metrics = [pair for pair in pairs if pair[0] in ranking.metrics] or pairs
-    a, b = max(of_metrics, key=lambda pair: bounds[pair])
-    lead, bound = ranking.lead(a, b), bounds[a, b]
-    return Decision(
-        "cannot_say", subject=a, other=b, lead=lead, names=best, by_others=by_others,
-        bound=None if math.isinf(bound) else bound,
-    )  # fmt: skip

@@ -5,15 +5,14 @@ alone, from the headline sample and click metric. The best metric depends on it 
 the best whatever is chosen: then each has been found significantly worse than another somewhere.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.words import visible
-from clickassay.findings.question import Deciding, deciding
-from clickassay.findings.ranking import Lead, Ranking, swap_sides
+from clickassay.findings.ranking import Ranking, deciding
 from clickassay.findings.run import Run
 from clickassay.metrics.clicks import USES_GRADES
 
@@ -67,15 +66,10 @@ def by_click(run: Run) -> tuple[str, ...]:
 
 def dependence_on_clicks(rankings: Sequence[Ranking]) -> Dependence:
     """Return whether the best metric depends on the click metric."""
-    ahead = [{pair for pair, lead in _both_ways(one) if lead.is_ahead} for one in rankings]
+    ahead = [{pair for pair, lead in one.both_ways.items() if lead.is_ahead} for one in rankings]
     is_opposed = any((b, a) in other for own in ahead for a, b in own for other in ahead)
     choices = tuple(Choice(one.click, one.among_best) for one in rankings)
     return Dependence("click metric", choices, is_opposed=is_opposed)
-
-
-def _both_ways(ranking: Ranking) -> Iterator[tuple[tuple[str, str], Lead]]:
-    for (a, b), lead in ranking.pairs.items():
-        yield from (((a, b), lead), ((b, a), swap_sides(lead)))
 
 
 def dependences(run: Run, clicks: Sequence[str]) -> tuple[Dependence, ...]:
@@ -85,7 +79,13 @@ def dependences(run: Run, clicks: Sequence[str]) -> tuple[Dependence, ...]:
     decided = deciding(run, run.headline)
     all_varied = [dependence_on_clicks([decided.rank(run, click) for click in clicks])]
     for column in SAMPLE_COLUMNS:
-        all_varied.append(Dependence(column, tuple(_choices(run, decided, run.headline, column))))
+        choices = []
+        for sample in varied(run, run.headline, column):
+            # each market on its own; each depth or judge over the markets that decide
+            place = sample if column == "market" else replace(sample, market=decided.sample.market)
+            ranking = replace(decided, sample=place).rank(run)
+            choices.append(Choice(visible(sample.columns[column]), ranking.among_best))
+        all_varied.append(Dependence(column, tuple(choices)))
     return tuple(one for one in all_varied if len(one.choices) > 1)
 
 
@@ -95,11 +95,3 @@ def varied(run: Run, headline: SampleKey, column: str) -> list[SampleKey]:
     same = {name: value for name, value in headline.columns.items() if name != column}
     keys = rows.filter(**same).sort(SAMPLE_COLUMNS).select(SAMPLE_COLUMNS).iter_rows()
     return [headline, *(key for key in (SampleKey(*row) for row in keys) if key != headline)]
-
-
-def _choices(run: Run, decided: Deciding, headline: SampleKey, column: str) -> Iterator[Choice]:
-    """Yield the best by each market on its own, or by each depth or judge over the markets that decide."""
-    for sample in varied(run, headline, column):
-        place = sample if column == "market" else replace(sample, market=decided.sample.market)
-        ranking = replace(decided, sample=place).rank(run)
-        yield Choice(visible(sample.columns[column]), ranking.among_best)

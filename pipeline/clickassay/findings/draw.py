@@ -21,10 +21,18 @@ from clickassay.findings.influence import (
     influence_rows,
     influential_share,
 )
-from clickassay.findings.question import Deciding, deciding
-from clickassay.findings.ranking import Quantity, Ranking, rank, rank_differences, rank_within, values_of
+from clickassay.findings.ranking import (
+    Deciding,
+    Quantity,
+    Ranking,
+    deciding,
+    rank,
+    rank_differences,
+    rank_within,
+    values_of,
+)
 from clickassay.findings.run import Run
-from clickassay.findings.signals import signal_rankings
+from clickassay.findings.signals import opposed, signal_rankings
 from clickassay.health.checks import HealthCheck, fired
 
 
@@ -70,32 +78,22 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
     judges = varied(run, run.headline, "judge")[1:]
     others = {sample.judge: verdict_of(run, deciding(run, sample)) for sample in judges}
     decision = decide_with_judges(verdict, others, wrong, run.current, run.settings.margin)
-    capped = _capped(run, decision)
-    if capped is not None:
+    capped = None
+    if decision.question == "queries" and decision.is_heavy_tailed:
+        capped = verdict_of(capped_run(run, run.headline), Deciding("queries", run.headline))
         decision = with_capped(decision, decide(capped, wrong, run.current, run.settings.margin))
+    clicks = by_click(run)
+    depends = DependsClaim((), clicks, _coverage(run))
+    if first.competitors:
+        depends = DependsClaim(dependences(run, clicks), clicks)
+    opposite = None
+    if min(within.ranking.n_queries, first.n_queries) >= MIN_QUERIES:
+        opposite = opposed(first, within.ranking, (decision.subject, decision.other, decision.current))
     return Findings(
-        verdict, headline, Claim(ranked, _sign_agreement(run, ranked)), within, _depends(run, first), wrong,
-        decision, _opposed(within.ranking, first, decision), others, capped,
+        verdict, headline, Claim(ranked, _sign_agreement(run, ranked)), within, depends, wrong,
+        decision, opposite, others, capped,
         mean_levels(run) if first.competitors else {}, chance,
     )  # fmt: skip
-
-
-def _capped(run: Run, decision: Decision) -> Verdict | None:
-    """Return the verdict with capped weights of queries where a decision over all queries needs it."""
-    if run.headline is None or decision.question != "queries" or not decision.is_heavy_tailed:
-        return None
-    return verdict_of(capped_run(run, run.headline), Deciding("queries", run.headline))
-
-
-def _opposed(within: Ranking, over: Ranking, decision: Decision) -> tuple[str, str] | None:
-    """Return a metric above another within queries and below it over all: one of the advice, if possible."""
-    if min(within.n_queries, over.n_queries) < MIN_QUERIES:
-        return None
-    known = [name for name in within.competitors if name in over.competitors]
-    first = [name for name in (decision.subject, decision.other, decision.current) if name in known]
-    ordered = [name for name in dict.fromkeys((*first, *known)) if name is not None]
-    pairs = ((a, b) for a in ordered for b in ordered if a != b and within.lead(a, b).is_ahead)
-    return next(((a, b) for a, b in pairs if over.lead(b, a).is_ahead), None)
 
 
 def mean_levels(run: Run) -> dict[str, Level]:
@@ -155,13 +153,6 @@ def _sign_agreement(run: Run, ranking: Ranking) -> dict[str, float]:
         for name, share in rows.select("editorial_metric", "sign_agreement").iter_rows()
         if share is not None
     }
-
-
-def _depends(run: Run, first: Ranking) -> DependsClaim:
-    counted = by_click(run)
-    if not first.competitors:
-        return DependsClaim((), counted, _coverage(run))
-    return DependsClaim(dependences(run, counted), counted)
 
 
 def _coverage(run: Run) -> str:

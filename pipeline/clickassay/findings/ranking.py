@@ -12,7 +12,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
-from clickassay.core.text.words import listed
+from clickassay.core.text.words import count, listed
 from clickassay.correlation.uncertainty.intervals import (
     ALPHA,
     MIN_QUERIES,
@@ -201,14 +201,15 @@ class Ranking:
         return ((first, second), lead) if lead.is_ahead else ((second, first), swap_sides(lead))
 
     @cached_property
-    def _both_ways(self) -> dict[tuple[str, str], Lead]:
+    def both_ways(self) -> dict[tuple[str, str], Lead]:
+        """`pairs`, and each with its sides exchanged."""
         swapped = {(second, first): swap_sides(lead) for (first, second), lead in self.pairs.items()}
         return {**swapped, **self.pairs}
 
     def lead(self, first: str, second: str) -> Lead:
         """Return how much `first` is ahead of `second`; without a test if the run made none."""
-        if (first, second) in self._both_ways:
-            return self._both_ways[first, second]
+        if (first, second) in self.both_ways:
+            return self.both_ways[first, second]
         return Lead(Estimate(self.competitors[first].value - self.competitors[second].value))
 
     def not_above(self, first: str, others: tuple[str, ...]) -> tuple[str, ...]:
@@ -294,7 +295,9 @@ class Ranking:
         values, p_values, errors, degrees = (np.array(column, np.float64) for column in columns)
         spread = Spread(errors, degrees, 0)
         bounds = difference_interval(values, spread, together_confidence(p_values))
-        adjusted, low, high = ([_known(value) for value in of] for of in (holm(p_values), *bounds))
+        adjusted, low, high = (
+            [None if math.isnan(value) else float(value) for value in of] for of in (holm(p_values), *bounds)
+        )
         return {
             name: replace(lead, p_adjusted=p, together=(below, above))
             for (name, lead), p, below, above in zip(leads.items(), adjusted, low, high, strict=True)
@@ -359,18 +362,14 @@ def _competitor(row: Mapping[str, Any]) -> Competitor:
 
 def lead_from_row(row: Mapping[str, Any]) -> Lead:
     """Return how much `metric_a` is ahead of `metric_b` in a row of `comparisons`."""
+    ends = [row.get(f"partial{end}") for end in ("", "_low", "_high")]
     return Lead(
         estimate(row, "difference"),
         **{name: row.get(name) for name in ("p_adjusted", "p_value", "error", "degrees")},
         queries_needed=row["queries_needed"], n_queries=row["n_queries"],
         together=(row.get("simultaneous_low"), row.get("simultaneous_high")),
-        partial=_partial(row), partial_p_value=row.get("partial_p_value"),
+        partial=None if None in ends else Estimate(*ends), partial_p_value=row.get("partial_p_value"),
     )  # fmt: skip
-
-
-def _partial(row: Mapping[str, Any]) -> Estimate | None:
-    ends = [row.get(f"partial{end}") for end in ("", "_low", "_high")]
-    return None if None in ends else Estimate(*ends)
 
 
 def swap_sides(lead: Lead) -> Lead:
@@ -385,10 +384,6 @@ _OF_FAMILY = ("value", "p_value", "error", "degrees")
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else value
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
 
 
 def _minus(number: float | None) -> float | None:
@@ -412,6 +407,50 @@ def highest_possible(run: Run, ranking: Ranking) -> float | None:
     row = rows.sort(pl.col("correlation").abs(), descending=True, maintain_order=True).row(0, named=True)
     root = row["correlation"] / row["noise_corrected"]
     return root if root * root >= ROOM_FOR_NOISE else None
+
+
+# ---- which question decides: comparing two rankings, or telling queries apart; and by which lists ------
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """The question that decides, and the lists that answer it."""
+
+    question: Question  # Comparing two rankings, or telling queries apart.
+    sample: SampleKey  # Market, depth and judge; the market is ``all`` for all markets together.
+    instead: str | None = None  # Why it is not the question that was asked; None where it is.
+
+    def rank(self, run: Run, click: str | None = None) -> Ranking:
+        """Rank metrics and baselines by what answers the question; None = the headline click metric."""
+        by_question = {"rankings": rank_within, "queries": rank}
+        return by_question[self.question](run, self.sample, click)
+
+
+def deciding(run: Run, sample: SampleKey) -> Deciding:
+    """Return the question that decides about a sample, by all markets together where they answer it.
+
+    Fewer than `MIN_QUERIES` queries with two judged lists cannot compare rankings.
+    """
+    together = replace(sample, market=EVERY)
+    return deciding_in(run, together if together in run.places else sample, sample)
+
+
+def deciding_in(run: Run, place: SampleKey, sample: SampleKey) -> Deciding:
+    """Return the same by the lists of a place alone; a sample answers where it cannot."""
+    if run.settings.question == "queries":
+        return Deciding("queries", sample)
+    queries = n_units(run, place)
+    if queries >= MIN_QUERIES:
+        return Deciding("rankings", place)
+    has = {0: "No query has", 1: "Only 1 query has"}.get(queries, f"Only {count(queries)} queries have")
+    why = f"{has} two judged lists, too few to compare rankings: more months or an A/B test would have them."
+    return Deciding("queries", sample, why)
+
+
+def n_units(run: Run, place: SampleKey) -> int:
+    """Return the queries of a place that have two judged lists or more."""
+    queries = place.rows(run.tables["within"]).filter(split=EVERY)["n_queries"]
+    return int(max(queries, default=0))
 
 
 # ---- letters: two metrics that share one are not significantly different ----------------------------

@@ -333,11 +333,24 @@ def open_run(folder: Path) -> Run:
     settings.json is broken; the message names the file.
     """
     check_path(folder)
-    info = _info(folder)
+    file = folder / SETTINGS_FILE
+    if not file.is_file():
+        raise _no_run(folder, file.name)
+    try:
+        info = read_json(file)
+    except (OSError, DocumentError) as error:
+        refuse_machine_fault(file, error)
+        raise broken(file, first_line(error)) from error
+    if not all(isinstance(info.get(part), dict) for part in _PARTS):
+        raise broken(file, f"expected an object with {', '.join(_PARTS)}")
+    if "layout" not in info and not (folder / f"{CONFIGURATIONS.name}.parquet").is_file():
+        raise _no_run(folder, f"{CONFIGURATIONS.name}.parquet")
+    if info.get("layout") != LAYOUT:
+        raise ReportError(f"{folder} {ANOTHER_LAYOUT}")
     try:
         settings = settings_of(info)
     except (ValueError, TypeError) as error:
-        raise broken(folder / SETTINGS_FILE, first_line(error)) from error
+        raise broken(file, first_line(error)) from error
     return Run(_FolderTables(folder), info, settings, folder)
 
 
@@ -355,24 +368,6 @@ def settings_of(info: Mapping[str, Any]) -> Settings:
     return Settings(**known)
 
 
-def _info(folder: Path) -> Mapping[str, Any]:
-    file = folder / SETTINGS_FILE
-    if not file.is_file():
-        raise _no_run(folder, file.name)
-    try:
-        info = read_json(file)
-    except (OSError, DocumentError) as error:
-        refuse_machine_fault(file, error)
-        raise broken(file, first_line(error)) from error
-    if not all(isinstance(info.get(part), dict) for part in _PARTS):
-        raise broken(file, f"expected an object with {', '.join(_PARTS)}")
-    if "layout" not in info and not (folder / f"{CONFIGURATIONS.name}.parquet").is_file():
-        raise _no_run(folder, f"{CONFIGURATIONS.name}.parquet")
-    if info.get("layout") != LAYOUT:
-        raise ReportError(f"{folder} {ANOTHER_LAYOUT}")
-    return info
-
-
 class _FolderTables(Mapping[str, pl.DataFrame]):
     """The tables of a folder by name; each is read once, when it is asked for."""
 
@@ -382,7 +377,15 @@ class _FolderTables(Mapping[str, pl.DataFrame]):
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         if name not in self._read:
-            self._read[name] = self._table(_CONTRACTS[name])
+            contract, file = _CONTRACTS[name], self._folder / f"{name}.parquet"
+            if not file.is_file():
+                raise _no_run(self._folder, file.name)
+            try:
+                rows = contract.canonical(scan_parquet(file).collect())
+            except (*READ_ERRORS, ContractError) as error:
+                refuse_machine_fault(file, error)
+                raise broken(file, first_line(error)) from error
+            self._read[name] = rows.with_columns(cs.float().fill_nan(None))
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -390,16 +393,6 @@ class _FolderTables(Mapping[str, pl.DataFrame]):
 
     def __len__(self) -> int:
         return len(_CONTRACTS)
-
-    def _table(self, contract: Contract) -> pl.DataFrame:
-        file = self._folder / f"{contract.name}.parquet"
-        if not file.is_file():
-            raise _no_run(self._folder, file.name)
-        try:
-            return contract.canonical(scan_parquet(file).collect()).with_columns(cs.float().fill_nan(None))
-        except (*READ_ERRORS, ContractError) as error:
-            refuse_machine_fault(file, error)
-            raise broken(file, first_line(error)) from error
 
 
 def broken(file: Path, what: str) -> ReportError:

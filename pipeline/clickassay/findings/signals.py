@@ -1,6 +1,6 @@
 """Signals of a run beside clicks: how they correlate, and which metric each of them prefers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,7 @@ from clickassay.core.contracts.findings import SIGNAL_CORRELATIONS
 from clickassay.core.records import Sample, SampleKey
 from clickassay.correlation.estimates import AcrossHalves, Halves, across_halves
 from clickassay.findings.arrays import folds_of, sample_without
-from clickassay.findings.question import deciding
-from clickassay.findings.ranking import Ranking
+from clickassay.findings.ranking import Ranking, deciding
 from clickassay.findings.run import Run
 from clickassay.metrics.clicks import SIGNAL_METRICS, signal_metric
 
@@ -49,30 +48,28 @@ def signal_rankings(run: Run) -> tuple[SignalRanking, ...]:
         return ()
     decided = deciding(run, run.headline)
     rankings = {name: decided.rank(run, metric_of(run, name)) for name in (CLICK, *run.signals)}
-    counted = _sessions(run, run.headline)
+    lists = run.headline.rows(run.tables["configurations"]).select("configuration_id", "query")
+    own = run.tables["signals"].join(lists, on="configuration_id")
+    clicked = run.tables["patterns"].filter(pl.col("click_mask") > 0).join(lists, on="configuration_id")
+    clicked = clicked.with_columns(signal=pl.lit(CLICK)).select(own.columns)
+    sums = pl.concat([own, clicked], how="vertical_relaxed").group_by("signal")
+    counts = sums.agg(pl.col("sessions").sum(), pl.col("query").n_unique())
+    counted = {name: (sessions, queries) for name, sessions, queries in counts.iter_rows()}
     return tuple(
         SignalRanking(name, ranking, *counted.get(name, (0, 0)), opposed(rankings[CLICK], ranking))
         for name, ranking in rankings.items()
     )
 
 
-def opposed(clicks: Ranking, other: Ranking) -> tuple[str, str] | None:
-    """Return a metric that is significantly above another by one ranking, and below it by clicks."""
+def opposed(clicks: Ranking, other: Ranking, first: Sequence[str | None] = ()) -> tuple[str, str] | None:
+    """Return a metric that is significantly above another by one ranking, and below it by clicks.
+
+    first: names that are looked at first.
+    """
     known = [name for name in other.competitors if name in clicks.competitors]
-    pairs = ((a, b) for a in known for b in known if a != b and other.lead(a, b).is_ahead)
+    ordered = [name for name in dict.fromkeys((*first, *known)) if name in known and name is not None]
+    pairs = ((a, b) for a in ordered for b in ordered if a != b and other.lead(a, b).is_ahead)
     return next(((a, b) for a, b in pairs if clicks.lead(b, a).is_ahead), None)
-
-
-def _sessions(run: Run, sample: SampleKey) -> dict[str, tuple[int, int]]:
-    """Return sessions with each signal, and queries with one, in a sample."""
-    lists = sample.rows(run.tables["configurations"]).select("configuration_id", "query")
-    own = run.tables["signals"].join(lists, on="configuration_id")
-    clicked = run.tables["patterns"].filter(pl.col("click_mask") > 0).join(lists, on="configuration_id")
-    every = pl.concat(
-        [own, clicked.with_columns(signal=pl.lit(CLICK)).select(own.columns)], how="vertical_relaxed"
-    )
-    counted = every.group_by("signal").agg(pl.col("sessions").sum(), pl.col("query").n_unique())
-    return {name: (sessions, queries) for name, sessions, queries in counted.iter_rows()}
 
 
 def signal_correlations(run: Run) -> pl.DataFrame:

@@ -8,14 +8,21 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.findings import CLAIMS, RANKING, SIGNAL_CORRELATIONS, VERDICT
-from clickassay.core.contracts.form import Table
 from clickassay.core.records import SampleKey
 from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL
 from clickassay.findings.claims import Claim
 from clickassay.findings.decision import decide
 from clickassay.findings.draw import Findings, verdict_of
-from clickassay.findings.question import Deciding, deciding, deciding_in
-from clickassay.findings.ranking import Ranking, highest_possible, rank, rank_differences, rank_within
+from clickassay.findings.ranking import (
+    Deciding,
+    Ranking,
+    deciding,
+    deciding_in,
+    highest_possible,
+    rank,
+    rank_differences,
+    rank_within,
+)
 from clickassay.findings.run import Run
 from clickassay.findings.signals import signal_correlations
 from clickassay.metrics.clicks import USES_GRADES
@@ -28,19 +35,23 @@ def with_findings(run: Run, findings: Findings) -> Run:
     keys = {rank: run.samples, rank_differences: run.samples, rank_within: run.places}
     clicks = [click for click in run.clicks if click != USES_GRADES]
     rankings = [ranked(run, key, click) for ranked in keys for key in keys[ranked] for click in clicks]
+    # what decides about all markets together and about each market, the headline first
+    together = [deciding(run, sample) for sample in run.samples]
+    own = [deciding_in(run, sample, sample) for sample in run.samples]
+    decided: dict[SampleKey, Deciding] = {}
+    for one in (*together[:1], *own, *together):
+        decided.setdefault(one.sample, one)
     tables = {
         RANKING: (row for ranking in rankings for row in _ranking_rows(ranking)),
         CLAIMS: (_claim_row(run, ranking) for ranking in rankings),
-        VERDICT: (_verdict_row(run, findings, *placed) for placed in enumerate(_decided(run), start=1)),
+        VERDICT: (_verdict_row(run, findings, place, one) for place, one in enumerate(decided.values(), 1)),
     }
-    frames = {table.name: _frame(table, rows) for table, rows in tables.items()}
+    frames = {
+        table.name: table.canonical(pl.DataFrame(list(rows), schema=table.empty().schema))
+        for table, rows in tables.items()
+    }
     frames[SIGNAL_CORRELATIONS.name] = signal_correlations(run)
     return replace(run, tables=MappingProxyType({**run.tables, **frames}))
-
-
-def _frame(table: Table, rows: Iterable[Record]) -> pl.DataFrame:
-    schema = {column.name: column.dtype for column in table.columns}
-    return table.canonical(pl.DataFrame(list(rows), schema=schema))
 
 
 def _key(ranking: Ranking) -> Mapping[str, Any]:
@@ -72,16 +83,6 @@ def _claim_row(run: Run, ranking: Ranking) -> Record:
         "ceiling": highest_possible(run, ranking),
         "reason": ranking.reason,
     }
-
-
-def _decided(run: Run) -> Iterable[Deciding]:
-    """Return what decides about all markets together and about each market, the headline first."""
-    together = [deciding(run, sample) for sample in run.samples]
-    own = [deciding_in(run, sample, sample) for sample in run.samples]
-    by_sample: dict[SampleKey, Deciding] = {}
-    for decided in (*together[:1], *own, *together):
-        by_sample.setdefault(decided.sample, decided)
-    return by_sample.values()
 
 
 def _verdict_row(run: Run, findings: Findings, place: int, decided: Deciding) -> Record:
