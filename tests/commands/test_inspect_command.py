@@ -11,7 +11,7 @@ import pytest
 
 from clickassay.core.settings import Settings
 from clickassay.jobs.inputs import Sources
-from clickassay.jobs.looking.inspect import inspect_log
+from clickassay.jobs.inspect import inspect_log
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs import tiny
 from support.places import IMPORTED, ROOT, SAMPLE

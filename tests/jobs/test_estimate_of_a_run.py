@@ -10,8 +10,7 @@ import pytest
 
 from clickassay.core.settings import load_settings
 from clickassay.jobs.inputs import Sources
-from clickassay.jobs.looking.dry_run import plan_store, plan_table
-from clickassay.jobs.stores import grow_store
+from clickassay.jobs.stores import grow_store, plan_store, plan_table
 from clickassay.logs import batches as log_batches
 from clickassay.logs.batches import (
     FilesToRead,

@@ -6,7 +6,7 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.importers.pyclick import import_pyclick
 from clickassay.inputs.importers.ubi.importer import import_ubi
 from clickassay.inputs.simulate.simulation import simulate
-from clickassay.jobs.looking.inspect import inspect_log, tables_of
+from clickassay.jobs.inspect import inspect_log, tables_of
 from support.logs.real_logs import CLARA, TREC, clara, track
 from support.places import DATA
 

@@ -9,7 +9,7 @@ from clickassay.core.settings import load_settings
 from clickassay.inputs import tables
 from clickassay.jobs import health
 from clickassay.jobs.inputs import Sources
-from clickassay.jobs.looking.inspect import inspect_log
+from clickassay.jobs.inspect import inspect_log
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_run
 from clickassay.jobs.stores import grow_store

@@ -25,17 +25,19 @@ from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.text.detect import Recognised, recognise
 from clickassay.inputs.text.layouts import UNKNOWN
 from clickassay.inputs.types.columns import CANONICAL
-from clickassay.jobs.looking.inspect import (
+from clickassay.jobs.inspect import (
+    IMPORTERS,
+    JUDGMENTS,
     MOST_FILES,
     Inspection,
-    TableFacts,
     columns_of,
     files_of,
+    foreign_judgments,
+    foreign_log,
     inspect_log,
     own_folder,
     tables_of,
 )
-from clickassay.jobs.looking.preview import IMPORTERS, JUDGMENTS, foreign_judgments, foreign_log
 from clickassay.jobs.project import FoundProject, found_project, guesses, project_of, project_text
 
 _BAR = 30
@@ -125,7 +127,8 @@ class InspectResult(Result):
         """Look at what `inspect` says."""
         if path is not None:
             check_path(path)
-        if path is not None and not sources.keys() - {"judgments"} and not quick and _is_foreign_log(path):
+        is_one_file = path is not None and path.is_file() and not sources.keys() - {"judgments"} and not quick
+        if path is not None and is_one_file and recognise(path).layout.name in IMPORTERS:  # as it is
             return cls._of_foreign_log(path, sources, settings, progress)
         if path is not None and sources:
             raise InputError("give a file or folder, or --searches, --clicks and --judgments; not both")
@@ -204,10 +207,14 @@ class InspectResult(Result):
             yield from (f"{place}: {what}", f"  {command}")
         if len(self.files) == MOST_FILES:
             yield f"Only {MOST_FILES} files are looked at."
-        for one, alike in _alike(self.files):
-            yield from one.parts()
-            if alike:
-                yield f"  The same columns have {plural(alike, 'more file')}."
+        alike: dict[object, list[SeenFile]] = {}  # tables of the same unknown columns are shown once
+        for one in self.files:
+            key = one.file if one.columns is None else tuple(one.columns.items())
+            alike.setdefault(key, []).append(one)
+        for first, *others in alike.values():
+            yield from first.parts()
+            if others:
+                yield f"  The same columns have {plural(len(others), 'more file')}."
         if self.inspection is not None:
             yield from _log_parts(self.inspection)
 
@@ -241,11 +248,6 @@ def _project(named: Mapping[str, Source], settings: Settings) -> str:
         return ""
     found = project_of({name: str(source) for name, source in named.items()}, settings)
     return "" if found.missing else project_text(found, Path(), settings)
-
-
-def _is_foreign_log(path: Path) -> bool:
-    """Tell whether an importer takes a file as it is."""
-    return path.is_file() and recognise(path).layout.name in IMPORTERS
 
 
 def _tables(path: Path) -> dict[str, str]:
@@ -313,15 +315,6 @@ class SeenFile:
             yield from (f"Note: {note}" for note in self.imported.notes)
 
 
-def _alike(seen: Sequence[SeenFile]) -> list[tuple[SeenFile, int]]:
-    """Return files, tables of the same unknown columns once, and how many more there are of each."""
-    counted: dict[object, list[SeenFile]] = {}
-    for one in seen:
-        key = one.file if one.columns is None else tuple(one.columns.items())
-        counted.setdefault(key, []).append(one)
-    return [(some[0], len(some) - 1) for some in counted.values()]
-
-
 def _recognised(files: list[Path]) -> list[tuple[Path, Recognised]]:
     """Recognise files; of several, one that cannot be read, such as an empty one, has a problem."""
     if len(files) == 1:
@@ -343,20 +336,14 @@ def _looked_at(files: list[Path], *, quick: bool, progress: Progress) -> list[Se
     seen = []
     for file, one in recognised:
         taken = replace(one, command=together) if one.layout.name == "ubi" and len(of_ubi) > 1 else one
-        seen.append(
-            SeenFile(file, taken, problem=one.problem) if quick else _tried(file, taken, progress=progress)
-        )
+        if quick or one.layout.name not in JUDGMENTS:
+            seen.append(SeenFile(file, taken, problem=one.problem))
+            continue
+        try:
+            seen.append(SeenFile(file, taken, foreign_judgments(file, one.layout.name, progress)))
+        except InputError as error:
+            seen.append(SeenFile(file, replace(taken, command=""), problem=str(error)))
     return seen
-
-
-def _tried(file: Path, recognised: Recognised, *, progress: Progress) -> SeenFile:
-
-    if recognised.layout.name not in JUDGMENTS:
-        return SeenFile(file, recognised, problem=recognised.problem)
-    try:
-        return SeenFile(file, recognised, foreign_judgments(file, recognised.layout.name, progress))
-    except InputError as error:
-        return SeenFile(file, replace(recognised, command=""), problem=str(error))
 
 
 def _likely(file: Path, table: tuple[pl.Schema, pl.LazyFrame] | None) -> list[str]:
@@ -395,7 +382,9 @@ def _needed_columns() -> list[str]:
 
 def _log_parts(inspection: Inspection) -> Iterator[Part]:
     for table in inspection.tables:
-        yield from _table_parts(table)
+        files = f"{table.files:,} file{'s' if table.files > 1 else ''}"
+        yield f"{table.name}: {table.path} ({files}, {table.bytes:,} bytes, {table.rows:,} rows)"
+        yield f"  {', '.join(f'{name} {dtype}' for name, dtype in table.columns.items())}"
     log = inspection.log
     if log is not None:
         span = "no usable time"
@@ -415,12 +404,6 @@ def _log_parts(inspection: Inspection) -> Iterator[Part]:
         yield f"{capital(one.status)}: {one.text}"
     if not inspection.problems:
         yield inspection.command
-
-
-def _table_parts(table: TableFacts) -> Iterator[Part]:
-    files = f"{table.files:,} file{'s' if table.files > 1 else ''}"
-    yield f"{table.name}: {table.path} ({files}, {table.bytes:,} bytes, {table.rows:,} rows)"
-    yield f"  {', '.join(f'{name} {dtype}' for name, dtype in table.columns.items())}"
 
 
 def _signals(inspection: Inspection) -> Iterator[Part]:

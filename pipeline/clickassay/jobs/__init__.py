@@ -5,6 +5,6 @@
 - ``health``: the checks of a log and its judgments, from the tables of a run.
 - ``strata``: metrics of judged configurations by depth and judge, and by rule for unjudged results.
 - ``click_models``: click models, of a run and by themselves.
-- ``patterns``, ``stores``, ``dry_run``: logs to a pattern table, logs to a store, and plans of both.
-- ``inspect``, ``preview``: the contents of a log before a run, and of a foreign log before its import.
+- ``patterns``, ``stores``: logs to a pattern table, logs to a store, and plans of both.
+- ``inspect``: the contents of a log before a run, and of a foreign log before its import.
 """

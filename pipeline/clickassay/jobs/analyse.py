@@ -1,6 +1,6 @@
 """From a pattern table and judgments to every table of a run: the order of the stages after the log."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -59,7 +59,7 @@ from clickassay.judgments.prepare import (
 from clickassay.judgments.relevance import refuse_own_clicks, with_click_judge
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
 from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, named_click, signal_of
-from clickassay.metrics.scoring import Measurements, formed_sessions, headline_clicks
+from clickassay.metrics.scoring import formed_sessions, headline_clicks
 from clickassay.patterns.funnel import share_by_last_click, shows_both_ways
 from clickassay.patterns.health import SEARCHES_BY_DAY
 from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
@@ -86,11 +86,16 @@ def analyse_tables(
     measures, queries, settings = _checked(table, inputs, settings)
     progress(Event("joining judgments"))
     attributes = None if inputs.queries is None else inputs.queries.rows
-    graded, judged = _judgments(inputs, queries, settings)
+    rows, by_market = inputs.graded().rows, inputs.graded().by_market
+    graded, judged = (
+        prepare_judgments(rows, queries, settings, by_market=by_market),
+        judged_queries(rows, by_market=by_market),
+    )
     check_judged(table, judged)
     progress(Event("reading the pattern table"))
     scores = _scores(inputs, table, settings)
-    settings = _measuring(settings, scores)
+    if scores is not None and settings.current in scores.names:  # it is there already
+        settings = settings.model_copy(update={"current": None})
     split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
     people, graded = _judges_of(inputs, graded, split, settings)
     _check_clicks(table, settings)
@@ -104,9 +109,14 @@ def analyse_tables(
     groups = groups_of(queries, attributes)
     every = [with_units(sample, groups) for sample in main.samples]
     samples = [headline_clicks(sample, settings) for sample in every]
+    days = table.health.filter(name=SEARCHES_BY_DAY)["key"]
+    first_day, last_day = (pl.lit(day, pl.Int32).cast(pl.Date) for day in (days.min(), days.max()))
+    statistics = pl.concat([one.statistics for one in main.measurements])
+    funnels = [table.funnel.filter(pl.col("depth").is_in([0, *settings.depth])), graded.funnel]
+    funnels += [] if scores is None else [scores.funnel(split.evaluation.configurations)]
     frames = {
-        "statistics": _with_days(pl.concat([one.statistics for one in main.measurements]), table.health),
-        "funnel": _funnel(table, _read(graded, scores, split), main.measurements, settings),
+        "statistics": statistics.with_columns(first_day=first_day, last_day=last_day),
+        "funnel": FUNNEL.canonical(pl.concat([*funnels, *(one.funnel for one in main.measurements)])),
         "configurations": main.configurations,
         "patterns": main.patterns,
         "shown": main.shown,
@@ -140,13 +150,6 @@ def _checked(
     check_labels("searches", queries, settings)
     check_markets(queries["market"])
     return measures, queries, settings
-
-
-def _judgments(inputs: Inputs, queries: pl.DataFrame, settings: Settings) -> tuple[Judgments, pl.DataFrame]:
-    """Return the usable judgments of the queries of a log, and the queries that any judgment names."""
-    rows, by_market = inputs.graded().rows, inputs.graded().by_market
-    graded = prepare_judgments(rows, queries, settings, by_market=by_market)
-    return graded, judged_queries(rows, by_market=by_market)
 
 
 def _judges_of(
@@ -190,41 +193,23 @@ def _scores(inputs: Inputs, table: StagedTable, settings: Settings) -> Scores | 
     return prepare_scores(rows, settings, by_market=by_market, deepest=table.stored_depth, unknown=unknown)
 
 
-def _measuring(settings: Settings, scores: Scores | None) -> Settings:
-    """Return settings whose metric in use is to be computed: a score is there already."""
-    if scores is None or settings.current not in scores.names:
-        return settings
-    return settings.model_copy(update={"current": None})
-
-
-def _read(graded: Judgments, scores: Scores | None, split: UserSplit) -> pl.DataFrame:
-    """Return what became of the rows of judgments, and of scores."""
-    if scores is None:
-        return graded.funnel
-    return pl.concat([graded.funnel, scores.funnel(split.evaluation.configurations)])
-
-
 def _judges(
     samples: Sequence[Sample], grades: pl.DataFrame, in_full: Strata, groups: pl.DataFrame, settings: Settings
 ) -> Frames:
     """Return the tables that compare judges; queries of one group are one unit."""
     # on lists that were judged in full: none of their grades is made from clicks
     judged = with_unit(in_full.configurations, groups)
+    by_rating = [
+        [rated for sample in samples for rated in sample.each_rating([name])]
+        for name in counted_clicks(settings)
+    ]
     agreement, confusion = judges_of_run(with_unit(grades, groups), max_grade=settings.max_grade)
     return {
         "agreement": agreement,
         "confusion": confusion,
-        "judge_comparisons": pl.concat(
-            judge_comparisons(own) for own in (samples, *_by_rating(samples, settings))
-        ),
+        "judge_comparisons": pl.concat(judge_comparisons(own) for own in (samples, *by_rating)),
         "judge_disagreements": judge_disagreements(judged, in_full.patterns),
     }
-
-
-def _by_rating(samples: Sequence[Sample], settings: Settings) -> Iterator[list[Sample]]:
-    """Yield the samples of each rating that the verdict is about."""
-    for name in counted_clicks(settings):
-        yield [rated for sample in samples for rated in sample.each_rating([name])]
 
 
 def _queries(log: pl.DataFrame, groups: pl.DataFrame, *tables: pl.DataFrame) -> pl.DataFrame:
@@ -236,13 +221,6 @@ def _queries(log: pl.DataFrame, groups: pl.DataFrame, *tables: pl.DataFrame) -> 
     return RUN_QUERIES.canonical(with_digests(known).join(groups, on=["market", "query"], how="left"))
 
 
-def _no_draws(configurations: pl.DataFrame, others: Collection[str]) -> pl.DataFrame:
-    """Return `draws` without rows, with a column for each metric of the configurations that is drawn."""
-    every = configurations.columns[len(CONFIGURATIONS.columns) :]
-    metrics = (name for name in every if name not in others)
-    return DRAWS.empty().with_columns(pl.lit(None, pl.Float64).alias(name) for name in metrics)
-
-
 def _correlate(
     samples: Sequence[Sample],
     configurations: pl.DataFrame,
@@ -252,14 +230,13 @@ def _correlate(
 ) -> Frames:
     rng = np.random.default_rng(settings.seed)
     forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, DIFFERENCE_COMPARISONS, INFLUENCE)
+    # `draws` has a column for each metric of the configurations that is drawn
     beside = {name for sample in samples for name in sample.click_names if name not in CLICK_METRICS}
     never = {name for sample in samples for name in (*sample.estimated, *sample.ratings)}
-    parts = [
-        {
-            "draws": _no_draws(configurations, beside - {*counted_clicks(settings)} | never),
-            **{form.name: form.empty() for form in forms},
-        }
-    ]
+    never |= beside - {*counted_clicks(settings)}
+    drawn = [name for name in configurations.columns[len(CONFIGURATIONS.columns) :] if name not in never]
+    draws = DRAWS.empty().with_columns(pl.lit(None, pl.Float64).alias(name) for name in drawn)
+    parts = [{"draws": draws, **{form.name: form.empty() for form in forms}}]
     groups: list[_Split] = []
     of_signals: list[_Split] = []
     of_ratings: dict[str, list[_Split]] = {}
@@ -279,7 +256,9 @@ def _correlate(
         for rated in every.each_rating():
             (name,), own = rated.click_names, [unsplit(rated)]
             if name in counted_clicks(settings):
-                own = [_of_queries(split, sample.queries, rated.queries) for split in splits]
+                place = {query: at for at, query in enumerate(sample.queries)}
+                kept = [place[query] for query in rated.queries]
+                own = [replace(split, labels=split.labels[kept]) for split in splits]
                 found = _in_full(rated, own, settings, rng)
                 parts.append({table: rows for table, rows in found.items() if table != "draws"})
             else:
@@ -291,12 +270,6 @@ def _correlate(
     return tables | {
         name: pl.concat([rows, *(one[name] for one in of_others)]) for name, rows in within.items()
     }
-
-
-def _of_queries(split: Split, known: Sequence[str], queries: Sequence[str]) -> Split:
-    """Return the split of some of the queries."""
-    place = {query: at for at, query in enumerate(known)}
-    return replace(split, labels=split.labels[[place[query] for query in queries]])
 
 
 def _in_full(sample: Sample, splits: Sequence[Split], settings: Settings, rng: np.random.Generator) -> Frames:
@@ -323,13 +296,6 @@ def _overall(sample: Sample, settings: Settings, rng: np.random.Generator) -> Fr
     }
 
 
-def _with_days(statistics: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
-    """Add the first and the last day with a search."""
-    days = counts.filter(name=SEARCHES_BY_DAY)["key"]
-    first, last = (pl.lit(day, pl.Int32).cast(pl.Date) for day in (days.min(), days.max()))
-    return statistics.with_columns(first_day=first, last_day=last)
-
-
 _Split = tuple[Sample, Sequence[Split]]
 """A sample, and the splits of its queries."""
 
@@ -346,13 +312,6 @@ def _within(samples: Sequence[_Split]) -> Frames:
     makers = {WITHIN: within, WITHIN_COMPARISONS: within_comparisons, WITHIN_INFLUENCE: within_influence}
     tables = {form: map(maker, places) for form, maker in makers.items()}
     return {form.name: form.canonical(pl.concat([form.empty(), *rows])) for form, rows in tables.items()}
-
-
-def _funnel(
-    table: StagedTable, judgments: pl.DataFrame, measurements: list[Measurements], settings: Settings
-) -> pl.DataFrame:
-    log = table.funnel.filter(pl.col("depth").is_in([0, *settings.depth]))
-    return FUNNEL.canonical(pl.concat([log, judgments, *(stratum.funnel for stratum in measurements)]))
 
 
 def with_log_settings(table: StagedTable, settings: Settings) -> Settings:

@@ -43,7 +43,6 @@ from clickassay.findings.run import open_run
 from clickassay.jobs.patterns import stored_patterns
 from clickassay.metrics.editorial import satisfaction
 from clickassay.patterns.places import Place, place_of
-from clickassay.patterns.table import PatternTable
 
 MOST_LISTS = 5_000
 """Most lists of a market and depth that models are fitted on: queries are sampled until there are as many."""
@@ -102,29 +101,24 @@ def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicke
             f"{place} is a file; expected the folder of a run, a pattern table or a store "
             "(`clickassay patterns` makes the latter two)"
         )
-    if kind is Place.RUN:
-        return _of_run(place, market, depth)
-    return _of_table(stored_patterns(place), market, depth)
-
-
-def _of_run(folder: Path, market: str | None, depth: int | None) -> ClickedLists:
-    run = open_run(folder)
+    if kind is not Place.RUN:
+        table = stored_patterns(place)
+        chosen = depth if depth is not None else table.stored_depth
+        if not 1 <= chosen <= table.stored_depth:
+            raise ClickModelError(
+                f"depth {chosen}: the pattern table keeps {table.stored_depth} results a list"
+            )
+        # draws follow the order of rows, which a store does not keep
+        ordered = _of_market(table.configurations, market).sort("configuration_id")
+        return ClickedLists(ordered, table.patterns, chosen)
+    run = open_run(place)
     configurations = run.tables[CONFIGURATIONS.name]
     depths = configurations["depth"].unique().sort().to_list()
     chosen = depth if depth is not None else max(depths, default=0)
     if chosen not in depths:
-        raise ClickModelError(f"{folder} has no lists of depth {chosen}; it has depths {_listed(depths)}")
+        raise ClickModelError(f"{place} has no lists of depth {chosen}; it has depths {_listed(depths)}")
     kept = configurations.filter(pl.col("depth") == chosen).unique("configuration_id", maintain_order=True)
     return ClickedLists(_of_market(kept, market), run.tables[PATTERNS.name], chosen)
-
-
-def _of_table(table: PatternTable, market: str | None, depth: int | None) -> ClickedLists:
-    chosen = depth if depth is not None else table.stored_depth
-    if not 1 <= chosen <= table.stored_depth:
-        raise ClickModelError(f"depth {chosen}: the pattern table keeps {table.stored_depth} results a list")
-    # draws follow the order of rows, which a store does not keep
-    ordered = _of_market(table.configurations, market).sort("configuration_id")
-    return ClickedLists(ordered, table.patterns, chosen)
 
 
 def _of_market(configurations: pl.DataFrame, market: str | None) -> pl.DataFrame:
@@ -233,19 +227,17 @@ def _of_stratum(
         )
     except ClickModelError as error:
         tables = {"click_models": no_models_table(kinds, str(error), market=market, depth=depth)}
+    # models of grades: those that estimate satisfaction, if any
+    of_grades = [kind for kind in kinds if kind.estimates_satisfaction] or [
+        kind for kind in kinds if kind.estimates_attraction and kind.estimates_examination
+    ]
     graded = [
         _grades(own, patterns, kind, settings)
         for _, own in rows.group_by("judge", maintain_order=True)
-        for kind in _of_grades(kinds)
+        for kind in of_grades
     ]
     none = {form.name: form.empty() for form in _FORMS}
     return {**none, **tables, "click_grades": pl.concat([none["click_grades"], *graded])}
-
-
-def _of_grades(kinds: Sequence[ClickModelKind]) -> list[ClickModelKind]:
-    """Return the models for the table `click_grades`: those that estimate satisfaction, if any."""
-    satisfying = [kind for kind in kinds if kind.estimates_satisfaction]
-    return satisfying or [kind for kind in kinds if kind.estimates_attraction and kind.estimates_examination]
 
 
 def _sample_queries(rows: pl.DataFrame, seed: int) -> pl.DataFrame:

@@ -50,13 +50,17 @@ def judgments_from_clicks(
     Raises ClickModelError, SettingsError if nothing is clicked, or the name or the cuts are none.
     """
     estimate, log = relevance_by(model, pseudo_count), clicks.log()
+    limits = None if model.upper() == COEC else usual_cuts(max_grade)
     check_clicked(log)
     progress(Event(f"fitting {model}"))
     value = estimate(log)
+    if cuts is not None:
+        parse_cuts(cuts)
+        limits = np.array([float(part) for part in cuts.split(",")])
     low, high = _interval(value, _without_folds(clicks, estimate, model, progress))
     shown, clicked = (counts.sum(axis=1).astype(np.int64) for counts in log.by_document())
     rows = log.documents.with_columns(
-        grade=grades_of(value, _cuts(cuts, model, max_grade)),
+        grade=grades_of(value, limits),
         relevance=value,
         ci_low=np.maximum(low, 0),
         ci_high=high if model.upper() == COEC else np.minimum(high, 1),
@@ -92,13 +96,6 @@ def _interval(value: Floats, without: list[Floats]) -> tuple[Floats, Floats]:
     return value - half, value + half
 
 
-def _cuts(cuts: str | None, model: str, max_grade: int) -> Floats | None:
-    if cuts is not None:
-        parse_cuts(cuts)
-        return np.array([float(part) for part in cuts.split(",")])
-    return None if model.upper() == COEC else usual_cuts(max_grade)
-
-
 # ---- for other tools ----------------------------------------------------------------------------
 
 
@@ -122,14 +119,6 @@ def files_for(rows: pl.DataFrame, form: str) -> Mapping[str, str]:
                 f"--to {form} needs grades, and COEC has no scale; give --cuts, as 0.5,1,1.5,2"
             )
     return FORMATS[form](rows)
-
-
-def _csv(rows: pl.DataFrame) -> Mapping[str, str]:
-    return {"judgments.csv": as_csv(rows.drop("market") if rows["market"].n_unique() == 1 else rows)}
-
-
-def _quepid(rows: pl.DataFrame) -> Mapping[str, str]:
-    return {"quepid.csv": as_csv(rows.select("query", docid="url", rating="grade"))}
 
 
 def _qrels(rows: pl.DataFrame) -> Mapping[str, str]:
@@ -173,9 +162,11 @@ def _by_query(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
 
 
 FORMATS: Mapping[str, Callable[[pl.DataFrame], Mapping[str, str]]] = {
-    "csv": _csv,
+    "csv": lambda rows: {
+        "judgments.csv": as_csv(rows.drop("market") if rows["market"].n_unique() == 1 else rows)
+    },
     "qrels": _qrels,
-    "quepid": _quepid,
+    "quepid": lambda rows: {"quepid.csv": as_csv(rows.select("query", docid="url", rating="grade"))},
     "workbench": _workbench,
     "rank-eval": _rank_eval,
 }

@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import has_groups
 from clickassay.findings.run import largest_samples
@@ -150,7 +149,14 @@ def _alike_measures(named: JudgedLog) -> Numbers:
 def judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame) -> JudgedLog:
     """Return what a log and its judgments name; `judged` has the queries of all judgments, usable or not."""
     key = graded.query_key
-    pairs, rows = _judged_results(lists, graded)
+    # the results that any judge has judged, and their rows as of `rows_of_numbers`
+    if len(graded.judges) == 1:
+        pairs = graded.grades.select(*key, text="url")
+        rows = rows_of_judge(lists, graded, graded.judges[0])
+    else:
+        pairs = graded.grades.select(*key, "url").unique()
+        rows = rows_of_numbers(lists.configurations, lists.results, pairs, key)
+        pairs = pairs.rename({"url": "text"})
     of_judged = pairs.select(key).unique()
     # a list with a judged query is kept in full, down to the stored depth
     every = named_results(lists.configurations, lists.results, key).with_columns(row=rows[:-1])
@@ -168,17 +174,6 @@ def judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: p
         unjudged=shown.filter(pl.col("row") < 0).select(*key, "text").sort(*key, "text"),
         unshown=pairs.filter(~is_shown[:-1]).sort(*key, "text"),
     )
-
-
-def _judged_results(lists: LogLists, graded: Judgments) -> tuple[pl.DataFrame, Integers]:
-    """Return (key, text) of the results that any judge has judged, and their rows as of `rows_of_numbers`."""
-    key = graded.query_key
-    if len(graded.judges) == 1:
-        (judge,) = graded.judges
-        return graded.grades.select(*key, text="url"), rows_of_judge(lists, graded, judge)
-    pairs = graded.grades.select(*key, "url").unique()
-    rows = rows_of_numbers(lists.configurations, lists.results, pairs, key)
-    return pairs.rename({"url": "text"}), rows
 
 
 def _order_measures(correlations: pl.DataFrame, labels: str, click_metric: str) -> Numbers:

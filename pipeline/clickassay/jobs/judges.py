@@ -10,7 +10,6 @@ from clickassay.core.contracts.judges import AGREEMENT, JUDGE_COMPARISONS, JUDGE
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.core.records import Floats
 from clickassay.core.settings import load_settings
 from clickassay.core.text.words import listed
 from clickassay.correlation.classes import class_columns
@@ -105,7 +104,14 @@ def _rankings(
             for pair in (pair.rename({grade: "grade"}) for grade in ("grade_a", "grade_b"))
         ]
         for measure in sides[0]["measure"].unique(maintain_order=True):
-            one, two = (_by_run(side, measure) for side in sides)
+            # of each judge by run: runs in the order given, the same queries of each
+            one, two = (
+                {
+                    str(run): rows["value"].to_numpy()
+                    for (run,), rows in side.filter(measure=measure).group_by("run", maintain_order=True)
+                }
+                for side in sides
+            )
             yield rankings_under(judges, measure, (one, two))
 
 
@@ -132,8 +138,3 @@ def _by_clicks(
         )  # fmt: skip
         made, _ = make_run(Sources(judgments=graded), settings, patterns=place, progress=progress)
     return {one.name: made.tables[one.name] for one in (JUDGE_DISAGREEMENTS, JUDGE_COMPARISONS)}
-
-
-def _by_run(values: pl.DataFrame, measure: str) -> dict[str, Floats]:
-    own = values.filter(measure=measure)  # runs in the order given, the same queries of each
-    return {str(run): part["value"].to_numpy() for (run,), part in own.group_by("run", maintain_order=True)}

@@ -29,13 +29,12 @@ from clickassay.findings.run import Run, largest_samples, run_of
 from clickassay.findings.tables import with_findings
 from clickassay.health.checks import checks_with, fired
 from clickassay.inputs.normalise import normalise_query
-from clickassay.jobs.analyse import Frames, analyse_tables, with_log_settings
+from clickassay.jobs.analyse import analyse_tables, with_log_settings
 from clickassay.jobs.click_models import run_models
 from clickassay.jobs.health import HEALTH_FILE
 from clickassay.jobs.inputs import NO_JUDGMENTS, Inputs, Sources, open_log, with_judgments
 from clickassay.jobs.patterns import log_table, opened_table
 from clickassay.judgments.next_to_judge import no_correlation, without_judgments
-from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.relevance import check_click_judge
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.clicks import counted_clicks, named_click
@@ -80,8 +79,14 @@ def make_run(
             frames, graded = analyse_tables(table, inputs, settings, progress)
             run = run_of(frames, _info(table, inputs, settings))
             findings = draw_findings(run, np.random.default_rng(0))
-            undecided = _undecided(table, graded, settings, frames)
-            run = replace(with_findings(run, findings), undecided=undecided)
+            run = with_findings(run, findings)
+            if no_correlation(frames):
+                is_misread = any(one.is_finding for one in fired(frames["health"]))
+                judge = next((sample.judge for sample in largest_samples(frames["statistics"])), EVERY)
+                lines = without_judgments(
+                    log_lists(table), graded, settings, frames, judge=judge, is_misread=is_misread
+                )
+                run = replace(run, undecided=lines)
             if folder is None or place is None:
                 return run, findings
             run = write_run(replace(run, info={**run.info, "command": command}), findings, folder, progress)
@@ -158,14 +163,6 @@ def write_tables(run: Run, folder: Path) -> None:
             write_table(run.tables[contract.name], folder / f"{contract.name}.parquet")
         write_database([table.name for table in RUN_TABLES], folder, folder / DATABASE)
         write_json(folder / SETTINGS_FILE, run.info)
-
-
-def _undecided(table: StagedTable, graded: Judgments, settings: Settings, frames: Frames) -> tuple[str, ...]:
-    if not no_correlation(frames):
-        return ()
-    is_misread = any(one.is_finding for one in fired(frames["health"]))
-    judge = next((sample.judge for sample in largest_samples(frames["statistics"])), EVERY)
-    return without_judgments(log_lists(table), graded, settings, frames, judge=judge, is_misread=is_misread)
 
 
 def _info(table: StagedTable, inputs: Inputs, settings: Settings) -> dict[str, Any]:

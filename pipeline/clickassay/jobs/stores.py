@@ -1,4 +1,4 @@
-"""Adds logs to a pattern store: chooses files and batches, and runs the engine on them."""
+"""Pattern stores: logs are added, files and batches chosen; and plans of that, and of a pattern table."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from clickassay.core.files.output import check_apart
+from clickassay.core.files.output import check_apart, check_free
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import versions
@@ -18,7 +18,15 @@ from clickassay.jobs.inputs import Inputs, Sources, open_log
 from clickassay.jobs.patterns import outcomes_of, reachable
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
-from clickassay.logs.batches import warn_if_unsorted
+from clickassay.logs.batches import (
+    FilesToRead,
+    RunPlan,
+    Window,
+    files_to_read,
+    plan_windows,
+    rows_of_batch,
+    warn_if_unsorted,
+)
 from clickassay.logs.grow import (
     BatchProcessor,
     add_to_store,
@@ -29,6 +37,7 @@ from clickassay.logs.grow import (
 )
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.logs.outcomes import Outcomes
+from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store import PatternStore
 
 
@@ -162,14 +171,74 @@ def batch_summaries(folder: Path) -> list[BatchSummary]:
                 batch.number,
                 summaries[-1].end_ms if start is None and summaries else start,
                 batch.watermark_ms,
-                _rows(funnel, "searches", "read"),
-                _rows(funnel, "clicks", "read"),
-                _rows(funnel, "sessions", "formed"),
+                _counted(funnel, "searches", "read"),
+                _counted(funnel, "clicks", "read"),
+                _counted(funnel, "sessions", "formed"),
                 sum(file.stat().st_size for file in batch.folder.rglob("*.parquet")),
             )
         )
     return summaries
 
 
-def _rows(funnel: pl.DataFrame, source: str, step: str) -> int:
+def _counted(funnel: pl.DataFrame, source: str, step: str) -> int:
     return int(funnel.filter(source=source, step=step)["rows"].sum())
+
+
+# ---- plans: nothing is written --------------------------------------------------------------------
+
+
+@with_scratch("out")
+def plan_table(sources: Sources, out: Path, settings: Settings, *, force: bool = False) -> RunPlan:
+    """Plan what `make_patterns` would do with the same arguments; nothing is written.
+
+    Raises OutputError if the output folder exists already, or would lie in a folder of the log; InputError if
+    an input is missing, or lacks a column.
+    """
+    check_apart(out, sources.searches, sources.clicks)
+    check_free(out, force=force)
+    inputs = open_log(replace(sources, outcomes=None), settings)
+    queries_to_keep(inputs.judgments, settings)
+    log = inputs.log_here()
+    with files_named(log.searches, log.clicks):
+        windows = plan_windows(log, settings)
+    return RunPlan(*_files(log, log, windows), windows, out, _rows(windows, settings))
+
+
+@with_scratch("folder")
+def plan_store(sources: Sources, folder: Path, settings: Settings) -> RunPlan:
+    """Plan what `grow_store` would do with the same arguments; nothing is written, and no store is made.
+
+    Raises StoreError if the store is broken, or was made with other settings; InputError if a file has
+    changed since it was read, or comes too late.
+    """
+    check_apart(folder, sources.searches, sources.clicks)
+    inputs = open_log(replace(sources, outcomes=None), settings, by_file=True)
+    kept = queries_to_keep(inputs.judgments, settings)
+    log, settings = inputs.log_here(), with_folds_of(folder, settings)
+    with files_named(log.searches, log.clicks):
+        if not (folder / STORE_FILE).exists() and not (folder.exists() and any(folder.iterdir())):
+            windows = plan_windows(log, settings)
+            rows = _rows(windows, settings)
+            return RunPlan(*_files(log, log, windows), windows, folder, rows, first_batch=1)
+        # the folder is not empty: it is opened, or refused if it is no store, so that nothing is created
+        store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
+        plan = plan_growth(store, log, settings)
+    first = len(store.history()) + 1
+    interrupted = plan.run if plan.run < first else None
+    rows = _rows(plan.windows, settings)
+    return RunPlan(*_files(log, plan.log, plan.windows), plan.windows, folder, rows, first, interrupted)
+
+
+def _rows(windows: tuple[Window, ...], settings: Settings) -> int | None:
+    return rows_of_batch(settings, sum(window.rows[0] for window in windows))
+
+
+def _files(
+    given: Log[LocalHalf], new: Log[LocalHalf], windows: tuple[Window, ...]
+) -> tuple[FilesToRead, FilesToRead]:
+    shown = (chunk for window in windows for chunk in window.searches)
+    clicked = (chunk for window in windows for chunk in window.clicks)
+    return (
+        files_to_read(given.searches, new.searches, shown),
+        files_to_read(given.clicks, new.clicks, clicked),
+    )

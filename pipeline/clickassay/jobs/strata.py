@@ -26,7 +26,7 @@ from clickassay.correlation.classes import unsplit
 from clickassay.correlation.conventions import conventions_table
 from clickassay.correlation.tables import correlations
 from clickassay.judgments.ips import Biases, ips_clicks, position_biases
-from clickassay.judgments.join import GradedCandidates, cut_to_depth, look_up_grades
+from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.next_to_judge import next_judgments
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.scores import Scores
@@ -69,40 +69,27 @@ def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Setti
     Raises SettingsError if they do, and one side has no sessions, or only the lists of judged queries were
     kept.
     """
-    evaluation, fitting = _halves(table, judged, settings)
-    if not wants_ips(settings):
-        return UserSplit(evaluation, fitting)
-    lists = (evaluation,) if fitting is None else (fitting, evaluation)
-    return UserSplit(evaluation, fitting, position_biases(lists, max(settings.depth)))
-
-
-def _halves(
-    table: StagedTable, judged: pl.DataFrame | None, settings: Settings
-) -> tuple[LogLists, LogLists | None]:
-    what = _fitted(settings)
-    if what is None:
-        return log_lists(table, judged), None
-    if table.judged_queries is not None:
-        raise SettingsError(
-            f"{what} needs the lists of every query: make the pattern table without --only-judged"
-        )
-    fitting, evaluation = (log_lists(table, judged, users=half) for half in user_halves())
-    if not fitting.sessions_by_market() or not evaluation.sessions_by_market():
-        raise SettingsError(
-            f"{what} is fitted on the clicks of some users and evaluated on those of others; this log has "
-            "users of one half only: make the pattern table with --folds 2 or more (16 by default)"
-        )
-    return evaluation, fitting
-
-
-def _fitted(settings: Settings) -> str | None:
-    """Return what is fitted on clicks, for messages; None if nothing is."""
-    if settings.unjudged == "model":
-        return "--unjudged model"
-    if settings.click_judge is not None:
-        return "--click-judge"
     names = _model_names(settings)
-    return f"metric {names[0]}" if names else None
+    fitted = f"metric {names[0]}" if names else None  # on clicks, for messages
+    if settings.click_judge is not None:
+        fitted = "--click-judge"
+    if settings.unjudged == "model":
+        fitted = "--unjudged model"
+    if fitted is None:
+        halves = [log_lists(table, judged)]
+    elif table.judged_queries is not None:
+        raise SettingsError(
+            f"{fitted} needs the lists of every query: make the pattern table without --only-judged"
+        )
+    else:
+        halves = [log_lists(table, judged, users=half) for half in user_halves()]
+        if not all(half.sessions_by_market() for half in halves):
+            raise SettingsError(
+                f"{fitted} is fitted on the clicks of some users and evaluated on those of others; this log "
+                "has users of one half only: make the pattern table with --folds 2 or more (16 by default)"
+            )
+    biases = position_biases(halves, max(settings.depth)) if wants_ips(settings) else None
+    return UserSplit(halves[-1], None if fitted is None else halves[0], biases)
 
 
 def _model_names(settings: Settings) -> list[str]:
@@ -247,15 +234,20 @@ def measure_strata(
 
     `formed` has all sessions of the log, by market.
     """
-    fitting = split.fitting_sessions
+    fitting, names = split.fitting_sessions, _model_names(settings)
     strata = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
     measured = Strata([], [], [])
     for number, (judge, depth) in enumerate(strata):
         progress(Event(f"computing metrics, depth {depth}, judge {judge}", number / len(strata)))
         if number % len(settings.depth) == 0:
-            candidates, to_fit = _graded_candidates(split, graded, judge, settings, scores)
+            look_up = partial(look_up_grades, judgments=graded, judge=judge, deepest=max(settings.depth))
+            candidates = look_up(split.evaluation, scores=scores)
+            to_fit = None if split.fitting is None or not names else look_up(split.fitting)
         judged = cut_to_depth(candidates, depth=depth, max_grade=settings.max_grade)
-        models = _fit_models(to_fit, depth, settings)
+        models: dict[str, Expectation] = {}
+        if to_fit is not None:  # models that are asked for as metrics, on lists of grades
+            of_fitting = cut_to_depth(to_fit, depth=depth, max_grade=settings.max_grade)
+            models = {name: _expectation(of_fitting, name, settings) for name in names}
         fitting_users = FittingUsers(fitting, models)
         measured.measurements.append(
             compute_metrics(
@@ -273,26 +265,6 @@ def measure_strata(
             samples = tuple(headline_clicks(one, settings) for one in measured.measurements[-1].samples)
             measured.conventions.append(conventions_table(judged, samples, settings))
     return measured
-
-
-def _graded_candidates(
-    split: UserSplit, graded: Judgments, judge: str, settings: Settings, scores: Scores | None
-) -> tuple[GradedCandidates, GradedCandidates | None]:
-    deepest = max(settings.depth)
-    candidates = look_up_grades(split.evaluation, graded, judge=judge, deepest=deepest, scores=scores)
-    if split.fitting is None or not _model_names(settings):
-        return candidates, None
-    return candidates, look_up_grades(split.fitting, graded, judge=judge, deepest=deepest)
-
-
-def _fit_models(
-    candidates: GradedCandidates | None, depth: int, settings: Settings
-) -> Mapping[str, Expectation]:
-    """Fit the models that are asked for as metrics, on lists of grades."""
-    if candidates is None:
-        return {}
-    judged = cut_to_depth(candidates, depth=depth, max_grade=settings.max_grade)
-    return {name: _expectation(judged, name, settings) for name in _model_names(settings)}
 
 
 def _expectation(judged: JudgedConfigurations, name: str, settings: Settings) -> Expectation:
@@ -330,18 +302,17 @@ def unjudged_table(found: Mapping[str, Sequence[Measurements]]) -> pl.DataFrame:
     """Return the rows of `contracts.judgments.UNJUDGED`: none if leaving lists out is the only rule."""
     if len(found) == 1:
         return UNJUDGED.empty()
-    rows = [_rows(stratum, rule) for rule, strata in found.items() for stratum in strata]
+    rows = []
+    for rule, strata in found.items():
+        for stratum in strata:
+            samples = [one for sample in stratum.samples for one in (sample, *sample.each_rating())]
+            overall = [CORRELATIONS.empty(), *(correlations(one, [unsplit(one)]) for one in samples)]
+            shares = pl.DataFrame(
+                {"market": list(stratum.filled), "filled": list(stratum.filled.values())},
+                schema={"market": pl.String, "filled": pl.Float64},
+            )
+            coverage = stratum.statistics.select("market", "coverage")
+            joined = pl.concat(overall).join(coverage, on="market", how="left")
+            joined = joined.join(shares, on="market", how="left").with_columns(rule=pl.lit(rule))
+            rows.append(joined.select(column.name for column in UNJUDGED.columns))
     return UNJUDGED.canonical(pl.concat(rows))
-
-
-def _rows(stratum: Measurements, rule: str) -> pl.DataFrame:
-    every = [one for sample in stratum.samples for one in (sample, *sample.each_rating())]
-    samples = [correlations(sample, [unsplit(sample)]) for sample in every]
-    overall = pl.concat([CORRELATIONS.empty(), *samples])
-    shares = pl.DataFrame(
-        {"market": list(stratum.filled), "filled": list(stratum.filled.values())},
-        schema={"market": pl.String, "filled": pl.Float64},
-    )
-    coverage = stratum.statistics.select("market", "coverage")
-    joined = overall.join(coverage, on="market", how="left").join(shares, on="market", how="left")
-    return joined.with_columns(rule=pl.lit(rule)).select(column.name for column in UNJUDGED.columns)

@@ -4,7 +4,7 @@ import pytest
 
 from clickassay.core.errors import PatternError
 from clickassay.jobs.click_models import read_clicks
-from clickassay.jobs.looking.inspect import own_folder
+from clickassay.jobs.inspect import own_folder
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.table import read_patterns
 

@@ -122,7 +122,7 @@ def _make(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) 
 
 
 def _plan(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> "RunPlan":
-    from clickassay.jobs.looking.dry_run import plan_store, plan_table
+    from clickassay.jobs.stores import plan_store, plan_table
 
     if settings.engine != "arrays":
         raise SettingsError(

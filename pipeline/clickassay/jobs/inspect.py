@@ -4,9 +4,10 @@ The rows are read, rejected and counted by the code of the run, so that the numb
 """
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 
@@ -17,6 +18,16 @@ from clickassay.core.settings import Settings, options_of
 from clickassay.health.checks import HealthCheck, fired, health_table
 from clickassay.health.measures import time_numbers
 from clickassay.inputs.files import FORMATS
+from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr
+from clickassay.inputs.importers.base import Imported
+from clickassay.inputs.importers.judgments.files import IMPORTED_LAYOUTS
+from clickassay.inputs.importers.judgments.importer import import_judgments
+from clickassay.inputs.importers.letor import import_letor
+from clickassay.inputs.importers.pyclick import import_pyclick
+from clickassay.inputs.importers.tiangong_st import import_tiangong_st
+from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18
+from clickassay.inputs.importers.yandex import import_yandex
 from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.sources.parts import first_part
 from clickassay.inputs.sources.walk import files_below
@@ -24,6 +35,7 @@ from clickassay.inputs.staging.frames import Frame
 from clickassay.inputs.staging.sources import Source, staged
 from clickassay.inputs.staging.sql import InputSql
 from clickassay.inputs.tables import Input, collected, files_named, mixed_times
+from clickassay.inputs.text import layouts
 from clickassay.inputs.types.columns import CANONICAL
 from clickassay.jobs.health import log_measures, whole_health
 from clickassay.jobs.inputs import impressions, made_halves, opened
@@ -41,7 +53,6 @@ from clickassay.logs.sql.steps import FIRST_MS, end_of_times
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import LogLists, log_lists
 from clickassay.patterns.places import Place, place_of
-from clickassay.patterns.table import StagedTable
 
 MOST_FILES = 50
 """Most files of a folder that are examined."""
@@ -238,24 +249,21 @@ def run_of(paths: Mapping[str, Source], settings: Settings, *, has_clicks: bool 
     """
     needed = [name for name in CANONICAL if name != "queries" and not (name == "clicks" and has_clicks)]
     given = {name: f"--{name} {name.upper()}" for name in needed}
-    given |= {name: _option(name, source) for name, source in paths.items()}
-    given |= {
-        str(one.database): f"--database {shlex.quote(str(one.database))}"
-        for one in paths.values()
-        if isinstance(one, InputSql) and one.database and not one.is_elsewhere
-    }
+    databases = {}
+    for name, source in paths.items():
+        if isinstance(source, InputSql) and source.is_elsewhere:
+            given[name] = "--project PROJECT"
+        elif isinstance(source, InputSql):
+            text = source.text if source.file is None else str(source.file)
+            given[name] = f"--{name}-sql {shlex.quote(text)}"
+            if source.database:
+                databases[str(source.database)] = f"--database {shlex.quote(str(source.database))}"
+        else:
+            shown = name.upper() if isinstance(source, Frame) else shlex.quote(str(source))
+            given[name] = f"--{name} {shown}"
+    given |= databases
     options = " ".join(dict.fromkeys(given.values()))
     return " ".join(filter(None, (f"clickassay run {options}", options_of(settings), "--out RUN")))
-
-
-def _option(name: str, source: Source) -> str:
-    if isinstance(source, Frame):
-        return f"--{name} {name.upper()}"
-    if isinstance(source, InputSql):
-        if source.is_elsewhere:
-            return "--project PROJECT"
-        return f"--{name}-sql {shlex.quote(source.text if source.file is None else str(source.file))}"
-    return f"--{name} {shlex.quote(str(source))}"
 
 
 def own_folder(folder: Path) -> tuple[str, str] | None:
@@ -339,6 +347,10 @@ def _counted(
             problems += _nothing_to_measure(judged, settings)
         except ClickassayError as error:
             problems.append(str(error))
+    usable_rows = log.searches.frame.drop_nulls("user_id").filter(
+        pl.col("timestamp").is_between(FIRST_MS, end_of_times(settings), closed="left")
+    )
+    numbers = {**log_measures(table, settings, log), **time_numbers(usable_rows, settings.idle_ms)}
     return Inspection(
         (),
         "",
@@ -346,10 +358,13 @@ def _counted(
         queries=queries["query"].n_unique(),
         lost=tuple(_lost(funnel, table.stored_depth)),
         signals=tuple(_signals(lists)),
-        positions=tuple(_positions(lists, table.stored_depth)),
+        positions=tuple(
+            PositionFacts(position, shown, clicked, clicked / shown)
+            for position, (shown, clicked) in enumerate(clicks_by_position(lists, table.stored_depth), 1)
+        ),
         judged=tuple(judged),
         problems=tuple(problems),
-        health=_wrong(log, table, lists, usable, settings),
+        health=fired(health_table(whole_health(numbers, table, lists, usable, settings))),
     )
 
 
@@ -364,26 +379,6 @@ def _signals(lists: LogLists) -> Iterator[SignalFacts]:
     )
     for row in counts.sort("sessions", "signal", descending=[True, False]).iter_rows():
         yield SignalFacts(*row)
-
-
-def _positions(lists: LogLists, depth: int) -> Iterator[PositionFacts]:
-    for position, (shown, clicked) in enumerate(clicks_by_position(lists, depth), 1):
-        yield PositionFacts(position, shown, clicked, clicked / shown)
-
-
-def _wrong(
-    log: Log[LocalHalf],
-    table: StagedTable,
-    lists: LogLists,
-    judgments: tuple[Judgments, pl.DataFrame] | None,
-    settings: Settings,
-) -> tuple[HealthCheck, ...]:
-    """Return the checks that fire, findings first."""
-    usable = log.searches.frame.drop_nulls("user_id").filter(
-        pl.col("timestamp").is_between(FIRST_MS, end_of_times(settings), closed="left")
-    )
-    numbers = {**log_measures(table, settings, log), **time_numbers(usable, settings.idle_ms)}
-    return fired(health_table(whole_health(numbers, table, lists, judgments, settings)))
 
 
 def _nothing_to_measure(judged: Sequence[JudgedFacts], settings: Settings) -> Iterator[str]:
@@ -430,21 +425,74 @@ def _judged(
     results = results_shown(known, deepest).join(pairs, on=key, how="left")
     shown = results.with_columns(pl.col("is_judged").fill_null(False))
     longest = int(known["results"].list.len().max() or 0)  # type: ignore[arg-type]
-    depths = sorted({min(depth, longest) for depth in (*_DEPTHS, *settings.depth)} - {0})
-    return [_judged_to(shown, depth) for depth in depths]
+    found = []
+    for depth in sorted({min(depth, longest) for depth in (*_DEPTHS, *settings.depth)} - {0}):
+        top = shown.filter(pl.col("place") < depth)
+        lists_of = top.group_by("list").agg(
+            pl.len().alias("length"), pl.col("is_judged").sum().alias("judged"), pl.col("sessions").first()
+        )
+        whole = lists_of.filter(pl.col("length") == depth)
+        counts = (
+            rows["sessions"].sum()
+            for rows in (top, top.filter("is_judged"), whole, whole.filter(pl.col("judged") == depth))
+        )
+        found.append(JudgedFacts(depth, *map(int, counts)))
+    return found
 
 
-def _judged_to(shown: pl.DataFrame, depth: int) -> JudgedFacts:
-    top = shown.filter(pl.col("place") < depth)
-    lists = top.group_by("list").agg(
-        pl.len().alias("length"), pl.col("is_judged").sum().alias("judged"), pl.col("sessions").first()
-    )
-    whole = lists.filter(pl.col("length") == depth)
-    sessions = pl.col("sessions")
-    return JudgedFacts(
-        depth=depth,
-        results=int(top["sessions"].sum()),
-        judged=int(top.filter("is_judged")["sessions"].sum()),
-        lists=int(whole["sessions"].sum()),
-        lists_judged=int(whole.filter(pl.col("judged") == depth).select(sessions.sum()).item()),
-    )
+# ---- foreign logs: imported to a temporary folder and inspected there ------------------------------
+
+
+IMPORTERS: dict[str, Callable[..., Imported]] = {
+    layouts.UBI.name: lambda file, **more: import_ubi([file], **more),
+    layouts.YANDEX.name: import_yandex,
+    layouts.PYCLICK.name: import_pyclick,
+    layouts.YAHOO.name: import_yahoo_l18,
+    layouts.TIANGONG.name: import_tiangong_st,
+    layouts.BAIDU.name: import_baidu_ultr,
+}
+"""Importers of logs that need only one file, by the name of the layout."""
+
+
+JUDGMENTS: dict[str, Callable[..., Imported]] = {
+    **{
+        name: lambda file, **more: import_judgments([file], **more)
+        for name in IMPORTED_LAYOUTS
+        if name != layouts.JUDGMENTS.name
+    },
+    layouts.LETOR.name: import_letor,
+}
+"""Importers of judgments that need only one file, by the name of the layout."""
+
+
+def foreign_judgments(file: Path, layout: str, progress: Progress) -> Imported:
+    """Return the counts and notes of importing a file of a layout in `JUDGMENTS`; nothing is kept.
+
+    Raises InputError if the importer refuses the file as it is.
+    """
+    with TemporaryDirectory(prefix="clickassay-inspect-") as place:
+        return JUDGMENTS[layout](file, out=Path(place) / "judgments", progress=progress)
+
+
+def foreign_log(
+    file: Path, layout: str, judgments: Mapping[str, Source], settings: Settings, progress: Progress
+) -> tuple[Imported, Inspection]:
+    """Return the counts and notes of importing a file, and an inspection of the imported log.
+
+    file, layout: a file of a layout in `IMPORTERS`.
+    judgments: path of canonical judgments by the name of their table; may be empty.
+
+    Raises InputError if the file is not in the layout, or the judgments cannot be read.
+    """
+    with TemporaryDirectory(prefix="clickassay-inspect-") as place:
+        out = Path(place) / "log"
+        imported = IMPORTERS[layout](file, out=out, progress=progress)
+        tables = {name: str(out / f"{name}.parquet") for name in ("searches", "clicks")}
+        inspection = inspect_log({**tables, **judgments}, settings, progress=progress)
+        facts = tuple(replace(table, path=_later(table.path, out)) for table in inspection.tables)
+        return imported, replace(inspection, tables=facts, command=_later(inspection.command, out))
+
+
+def _later(text: str, out: Path) -> str:
+    """Put FOLDER in place of the temporary folder, as in the command that imports."""
+    return text.replace(str(out), "FOLDER")
