@@ -24,9 +24,8 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import NAMED_SETTINGS, Settings, log_settings
 from clickassay.correlation.classes import left_out_columns
-from clickassay.findings.draw import Findings, draw_findings
+from clickassay.findings.draw import Findings, draw_findings, with_findings
 from clickassay.findings.run import Run, largest_samples, run_of
-from clickassay.findings.tables import with_findings
 from clickassay.health.checks import checks_with, fired
 from clickassay.inputs.normalise import normalise_query
 from clickassay.jobs.analyse import analyse_tables, with_log_settings

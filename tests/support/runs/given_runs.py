@@ -10,7 +10,7 @@ from clickassay.core.contracts.run import LAYOUT
 from clickassay.core.files.tables import write_table
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
-from clickassay.findings.tables import with_findings
+from clickassay.findings.draw import with_findings
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns

@@ -5,7 +5,7 @@ import pytest
 
 from clickassay.core.contracts.findings import CLAIMS, RANKING, VERDICT
 from clickassay.core.records import SAMPLE_COLUMNS
-from clickassay.findings.tables import with_findings
+from clickassay.findings.draw import with_findings
 from support.reports.report_runs import RUNS, drawn
 from support.reports.report_tables import run_info, small_tables
 from support.reports.verdict_world import correlations, found_in, pairs, run_of
