@@ -317,7 +317,15 @@ class RunResult(Result):
         if self.found_run.undecided:
             yield from self.found_run.undecided
         else:
-            yield from self._decision_parts()
+            told, content = self._advice, self.summary
+            reason = " ".join(filter(None, (told.reason, told.caution)))
+            yield from filter(None, (f"{told.sentence}.", told.scope, reason, f"Next: {told.next_step}"))
+            decides = content["verdict"]["quantity"]
+            ranking = next(one for one in content["findings"] if one.get("quantity") == decides)
+            if ranking["numbers"]:
+                yield _ranking_table(ranking, is_tested=told.kind != "cannot_decide")
+                if len(ranking["numbers"]) > _MOST_METRICS:
+                    yield f"{plural(len(ranking['numbers']) - _MOST_METRICS, 'more metric')}: see the report."
         health = self._findings.health
         is_said = self._advice.kind == "log_at_fault" and not self.found_run.undecided
         if is_said and health[0].example:  # which the page does not show
@@ -327,18 +335,6 @@ class RunResult(Result):
             yield from _health_lines(wrong, well_text(self.tables["health"]))
         if self.found_run.undrawn:
             yield f"Note: the report has no pictures: {self.found_run.undrawn}"
-
-    def _decision_parts(self) -> Iterator[Part]:
-        told, content = self._advice, self.summary
-        reason = " ".join(filter(None, (told.reason, told.caution)))
-        step = f"Next: {told.next_step}"
-        yield from filter(None, (f"{told.sentence}.", told.scope, reason, step))
-        decides = content["verdict"]["quantity"]
-        ranking = next(one for one in content["findings"] if one.get("quantity") == decides)
-        if ranking["numbers"]:
-            yield _ranking_table(ranking, is_tested=told.kind != "cannot_decide")
-            if len(ranking["numbers"]) > _MOST_METRICS:
-                yield f"{plural(len(ranking['numbers']) - _MOST_METRICS, 'more metric')}: see the report."
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the decision, the picture, and what is wrong with the log."""

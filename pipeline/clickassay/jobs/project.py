@@ -155,7 +155,10 @@ def _joined(table: FoundTable, folder: Path, by: str = " ") -> str:
         columns = []
         for name in [name for name in ("query", "url", "grade", "judge", "market") if name in there]:
             source = part.columns.get(name, name if name in part.schema else None)
-            taken = _sql_text(absent[name]) if source is None else f"{_identifier(source, part.schema)}::TEXT"
+            taken = _sql_text(absent[name]) if source is None else ""
+            if source is not None:  # a column, or a field of records
+                names = [source] if source in part.schema else source.split(".")
+                taken = ".".join('"' + one.replace('"', '""') + '"' for one in names) + "::TEXT"
             columns.append(f"{taken} AS {name}")
         reader = _READERS[format_of(Path(part.path)) or ""]
         selects.append(
@@ -169,12 +172,6 @@ _READERS = {
     "json": "read_json({}, format = 'newline_delimited')",
     "parquet": "read_parquet({})",
 }
-
-
-def _identifier(path: str, schema: pl.Schema) -> str:
-    """Return a column, or a field of records, as SQL names it."""
-    parts = [path] if path in schema else path.split(".")
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
 def _sql_text(text: str) -> str:
@@ -354,29 +351,28 @@ def guesses(found: FoundProject, settings: Settings) -> list[Guess]:
     times = {name: one.schema.get(one.columns.get("timestamp", "timestamp")) for name, one in by_name.items()}
     if any(has_no_zone(dtype) for dtype in times.values()):
         some.append(Guess("time_zone", settings.time_zone, "of times that have none"))
-    return some + (_scale(by_name["judgments"], found, settings) if "judgments" in by_name else [])
-
-
-def _scale(judgments: FoundTable, found: FoundProject, settings: Settings) -> list[Guess]:
+    if "judgments" not in by_name:
+        return some
     try:
         named = settings.model_copy(update={"column": found.column})
-        grades = collected(opened("judgments", judgments.source(Path()), named))["grade"].drop_nulls()
+        rows = collected(opened("judgments", by_name["judgments"].source(Path()), named))
     except ClickassayError:
-        return []
-    found_keys = {value_key(str(one)) for one in grades.unique()}
-    labels = sorted(key for key in found_keys if key in settings.scale or not is_not_judged(key))
+        return some
+    keys = {value_key(str(one)) for one in rows["grade"].drop_nulls().unique()}
+    labels = sorted(key for key in keys if key in settings.scale or not is_not_judged(key))
     if any(_NUMBER.fullmatch(label) is None for label in labels):
         if set(labels) <= set(settings.scale):
-            return []
+            return some
         scale = usual_scale(labels)
         if not scale:
             why = "put them in order, the worst first, and take the first # away"
-            return [Guess("scale", tuple(labels[:20]), why, is_set=False)]
-        highest, some = len(scale) - 1, [Guess("scale", scale, "the worst first")]
+            return [*some, Guess("scale", tuple(labels[:20]), why, is_set=False)]
+        highest = len(scale) - 1
+        some.append(Guess("scale", scale, "the worst first"))
     else:
         highest = int(max(map(float, labels), default=0))
         if highest < 1 or highest == _DEFAULT_GRADE:
-            return []
-        some = [Guess("max_grade", highest, "the highest grade that was found: is the scale longer?")]
+            return some
+        some.append(Guess("max_grade", highest, "the highest grade that was found: is the scale longer?"))
     lowest = {"relevant_grade": settings.relevant_grade, "success_grade": settings.success_grade}
     return some + [Guess(name, highest) for name, grade in lowest.items() if highest < grade]

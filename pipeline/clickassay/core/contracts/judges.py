@@ -44,7 +44,7 @@ CONFUSION = Table(
         *JUDGES,
         Column("grade_a", pl.Int8, "grade of judge_a"),
         Column("grade_b", pl.Int8, "grade of judge_b"),
-        Column("rows", pl.Int64, "results"),
+        Column("rows", pl.Int64, "number of results"),
     ),
     ("market", "judge_a", "judge_b", "grade_a", "grade_b"),
 )

@@ -232,17 +232,13 @@ def _move(work: Path, place: Path) -> None:
     old = new_folder_in(place.parent, f".{place.name[:_MAX_PREFIX]}.")  # without a lock: no other sweeps it
     try:
         place.rename(old / "old")
-        _take_place(work, place, old / "old")
+        try:
+            work.rename(place)
+        except BaseException:
+            (old / "old").rename(place)  # what was there before is better than nothing
+            raise
     finally:
         shutil.rmtree(old, ignore_errors=True)
-
-
-def _take_place(work: Path, place: Path, old: Path) -> None:
-    try:
-        work.rename(place)
-    except BaseException:
-        old.rename(place)  # what was there before is better than nothing
-        raise
 
 
 def is_disk_full(error: BaseException | None) -> bool:

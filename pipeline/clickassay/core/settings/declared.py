@@ -71,12 +71,18 @@ def _declared(name: str, field: FieldInfo) -> Setting:
     more: dict[str, Any] = {**field.json_schema_extra} if isinstance(field.json_schema_extra, dict) else {}
     unset, each = more.pop("unset", ""), more.pop("each", None)
     default = unset if field.default in {None, ()} else _in_words(field.default)
+    # the range of a number in words; a limit that stands for the width of an integer is none
+    marks = {mark: getattr(one, mark) for one in field.metadata for mark in _LIMITS if hasattr(one, mark)}
+    marks = {mark: value for mark, value in marks.items() if value < 2**53}
+    limits = ", ".join(words.format(marks[mark]) for mark, words in _LIMITS.items() if mark in marks)
+    if marks.keys() == {"ge", "le"}:
+        limits = f"{marks['ge']} to {marks['le']}"
     return Setting(
         name=name,
         meaning=str(field.description),
         type=field.annotation,
         default=default,
-        limits=each or _limits(field),
+        limits=each or limits,
         **more,
     )
 
@@ -89,28 +95,16 @@ def _in_words(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _limits(field: FieldInfo) -> str:
-    """Return the range of a number in words; a limit that stands for the width of an integer is none."""
-    marks = {mark: getattr(one, mark) for one in field.metadata for mark in _LIMITS if hasattr(one, mark)}
-    marks = {mark: value for mark, value in marks.items() if value < 2**53}
-    if marks.keys() == {"ge", "le"}:
-        return f"{marks['ge']} to {marks['le']}"
-    return ", ".join(words.format(marks[mark]) for mark, words in _LIMITS.items() if mark in marks)
-
-
 def options_of(settings: Settings) -> str:
     """Return the settings that were given, as options, but for settings that say where the work is done."""
     given = settings.model_dump(exclude_unset=True)
     if "scale" in given:
         given.pop("max_grade", None)  # follows from it
-    return " ".join(option for name, value in given.items() for option in _options(name, value))
-
-
-def _options(name: str, value: object) -> list[str]:
-    """Return a setting as an option, or as several where it is repeated for each of its values."""
-    if isinstance(value, tuple) and name not in LISTS:
-        return [_option(name, one) for one in value]
-    return [_option(name, value)]
+    return " ".join(
+        _option(name, one)
+        for name, value in given.items()
+        for one in (value if isinstance(value, tuple) and name not in LISTS else [value])
+    )
 
 
 def _option(name: str, value: object) -> str:

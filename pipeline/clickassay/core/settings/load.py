@@ -57,10 +57,16 @@ def origins_of(
 ) -> Origins:
     """Return the settings that a project, a settings file, variables and options (None = not given) name."""
     of_files = {"project file": project, "settings file": file}
+    of_inputs = {_variable(name) for name in INPUT_NAMES}
+    variables = {  # one that is set to nothing is not given
+        name.removeprefix(PREFIX).lower(): value
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and value.strip() and name not in of_inputs
+    }
     return Origins(
         {f"{kind} {one.file}": one.settings for kind, one in of_files.items() if one is not None}
         | {
-            PREFIX: _from_environment(environment),
+            PREFIX: variables,
             "": {name: value for name, value in options.items() if value is not None},
         }
     )
@@ -92,18 +98,8 @@ def settings_from(origins: Origins) -> Settings:
 
 def inputs_in(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the inputs among variables, by their names in a project file."""
-    named = {f"{PREFIX}{name.upper()}": name for name in INPUT_NAMES}
+    named = {_variable(name): name for name in INPUT_NAMES}
     return {named[name]: value for name, value in environment.items() if name in named and value.strip()}
-
-
-def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings among variables; one that is set to nothing is not given."""
-    of_inputs = {f"{PREFIX}{name.upper()}" for name in INPUT_NAMES}
-    return {
-        name.removeprefix(PREFIX).lower(): value
-        for name, value in environment.items()
-        if name.startswith(PREFIX) and value.strip() and name not in of_inputs
-    }
 
 
 def _explain(item: Any, source: Mapping[str, str]) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
@@ -112,7 +108,9 @@ def _explain(item: Any, source: Mapping[str, str]) -> str:  # noqa: ANN401 - pyd
         return message
     name = str(item["loc"][0])
     where = source.get(name, "")  # a highest grade may follow from a scale
-    shown = _spelled(name, where)
+    shown = f"setting {name} in {where}" if where else f"setting {name}"  # as it is spelled there
+    if where == PREFIX:
+        shown = f"variable {_variable(name)}"
     if item["type"] == "extra_forbidden":
         spell = _variable if where == PREFIX else str
         return f"unknown {shown}; {did_you_mean(name, Settings.model_fields, spell)}"
@@ -121,13 +119,6 @@ def _explain(item: Any, source: Mapping[str, str]) -> str:  # noqa: ANN401 - pyd
     given = "" if secret else f"found {_in_words(item['input'], whole=whole)}, "
     expected = message if item["type"] == "value_error" else f"expected {SETTINGS[name].expected}"
     return f"{shown}: {given}{expected}"
-
-
-def _spelled(name: str, where: str) -> str:
-    """Return a setting as it is spelled where its value comes from."""
-    if where == PREFIX:
-        return f"variable {_variable(name)}"
-    return f"setting {name} in {where}" if where else f"setting {name}"
 
 
 def _variable(name: str) -> str:

@@ -27,12 +27,6 @@ blanks of its own, in parentheses."""
 _OF_SPARK = ("spark_master", "spark_remote", "spark_conf", "spark_staging")
 
 
-def _as_text(value: object) -> object:
-    """Return a number or a metric as it is written; what is no such thing as it is."""
-    is_written = isinstance(value, int) or type(value).__module__.startswith("clickassay.")
-    return str(value) if is_written and not isinstance(value, bool) else value
-
-
 class Settings(SettingsOfLog):
     """Every setting of a run, with its default; docs/reference/settings.md is made from it."""
 
@@ -271,8 +265,13 @@ class Settings(SettingsOfLog):
         }
         if isinstance(scale := values.get("scale"), Mapping):
             given["scale"] = labels_of(scale)
-        for name in ("scale", "metric", "click_metric"):  # grades, and metrics of `clickassay.measures`
-            given |= {name: [_as_text(one) for one in given[name]]} if name in given else {}
+        for name in {"scale", "metric", "click_metric"} & given.keys():  # as they are written
+            given[name] = [
+                str(one)
+                if type(one) is int or type(one).__module__.startswith("clickassay.")  # `clickassay.measures`
+                else one
+                for one in given[name]
+            ]
         for name in ("spark_conf", "column", "outcome_kind", "health_limit"):
             if isinstance(value := values.get(name), str):
                 given[name] = value.splitlines()

@@ -67,13 +67,8 @@ def markdown(value: object) -> str:
     text = _MARKDOWN_MARKS.sub(r"\\\1", terminal(str(value)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = _AUTOLINKS.sub(r"\1\\\2", text)
-    return _LINE_START_MARKS.sub(_escaped_start, text)
-
-
-def _escaped_start(match: re.Match[str]) -> str:
     # "1." would begin a list: the mark to escape is its last character
-    blank, mark = match.groups()
-    return f"{blank}{mark[:-1]}\\{mark[-1]}"
+    return _LINE_START_MARKS.sub(lambda match: f"{match[1]}{match[2][:-1]}\\{match[2][-1]}", text)
 
 
 def csv(value: object) -> str:
