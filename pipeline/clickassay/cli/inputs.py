@@ -63,10 +63,6 @@ class Given:
     by_option: frozenset[str]  # Names of the inputs that options name.
     project: ProjectFile | None  # The project file; None if there is none.
 
-    def optional(self, name: str) -> "Source | None":
-        """Return an input that need not be there."""
-        return self.sources.get(name)
-
     def needed(self, name: str) -> "Source":
         """Return an input.
 
