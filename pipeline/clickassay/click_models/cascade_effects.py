@@ -39,7 +39,7 @@ def cascade_effects(judged: JudgedConfigurations, *, judge: str, depth: int) -> 
 
     Returns rows of contracts.clicks.CASCADE_EFFECTS: the rows of `clearest_pairs`, of markets in which the
     clicks on all results together are significantly fewer below a better one
-    (`below_better.markets_with_effect`).
+    (`markets_with_effect`).
     """
     places = _compared_places(judged)
     there = places.filter(pl.col("market").is_in(markets_with_effect(places)))

@@ -195,7 +195,7 @@ def comparison_columns(
     """Return the columns of a paired comparison, families along the last axis, and its cautions.
 
     difference: (C, P) differences of two correlations.
-    heavy_tail: whether the sessions of queries are spread too unevenly for intervals (`tails.is_heavy`).
+    heavy_tail: whether the sessions of queries are spread too unevenly for intervals (`is_heavy`).
     """
     low, high = difference_interval(difference, spread)
     p = p_value(difference, spread)

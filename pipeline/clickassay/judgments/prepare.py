@@ -48,7 +48,7 @@ class Judgments:
     funnel: pl.DataFrame
     # Rows of the same form for results without a judgment, made by a rule; None = they have no grade.
     filled: pl.DataFrame | None = None
-    # What `shown.rows_of_judge` has found, by judge and lists.
+    # What `join.rows_of_judge` has found, by judge and lists.
     rows_by_lists: dict[tuple[str, int], tuple[LogLists, Integers]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -252,7 +252,7 @@ def p_value(differences: Floats, spread: Spread) -> Floats:
 def cautions(values: Floats, low: Floats, queries: int, *, heavy_tail: bool = False) -> list[str | None]:
     """Return, for each value in row-major order, why its interval is not reliable; None where it is.
 
-    heavy_tail: whether their sessions are spread so unevenly that intervals are too short (`tails.is_heavy`).
+    heavy_tail: whether their sessions are spread so unevenly that intervals are too short (`is_heavy`).
     """
     of_all = FEW_QUERIES if queries < MIN_QUERIES else HEAVY_TAIL if heavy_tail else None
     rows = zip(values.ravel(), np.broadcast_to(low, values.shape).ravel(), strict=True)
