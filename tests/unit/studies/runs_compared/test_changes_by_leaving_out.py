@@ -97,7 +97,7 @@ def kept_without(sample, query):
 
 
 def assert_changed(found, place, change, reach):
-    assert found.b[place] - found.a[place] == pytest.approx(change, rel=1e-9)
+    assert (found.b - found.a)[place] == pytest.approx(change, rel=1e-9)
     ends = (found.low[place], found.high[place])
     assert ends == pytest.approx((change - reach, change + reach), rel=1e-6)
 
