@@ -152,7 +152,10 @@ def test_what_cannot_be_taken_is_one_line_that_says_what_to_type(call, words):
         (lambda: ca.evaluate({}, run={}), r"evaluate\(\) has no argument run; did you mean runs"),
         (lambda: ca.evaluate({}, {}, metrics="RR"), "no argument metrics; did you mean measures"),
         (lambda: ca.judges([], judges="a"), "no argument judges; did you mean judge"),
-        (lambda: ca.power("june", "ERR,DCG"), r"too many positional arguments; write power\(run, pair=…"),
+        (
+            lambda: ca.power("june", "ERR,DCG"),
+            r"too many positional arguments; write power\(run, difference=…",
+        ),
         (lambda: ca.diff("june"), r"missing a required argument: 'now'; write diff\(before, now"),
     ],
 )
