@@ -26,8 +26,8 @@ from clickassay.correlation.rankers import (
     ranker_differences,
     within_queries,
 )
+from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import read_input
-from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.scoring import compute_metrics, formed_sessions

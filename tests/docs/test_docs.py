@@ -10,7 +10,7 @@ import pytest
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import silent
 from clickassay.core.settings import load_settings
-from clickassay.inputs.staging.frames import Frame
+from clickassay.inputs.frames import Frame
 from clickassay.jobs.analyse import analyse_tables
 from clickassay.jobs.inputs import Inputs, Sources, with_judgments
 from clickassay.jobs.patterns import log_to_patterns

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import clickassay as ca
 from clickassay.cli.app import app
-from clickassay.inputs.types.columns import CANONICAL, CLICKED, required
+from clickassay.inputs.columns import CANONICAL, CLICKED, required
 from support.logs import tiny
 from support.pages import parts
 from support.places import ROOT

@@ -12,7 +12,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Event
 from clickassay.core.settings import load_settings
 from clickassay.inputs import tables
-from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.importers.ubi import import_ubi
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_run

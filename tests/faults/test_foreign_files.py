@@ -16,7 +16,7 @@ import pytest
 from pyarrow import orc
 
 from clickassay.inputs import foreign
-from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, OUTCOMES, SCORES
+from clickassay.inputs.columns import CANONICAL, IMPRESSIONS, OUTCOMES, SCORES
 from support.logs import tiny
 from support.tiers import first
 

@@ -4,7 +4,7 @@ import pytest
 
 from clickassay.core.settings import Settings
 from clickassay.inputs.importers.pyclick import import_pyclick
-from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.importers.ubi import import_ubi
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.inspect import inspect_log, tables_of
 from support.logs.real_logs import CLARA, TREC, clara, track

@@ -9,7 +9,7 @@ import clickassay as ca
 from clickassay.click_models.catalogue import click_models
 from clickassay.core.errors import ClickassayError, ClickModelError, SettingsError
 from clickassay.findings.run import largest_samples
-from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
+from clickassay.inputs.importers.judgments import RatingOptions, import_judgments
 from clickassay.jobs.click_models import ClickedLists
 from clickassay.jobs.from_clicks import (
     FEW_CLICKS,

@@ -7,8 +7,8 @@ import pytest
 
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
 from clickassay.core.settings import load_settings
+from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import collected, read_input
-from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns

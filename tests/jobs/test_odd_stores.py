@@ -16,9 +16,8 @@ from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import Settings
 from clickassay.inputs.sources.walk import find_files
-from clickassay.inputs.staging import objects, s3
-from clickassay.inputs.staging.access import is_of_store
-from clickassay.inputs.staging.gate import Gate
+from clickassay.inputs.staging import keys, objects
+from clickassay.inputs.staging.gate import Gate, is_of_store
 from clickassay.inputs.staging.keys import files_of
 from clickassay.jobs.inputs import opened
 from support.bucket import BUCKET, served
@@ -90,7 +89,7 @@ def test_an_empty_object_that_has_the_name_of_a_folder_stands_for_it(store):
 def test_one_object_with_an_odd_key_is_read_and_without_keys_it_is_named(store, monkeypatch):
     store.objects = {"s//b.csv": CSV, "s/a.csv": HALF}
     assert table_of(f"s3://{BUCKET}/s//b.csv")[1].height == tiny.judgments().height
-    monkeypatch.setattr(s3, "has_keys", lambda: False)  # as where another server gives them
+    monkeypatch.setattr(keys, "has_keys", lambda: False)  # as where another server gives them
     assert 's//b.csv" contained empty path segment; rename it' in refusal(f"s3://{BUCKET}/s")
 
 
@@ -142,7 +141,7 @@ def test_requests_are_signed_as_the_library_of_aws_signs_them(token, path):
     credentials = pytest.importorskip("botocore.credentials").Credentials("AK", "SK", token)
     auth.S3SigV4Auth(credentials, "s3", "eu-west-1").add_auth(wanted)
     at = datetime.strptime(wanted.context["timestamp"], "%Y%m%dT%H%M%SZ")
-    made = s3.signature(wanted.url, at, secrets | ({} if token is None else {"AWS_SESSION_TOKEN": token}))
+    made = keys.signature(wanted.url, at, secrets | ({} if token is None else {"AWS_SESSION_TOKEN": token}))
     assert made["authorization"] == wanted.headers["Authorization"]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.importers.ubi import import_ubi
 from support.logs import tiny
 from support.logs.simulated_log import rows
 from support.logs.small_logs import click, search, write_rows

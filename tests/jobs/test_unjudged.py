@@ -10,9 +10,9 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import ANALYSED_TABLES
 from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.core.settings import load_settings
+from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.inputs.tables import collected, read_input
-from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns

@@ -9,9 +9,9 @@ import pytest
 from clickassay.core.errors import InputError
 from clickassay.core.settings import load_settings
 from clickassay.inputs import tables
-from clickassay.inputs.sources.lakes import MARKS
+from clickassay.inputs.columns import CLICKS, SEARCHES
+from clickassay.inputs.sources.walk import MARKS
 from clickassay.inputs.tables import collected, read_input
-from clickassay.inputs.types.columns import CLICKS, SEARCHES
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run
 from clickassay.logs.spark.read import read_for_spark

@@ -14,7 +14,7 @@ import pytest
 
 from clickassay.core.progress import silent
 from clickassay.core.settings import load_settings
-from clickassay.inputs.types.columns import CLICKS, SEARCHES
+from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.read import read_for_spark
 from clickassay.logs.sql.sessioniser import SqlSessioniser

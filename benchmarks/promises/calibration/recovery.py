@@ -17,10 +17,10 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Sample
 from clickassay.core.settings import load_settings
 from clickassay.correlation.comparisons import comparisons
+from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.inputs.simulate.worlds import WORLDS
 from clickassay.inputs.tables import read_input
-from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.join import cut_to_depth, look_up_grades

@@ -128,8 +128,8 @@ def named_run(given: HasRun | Place) -> str:
 
 def source_of(given: Table) -> "Source | None":
     """Return an input as jobs take it; None where none is given."""
-    from clickassay.inputs.staging.frames import Frame  # noqa: PLC0415 - DuckDB takes a while to import
-    from clickassay.inputs.staging.made import Made  # noqa: PLC0415 - as above
+    from clickassay.inputs.frames import Frame  # noqa: PLC0415 - DuckDB takes a while to import
+    from clickassay.inputs.sources.fingerprint import Made  # noqa: PLC0415 - as above
     from clickassay.inputs.staging.sql import InputSql  # noqa: PLC0415 - as above
 
     if given is None or isinstance(given, str | Path | InputSql | Made | Frame):

@@ -18,13 +18,12 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import PROJECT, Settings, load_settings
 from clickassay.core.text.words import capital, plural, utc_text
+from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import check_path
 from clickassay.inputs.importers.base import Imported
 from clickassay.inputs.sources.mapping import likely_table
 from clickassay.inputs.staging.sources import Source
-from clickassay.inputs.text.detect import Recognised, recognise
-from clickassay.inputs.text.layouts import UNKNOWN
-from clickassay.inputs.types.columns import CANONICAL
+from clickassay.inputs.text.detect import UNKNOWN, Recognised, recognise
 from clickassay.jobs.inspect import (
     IMPORTERS,
     JUDGMENTS,

@@ -15,6 +15,7 @@ from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.files.output import is_disk_full
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.words import sentence
+from clickassay.inputs.columns import CANONICAL, Wanted
 from clickassay.inputs.files import (
     READ_ERRORS,
     unreadable_file,
@@ -29,12 +30,9 @@ from clickassay.inputs.sources.fingerprint import (
 )
 from clickassay.inputs.sources.mapping import OUR_NAMES, Names, advice
 from clickassay.inputs.sources.parts import Part, parts_of
-from clickassay.inputs.sources.unread import Unread, first_unread
-from clickassay.inputs.sources.values import check_values, times_by_zone
+from clickassay.inputs.sources.values import Unread, check_values, first_unread, times_by_zone
 from clickassay.inputs.sources.walk import Found, find_files
-from clickassay.inputs.types.canonical import ABSENT, EXPECTED, NO_VALUE, UTC, converted
-from clickassay.inputs.types.columns import CANONICAL, Wanted
-from clickassay.inputs.types.logical import INTERVAL
+from clickassay.inputs.types import ABSENT, EXPECTED, INTERVAL, NO_VALUE, UTC, converted
 
 
 @dataclass(frozen=True)
@@ -114,9 +112,14 @@ def read_input(
         logging.getLogger(__name__).info("%s: %s", what, walked)
     ours = {want.name for want in wanted}
     parts = list(parts_of(what, walked, None if keep_others else ours, names, held))
-    _check_same_columns(what, parts, ours)
+    first = ours & set(parts[0].schema)
+    for part in parts[1:]:
+        if odd := ours & set(part.schema) ^ first:
+            raise InputError(
+                f"{what}: {parts[0].files[0]} and {part.files[0]} differ in column "
+                f"{', '.join(sorted(odd))}; all files need it"
+            )
     wide = frozenset[str]().union(*(part.wide for part in parts))
-
     selected = [
         (part, _columns(what, part, wanted, wide, keep_others=keep_others, time_zone=time_zone))
         for part in parts
@@ -144,17 +147,6 @@ def mixed_times(*tables: Input) -> dict[str, tuple[int, int]]:
     return {what: both for what, both in zones.items() if all(both)}
 
 
-def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> None:
-    first = names & set(parts[0].schema)
-    for part in parts[1:]:
-        other = names & set(part.schema)
-        if other != first:
-            odd = ", ".join(sorted(first ^ other))
-            raise InputError(
-                f"{what}: {parts[0].files[0]} and {part.files[0]} differ in column {odd}; all files need it"
-            )
-
-
 def _columns(
     what: str,
     part: Part,
@@ -165,7 +157,12 @@ def _columns(
     time_zone: str,
 ) -> list[pl.Expr]:
     """Return the canonical columns of a part; ids are text where those of other parts are `wide`."""
-    _check_columns(what, part, wanted)
+    missing = [want.name for want in wanted if not want.optional and want.name not in part.schema]
+    if missing:
+        named = f"column {missing[0]} is" if len(missing) == 1 else f"columns {', '.join(missing)} are"
+        hint = advice(what, missing, part.schema, part.frame)
+        has = f"it has: {', '.join(part.schema)}{hint}"
+        raise InputError(f"{what}: {named} missing in {part.files[0]}; {has}")
     columns = [_column(what, part, want, wide, time_zone) for want in wanted]
     if keep_others:
         others = [name for name in part.schema if name not in {want.name for want in wanted}]
@@ -182,15 +179,6 @@ def _columns(
             for name in others
         ]
     return columns
-
-
-def _check_columns(what: str, part: Part, wanted: Sequence[Wanted]) -> None:
-    missing = [want.name for want in wanted if not want.optional and want.name not in part.schema]
-    if not missing:
-        return
-    names = f"column {missing[0]} is" if len(missing) == 1 else f"columns {', '.join(missing)} are"
-    hint = advice(what, missing, part.schema, part.frame)
-    raise InputError(f"{what}: {names} missing in {part.files[0]}; it has: {', '.join(part.schema)}{hint}")
 
 
 def _column(what: str, part: Part, want: Wanted, wide: frozenset[str], time_zone: str) -> pl.Expr:
@@ -233,19 +221,14 @@ def unreadable(tables: Sequence[Input]) -> InputError | None:
     """Return an error for the first file that cannot be read to its end; None if all can."""
     for table in tables:
         for file in table.files:
+            rows = next(part for part in table.parts if file in part.files).written_in([file])
             try:
-                _read_through(table, file)
+                needed = table.frame.collect_schema().names()
+                columns = [name for name in rows.collect_schema() if name in needed]
+                rows.select(columns).sink_batches(lambda _rows: None)
             except READ_ERRORS as error:
                 return unreadable_file(table.what, file, error)
     return None
-
-
-def _read_through(table: Input, file: Path) -> None:
-    rows = next(part for part in table.parts if file in part.files).written_in([file])
-    needed = table.frame.collect_schema().names()
-    rows.select(pl.col(name) for name in rows.collect_schema() if name in needed).sink_batches(
-        lambda _rows: None
-    )
 
 
 @contextmanager
@@ -302,10 +285,7 @@ class WholeInput:
 
     @classmethod
     def of(cls, table: Input, progress: Progress = silent) -> "WholeInput":
-        """Read an input.
-
-        Raises InputError if a file of it is truncated, does not match its schema, or was changed meanwhile.
-        """
+        """Read an input; raises InputError as `collected`, or if it was changed meanwhile."""
         with watched(table, progress=progress) as identities:
             rows = collected(table)
         return cls(rows, table.columns, identities[table.what])

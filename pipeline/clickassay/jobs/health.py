@@ -24,7 +24,7 @@ from clickassay.health.measures import (
     order_words,
     zone_numbers,
 )
-from clickassay.inputs.types.canonical import UTC
+from clickassay.inputs.types import UTC
 from clickassay.judgments.alike import groups_of_queries
 from clickassay.judgments.join import (
     clicks_by_position,

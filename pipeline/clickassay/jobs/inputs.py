@@ -11,16 +11,7 @@ from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
-from clickassay.inputs.files import format_by_content, format_of
-from clickassay.inputs.normalise import normalise_queries
-from clickassay.inputs.sources.mapping import advice, names_of, set_aside
-from clickassay.inputs.sources.parts import schema_of
-from clickassay.inputs.sources.walk import find_files
-from clickassay.inputs.staging.impressions import halves_of, look_like_impressions
-from clickassay.inputs.staging.made import Made
-from clickassay.inputs.staging.sources import Source, is_plain, staged
-from clickassay.inputs.tables import Input, WholeInput, read_input
-from clickassay.inputs.types.columns import (
+from clickassay.inputs.columns import (
     CANONICAL,
     IMPRESSIONS,
     OUTCOMES,
@@ -28,6 +19,15 @@ from clickassay.inputs.types.columns import (
     SCORES,
     Wanted,
 )
+from clickassay.inputs.files import format_by_content, format_of
+from clickassay.inputs.normalise import normalise_queries
+from clickassay.inputs.sources.fingerprint import Made
+from clickassay.inputs.sources.mapping import advice, names_of, set_aside
+from clickassay.inputs.sources.parts import schema_of
+from clickassay.inputs.sources.walk import find_files
+from clickassay.inputs.staging.impressions import halves_of, look_like_impressions
+from clickassay.inputs.staging.sources import Source, is_plain, staged
+from clickassay.inputs.tables import Input, WholeInput, read_input
 from clickassay.judgments.alike import groups_of_queries
 from clickassay.judgments.prepare import check_labels
 from clickassay.logs.log import LocalHalf, Log, joined_log, local_half

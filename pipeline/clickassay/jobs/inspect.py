@@ -17,26 +17,26 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings, options_of
 from clickassay.health.checks import HealthCheck, fired, health_table
 from clickassay.health.measures import time_numbers
+from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
+from clickassay.inputs.frames import Frame
 from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr
 from clickassay.inputs.importers.base import Imported
-from clickassay.inputs.importers.judgments.files import IMPORTED_LAYOUTS
-from clickassay.inputs.importers.judgments.importer import import_judgments
+from clickassay.inputs.importers.judgments import import_judgments
 from clickassay.inputs.importers.letor import import_letor
 from clickassay.inputs.importers.pyclick import import_pyclick
+from clickassay.inputs.importers.ratings import IMPORTED_LAYOUTS
 from clickassay.inputs.importers.tiangong_st import import_tiangong_st
-from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.importers.ubi import import_ubi
 from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18
 from clickassay.inputs.importers.yandex import import_yandex
 from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.sources.parts import first_part
 from clickassay.inputs.sources.walk import files_below
-from clickassay.inputs.staging.frames import Frame
 from clickassay.inputs.staging.sources import Source, staged
 from clickassay.inputs.staging.sql import InputSql
 from clickassay.inputs.tables import Input, collected, files_named, mixed_times
-from clickassay.inputs.text import layouts
-from clickassay.inputs.types.columns import CANONICAL
+from clickassay.inputs.text import detect
 from clickassay.jobs.health import log_measures, whole_health
 from clickassay.jobs.inputs import impressions, made_halves, opened
 from clickassay.judgments.join import clicks_by_position, results_shown
@@ -444,12 +444,12 @@ def _judged(
 
 
 IMPORTERS: dict[str, Callable[..., Imported]] = {
-    layouts.UBI.name: lambda file, **more: import_ubi([file], **more),
-    layouts.YANDEX.name: import_yandex,
-    layouts.PYCLICK.name: import_pyclick,
-    layouts.YAHOO.name: import_yahoo_l18,
-    layouts.TIANGONG.name: import_tiangong_st,
-    layouts.BAIDU.name: import_baidu_ultr,
+    detect.UBI.name: lambda file, **more: import_ubi([file], **more),
+    detect.YANDEX.name: import_yandex,
+    detect.PYCLICK.name: import_pyclick,
+    detect.YAHOO.name: import_yahoo_l18,
+    detect.TIANGONG.name: import_tiangong_st,
+    detect.BAIDU.name: import_baidu_ultr,
 }
 """Importers of logs that need only one file, by the name of the layout."""
 
@@ -458,9 +458,9 @@ JUDGMENTS: dict[str, Callable[..., Imported]] = {
     **{
         name: lambda file, **more: import_judgments([file], **more)
         for name in IMPORTED_LAYOUTS
-        if name != layouts.JUDGMENTS.name
+        if name != detect.JUDGMENTS.name
     },
-    layouts.LETOR.name: import_letor,
+    detect.LETOR.name: import_letor,
 }
 """Importers of judgments that need only one file, by the name of the layout."""
 

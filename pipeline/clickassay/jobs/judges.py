@@ -14,8 +14,8 @@ from clickassay.core.settings import load_settings
 from clickassay.core.text.words import listed
 from clickassay.correlation.classes import class_columns
 from clickassay.findings.run import open_run
-from clickassay.inputs.importers.judgments.importer import RatingOptions
-from clickassay.inputs.staging.frames import Frame
+from clickassay.inputs.frames import Frame
+from clickassay.inputs.importers.judgments import RatingOptions
 from clickassay.inputs.staging.sources import Source
 from clickassay.jobs.inputs import Sources, read_attributes
 from clickassay.jobs.patterns import opened_table

@@ -15,6 +15,7 @@ from clickassay.core.files.scratch import with_scratch
 from clickassay.core.settings import Settings
 from clickassay.core.settings.project import TABLES
 from clickassay.core.text.words import visible
+from clickassay.inputs.columns import CANONICAL, SAYS_CLICKED
 from clickassay.inputs.files import format_of
 from clickassay.inputs.sources.mapping import (
     GRADE_OPTION,
@@ -34,8 +35,7 @@ from clickassay.inputs.tables import collected
 from clickassay.inputs.text.detect import Recognised, recognise
 from clickassay.inputs.text.grades import is_not_judged, usual_scale, value_key
 from clickassay.inputs.text.lines import head
-from clickassay.inputs.types.canonical import has_no_zone
-from clickassay.inputs.types.columns import CANONICAL, SAYS_CLICKED
+from clickassay.inputs.types import has_no_zone
 from clickassay.jobs.inputs import opened
 
 _CURRENT, _DEFAULT_GRADE = "NDCG", 4

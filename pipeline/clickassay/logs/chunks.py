@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from clickassay.inputs.files import is_parquet
 from clickassay.inputs.tables import Input
-from clickassay.inputs.types.canonical import UTC
+from clickassay.inputs.types import UTC
 
 DAY_MS = 86_400_000
 MANY_DAYS = 40

@@ -34,11 +34,11 @@ from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings, memory_bytes
 from clickassay.core.text.words import first_line
+from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.tables import files_named, unreadable, watched
-from clickassay.inputs.types.canonical import NO_VALUE, from_folder
-from clickassay.inputs.types.columns import CANONICAL
+from clickassay.inputs.types import NO_VALUE, from_folder
 from clickassay.logs.batches import Window, window_spans
 from clickassay.logs.chunks import FileChunk, row_groups, rows_of_file
 from clickassay.logs.log import LocalHalf, Log

@@ -10,10 +10,10 @@ import polars as pl
 from clickassay.core.errors import InputError
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.settings import Settings
+from clickassay.inputs.columns import CLICKED
 from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.sources.mapping import advice
 from clickassay.inputs.tables import Input
-from clickassay.inputs.types.columns import CLICKED
 from clickassay.logs.chunks import FileChunk, chunks_of, scan_rows
 
 

@@ -18,11 +18,11 @@ from clickassay.correlation.conventions import audit_tables, lists_of, scale_of,
 from clickassay.findings.arrays import GradedSample, configurations_of, graded_sample
 from clickassay.findings.run import Run, run_at
 from clickassay.health.overlap import Side, names_apart
+from clickassay.inputs.columns import JUDGMENTS
+from clickassay.inputs.sources.fingerprint import Made
 from clickassay.inputs.sources.mapping import names_of
-from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.sources import Source, staged
 from clickassay.inputs.tables import WholeInput, read_input
-from clickassay.inputs.types.columns import JUDGMENTS
 from clickassay.judgments.join import judged_pool, rows_of_numbers
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.catalogue import shown_pool

@@ -9,6 +9,7 @@ import pytest
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.settings import load_settings
+from clickassay.inputs.columns import CANONICAL, IMPRESSIONS, JUDGMENTS, OUTCOMES, SCORES, SEARCHES
 from clickassay.inputs.sources.mapping import (
     LIKELY,
     likely_columns,
@@ -17,7 +18,6 @@ from clickassay.inputs.sources.mapping import (
     set_aside,
 )
 from clickassay.inputs.tables import collected, read_input
-from clickassay.inputs.types.columns import CANONICAL, IMPRESSIONS, JUDGMENTS, OUTCOMES, SCORES, SEARCHES
 from clickassay.jobs.project import found_project
 from clickassay.studies.labelling.inputs import RANKING
 

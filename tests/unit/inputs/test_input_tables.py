@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from clickassay.core.text.words import first_line
+from clickassay.inputs.columns import CLICKS, JUDGMENTS, QUERIES, SEARCHES
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.tables import read_input, watched
-from clickassay.inputs.types.columns import CLICKS, JUDGMENTS, QUERIES, SEARCHES
 
 NOON_MS = 1_235_995_200_250  # date -u -d '2009-03-02 12:00:00.25' +%s%3N
 ROW = {"search_id": [1], "user_id": [2], "query": ["Q"], "timestamp": [NOON_MS], "results": [["a", "b"]]}

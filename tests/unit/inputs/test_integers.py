@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.core.errors import InputError
+from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.tables import collected, read_input
-from clickassay.inputs.types.columns import CLICKS, SEARCHES
 from clickassay.logs.log import checked_log
 
 RANGES = {

@@ -6,8 +6,8 @@ import pytest
 
 import clickassay as ca
 from clickassay.core.errors import InputError
+from clickassay.inputs.columns import QUERIES
 from clickassay.inputs.tables import read_input
-from clickassay.inputs.types.columns import QUERIES
 from support.logs import tiny
 
 IDS = "md5(search_id::VARCHAR)::UUID"

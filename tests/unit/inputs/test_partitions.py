@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError
+from clickassay.inputs.columns import QUERIES, SEARCHES
 from clickassay.inputs.tables import collected, read_input
-from clickassay.inputs.types.columns import QUERIES, SEARCHES
 
 ROW = {"search_id": [7], "user_id": [2], "query": ["Q"], "timestamp": [1_235_995_200_250], "results": [["a"]]}
 

@@ -15,14 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.importers.judgments.files import read_judgment_file
-from clickassay.inputs.importers.judgments.rating import ReadOptions
+from clickassay.inputs.columns import JUDGMENTS
+from clickassay.inputs.importers.ratings import ReadOptions, read_judgment_file
 from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.text import lines as door
 from clickassay.inputs.text.detect import recognise
 from clickassay.inputs.text.lines import lines
 from clickassay.inputs.text.trec import read_qrels, read_run
-from clickassay.inputs.types.columns import JUDGMENTS
 
 TEXT = "1 0 a 1\n1 0 é 2\n"
 

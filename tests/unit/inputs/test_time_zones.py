@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from clickassay.core.settings import Settings
+from clickassay.inputs.columns import CLICKS
 from clickassay.inputs.sources.values import times_by_zone
 from clickassay.inputs.tables import mixed_times, read_input
-from clickassay.inputs.types.canonical import converted
-from clickassay.inputs.types.columns import CLICKS
+from clickassay.inputs.types import converted
 from clickassay.logs.chunks import chunks_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

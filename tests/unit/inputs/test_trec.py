@@ -10,9 +10,8 @@ import pytest
 
 from clickassay.core.errors import InputError, NothingInCommonError
 from clickassay.core.settings import Settings
-from clickassay.inputs.importers.judgments.files import read_judgment_file
-from clickassay.inputs.importers.judgments.importer import import_judgments
-from clickassay.inputs.importers.judgments.rating import ReadOptions
+from clickassay.inputs.importers.judgments import import_judgments
+from clickassay.inputs.importers.ratings import ReadOptions, read_judgment_file
 from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.text.detect import recognise
 from clickassay.inputs.text.trec import ranked, read_qrels, read_run

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError
+from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.tables import read_input
-from clickassay.inputs.types.columns import CLICKS, SEARCHES
 from clickassay.logs.log import checked_log, local_half
 
 NOON_MS = 1_235_995_200_250

@@ -10,8 +10,8 @@ from clickassay.cli.exit import arguments_told
 from clickassay.core.errors import EngineError, InputError, SettingsError
 from clickassay.core.provenance import plain_settings
 from clickassay.core.settings import load_settings
+from clickassay.inputs.columns import Wanted
 from clickassay.inputs.tables import read_input
-from clickassay.inputs.types.columns import Wanted
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from clickassay.logs.duckdb import _config

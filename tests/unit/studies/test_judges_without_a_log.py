@@ -192,7 +192,7 @@ def test_a_single_judge_and_names_that_do_not_fit_are_refused(files):
 
 
 def test_the_folder_holds_the_tables_and_a_sheet_that_can_be_read_back(files, tmp_path):
-    from clickassay.inputs.importers.judgments.importer import import_judgments
+    from clickassay.inputs.importers.judgments import import_judgments
 
     found = ca.judges([files / "ann.csv", files / "model.csv"])
     out = found.save(tmp_path / "out")

@@ -15,9 +15,8 @@ from clickassay.core.files.scratch import scratch_file
 from clickassay.core.files.tables import as_csv, write_table, writing_tables
 from clickassay.core.provenance import versions
 from clickassay.core.text.words import plural
-from clickassay.inputs.importers.judgments.importer import RatingOptions
-from clickassay.inputs.staging.frames import Frame
-from clickassay.inputs.text.frames import of_dict
+from clickassay.inputs.frames import Frame, of_dict
+from clickassay.inputs.importers.judgments import RatingOptions
 from clickassay.report.writers.page import write_study
 from clickassay.studies.judges.compare import JudgesCompared
 from clickassay.studies.judges.report import build_judges_report, judges_tables

@@ -249,9 +249,9 @@ def import_judgments(
 
         clickassay import judgments llm-scores.csv --cuts 0.25,0.5,0.75 --out llm
     """
-    from clickassay.inputs.importers.judgments.importer import RatingOptions
-    from clickassay.inputs.importers.judgments.importer import import_judgments as read
-    from clickassay.inputs.importers.judgments.rating import ReadOptions
+    from clickassay.inputs.importers.judgments import RatingOptions
+    from clickassay.inputs.importers.judgments import import_judgments as read
+    from clickassay.inputs.importers.ratings import ReadOptions
     from clickassay.inputs.sources.mapping import names_of
 
     names = names_of("judgments", column or ())
@@ -290,8 +290,8 @@ def import_ubi(
 
         clickassay import ubi ubi_queries.ndjson ubi_events.ndjson --out shop
     """
-    from clickassay.inputs.importers.ubi.importer import CLICK_ACTIONS
-    from clickassay.inputs.importers.ubi.importer import import_ubi as read
+    from clickassay.inputs.importers.ubi import CLICK_ACTIONS
+    from clickassay.inputs.importers.ubi import import_ubi as read
 
     _import(read, paths, out=out, click_actions=tuple(click_action or CLICK_ACTIONS), json=json, quiet=quiet)
 

@@ -22,9 +22,9 @@ import pyarrow.parquet as pq
 from clickassay.core.files.output import new_folder, write_json
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Progress
+from clickassay.inputs import columns
+from clickassay.inputs.columns import arrow_schema
 from clickassay.inputs.sources.fingerprint import unchanged
-from clickassay.inputs.types import columns
-from clickassay.inputs.types.columns import arrow_schema
 
 BASE_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 """Logs that give times without a date are put on this day."""

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
+from clickassay.inputs import columns
+from clickassay.inputs.columns import arrow_schema
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers import base
 from clickassay.inputs.text.lines import lines
-from clickassay.inputs.types import columns
-from clickassay.inputs.types.columns import arrow_schema
 
 _RESULTS = 10
 _LAYOUT = "'query cookie unixtime url1 ... url10 nc' and nc times 'elapsed position'"

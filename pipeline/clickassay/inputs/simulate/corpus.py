@@ -4,17 +4,18 @@ Users and clicks play no part here. The size of a corpus depends on the number o
 stays in memory however long the log is.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from clickassay.inputs.simulate.indices import Shares
-from clickassay.inputs.simulate.words import document_urls, longer_words, make_words, query_texts
-from clickassay.inputs.simulate.worlds import Pages
+from clickassay.inputs.simulate.worlds import Noise, Pages
 
 DEPTH = 10
 """Results per page."""
@@ -164,3 +165,124 @@ def _rank(
     best = np.argsort(-noisy, axis=2, kind="stable")[:, :, :DEPTH]
     chosen = np.take_along_axis(documents[:, None, :], best, axis=2)
     return chosen.reshape(-1, DEPTH).astype(np.int32)
+
+
+CONSONANTS = "bdfklmnrstv"
+VOWELS = "aeiou"
+SYLLABLES = 3
+"""Syllables of a word; one more in the words that are added when these do not suffice."""
+
+MOST_WORDS = 5
+"""Words of the longest query."""
+
+_TEXTS_AT_ONCE = 100_000  # texts and URLs put together at a time: bounds the memory of their parts
+
+
+def make_words(count: int, rng: np.random.Generator) -> list[str]:
+    """Make up words of three syllables, in no order.
+
+    count: number of words; at most half of all such words, 83,187.
+
+    Returns distinct words.
+    """
+    return _words(min(count, _possible(SYLLABLES) // 2), SYLLABLES, rng)
+
+
+def longer_words(words: list[str], lengths: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
+    """Make up further words, if `words` do not suffice to give every query of one word its own.
+
+    Random numbers are drawn only if words are lacking, so smaller corpora do not depend on this.
+
+    words: words of three syllables; distinct.
+    lengths: (Q,) words of each query.
+
+    Returns distinct words of four syllables, none if `words` suffice. With them a fifth of all words is left
+    over when each query of one word has its own, so that few draws meet a word that is taken.
+    """
+    alone = int((lengths == 1).sum())
+    lacking = alone * 5 // 4 - len(words) if alone > len(words) else 0
+    return _words(lacking, SYLLABLES + 1, rng) if lacking else []
+
+
+def _possible(syllables: int) -> int:
+    words: int = (len(CONSONANTS) * len(VOWELS)) ** syllables
+    return words
+
+
+def _words(count: int, syllables: int, rng: np.random.Generator) -> list[str]:
+    spoken = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
+    places = [len(spoken) ** place for place in range(syllables)]
+    numbers = rng.choice(_possible(syllables), count, replace=False).tolist()
+    return ["".join([spoken[number // place % len(spoken)] for place in places]) for number in numbers]
+
+
+def query_texts(words: list[str], lengths: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
+    """Draw a text for each query; a text that another query has is drawn again.
+
+    words: distinct words, at least as many as there are queries of one word.
+    lengths: (Q,) words of each query; 1..5.
+
+    Returns q distinct texts, words separated by a space.
+    """
+    seen: dict[str, None] = {}
+    picks = rng.integers(0, len(words), (len(lengths), MOST_WORDS))
+    for begin in range(0, len(lengths), _TEXTS_AT_ONCE):
+        block = slice(begin, begin + _TEXTS_AT_ONCE)
+        for length, pick in zip(lengths[block].tolist(), picks[block].tolist(), strict=True):
+            text = " ".join([words[word] for word in pick[:length]])
+            while text in seen:
+                text = " ".join([words[word] for word in rng.integers(0, len(words), length).tolist()])
+            seen[text] = None
+    return list(seen)
+
+
+def document_urls(words: list[str], documents: int, rng: np.random.Generator) -> Any:  # noqa: ANN401 - pyarrow
+    """URLs below the reserved top-level domain ``.example``; the running number makes them distinct.
+
+    words: at least one word.
+    documents: number of documents D; at least 1.
+
+    Returns (D,) Arrow array of strings.
+    """
+    choices = pa.array(words, pa.string())
+    return pa.concat_arrays(
+        [
+            _urls(choices, np.arange(begin, min(begin + _TEXTS_AT_ONCE, documents)), rng)
+            for begin in range(0, documents, _TEXTS_AT_ONCE)
+        ]
+    )
+
+
+def _urls(words: Any, numbers: NDArray[np.int64], rng: np.random.Generator) -> Any:  # noqa: ANN401 - pyarrow
+    hosts, pages = rng.integers(0, len(words), (len(numbers), 2)).T.copy()
+    starts = pc.binary_join_element_wise("https://", words.take(pa.array(hosts)), ".example", "")
+    paths = (words.take(pa.array(pages)), pa.array(numbers).cast(pa.string()))
+    return pc.binary_join_element_wise(starts, *paths, "/")
+
+
+@dataclass(frozen=True)
+class SimulatedJudgments:
+    """The J judgments."""
+
+    documents: NDArray[np.int64]  # (J,) judged document; ascending, each at most once.
+    grades: NDArray[np.int8]  # (J,) grade that the editor gave; 0..4.
+
+
+def judge(corpus: Corpus, noise: Noise, rng: np.random.Generator) -> tuple[SimulatedJudgments, Counter[str]]:
+    """Judge the documents of a corpus; also count what was planted.
+
+    A wrong grade is one grade off, up or down with equal chance where the scale allows both.
+    """
+    errs = rng.random(len(corpus.grades)) < noise.editor_error
+    up = rng.random(len(corpus.grades)) < 0.5
+    up = (up | (corpus.grades == 0)) & (corpus.grades < MAX_GRADE)
+    given = corpus.grades + errs * np.where(up, np.int8(1), np.int8(-1))
+    documents = np.flatnonzero(rng.random(len(corpus.grades)) >= noise.unjudged)
+    planted = Counter(
+        {
+            "documents": len(corpus.grades),
+            "judgments": len(documents),
+            "judgments one grade off": int(errs[documents].sum()),
+        }
+    )
+    return SimulatedJudgments(documents, given[documents]), planted

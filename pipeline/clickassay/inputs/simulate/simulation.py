@@ -14,10 +14,26 @@ import numpy as np
 from clickassay.core.errors import SimulationError
 from clickassay.core.files.output import new_folder, write_json
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.inputs.simulate.actions import OUTCOME_SCHEMA, outcome_table, prices_of, with_actions
-from clickassay.inputs.simulate.corpus import DEPTH, RANKERS, Corpus, RankedLists, make_corpus, make_lists
-from clickassay.inputs.simulate.judging import judge
-from clickassay.inputs.simulate.rows import BOUGHT, ClickRows, Rows, draw_rows, join
+from clickassay.inputs.simulate.corpus import (
+    DEPTH,
+    RANKERS,
+    Corpus,
+    RankedLists,
+    judge,
+    make_corpus,
+    make_lists,
+)
+from clickassay.inputs.simulate.rows import (
+    BOUGHT,
+    OUTCOME_SCHEMA,
+    ClickRows,
+    Rows,
+    draw_rows,
+    join,
+    outcome_table,
+    prices_of,
+    with_actions,
+)
 from clickassay.inputs.simulate.traffic import draw_traffic, periods
 from clickassay.inputs.simulate.worlds import WORLDS, World, with_gains
 from clickassay.inputs.simulate.writing import (

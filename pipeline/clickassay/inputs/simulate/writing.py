@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from clickassay.inputs.simulate.corpus import DEPTH, Corpus, RankedLists
-from clickassay.inputs.simulate.judging import SimulatedJudgments
+from clickassay.inputs.columns import CLICKS, JUDGMENTS, SEARCHES, arrow_schema
+from clickassay.inputs.simulate.corpus import DEPTH, Corpus, RankedLists, SimulatedJudgments
 from clickassay.inputs.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, SearchRows
-from clickassay.inputs.types.columns import CLICKS, JUDGMENTS, SEARCHES, arrow_schema
 
 TIME = pa.timestamp("ms", tz="UTC")
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Self
 
+import polars as pl
+
 from clickassay.core.errors import InputError
 
 CONTENT = "sha256"
@@ -38,9 +40,11 @@ class FileFingerprint:
     @classmethod
     def recorded(cls, entry: Mapping[str, Any]) -> Self:
         """Return a fingerprint as a store recorded it; one without the kind of its digest is older."""
-        digest = entry.get("digest") or f"{_older_kind(entry['path'])}:{entry['sha256']}"
+        path = entry["path"]
+        is_here = PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+        digest = entry.get("digest") or f"{ENDS if is_here else LISTING}:{entry['sha256']}"
         read = tuple(map(cls.recorded, entry.get("read", ())))
-        return cls(entry["name"], entry["path"], entry["bytes"], digest, read=read)
+        return cls(entry["name"], path, entry["bytes"], digest, read=read)
 
     def read_as(self, names: Mapping[str, str]) -> Self:
         """Return the fingerprint of the file as it is read under these names of columns, if it has any."""
@@ -84,10 +88,6 @@ class Origin:
         return FileFingerprint(first.name, first.path, size, str(whole["digest"]))
 
 
-def _older_kind(path: str) -> str:
-    return ENDS if PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute() else LISTING
-
-
 def file_fingerprint(file: Path) -> FileFingerprint:
     """Read a whole file for its fingerprint: a second or less for a GB.
 
@@ -111,16 +111,15 @@ def refuse_changed(what: str, files: Sequence[FileFingerprint]) -> None:
     either.
     """
     for fingerprint in files:
-        if fingerprint.seen is not None and _is_changed(*fingerprint.seen, fingerprint.digest):
-            file = fingerprint.seen[0]
+        if fingerprint.seen is None:
+            continue
+        file, state = fingerprint.seen
+        try:
+            is_changed = _state(file) != state and content_digest(file) != fingerprint.digest
+        except FileNotFoundError:
+            is_changed = True
+        if is_changed:
             raise InputError(f"{what}: {file} was changed while it was read; run again")
-
-
-def _is_changed(file: Path, state: State, digest: str) -> bool:
-    try:
-        return _state(file) != state and content_digest(file) != digest
-    except FileNotFoundError:
-        return True
 
 
 @contextmanager
@@ -205,3 +204,13 @@ def recorded_digest(entry: Mapping[str, Any]) -> str | None:
     older = entry.get("sha256")
     digest = entry.get("digest", older if older is None else f"{ENDS}:{older}")
     return None if digest is None else str(digest)
+
+
+@dataclass(frozen=True)
+class Made:
+    """Ordinary files in place of an input."""
+
+    path: Path  # A file or a folder.
+    origins: Mapping[Path, Origin] = field(default_factory=dict)  # Of each file, what it was made of.
+    # Of files without a row, the rows, which are in memory.
+    held: Mapping[Path, pl.DataFrame] = field(default_factory=dict)

@@ -17,9 +17,7 @@ import polars as pl
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.settings.project import TABLES
 from clickassay.core.text.words import did_you_mean, listed
-from clickassay.inputs.files import READ_ERRORS
-from clickassay.inputs.types.canonical import converted
-from clickassay.inputs.types.columns import (
+from clickassay.inputs.columns import (
     CANONICAL,
     CLICKED,
     IMPRESSIONS,
@@ -30,6 +28,8 @@ from clickassay.inputs.types.columns import (
     Wanted,
     required,
 )
+from clickassay.inputs.files import READ_ERRORS
+from clickassay.inputs.types import converted
 
 Names = Mapping[str, str]
 """The path in the files of each of our columns that has another name there."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from glob import escape
 from pathlib import Path
 from types import MappingProxyType
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -19,23 +20,19 @@ from clickassay.inputs.files import (
     unreadable_file,
 )
 from clickassay.inputs.sources.mapping import OUR_NAMES, Names, columns_under
-from clickassay.inputs.sources.partitions import Partition, partition_of
 from clickassay.inputs.sources.walk import Found, find_files
 from clickassay.inputs.text.lines import check_table
 from clickassay.inputs.text.rows import PLAIN, Form, form_in
-from clickassay.inputs.types.integers import is_wide
-from clickassay.inputs.types.logical import as_text, logical_columns
+from clickassay.inputs.types import as_text, is_wide, logical_columns
 
 
 def scan(
     files: Sequence[Path], format_: str, schema: pl.Schema | None = None, form: Form = PLAIN
 ) -> pl.LazyFrame:
-    """Return the rows of files of one format, form and schema, unread.
+    """Return the rows of files of one format of `files.FORMATS`, unread.
 
     files: names are taken as they are, whatever signs of a glob they hold.
-    format_: a value of `files.FORMATS`.
-    schema: of JSON lines: columns and types. None = of all rows of the first file.
-    form: of delimited text: how it is written.
+    schema: of JSON lines; None = of all rows of the first file.
     """
     if format_ == "parquet":
         return scan_parquet(files)
@@ -45,12 +42,8 @@ def scan(
         return pl.scan_ndjson(paths, schema=schema, infer_schema_length=None)
     return pl.scan_csv(
         list(files), separator=form.separator, skip_lines=form.skipped, eol_char=form.line_end,
-        infer_schema=False, glob=False, with_column_names=_without_blanks,
+        infer_schema=False, glob=False, with_column_names=lambda names: [name.strip() for name in names],
     )  # fmt: skip
-
-
-def _without_blanks(names: list[str]) -> list[str]:
-    return [name.strip() for name in names]
 
 
 def schema_of(what: str, file: Path, format_: str) -> pl.Schema:
@@ -68,6 +61,19 @@ def schema_of(what: str, file: Path, format_: str) -> pl.Schema:
         return scan([file], format_, form=form_in(file, format_)).collect_schema()
     except READ_ERRORS as error:
         raise unreadable_file(what, file, error) from error
+
+
+Partition = tuple[tuple[str, str | None], ...]
+"""Names and values of columns, as names of folders spell them out: Hive partitions, as ``market=uk``."""
+
+NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+def partition_of(file: Path, root: Path) -> Partition:
+    """Return the columns that the folders between the root of an input and a file spell out."""
+    folders = file.relative_to(root).parts[:-1]
+    pairs = [folder.split("=", 1) for folder in folders if "=" in folder]
+    return tuple((name, None if value == NULL else unquote(value)) for name, value in pairs)
 
 
 _Like = tuple[
@@ -131,21 +137,26 @@ def parts_of(
 
     read: the columns that are read: files that differ in other partitions, as a log of years in its days, are
       one part. None = all.
-    names: the columns that files or folders call otherwise.
-    held: rows of files that are in memory.
 
     Raises InputError if a file is empty, cannot be read or is of no known format.
     """
     groups: defaultdict[_Like, list[Path]] = defaultdict(list)
+    name_of = {path: name for name, path in names.items()}
     for file in found.files:
         format_ = format_of(file) or format_by_content(what, file)
         schema = tuple(schema_of(what, file, format_).items())
-        spelled = _under_our_names(partition_of(file, found.root), names)
+        # under our names, where these are given
+        spelled = [
+            (name_of.get(name, name), value)
+            for name, value in partition_of(file, found.root)
+            if name in name_of or name not in names
+        ]
         partition = tuple(one for one in spelled if read is None or one[0] in read)
         logical = logical_columns(file, pl.Schema(schema)) if format_ == "parquet" else {}
-        named = frozenset(name for name, _ in spelled)
         form = form_in(file, format_)
-        groups[format_, form, schema, partition, named, tuple(logical.items())].append(file)
+        groups[format_, form, schema, partition, frozenset(dict(spelled)), tuple(logical.items())].append(
+            file
+        )
     for (format_, form, schema, partition, folders, logical_of), members in groups.items():
         # Polars reads 128 signed bits of JSON lines as a number, all others as a text
         too_wide = {name for name, dtype in schema if is_wide(dtype)} if format_ == "json" else set()
@@ -176,11 +187,3 @@ def first_part(what: str, place: str | Path) -> Part:
     """
     found = find_files(what, place)
     return next(parts_of(what, replace(found, files=found.files[:1]), None))
-
-
-def _under_our_names(spelled: Partition, names: Names) -> Partition:
-    """Return what folders spell out, the columns under our names where these are given."""
-    ours = {path: name for name, path in names.items()}
-    return tuple(
-        (ours.get(name, name), value) for name, value in spelled if ours.get(name) or name not in names
-    )

@@ -1,17 +1,28 @@
 """Values that types do not vouch for: floats that stand for whole numbers, columns that folders repeat."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.core.text.words import visible
+from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import READ_ERRORS, unreadable_file
 from clickassay.inputs.sources.parts import Part
-from clickassay.inputs.types.canonical import EXPECTED, converted, from_folder, has_no_zone, zoned_and_local
-from clickassay.inputs.types.columns import Wanted
-from clickassay.inputs.types.integers import exact_below, odd_float
+from clickassay.inputs.types import (
+    EXPECTED,
+    NO_VALUE,
+    UTC,
+    Kind,
+    converted,
+    exact_below,
+    from_folder,
+    has_no_zone,
+    odd_float,
+    zoned_and_local,
+)
 
 
 def times_by_zone(parts: Sequence[Part]) -> tuple[int, int]:
@@ -47,54 +58,41 @@ def check_values(
     Raises InputError if a file has such a value.
     """
     known = {want.name: want for want in wanted}
+    written = part.written
+    repeated = {name: value for name, value in part.partition if name in written}
+    if not keep_others:
+        repeated = {name: value for name, value in repeated.items() if name in known}
+    whole = [want.name for want in wanted if want.kind not in ("any", "seconds")]
     floats = [
-        name for name, want in known.items() if want.kind not in ("any", "seconds") and _is_float(part, name)
+        name
+        for name in whole
+        if name in written and written[name].is_float() and name not in dict(part.partition)
     ]
-    repeated = [
-        (name, value)
-        for name, value in part.partition
-        if name in part.written and (keep_others or name in known)
-    ]
-    found = [odd_float(pl.col(name), part.written[name]).alias(f"float {name}") for name in floats]
+    found = [odd_float(pl.col(name), written[name]).alias(f"float {name}") for name in floats]
     found += [
         _other(part, name, value, known.get(name), time_zone).alias(f"folder {name}")
-        for name, value in repeated
+        for name, value in repeated.items()
     ]
-    for file, row in _firsts(what, part, found):
-        for name in floats:
-            if (value := row[f"float {name}"]) is not None:
-                raise no_whole_number(
-                    what, file, known[name], _floats(part.written[name]), value, list(part.schema)
-                )
-        for name, value in repeated:
-            if row[f"folder {name}"] is not None:
-                raise contradiction(what, file, name, value, row[f"folder {name}"])
-
-
-def _floats(dtype: pl.DataType) -> tuple[str, int]:
-    return str(dtype), exact_below(dtype)
-
-
-def _is_float(part: Part, name: str) -> bool:
-    return name in part.written and part.written[name].is_float() and name not in dict(part.partition)
-
-
-def _firsts(what: str, part: Part, expressions: list[pl.Expr]) -> Iterator[tuple[Path, dict[str, object]]]:
-    for file in part.files if expressions else ():
+    for file in part.files if found else ():
         try:
-            yield file, part.written_in([file]).select(expressions).collect().row(0, named=True)
+            row = part.written_in([file]).select(found).collect().row(0, named=True)
         except READ_ERRORS as error:
             raise unreadable_file(what, file, error) from error
+        for name in floats:
+            if (value := row[f"float {name}"]) is not None:
+                of_type = str(written[name]), exact_below(written[name])
+                raise no_whole_number(what, file, known[name], of_type, value, list(part.schema))
+        for name, value in repeated.items():
+            if row[f"folder {name}"] is not None:
+                raise contradiction(what, file, name, value, row[f"folder {name}"])
 
 
 def _other(part: Part, name: str, value: str | None, want: Wanted | None, time_zone: str) -> pl.Expr:
     """Return the first value of a column that is not that of the folder, as text; null if there is none."""
     dtype, from_text = part.written[name], part.format != "parquet"
-    own = (
-        None
-        if want is None
-        else converted(pl.col(name), dtype, want.kind, from_text=from_text, time_zone=time_zone)
-    )
+    own = None
+    if want is not None:
+        own = converted(pl.col(name), dtype, want.kind, from_text=from_text, time_zone=time_zone)
     if want is None or own is None:
         spelled = pl.lit(value, dtype=pl.String)
         spelled = spelled.cast(dtype, strict=False) if dtype.is_numeric() else spelled
@@ -108,10 +106,7 @@ def _other(part: Part, name: str, value: str | None, want: Wanted | None, time_z
 def no_whole_number(
     what: str, file: object, want: Wanted, floats: tuple[str, int], value: object, columns: Sequence[str]
 ) -> InputError:
-    """Return the error for a float where whole numbers or text are meant.
-
-    floats: the name of its type, and the bound below which whole numbers are exact in it.
-    """
+    """Return the error for a float where whole numbers or text are meant; `floats`: its type, its bound."""
     dtype, bound = floats
     return InputError(
         f"{what}: column {want.name} of {file} is {dtype}; expected {EXPECTED[want.kind]}, or whole numbers "
@@ -127,3 +122,65 @@ def contradiction(what: str, file: object, name: str, value: str | None, other: 
         f"{what}: by its folder, {file} is of {name} “{visible(value or 'null')}”, but its column {name} has "
         f"“{visible(other)}”; rename the folder, or the column"
     )
+
+
+_WRITE: Mapping[Kind, str] = {
+    "time": "write times as 2026-10-03 14:05:00, with a zone or in UTC, or as milliseconds since 1970",
+    "texts": 'write a list as a JSON array, e.g. ["a", "b"]',
+    "integer": "write whole numbers",
+    "id": rf"{NO_VALUE} is no value; write the id, or leave the row out",
+    "text": rf"{NO_VALUE} is no value; write the text, or leave the row out",
+}
+
+
+@dataclass(frozen=True)
+class Unread:
+    """The first value of a column that is there and cannot be read, and how it is written instead."""
+
+    column: str
+    value: str
+    file: Path
+    write: str
+
+    def __str__(self) -> str:
+        return f"{self.column} “{visible(self.value)}” of {self.file} cannot be read: {self.write}."
+
+
+def first_unread(
+    wanted: Sequence[Wanted],
+    parts: Sequence[tuple[Sequence[Path], str, pl.Schema, pl.LazyFrame]],
+    time_zone: str = UTC,
+) -> Iterator[Unread]:
+    """Yield the first value of each column that cannot be read.
+
+    parts: files, format, schema and rows as written, of files that are alike.
+    """
+    for want in wanted:
+        for files, format_, schema, frame in parts:
+            is_text = schema.get(want.name) == pl.String
+            is_text = is_text and (format_ != "parquet" or want.kind in ("id", "text"))
+            if not is_text or want.kind not in _WRITE:
+                continue
+            value = unread_value(frame, want.name, want.kind, time_zone)
+            if value is None:
+                continue
+            write = _WRITE[want.kind]
+            if want.kind == "time" and time_zone != UTC:
+                write = (
+                    f"write times as 2026-10-03 14:05:00, with a zone or as clocks of {time_zone} show them "
+                    "(they leave out an hour in spring), or as milliseconds since 1970"
+                )
+            yield Unread(want.name, value, files[0], write)
+            break
+
+
+def unread_value(frame: pl.LazyFrame, name: str, kind: Kind, time_zone: str) -> str | None:
+    """Return the first text of a column that cannot be read as its kind; None if all can."""
+    read = converted(pl.col(name), pl.String(), kind, from_text=True, time_zone=time_zone)
+    if read is None:
+        return None
+    texts = frame.select(text=pl.col(name), read=read).filter(
+        pl.col("text").is_not_null(), pl.col("text").str.strip_chars() != "", pl.col("read").is_null()
+    )
+    first = texts.select("text").head(1).collect()["text"]
+    return str(first[0]) if len(first) else None

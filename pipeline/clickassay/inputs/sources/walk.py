@@ -4,8 +4,10 @@ Links are followed, each folder and file is taken once, and a folder that cannot
 lies in it would be missing without a word.
 """
 
+import os
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from glob import has_magic
@@ -16,7 +18,6 @@ from clickassay.core.errors import InputError
 from clickassay.core.text.paths import is_text, is_uri
 from clickassay.core.text.words import plural
 from clickassay.inputs.files import FORMATS, check_path, format_of
-from clickassay.inputs.sources.lakes import check_no_lake, check_no_lake_above
 
 _COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip", ".br", ".snappy")
 _HIDDEN, _LINK, _SPECIAL, _BARE = "hidden", "link seen before", "neither file nor folder", "without ending"
@@ -36,7 +37,7 @@ class Found:
     @property
     def folders(self) -> int:
         """Number of folders that the files lie in."""
-        return len(_parents(self.files))
+        return len({file.parent for file in self.files})
 
     def __str__(self) -> str:
         text = f"{plural(len(self.files), 'file')} in {plural(self.folders, 'folder')}"
@@ -100,11 +101,7 @@ def files_below(what: str, folder: Path) -> list[Path]:
 
 
 class _Walk:
-    """Lists folders, each once, and remembers what it leaves out and why.
-
-    what: name of the input, for messages.
-    any_ending: whether files are taken whatever their ending.
-    """
+    """Lists folders, each once, and remembers what it leaves out and why."""
 
     def __init__(self, what: str, *, any_ending: bool = False) -> None:
         self.left_out: dict[Path, str] = {}
@@ -118,7 +115,26 @@ class _Walk:
         candidates = dict.fromkeys(places.keys() - set(folders))
         for _, entries in self._below(folders):
             candidates |= dict.fromkeys(entry for entry in entries if not self._is_folder(entry))
-        return self._once([file for file in candidates if self._is_data(file)], root)
+        files: list[Path] = []
+        for file in candidates:
+            suffixes = [suffix.lower() for suffix in file.suffixes]
+            if not S_ISREG(self._mode(file)):
+                self.left_out[file] = _SPECIAL
+            elif self._any_ending or format_of(file) is not None:
+                files.append(file)
+            elif not suffixes:
+                self.left_out[file] = _BARE
+            else:
+                self.left_out[file] = "".join(suffixes[-1 - (suffixes[-1] in _COMPRESSED) :])
+        # others by way of a link are left out: what lies in the folder itself comes before what a link to a
+        # folder repeats, and files before links
+        base, taken = root.resolve(), dict[Path, Path]()
+        parents = {file.parent for file in files}
+        linked = {folder: folder.resolve() != base / folder.relative_to(root) for folder in parents}
+        for file in sorted(files, key=lambda file: (linked[file.parent], file.is_symlink(), file)):
+            if taken.setdefault(file.resolve(), file) is not file:
+                self.left_out[file] = _LINK
+        return sorted(taken.values())
 
     def matches(self, folder: Path, patterns: Sequence[str]) -> Iterator[Path]:
         """Yield the places below a folder that match the parts of a glob."""
@@ -145,7 +161,8 @@ class _Walk:
         links = deque(folder for folder in folders if folder.is_symlink())
         while own or links:
             folder = own.popleft() if own else links.popleft()
-            if (identity := _identity(folder)) in seen:
+            status = folder.stat()
+            if (identity := (status.st_dev, status.st_ino)) in seen:
                 if folder.is_symlink():
                     self.left_out[folder] = _LINK
                 continue
@@ -183,41 +200,55 @@ class _Walk:
     def _is_folder(self, place: Path) -> bool:
         return S_ISDIR(self._mode(place))
 
-    def _is_data(self, file: Path) -> bool:
-        if not S_ISREG(self._mode(file)):
-            self.left_out[file] = _SPECIAL
-        elif self._any_ending or format_of(file) is not None:
-            return True
-        else:
-            self.left_out[file] = _ending(file)
-        return False
-
-    def _once(self, files: Sequence[Path], root: Path) -> list[Path]:
-        """Return files without those that are others by way of a link."""
-        base, taken = root.resolve(), dict[Path, Path]()
-        linked = {folder: folder.resolve() != base / folder.relative_to(root) for folder in _parents(files)}
-        # what lies in the folder itself comes before what a link to a folder repeats, and files before links
-        for file in sorted(files, key=lambda file: (linked[file.parent], file.is_symlink(), file)):
-            if taken.setdefault(file.resolve(), file) is not file:
-                self.left_out[file] = _LINK
-        return sorted(taken.values())
-
     def _lost(self, cannot: str, place: Path, error: OSError) -> InputError:
         message = f"{self._what}: {cannot} {place}: {error.strerror}"
         return InputError(f"{message}; its rows would be missing: mend it, or take it away")
 
 
-def _parents(files: Iterable[Path]) -> set[Path]:
-    return {file.parent for file in files}
+DELTA, ICEBERG, HUDI = "Delta Lake", "Iceberg", "Hudi"
+MARKS = {
+    DELTA: ("_delta_log", "*.json"),
+    ICEBERG: ("metadata", "*.metadata.json"),
+    HUDI: (".hoodie", "hoodie.properties"),
+}
+"""The folder in a table by which it is known, and the files in it, as a glob."""
+
+_READERS = {
+    DELTA: "give the folder of the table itself (extra [lake])",
+    ICEBERG: "give the folder of the table itself (extra [lake])",
+    HUDI: "write its rows as Parquet elsewhere",
+}
 
 
-def _identity(place: Path) -> tuple[int, int]:
-    status = place.stat()
-    return status.st_dev, status.st_ino
+def lake_table(what: str, folder: object, kind: str) -> InputError:
+    """Return the error for a folder that is a table of a lake."""
+    return InputError(
+        f"{what}: {folder} is a table of {kind} (it has {MARKS[kind][0]}), and its Parquet files hold rows "
+        f"that the table no longer has; {_READERS[kind]}, or give --engine spark the table's name"
+    )
 
 
-def _ending(file: Path) -> str:
-    suffixes = [suffix.lower() for suffix in file.suffixes]
-    if not suffixes:
-        return _BARE
-    return "".join(suffixes[-2:]) if suffixes[-1] in _COMPRESSED else suffixes[-1]
+def kind_of(folder: Path) -> str | None:
+    """Return the kind of lake that a folder is a table of; None if it is none."""
+    return next((kind for kind, (mark, files) in MARKS.items() if _has(folder / mark, files)), None)
+
+
+def check_no_lake(what: str, folder: Path, names: Iterable[str]) -> None:
+    """Refuse a folder that is a table of a lake, by the names of what lies in it."""
+    there = set(names)
+    for kind, (mark, files) in MARKS.items():
+        if mark in there and (kind != ICEBERG or _has(folder / mark, files)):
+            raise lake_table(what, folder, kind)
+
+
+def check_no_lake_above(what: str, place: Path) -> None:
+    """Refuse a file or folder that is a part of a table of a lake; see `check_no_lake`."""
+    marks = [mark for mark, _ in MARKS.values()]
+    for folder in place.resolve().parents:
+        check_no_lake(what, folder, [mark for mark in marks if os.path.isdir(folder / mark)])  # noqa: PTH112
+
+
+def _has(folder: Path, files: str) -> bool:
+    with suppress(OSError):
+        return any(path.match(files) for path in folder.iterdir())
+    return False

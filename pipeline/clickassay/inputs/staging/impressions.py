@@ -19,13 +19,12 @@ from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch_folder
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.inputs.sources.fingerprint import Origin, refusing_changes
-from clickassay.inputs.sources.unread import unread_value
+from clickassay.inputs.columns import IMPRESSIONS, SAYS_CLICKED
+from clickassay.inputs.sources.fingerprint import Made, Origin, refusing_changes
+from clickassay.inputs.sources.values import unread_value
 from clickassay.inputs.staging.lists import NO_COPY, ShownRows, changes, lie_together, ordered
-from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.sql import QUIET
 from clickassay.inputs.tables import Input, files_named
-from clickassay.inputs.types.columns import IMPRESSIONS, SAYS_CLICKED
 
 BATCH, _REACH = 1_000_000, 200_000
 _MOST_RESULTS = 100_000

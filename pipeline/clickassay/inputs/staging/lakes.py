@@ -14,10 +14,9 @@ from clickassay.core.files.scratch import scratch_file
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.paths import is_uri, local_path
 from clickassay.core.text.words import first_line, without_secrets
-from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin
-from clickassay.inputs.sources.lakes import DELTA, ICEBERG, kind_of
+from clickassay.inputs.sources.fingerprint import FileFingerprint, Made, Origin
 from clickassay.inputs.sources.mapping import Names, needed_columns
-from clickassay.inputs.staging.made import Made
+from clickassay.inputs.sources.walk import DELTA, ICEBERG, kind_of
 
 VERSION = "version"
 """Kind of digest: of a table's identity, version and files."""

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from clickassay.inputs.types.columns import ACTIONS_SHOWN
+from clickassay.inputs.columns import ACTIONS_SHOWN
 
 REPEATED = "delivered again"
 GAP = "below a missing position"

@@ -36,15 +36,12 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.paths import STORES, address_fault
 from clickassay.core.text.words import first_line, plural, visible, without_secrets
 from clickassay.inputs.files import format_of
-from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin
-from clickassay.inputs.sources.lakes import DELTA, MARKS
+from clickassay.inputs.sources.fingerprint import FileFingerprint, Made, Origin
 from clickassay.inputs.sources.mapping import Names, needed_columns
-from clickassay.inputs.sources.walk import find_files
-from clickassay.inputs.staging import s3
-from clickassay.inputs.staging.access import OPTION_OF, endpoint, is_of_store, is_signed
-from clickassay.inputs.staging.gate import Gate
+from clickassay.inputs.sources.walk import DELTA, MARKS, find_files
+from clickassay.inputs.staging import keys
+from clickassay.inputs.staging.gate import OPTION_OF, Gate, endpoint, is_of_store, is_signed
 from clickassay.inputs.staging.keys import files_of, parts_of
-from clickassay.inputs.staging.made import Made
 
 T = TypeVar("T")
 
@@ -206,7 +203,7 @@ class _Place:
                 batches = obstore.list(self.store, prefix="/".join(root) or None)
                 return self._checked(_Listed.of(meta) for batch in batches for meta in batch)
             except obstore.exceptions.InvalidPathError as error:
-                if self.scheme != "s3" or not (s3.has_keys() or not is_signed("s3")):
+                if self.scheme != "s3" or not (keys.has_keys() or not is_signed("s3")):
                     raise InputError(
                         f"{self.what}: {self.base} has an object that cannot be read: {_short(error)}; "
                         "rename it, or give a prefix without it"
@@ -225,7 +222,7 @@ class _Place:
                         "e_tag": one.findtext("{*}ETag"),
                     }
                 )
-                for one in s3.listed(self._server, urlsplit(self.base).netloc, prefix, READ.seconds)
+                for one in keys.listed(self._server, urlsplit(self.base).netloc, prefix, READ.seconds)
             )
         return [one for one in found if one.key == self.key and one.size] or found
 
@@ -242,7 +239,7 @@ class _Place:
 
     @property
     def _server(self) -> str:
-        return endpoint().rstrip("/") or f"https://s3.{s3.region(os.environ)}.amazonaws.com"
+        return endpoint().rstrip("/") or f"https://s3.{keys.region(os.environ)}.amazonaws.com"
 
     @contextmanager
     def _by_hand(self) -> Iterator[None]:
@@ -317,7 +314,7 @@ class _Place:
             headers = {"range": f"bytes={start}-{end - 1}", "if-match": one.tag or "*"}
             with self.errors(), self._by_hand():
                 bucket = urlsplit(self.base).netloc
-                return s3.part(self._server, bucket, one.key, headers, READ.seconds).read(end - start)
+                return keys.part(self._server, bucket, one.key, headers, READ.seconds).read(end - start)
         with self.errors():
             return b"".join(self._pieces(one, obstore.get(self.store, one.key, options=options), end - start))
 

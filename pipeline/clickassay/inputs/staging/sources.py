@@ -5,10 +5,10 @@ from pathlib import Path
 from clickassay.core.progress import Progress, silent
 from clickassay.core.text.paths import is_uri
 from clickassay.inputs.files import check_path
+from clickassay.inputs.frames import Frame, framed
+from clickassay.inputs.sources.fingerprint import Made
 from clickassay.inputs.sources.mapping import Names
-from clickassay.inputs.staging.frames import Frame, framed
 from clickassay.inputs.staging.lakes import is_lake, lake_rows
-from clickassay.inputs.staging.made import Made
 from clickassay.inputs.staging.objects import fetched
 from clickassay.inputs.staging.sql import InputSql, selected
 

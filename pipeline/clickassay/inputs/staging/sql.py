@@ -23,8 +23,13 @@ from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.paths import is_text, is_uri, local_path
 from clickassay.core.text.words import first_line
-from clickassay.inputs.sources.fingerprint import FileFingerprint, Origin, file_fingerprint, refusing_changes
-from clickassay.inputs.staging.made import Made
+from clickassay.inputs.sources.fingerprint import (
+    FileFingerprint,
+    Made,
+    Origin,
+    file_fingerprint,
+    refusing_changes,
+)
 
 _SELECTED = "clickassay_selected"
 

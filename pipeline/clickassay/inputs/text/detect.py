@@ -14,12 +14,70 @@ from pathlib import Path
 
 from clickassay.core.errors import InputError
 from clickassay.core.files.tables import scan_parquet
+from clickassay.inputs import columns
 from clickassay.inputs.files import READ_ERRORS, format_of, unreadable_file
 from clickassay.inputs.foreign import FIRST_BYTES, foreign_kind
-from clickassay.inputs.text import layouts, rows
-from clickassay.inputs.text.layouts import UNKNOWN, Layout
+from clickassay.inputs.text import rows
 from clickassay.inputs.text.lines import head
-from clickassay.inputs.types import columns
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout that files come in."""
+
+    name: str  # For programs, e.g. ``yandex``.
+    what: str  # For people, e.g. "a log in Yandex's layout".
+    command: str  # The command that reads it, with ``{file}`` for the file; empty if none does.
+
+
+def _table(table: str) -> Layout:
+    needed = dict.fromkeys(["searches", "clicks", "judgments", table])
+    options = " ".join(f"--{name} {'{file}' if name == table else name.upper()}" for name in needed)
+    return Layout(table, f"the canonical table of {table}", f"run {options} --out RUN")
+
+
+def _imported(name: str, what: str, arguments: str) -> Layout:
+    return Layout(name, what, f"import {arguments} --out FOLDER")
+
+
+UNKNOWN = Layout("unknown", "not a layout that clickassay knows", "")
+SEARCHES, CLICKS, JUDGMENTS, QUERIES = map(_table, columns.CANONICAL)
+QUEPID = _imported("quepid", "ratings exported by Quepid", "judgments {file}")
+QUEPID_RATERS = _imported(
+    "quepid-raters", "ratings by several raters, exported by Quepid", "judgments {file}"
+)
+SRW = _imported("srw", "judgments of OpenSearch's Search Relevance Workbench", "judgments {file}")
+QRELS = _imported("qrels", "TREC qrels", "judgments {file}")
+BEIR = _imported("beir", "qrels of BEIR", "judgments {file}")
+JUDGMENT_TABLE = _imported("judgment-table", "a table of judgments", "judgments {file}")
+RRE = _imported("rre", "ratings of the Rated Ranking Evaluator", "judgments {file}")
+RANK_EVAL = _imported(
+    "rank-eval", "a request of the ranking evaluation API, with ratings", "judgments {file}"
+)
+TREC_RUN = Layout("trec-run", "a TREC run: rankings, without clicks or grades", "")
+TREC_SESSION = _imported("trec-session", "sessions of the TREC Session Track", "trec-session {file} QRELS")
+TIANGONG = _imported("tiangong-st", "sessions of TianGong-ST", "tiangong-st {file}")
+TIANGONG_LABELS = _imported(
+    "tiangong-st-labels", "human labels of TianGong-ST", "tiangong-st XML --judgments {file}"
+)
+YANDEX = _imported("yandex", "a log in Yandex's layout", "yandex {file}")
+YANDEX_JUDGMENTS = _imported(
+    "yandex-judgments", "judgments in Yandex's or CLARA's layout", "yandex LOG --judgments {file}"
+)
+UBI = _imported("ubi", "OpenSearch User Behavior Insights", "ubi {file}")
+LETOR = _imported("letor", "judged documents with features (LETOR)", "letor {file}")
+LIGHTGBM = _imported(
+    "letor-without-qid",
+    "judged documents with features, without queries (LightGBM)",
+    "letor {file} --sizes SIZES",
+)
+PYCLICK = _imported("pyclick", "PyClick's sample of Yandex's log", "pyclick {file}")
+YAHOO = _imported("yahoo-l18", "a log in the layout of Yahoo L18", "yahoo-l18 {file}")
+BAIDU = _imported("baidu-ultr", "a log in the layout of Baidu-ULTR", "baidu-ultr {file}")
+BAIDU_LABELS = _imported(
+    "baidu-ultr-labels", "expert labels of Baidu-ULTR", "baidu-ultr LOG --judgments {file}"
+)
+
 
 _HEAD_BYTES = 1 << 18
 _LINES = 50
@@ -119,10 +177,10 @@ def _of_columns(file: Path, names: Sequence[str], form: str) -> tuple[Layout, st
 def _canonical(names: set[str]) -> Layout | None:
     words = {word.lower() for name in names for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
     found = {
-        layouts.SEARCHES: columns.required(columns.SEARCHES) <= names or columns.are_impressions(names),
-        layouts.CLICKS: columns.required(columns.CLICKS) <= names and bool(names & columns.CLICKED),
-        layouts.JUDGMENTS: columns.required(columns.JUDGMENTS) <= names,
-        layouts.QUERIES: "query" in names and len(names) > 1 and not words & _NOT_OF_QUERIES,
+        SEARCHES: columns.required(columns.SEARCHES) <= names or columns.are_impressions(names),
+        CLICKS: columns.required(columns.CLICKS) <= names and bool(names & columns.CLICKED),
+        JUDGMENTS: columns.required(columns.JUDGMENTS) <= names,
+        QUERIES: "query" in names and len(names) > 1 and not words & _NOT_OF_QUERIES,
     }
     return next((layout for layout, holds in found.items() if holds), None)
 
@@ -135,13 +193,12 @@ def _foreign(names: Sequence[str], form: str) -> Layout:
     graded = bool(has & {*rows.GRADE}) or {"score", "corpus_id"} <= has
     of_quepid = judged and bool(has & {"docid", "doc_id"})
     found = {
-        layouts.UBI: bool(has & {"user_query", "action_name"})
-        and form in ("parquet", "csv", "json", "document"),
-        layouts.YANDEX_JUDGMENTS: list(names) == ["query", "url", "relevance"] and form == "tsv",
-        layouts.QUEPID_RATERS: of_quepid and by_rater and (graded or not has & {*rows.JUDGE[1:]}),
-        layouts.QUEPID: of_quepid and graded,
-        layouts.BEIR: judged and "corpus_id" in has and graded,
-        layouts.JUDGMENT_TABLE: judged and graded and "market" not in has,
+        UBI: bool(has & {"user_query", "action_name"}) and form in ("parquet", "csv", "json", "document"),
+        YANDEX_JUDGMENTS: list(names) == ["query", "url", "relevance"] and form == "tsv",
+        QUEPID_RATERS: of_quepid and by_rater and (graded or not has & {*rows.JUDGE[1:]}),
+        QUEPID: of_quepid and graded,
+        BEIR: judged and "corpus_id" in has and graded,
+        JUDGMENT_TABLE: judged and graded and "market" not in has,
     }
     return next((layout for layout, holds in found.items() if holds), UNKNOWN)
 
@@ -179,14 +236,14 @@ def _of_text(file: Path, lines: Sequence[str]) -> tuple[Layout, str]:
 
 def _of_xml(text: str) -> Layout:
     if re.search(r"<sessiontrack|<clueweb\d\did>", text):
-        return layouts.TREC_SESSION
-    return layouts.TIANGONG if "<session" in text and "<query_id>" in text else UNKNOWN
+        return TREC_SESSION
+    return TIANGONG if "<session" in text and "<query_id>" in text else UNKNOWN
 
 
 _DOCUMENTS = (
-    (layouts.SRW, (r'"judgmentRatings"\s*:\s*\[',)),
-    (layouts.RRE, (r'"query_groups"\s*:\s*\[', r'"relevant_documents"\s*:')),
-    (layouts.RANK_EVAL, (r'"requests"\s*:\s*\[', r'"ratings"\s*:\s*\[')),
+    (SRW, (r'"judgmentRatings"\s*:\s*\[',)),
+    (RRE, (r'"query_groups"\s*:\s*\[', r'"relevant_documents"\s*:')),
+    (RANK_EVAL, (r'"requests"\s*:\s*\[', r'"ratings"\s*:\s*\[')),
 )
 """JSON documents by what is found in them."""
 
@@ -202,10 +259,10 @@ def _of_json(file: Path, text: str) -> tuple[Layout, str]:
     form, row = _first_object(text)
     action = row.get("index") or row.get("create")
     if isinstance(action, dict):
-        return (layouts.UBI if "ubi" in str(action.get("_index", "ubi")) else UNKNOWN), ""
+        return (UBI if "ubi" in str(action.get("_index", "ubi")) else UNKNOWN), ""
     if rows.is_by_query(row) or (not row and _BY_QUERY.match(text)):
         whole = _BY_QUERY.match(text)
-        return (layouts.JUDGMENT_TABLE if whole and whole[1] in ",}" else layouts.TREC_RUN), ""
+        return (JUDGMENT_TABLE if whole and whole[1] in ",}" else TREC_RUN), ""
     source = row.get("_source", row)
     return _of_columns(file, list(source), form) if isinstance(source, dict) else (UNKNOWN, "")
 
@@ -286,18 +343,18 @@ _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _COMMENT = r"(?:\s*#.*)?"
 _PAIRS = rf"(?:\s+\d+:{_NUMBER})*"
 _LINE_LAYOUTS: tuple[tuple[Layout, Callable[[Sequence[str]], bool]], ...] = (
-    (layouts.LETOR, _mostly(rf"\d+\s+qid:\S+{_PAIRS}{_COMMENT}", comments="#")),
-    (layouts.LIGHTGBM, _mostly(rf"\d+(?:\s+\d+:{_NUMBER})+{_COMMENT}", comments="#")),
-    (layouts.YANDEX, _mostly(r"\d+\t\d+\t(?:Q\t[^\t]+\t[^\t]+(?:\t.*)?|C\t[^\t]+\t*)")),
-    (layouts.PYCLICK, _mostly(r"[^\s;]+_\d+\t[^\s;]+\s+:.*")),
-    (layouts.TREC_RUN, _mostly(rf"\S+\s+Q0\s+\S+\s+\d+\s+{_NUMBER}(?:\s+\S+)?")),
-    (layouts.TREC_RUN, _is_run_of_ranks),
-    (layouts.YAHOO, _is_yahoo),
-    (layouts.BAIDU, _is_baidu),
-    (layouts.BAIDU_LABELS, _mostly(r"[^\t]*\t[^\t]*\t[^\t]*\t[^\t]*\t[0-4]\t\d+")),
-    (layouts.YANDEX_JUDGMENTS, _is_yandex_labels),
-    (layouts.QRELS, _mostly(rf"\S+\s+\S+\s+\S+\s+{_NUMBER}")),
-    (layouts.TIANGONG_LABELS, _mostly(r"\d+\s+\d+\s+\d+\s+\S+\s+\d")),
-    (layouts.QRELS, _mostly(rf"\S+\s+\S+\s+{_NUMBER}")),
+    (LETOR, _mostly(rf"\d+\s+qid:\S+{_PAIRS}{_COMMENT}", comments="#")),
+    (LIGHTGBM, _mostly(rf"\d+(?:\s+\d+:{_NUMBER})+{_COMMENT}", comments="#")),
+    (YANDEX, _mostly(r"\d+\t\d+\t(?:Q\t[^\t]+\t[^\t]+(?:\t.*)?|C\t[^\t]+\t*)")),
+    (PYCLICK, _mostly(r"[^\s;]+_\d+\t[^\s;]+\s+:.*")),
+    (TREC_RUN, _mostly(rf"\S+\s+Q0\s+\S+\s+\d+\s+{_NUMBER}(?:\s+\S+)?")),
+    (TREC_RUN, _is_run_of_ranks),
+    (YAHOO, _is_yahoo),
+    (BAIDU, _is_baidu),
+    (BAIDU_LABELS, _mostly(r"[^\t]*\t[^\t]*\t[^\t]*\t[^\t]*\t[0-4]\t\d+")),
+    (YANDEX_JUDGMENTS, _is_yandex_labels),
+    (QRELS, _mostly(rf"\S+\s+\S+\s+\S+\s+{_NUMBER}")),
+    (TIANGONG_LABELS, _mostly(r"\d+\s+\d+\s+\d+\s+\S+\s+\d")),
+    (QRELS, _mostly(rf"\S+\s+\S+\s+{_NUMBER}")),
 )
 """Layouts of lines without a header, the strictest first."""

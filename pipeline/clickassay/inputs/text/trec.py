@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clickassay.core.errors import InputError
 from clickassay.core.records import Floats
 from clickassay.inputs.files import malformed
-from clickassay.inputs.text.frames import of_dict, of_frame, of_table
+from clickassay.inputs.frames import of_dict, of_frame, of_table
 from clickassay.inputs.text.grades import (
     NOT_JUDGED,
     NULL_WORDS,

@@ -14,9 +14,9 @@ from clickassay.core.files.output import SETTINGS_FILE
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.core.text.paths import is_uri, without_patterns
+from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.tables import mixed_times, watched
-from clickassay.inputs.types.columns import CLICKS, SEARCHES
 from clickassay.logs.log import LocalHalf, Log, joined_log
 from clickassay.logs.outcomes import Outcomes, OutcomesOf, about
 from clickassay.logs.spark.engine import SparkEngine

@@ -18,26 +18,25 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.core.text.paths import is_uri, without_patterns
+from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.sources.fingerprint import FileFingerprint
-from clickassay.inputs.sources.lakes import MARKS, lake_table
 from clickassay.inputs.sources.mapping import OUR_NAMES, Names
-from clickassay.inputs.sources.partitions import NULL
-from clickassay.inputs.sources.parts import Part
+from clickassay.inputs.sources.parts import NULL, Part
 from clickassay.inputs.sources.values import contradiction, no_whole_number
+from clickassay.inputs.sources.walk import MARKS, lake_table
 from clickassay.inputs.tables import Input, read_input
-from clickassay.inputs.types.canonical import (
+from clickassay.inputs.types import (
     EXPECTED,
+    INTERVAL,
     MOST_SECONDS,
     NO_VALUE,
     UTC,
     Kind,
+    exact_below,
     from_folder,
     has_no_zone,
 )
-from clickassay.inputs.types.columns import Wanted
-from clickassay.inputs.types.integers import exact_below
-from clickassay.inputs.types.logical import INTERVAL
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import text_error, translate_error

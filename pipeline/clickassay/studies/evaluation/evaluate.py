@@ -20,7 +20,7 @@ from clickassay.core.errors import (
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings, load_settings
-from clickassay.inputs.text.frames import is_list, query_columns
+from clickassay.inputs.frames import is_list, query_columns
 from clickassay.inputs.text.trec import (
     Source,
     plain_dict,

@@ -16,7 +16,7 @@ from clickassay.core.progress import Progress, silent
 from clickassay.core.text.words import listed
 from clickassay.correlation.agreement import agreement, agreement_of_all, confusion
 from clickassay.health.overlap import Side, names_apart
-from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
+from clickassay.inputs.importers.judgments import RatingOptions, import_judgments
 from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.studies.judges.bias import bias
 from clickassay.studies.judges.forms import BIAS, RANKING_PAIRS, RANKINGS, SHARES

@@ -13,12 +13,12 @@ from clickassay.core.settings import Settings
 from clickassay.core.text.escape import defused
 from clickassay.core.text.words import count, plural
 from clickassay.health.overlap import Side, names_apart, rank_findings
+from clickassay.inputs.columns import JUDGMENTS, Wanted
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.text.trec import ranked, read_run
-from clickassay.inputs.types.columns import JUDGMENTS, Wanted
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.studies.labelling.ordered_logit import fit_ordered_logit
 from clickassay.studies.labelling.pool import Pool, RankedDocuments, pool_of

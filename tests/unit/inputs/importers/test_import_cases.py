@@ -15,13 +15,13 @@ import pytest
 from clickassay.core import errors
 from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr
 from clickassay.inputs.importers.base import Imported
-from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
-from clickassay.inputs.importers.judgments.rating import ReadOptions
+from clickassay.inputs.importers.judgments import RatingOptions, import_judgments
 from clickassay.inputs.importers.letor import import_letor
 from clickassay.inputs.importers.pyclick import import_pyclick
+from clickassay.inputs.importers.ratings import ReadOptions
 from clickassay.inputs.importers.tiangong_st import import_tiangong_st
 from clickassay.inputs.importers.trec_session import import_trec_session
-from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.importers.ubi import import_ubi
 from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18
 from clickassay.inputs.importers.yandex import import_yandex
 from support.places import IMPORTED

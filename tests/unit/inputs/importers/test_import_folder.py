@@ -10,7 +10,7 @@ import pytest
 
 from clickassay.core.errors import InputError, OutputError, SettingsError
 from clickassay.core.progress import Event
-from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
+from clickassay.inputs.importers.judgments import RatingOptions, import_judgments
 from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.importers.yandex import import_yandex
 from support.places import IMPORTED

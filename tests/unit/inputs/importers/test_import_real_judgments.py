@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
+from clickassay.inputs.importers.judgments import RatingOptions, import_judgments
 from support.places import DATA
 
 FORMATS = DATA / "formats"

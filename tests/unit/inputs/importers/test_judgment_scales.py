@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.settings import load_settings
-from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
-from clickassay.inputs.importers.judgments.raters import majority, median
-from clickassay.inputs.importers.judgments.rating import ReadOptions
+from clickassay.inputs.importers.judgments import COMBINED, RatingOptions, import_judgments, majority
+from clickassay.inputs.importers.ratings import ReadOptions
 from clickassay.inputs.text.grades import (
     NOT_JUDGED,
     NULL_WORDS,
@@ -111,13 +110,13 @@ def test_majority_and_median_are_those_of_their_definitions_in_any_order(seed):
     grades = rng.integers(0, 5, size=rng.integers(1, 8)).tolist()
     shuffled = rng.permutation(grades).tolist()
     assert majority(shuffled) == majority(grades) == grade_most_often_given(grades)
-    assert median(shuffled) == sorted(grades)[(len(grades) - 1) // 2]
+    assert COMBINED["median"](shuffled) == sorted(grades)[(len(grades) - 1) // 2]
     assert min(grades) <= majority(grades) <= max(grades)
 
 
 def test_ties_worked_by_hand():
     assert [majority(g) for g in ([0, 3], [0, 2, 3], [0, 0, 1, 3, 3], [1, 1, 2, 4, 4])] == [0, 2, 0, 1]
-    assert [median(g) for g in ([0, 3], [0, 2, 3], [1, 2, 2, 3])] == [0, 2, 2]
+    assert [COMBINED["median"](g) for g in ([0, 3], [0, 2, 3], [1, 2, 2, 3])] == [0, 2, 2]
 
 
 # ---- ranges, cuts, suggestions ----------------------------------------------------------------------

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError, SettingsError
-from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
-from clickassay.inputs.importers.judgments.rating import ReadOptions
+from clickassay.inputs.importers.judgments import RatingOptions, import_judgments
 from clickassay.inputs.importers.letor import import_letor
-from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.importers.ratings import ReadOptions
+from clickassay.inputs.importers.ubi import import_ubi
 from clickassay.inputs.sources.mapping import LIKELY, rival_grades
 from clickassay.inputs.text import rows
 from clickassay.inputs.text.detect import recognise

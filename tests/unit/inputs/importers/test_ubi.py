@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from clickassay.cli.app import app
 from clickassay.core.errors import InputError
-from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.importers.ubi import import_ubi
 from support.places import DATA, IMPORTED
 
 CASE = IMPORTED / "ubi" / "pages_from_impressions" / "log.jsonl"

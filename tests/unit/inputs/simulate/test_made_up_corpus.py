@@ -8,10 +8,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from clickassay.inputs.simulate import writing
-from clickassay.inputs.simulate.corpus import WORD_SHARES, make_corpus
-from clickassay.inputs.simulate.judging import judge
+from clickassay.inputs.simulate.corpus import (
+    WORD_SHARES,
+    document_urls,
+    judge,
+    longer_words,
+    make_corpus,
+    make_words,
+    query_texts,
+)
 from clickassay.inputs.simulate.simulation import MOST_QUERIES
-from clickassay.inputs.simulate.words import document_urls, longer_words, make_words, query_texts
 from clickassay.inputs.simulate.worlds import WORLDS
 
 ALL_SHORT = 83_187  # half of the (11 * 5)^3 = 166,375 words of three syllables

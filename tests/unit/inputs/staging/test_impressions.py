@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import Settings
+from clickassay.inputs.columns import IMPRESSIONS
 from clickassay.inputs.staging import impressions
 from clickassay.inputs.tables import read_input
-from clickassay.inputs.types.columns import IMPRESSIONS
 from clickassay.jobs.inputs import Sources, open_log
 
 SCHEMA = {
@@ -268,7 +268,7 @@ def test_what_is_made_of_a_file_is_known_by_the_file(tmp_path):
 
 
 def test_an_enriched_table_of_clicks_is_none_of_impressions():
-    from clickassay.inputs.types.columns import are_impressions
+    from clickassay.inputs.columns import are_impressions
 
     names = {"search_id", "user_id", "query", "timestamp", "url", "position"}
     assert (are_impressions(names), are_impressions(names | {"clicked"})) == (False, True)

@@ -1,18 +1,13 @@
 """Columns as they were read, brought to the canonical types of method 2."""
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
-from clickassay.inputs.types.integers import (
-    as_digits,
-    as_id,
-    as_number,
-    id_in_text,
-    is_whole,
-    number_in_text,
-)
+from clickassay.core.files.tables import scan_parquet
 
 Kind = Literal["id", "text", "time", "texts", "integer", "flag", "seconds", "any"]
 EXPECTED = {
@@ -183,3 +178,112 @@ def _texts(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | N
     if not (isinstance(inner, (pl.String, pl.Categorical, pl.Enum, pl.Null)) or is_integer):
         return None
     return column if dtype == pl.List(pl.String) else column.cast(pl.List(pl.String))
+
+
+_MOST = 2**63 - 1
+_EXACT = {pl.Float64(): 2**53, pl.Float32(): 2**24, pl.Float16(): 2**11}
+"""Below these, each whole number is a float of its own."""
+_DIGITS_OF_INT64 = 18
+
+
+def is_whole(dtype: pl.DataType) -> bool:
+    """Return whether a type holds whole numbers; floats may (`odd_float`)."""
+    return dtype.is_integer() or dtype.is_float() or (isinstance(dtype, pl.Decimal) and not dtype.scale)
+
+
+def is_wide(dtype: pl.DataType) -> bool:
+    """Return whether a type of whole numbers reaches beyond 64 signed bits."""
+    if isinstance(dtype, pl.Decimal):
+        return not dtype.scale and dtype.precision > _DIGITS_OF_INT64
+    return dtype in (pl.UInt64, pl.Int128, pl.UInt128)
+
+
+def as_number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Return whole numbers as Int64; those beyond its range, which mean nothing, as its nearest."""
+    if not is_wide(dtype):
+        return column.cast(pl.Int64)
+    if dtype in (pl.UInt64, pl.UInt128):
+        return column.clip(upper_bound=pl.lit(_MOST, dtype=dtype)).cast(pl.Int64)
+    return column.cast(pl.Int128).clip(-_MOST - 1, _MOST).cast(pl.Int64)
+
+
+def as_digits(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Return whole numbers as the text of their decimal digits."""
+    return (column if is_wide(dtype) else column.cast(pl.Int64)).cast(pl.String)
+
+
+def as_id(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Return whole numbers as Int64, or as text if their type reaches beyond it."""
+    return as_digits(column, dtype) if is_wide(dtype) else as_number(column, dtype)
+
+
+def number_in_text(text: pl.Expr) -> pl.Expr:
+    """Return the whole numbers that texts spell out, perhaps as floats (``3.0``); null for other texts."""
+    digits = text.str.strip_chars().str.replace(r"\.0+$", "")
+    return as_number(digits.str.to_integer(dtype=pl.Int128, strict=False), pl.Int128())
+
+
+def id_in_text(text: pl.Expr) -> pl.Expr:
+    """Return ids in text, whole floats as they are printed (``3.0``), below 2^53, as their digits."""
+    number = number_in_text(text)
+    is_exact = number.abs() < _EXACT[pl.Float64()]
+    # where no text ends so, which costs little to see, Polars computes neither branch
+    return (
+        pl.when(text.str.ends_with(".0"))
+        .then(pl.when(is_exact).then(number.cast(pl.String)).otherwise(text))
+        .otherwise(text)
+    )
+
+
+def odd_float(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Return the first float that is no whole number, or so large that it may have been another; or null."""
+    return column.filter(((column.abs() < exact_below(dtype)) & (column == column.floor())).not_()).first()
+
+
+def exact_below(dtype: pl.DataType) -> int:
+    """Return the bound below which floats of a type are exact whole numbers."""
+    return next(bound for float_, bound in _EXACT.items() if dtype == float_)
+
+
+INTERVAL = pl.Struct({"months": pl.Int32, "days": pl.Int32, "nanoseconds": pl.Duration("ns")})
+"""The type of an INTERVAL as Polars reads it: columns of it can be there, but their values not be read."""
+
+Logical = dict[str, str]
+"""``UUID`` or ``JSON`` by the path of a column; of a field of records with dots, as `--column` takes it."""
+
+_OF_LISTS = re.compile(r"\.(?:list|bag)\.(?:element|item|array_element|array)(?=\.|$)")
+_UUID_PIECES = ((0, 8), (8, 4), (12, 4), (16, 4), (20, 12))
+
+
+def logical_columns(file: Path, schema: pl.Schema) -> Logical:
+    """Return the columns of a Parquet file that Polars reads as bytes, and that are UUIDs or JSON."""
+    if not any("Binary" in str(dtype) for dtype in schema.values()):
+        return {}
+    import pyarrow.parquet as pq  # noqa: PLC0415 - few files need it, and it takes its time
+
+    with pq.ParquetFile(file) as opened:
+        columns = [opened.schema.column(place) for place in range(len(opened.schema))]
+    kinds = {_OF_LISTS.sub("", column.path): column.logical_type.type for column in columns}
+    return {path: kind for path, kind in kinds.items() if kind in ("UUID", "JSON")}
+
+
+def as_text(column: pl.Expr, dtype: pl.DataType, kind: str) -> tuple[pl.Expr, pl.DataType]:
+    """Return UUIDs as they are usually written, JSON strings as their text, and other JSON as it is."""
+    if isinstance(dtype, pl.List):
+        return column.list.eval(as_text(pl.element(), pl.Binary(), kind)[0]), pl.List(pl.String())
+    if kind == "UUID":
+        digits = column.bin.encode("hex")
+        text = pl.concat_str([digits.str.slice(*piece) for piece in _UUID_PIECES], separator="-")
+    else:
+        text = column.cast(pl.String).str.json_path_match("$")
+    return text, pl.String()
+
+
+def scan_texts(file: Path) -> pl.LazyFrame:
+    """Return the rows of a Parquet file, unread; UUIDs and JSON as text."""
+    rows = scan_parquet(file)
+    schema = rows.collect_schema()
+    kinds = {name: kind for name, kind in logical_columns(file, schema).items() if name in schema}
+    return rows.with_columns(
+        as_text(pl.col(name), schema[name], kind)[0].alias(name) for name, kind in kinds.items()
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.inputs.types.canonical import Kind
+from clickassay.inputs.types import Kind
 
 
 @dataclass(frozen=True)

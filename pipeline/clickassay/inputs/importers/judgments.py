@@ -1,18 +1,25 @@
-"""Judgments of other tools into ``judgments.parquet``; docs/reference/formats.md has the mapping."""
+"""Judgments of other tools into ``judgments.parquet``; docs/reference/formats.md has the mapping.
+
+`ratings` reads files, `text.grades` decides which grade a rating stands for. Several raters of one result are
+each a judge of their own, or combined into one grade by a rule.
+"""
 
 import codecs
 import re
 import shlex
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median_low
 from typing import Literal
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.text.paths import is_text
 from clickassay.core.text.words import plural
+from clickassay.inputs import columns
+from clickassay.inputs.columns import arrow_schema
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     JUDGMENTS,
@@ -22,15 +29,7 @@ from clickassay.inputs.importers.base import (
     importing,
     unmapped_prefix,
 )
-from clickassay.inputs.importers.judgments.files import OF_TOPICS, JudgmentFile, read_judgment_file
-from clickassay.inputs.importers.judgments.raters import (
-    FINAL,
-    RULES,
-    GradedRating,
-    combine_raters,
-    file_judges,
-)
-from clickassay.inputs.importers.judgments.rating import Rating, ReadOptions
+from clickassay.inputs.importers.ratings import OF_TOPICS, JudgmentFile, ReadOptions, read_judgment_file
 from clickassay.inputs.text.grades import (
     NOT_JUDGED,
     NULL_WORDS,
@@ -40,11 +39,14 @@ from clickassay.inputs.text.grades import (
     parse_grade_map,
     value_key,
 )
-from clickassay.inputs.types import columns
-from clickassay.inputs.types.columns import arrow_schema
 
 BY_JUDGE = arrow_schema(columns.JUDGMENTS, "judge")
 """One row per (query, url, grade, judge), where there are several judges."""
+
+FINAL = "final"
+"""The rater of a column ``final_rating``: the grade on which the raters agreed in the end."""
+
+RULES = ("each", "majority", "median", FINAL)
 
 _USUAL_TOP = 4
 _COUNTS = (
@@ -84,10 +86,7 @@ def import_judgments(
     rating_options: RatingOptions | None = None,
     progress: Progress = silent,
 ) -> Imported:
-    """Translate ratings of other tools into ``judgments.parquet``.
-
-    files: one or more, of one layout or several.
-    read_options, rating_options: how to read the files, and what their ratings stand for.
+    """Translate ratings of other tools, in one layout or several, into ``judgments.parquet``.
 
     Raises InputError if a file is missing or broken, or its ratings are no grades and there is no grade map;
     SettingsError if options contradict each other.
@@ -97,14 +96,23 @@ def import_judgments(
     maps = _grade_maps(options, len(files))
     inputs = {f"file_{number}": file for number, file in enumerate(files, 1)}
     with importing(out, {**inputs, "query_map": options.query_map}, _COUNTS, progress) as folder:
-        counts = folder.counts
-        read = [read_judgment_file(file, reading, counts, progress=progress) for file in files]
+        read = [read_judgment_file(file, reading, folder.counts, progress=progress) for file in files]
         names = _topic_queries(read, reading, options, progress)
-        graded = list(_grade_ratings(read, names, maps, options, counts))
-        kept = _write_rows(combine_raters(graded, options.raters or "each", counts), folder, options)
-        notes = _notes(kept, read, options, counts)
-        settings = _settings(read, reading, options)
-        return folder.finish("judgments", notes, settings)
+        graded = list(_grade_ratings(read, names, maps, options, folder.counts))
+        kept = _write_rows(combine_raters(graded, options.raters or "each", folder.counts), folder, options)
+        settings = {
+            "layouts": [file.layout for file in read],
+            "encoding": reading.encoding,
+            "rater_columns": list(reading.rater_columns),
+            "columns": dict(reading.names),
+            "grade_map": options.grade_map,
+            "cuts": options.cuts,
+            "conflicts": options.conflicts,
+            "max_grade": options.max_grade,
+            "raters": options.raters or "each",
+            "judges": list(options.judges),
+        }
+        return folder.finish("judgments", _notes(kept, read, options, folder.counts), settings)
 
 
 def _check(reading: ReadOptions, options: RatingOptions) -> None:
@@ -129,29 +137,21 @@ def _check(reading: ReadOptions, options: RatingOptions) -> None:
 def _grade_maps(options: RatingOptions, files: int) -> list[GradeMap | None]:
     """Return the map of each file; None where its ratings are grades."""
     given = (options.grade_map,) if isinstance(options.grade_map, str) else options.grade_map or ()
-    if options.cuts is not None:
-        if given:
-            raise SettingsError(
-                "give --grade-map or --cuts, not both; a map may have ranges, e.g. 0.25..0.5=1"
-            )
-        return [_within(parse_cuts(options.cuts), options.max_grade)] * files
+    if options.cuts is not None and given:
+        raise SettingsError("give --grade-map or --cuts, not both; a map may have ranges, e.g. 0.25..0.5=1")
     if len(given) not in (0, 1, files):
         raise SettingsError(
             f"--grade-map: found {len(given)} maps for {files} files, expected one, or one for each file"
         )
-    maps = [_within(parse_grade_map(text), options.max_grade) if text.strip() else None for text in given]
+    maps = [parse_grade_map(text) if text.strip() else None for text in given]
+    if options.cuts is not None:
+        maps = [parse_cuts(options.cuts)]
+    for one in maps:
+        if one is not None and options.max_grade is not None and one.highest > options.max_grade:
+            raise SettingsError(
+                f"--grade-map goes up to {one.highest}, --max-grade says {options.max_grade}; fix one of them"
+            )
     return maps if len(maps) == files else (maps or [None]) * files
-
-
-def _within(grade_map: GradeMap, max_grade: int | None) -> GradeMap:
-    if max_grade is not None and grade_map.highest > max_grade:
-        raise SettingsError(
-            f"--grade-map goes up to {grade_map.highest}, --max-grade says {max_grade}; fix one of them"
-        )
-    return grade_map
-
-
-# ---- topics -------------------------------------------------------------------------------------
 
 
 def _topic_queries(
@@ -179,6 +179,19 @@ def _topic_queries(
 # ---- grades -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class GradedRating:
+    """One grade."""
+
+    # query, url, grade: The result, and its grade.
+    query: str
+    url: str
+    grade: int
+    judge: str | None  # The judge, as the user named it.
+    rater: str | None  # The rater, as the file has it.
+    file: str  # Name of its file, without ending.
+
+
 def _grade_ratings(
     read: Sequence[JudgmentFile],
     names: Mapping[str, str] | None,
@@ -187,20 +200,21 @@ def _grade_ratings(
     counts: dict[str, int],
 ) -> Iterator[GradedRating]:
     """Yield the ratings of all files as grades of one scale."""
-    used = [list(_ratings_used(file, of_file, counts)) for file, of_file in zip(read, maps, strict=True)]
+    keys = [_rating_keys(file, of_file, counts) for file, of_file in zip(read, maps, strict=True)]
     places: list[dict[str, str]] = [{} for _ in read]
-    for found, file, ratings in zip(places, read, used, strict=True):
-        for rating, key in ratings:
-            found.setdefault(key, file.places[rating.value])
+    for found, file, by_value in zip(places, read, keys, strict=True):
+        for rating in file.ratings:
+            found.setdefault(by_value[rating.value], file.places[rating.value])
     grades = grades_of_files(places, maps, options.max_grade)
     judges = file_judges(len(read), options.judges)
-    for file, of_file, judge, ratings, by_key in zip(read, maps, judges, used, grades, strict=True):
+    for file, of_file, judge, by_value, by_key in zip(read, maps, judges, keys, grades, strict=True):
         query_of, stem = _query_names(file, names, counts), _as_text(file.file.stem)
         if all(by_key[key] == NOT_JUDGED for key in by_key):
             raise InputError(
                 f"{file.file} has no judgment: every rating is -1, or a word that says so; give others"
             )
-        for rating, key in ratings:
+        for rating in file.ratings:
+            key = by_value[rating.value]
             if by_key[key] == NOT_JUDGED:
                 is_blank = key in NULL_WORDS and not (of_file and key in of_file.values)
                 counts["ratings_blank" if is_blank else "ratings_not_judged"] += 1
@@ -214,21 +228,18 @@ def _as_text(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def _ratings_used(
-    file: JudgmentFile, grade_map: GradeMap | None, counts: dict[str, int]
-) -> Iterator[tuple[Rating, str]]:
-    """Yield ratings and keys; spam of qrels is 0, unless the map names it."""
+def _rating_keys(file: JudgmentFile, grade_map: GradeMap | None, counts: dict[str, int]) -> dict[str, str]:
+    """Return the key of each rating as it is written; spam of qrels is 0, unless the map names it."""
     counts["files"] += 1
     counts["ratings_read"] += len(file.ratings)
-    by_map = grade_map or GradeMap({})
     keys = {value: value_key(value) for value in {rating.value for rating in file.ratings}}
     if file.layout in OF_TOPICS:
-        spam = [
-            value for value, key in keys.items() if re.fullmatch(r"-\d+", key) and by_map.grade(key) is None
-        ]
+        by_map = grade_map or GradeMap({})
+        below = {value: key for value, key in keys.items() if re.fullmatch(r"-\d+", key)}
+        spam = [value for value, key in below.items() if by_map.grade(key) is None]
         counts["qrels_below_0"] += sum(rating.value in spam for rating in file.ratings)
         keys |= dict.fromkeys(spam, "0")
-    yield from ((rating, keys[rating.value]) for rating in file.ratings)
+    return keys
 
 
 def _query_names(
@@ -245,6 +256,84 @@ def _query_names(
     return {topic: names.get(topic, prefix + topic) for topic in times}
 
 
+def file_judges(files: int, judges: Sequence[str]) -> list[str | None]:
+    """Return the judge of each file: one name for all files, or one for each.
+
+    Raises InputError if there are neither one name nor as many as files.
+    """
+    if len(judges) <= 1:
+        return [judges[0] if judges else None] * files
+    if len(judges) != files:
+        raise InputError(
+            f"--judge: found {len(judges)} names for {files} files, expected one, or one for each file"
+        )
+    return list(judges)
+
+
+# ---- several raters -----------------------------------------------------------------------------
+
+
+def majority(grades: Sequence[int]) -> int:
+    """Return the most frequent grade; of several, the one nearest to the median, or the lower of two such.
+
+    >>> majority([0, 2, 3]), majority([0, 3]), majority([1, 3, 3])
+    (2, 0, 3)
+    """
+    times = Counter(grades)
+    middle, most = median_low(grades), max(times.values())
+    tied = sorted(grade for grade, n in times.items() if n == most)
+    return min(tied, key=lambda grade: abs(grade - middle))
+
+
+COMBINED: dict[str, Callable[[Sequence[int]], int]] = {"majority": majority, "median": median_low}
+"""Of an even number of grades, the median is the lower of the two in the middle."""
+
+
+def combine_raters(rows: Sequence[GradedRating], rule: str, counts: dict[str, int]) -> list[GradedRating]:
+    """Apply a rule of `RULES` to rows that name raters; rows that name none stay as they are.
+
+    With ``each``, each rater becomes a judge, and a row without a rater gets a judge named after its file:
+    a run does not accept judgments without a judge next to others with one. Otherwise a rater who gave the
+    same grade of a result twice counts once.
+
+    Raises InputError if the rule is ``final`` and there are no final ratings.
+    """
+    raters = {row.rater for row in rows} - {None}
+    given: dict[tuple[str | None, str, str], dict[tuple[str, int], None]] = defaultdict(dict)
+    for row in rows:
+        if row.rater is not None and row.rater != FINAL:
+            given[row.judge, row.query, row.url][row.rater, row.grade] = None
+    ratings = {result: list(some) for result, some in given.items()}
+    counts["raters"] = len(raters - {FINAL})
+    counts["results_rated_by_several"] += sum(len({who for who, _ in one}) > 1 for one in ratings.values())
+    counts["results_raters_differ"] += sum(len({grade for _, grade in one}) > 1 for one in ratings.values())
+    counts["results_rated_twice_by_one"] += sum(
+        len({who for who, _ in one}) < len(one) for one in ratings.values()
+    )
+    if rule == "each":
+        who = [[one for one in (row.judge, row.rater) if one is not None] for row in rows]
+        named = [
+            replace(row, judge="/".join(names) or row.file) for row, names in zip(rows, who, strict=True)
+        ]
+        return named if raters else list(rows)
+    plain = [row for row in rows if row.rater is None]
+    agreed = [row for row in rows if row.rater == FINAL]
+    if rule == FINAL:
+        if not agreed:
+            raise InputError(
+                "--raters final: no file has a column final_rating; choose each, majority or median"
+            )
+        counts["ratings_left_aside"] += len(rows) - len(plain) - len(agreed)
+        return [row for row in rows if row.rater in (FINAL, None)]
+    counts["ratings_left_aside"] += len(agreed)
+    counts["judgments_repeated"] += len(rows) - len(plain) - len(agreed) - sum(map(len, ratings.values()))
+    combined = [
+        GradedRating(query, url, COMBINED[rule]([grade for _, grade in one]), judge, None, "")
+        for (judge, query, url), one in ratings.items()
+    ]
+    return [*combined, *plain]
+
+
 # ---- rows ---------------------------------------------------------------------------------------
 
 _Row = tuple[str, str, int, str | None]
@@ -255,7 +344,10 @@ def _write_rows(rows: Sequence[GradedRating], folder: CanonicalFolder, options: 
     every = [(row.query, row.url, row.grade, row.judge) for row in rows]
     kept = every if options.repeats else distinct_judgments(every, folder.counts)
     if options.conflicts == "max":
-        kept = _highest(kept)
+        best: dict[tuple[str, str, str | None], int] = {}
+        for query, url, grade, judge in kept:
+            best[query, url, judge] = max(grade, best.get((query, url, judge), grade))
+        kept = [(query, url, grade, judge) for (query, url, judge), grade in best.items()]
     folder.counts["judgments"] = len(kept)
     folder.counts["queries"] = len({query for query, *_ in kept})
     by_judge = any(judge is not None for *_, judge in kept)
@@ -265,44 +357,14 @@ def _write_rows(rows: Sequence[GradedRating], folder: CanonicalFolder, options: 
     return kept
 
 
-def _highest(rows: Sequence[_Row]) -> list[_Row]:
-    """Return one row of each result and judge, with its highest grade."""
-    best: dict[tuple[str, str, str | None], int] = {}
-    for query, url, grade, judge in rows:
-        best[query, url, judge] = max(grade, best.get((query, url, judge), grade))
-    return [(query, url, grade, judge) for (query, url, judge), grade in best.items()]
-
-
-def _settings(
-    read: Sequence[JudgmentFile], reading: ReadOptions, options: RatingOptions
-) -> dict[str, object]:
-    return {
-        "layouts": [file.layout for file in read],
-        "encoding": reading.encoding,
-        "rater_columns": list(reading.rater_columns),
-        "columns": dict(reading.names),
-        "grade_map": options.grade_map,
-        "cuts": options.cuts,
-        "conflicts": options.conflicts,
-        "max_grade": options.max_grade,
-        "raters": options.raters or "each",
-        "judges": list(options.judges),
-    }
-
-
-def _scale_options(top: int) -> str:
-    """Return the options of a run for grades 0..`top`, where the defaults do not fit."""
-    lower = {"relevant": 3, "success": 2}
-    more = [f"--{name}-grade {top}" for name, usual in lower.items() if top < usual]
-    return " ".join([f"--max-grade {top}", *more])
-
-
 def _notes(
     rows: Sequence[_Row], read: Sequence[JudgmentFile], options: RatingOptions, counts: Mapping[str, int]
 ) -> Iterator[str]:
     highest = max(grade for _, _, grade, _ in rows)
-    if highest != _USUAL_TOP:
-        yield f"Grades go up to {highest}: give a run {_scale_options(max(1, highest))}, or its scale."
+    if highest != _USUAL_TOP:  # the defaults of a run do not fit
+        top = max(1, highest)
+        lower = [f" --{name}-grade {top}" for name, usual in (("relevant", 3), ("success", 2)) if top < usual]
+        yield f"Grades go up to {highest}: give a run --max-grade {top}{''.join(lower)}, or its scale."
     judges = sorted({judge for *_, judge in rows if judge is not None})
     if judges and not options.judges and options.raters is None:
         yield (

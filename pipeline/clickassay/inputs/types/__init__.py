@@ -1,1 +1,0 @@
-"""Canonical columns and their types."""
