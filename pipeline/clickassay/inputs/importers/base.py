@@ -189,7 +189,14 @@ class CanonicalFolder:
         notes: for the user; they are read after everything is counted.
         settings: the user's options.
         """
-        self.counts.update(self._shown())
+        searches, judgments = self.path / "searches.parquet", self.path / "judgments.parquet"
+        if searches.exists():
+            results = scan_parquet(searches).select("query", url="results")
+            results = results.explode("url", empty_as_null=False)
+            self.counts["results_shown"] = height(results)
+            if judgments.exists():
+                judged = results.join(scan_parquet(judgments), on=["query", "url"], how="semi")
+                self.counts["results_shown_judged"] = height(judged)
         imported = Imported(self.out, dict(self.counts), tuple(notes))
         record = {
             "importer": importer,
@@ -200,18 +207,6 @@ class CanonicalFolder:
         }
         write_json(self.path / "import.json", record, sort_keys=False)
         return imported
-
-    def _shown(self) -> dict[str, int]:
-        """Count the results shown over all searches, and how many have a grade."""
-        searches, judgments = self.path / "searches.parquet", self.path / "judgments.parquet"
-        if not searches.exists():
-            return {}
-        results = scan_parquet(searches).select("query", url="results").explode("url", empty_as_null=False)
-        counts = {"results_shown": height(results)}
-        if judgments.exists():
-            judged = results.join(scan_parquet(judgments), on=["query", "url"], how="semi")
-            counts["results_shown_judged"] = height(judged)
-        return counts
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -146,7 +146,8 @@ def _documents(
             counts["queries"] += 1
         place += 1
         counts["documents"] += 1
-        name = _name(comment, comments)
+        told = _DOCUMENT.search(comment)
+        name = told[1] if told else _name_and_rest(comment)[0] if comments.are_names else None
         counts["comments_not_used"] += name is None and bool(comment.strip())
         called = comments.texts.get(query, query)
         found = _document(file, number, text, fields, called, name or f"{query}-{place}")
@@ -162,25 +163,13 @@ def _name_and_rest(comment: str) -> tuple[str, str]:
     return name.strip(), rest.strip()
 
 
-def _name(comment: str, comments: _Comments) -> str | None:
-    named = _DOCUMENT.search(comment)
-    if named:
-        return named[1]
-    return _name_and_rest(comment)[0] if comments.are_names else None
-
-
 def _queries(sizes: Path, progress: Progress) -> Iterator[str]:
     """Yield the name of the query of each line: queries are numbered from 1."""
-    return chain.from_iterable(
-        repeat(str(number), _size(sizes, number, text)) for number, text in lines(sizes, progress=progress)
-    )
-
-
-def _size(sizes: Path, number: int, text: str) -> int:
-    size = base.whole_number(text.strip())
-    if size is None or size == 0:
-        raise malformed(sizes, number, text, expected="the number of lines of a query, 1 or more")
-    return size
+    for number, text in lines(sizes, progress=progress):
+        size = base.whole_number(text.strip())
+        if not size:
+            raise malformed(sizes, number, text, expected="the number of lines of a query, 1 or more")
+        yield from repeat(str(number), size)
 
 
 def _query(file: Path, number: int, text: str, fields: list[str], queries: Iterator[str] | None) -> str:

@@ -6,8 +6,6 @@ Pages are separated by semicolons and line ends::
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from clickassay.core.errors import InputError
@@ -39,46 +37,33 @@ def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> bas
     Raises InputError if a page is not in the layout (the message names file and line), or there is none.
     """
     with base.importing(out, {"file": file}, _COUNTS, progress) as folder:
+        counts = folder.counts
         with folder.log() as log:
-            for page in _pages(file, folder):
-                _write(page, log)
-        if not folder.counts["searches"]:
+            for number, text in lines(file, progress=progress):
+                counts["lines"] += 1
+                for part in map(str.strip, text.split(";")):
+                    if not part:
+                        counts["blank_parts"] += 1
+                        continue
+                    query, results, clicks = _page(file, number, part)
+                    page = counts["searches"] + 1
+                    log.search(page, page, query, base.BASE_DAY_MS, results)
+                    for place, url in enumerate(clicks, 1):
+                        log.click(page, base.BASE_DAY_MS + place * _CLICK_MS, url)
+                    counts["clicks_repeated"] += len(clicks) - len(set(clicks))
+                    counts["clicks_elsewhere"] += sum(url not in results for url in clicks)
+        if not counts["searches"]:
             raise InputError(f"{file} has no page; expected pages {_LAYOUT}")
         return folder.finish("pyclick", _NOTES)
 
 
-@dataclass(frozen=True)
-class _Page:
-    query: str
-    results: list[str]
-    clicks: list[str]
-
-
-def _pages(file: Path, folder: base.CanonicalFolder) -> Iterator[_Page]:
-    for number, text in lines(file, progress=folder.progress):
-        folder.counts["lines"] += 1
-        for part in text.split(";"):
-            if part.strip():
-                yield _page(file, number, part.strip())
-            else:
-                folder.counts["blank_parts"] += 1
-
-
-def _page(file: Path, number: int, text: str) -> _Page:
+def _page(file: Path, number: int, text: str) -> tuple[str, list[str], list[str]]:
+    """Return the query of a page, its results, and its clicks."""
     match = _PAGE.fullmatch(text)
     if match is None:
         raise malformed(file, number, text, expected=_LAYOUT)
-    query, results, clicks = match[1], match[2].split(","), match[3]
-    clicked = [click.strip() for click in clicks.split(",")] if clicks else []
-    if "" in results or any(len(click.split()) != 1 for click in clicked):
+    results = match[2].split(",")
+    clicks = [click.strip() for click in match[3].split(",")] if match[3] else []
+    if "" in results or any(len(click.split()) != 1 for click in clicks):
         raise malformed(file, number, text, expected=_LAYOUT)
-    return _Page(query, results, clicked)
-
-
-def _write(page: _Page, log: base.LogWriter) -> None:
-    number = log.counts["searches"] + 1
-    log.search(number, number, page.query, base.BASE_DAY_MS, page.results)
-    for place, url in enumerate(page.clicks, 1):
-        log.click(number, base.BASE_DAY_MS + place * _CLICK_MS, url)
-    log.counts["clicks_repeated"] += len(page.clicks) - len(set(page.clicks))
-    log.counts["clicks_elsewhere"] += sum(url not in page.results for url in page.clicks)
+    return match[1], results, clicks

@@ -106,7 +106,10 @@ class _Session(Session):
     def searches(self) -> Iterator[_Search]:
         """Yield the interactions whose first result is known; count the others, and their clicks."""
         for interaction in self._interactions():
-            ranked = [self._result(result) for result in interaction.findall("results/result")]
+            ranked = [
+                (self._place(result.get("rank"), "the rank of a result"), self._text(result, "docid"))
+                for result in interaction.findall("results/result")
+            ]
             results = base.rank_list(ranked, self._counts)
             clicks = interaction.findall("clicked/click")
             clicked = [self._place(self._text(click, "rank"), "the rank of a click") for click in clicks]
@@ -127,9 +130,6 @@ class _Session(Session):
         self._counts["clicks_of_unknown_rank"] += len(clicked) - len(clicks)
         text = normalise_query(interaction.findtext("query") or "")
         return _Search(self._text(interaction, "query_id"), text, results, clicks)
-
-    def _result(self, result: ET.Element) -> tuple[int, str]:
-        return self._place(result.get("rank"), "the rank of a result"), self._text(result, "docid")
 
     def _place(self, text: str | None, what: str) -> int:
         # Ranks from 0 would be read one place too high.

@@ -56,7 +56,12 @@ def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress
         searches = [search for session in sessions for search in session.searches()]
         topics = _read_qrels(qrels, GRADES[target.root], folder)
         searches = _named_by_topic(searches, folder.counts)
-        _write_log(folder, searches)
+        with folder.log(clicks=base.CLICKS_WITH_DWELL) as log:
+            for search in searches:
+                time_ms = base.BASE_DAY_MS + search.time_ms
+                log.search(search.search_id, search.session, search.query, time_ms, search.results)
+                for click_ms, document, dwell in search.clicks:
+                    log.click(search.search_id, base.BASE_DAY_MS + click_ms, document, dwell)
         folder.judge(_judgments(searches, topics, folder.counts))
         return folder.finish("trec-session", _notes(folder.counts))
 
@@ -193,15 +198,6 @@ def _named_by_topic(searches: list[_Search], counts: dict[str, int]) -> list[_Se
         counts["searches_of_queries_split_by_topic"] += split
         named.append(replace(search, query=f"{search.query}{mark}{search.topic}") if split else search)
     return named
-
-
-def _write_log(folder: base.CanonicalFolder, searches: list[_Search]) -> None:
-    with folder.log(clicks=base.CLICKS_WITH_DWELL) as log:
-        for search in searches:
-            time_ms = base.BASE_DAY_MS + search.time_ms
-            log.search(search.search_id, search.session, search.query, time_ms, search.results)
-            for click_ms, document, dwell in search.clicks:
-                log.click(search.search_id, base.BASE_DAY_MS + click_ms, document, dwell)
 
 
 def _judgments(

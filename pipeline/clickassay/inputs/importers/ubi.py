@@ -77,7 +77,10 @@ def import_ubi(
     Raises InputError if a document is not in the layout (the message names file and line), or no event is a
     click, or no search is left; SettingsError if a click action is the impression, or none is given.
     """
-    _check_actions(click_actions)
+    if not click_actions or not all(click_actions) or IMPRESSION in click_actions:
+        raise SettingsError(
+            f"--click-action {', '.join(click_actions)!r}: expected names of actions, not {IMPRESSION!r}"
+        )
     files = files_of(list(paths))
     inputs = {f"log {number}": file for number, file in enumerate(files, 1)}
     with importing(out, inputs, _COUNTS, progress) as folder:
@@ -91,13 +94,6 @@ def import_ubi(
         _check_written(counts, files)
         settings = {"click_actions": list(click_actions)}
         return folder.finish("ubi", _notes(names, counts), settings)
-
-
-def _check_actions(click_actions: Sequence[str]) -> None:
-    if not click_actions or not all(click_actions) or IMPRESSION in click_actions:
-        raise SettingsError(
-            f"--click-action {', '.join(click_actions)!r}: expected names of actions, not {IMPRESSION!r}"
-        )
 
 
 @dataclass
@@ -120,20 +116,16 @@ def _staged(files: Sequence[Path], folder: CanonicalFolder, clicks: frozenset[st
         writers = {**dict.fromkeys(clicks, clicked), IMPRESSION: impressions}
         for file in files:
             for document in documents(file, counts, folder.progress):
-                if document.kind == QUERY:
-                    _stage_query(document, queries, counts)
-                else:
+                if document.kind != QUERY:
                     _stage_event(document, writers, others, names, counts)
+                    continue
+                counts["queries_read"] += 1
+                keys = _keys(document, counts)
+                counts["queries_without_id"] += keys[0] is None
+                if keys[0] is not None:
+                    queries.add(*keys, document.hits())
     counts["applications"], counts["object_id_fields"] = len(names.applications), len(names.object_id_fields)
     return names
-
-
-def _stage_query(document: Document, queries: TableWriter, counts: dict[str, int]) -> None:
-    counts["queries_read"] += 1
-    keys = _keys(document, counts)
-    counts["queries_without_id"] += keys[0] is None
-    if keys[0] is not None:
-        queries.add(*keys, document.hits())
 
 
 def _stage_event(

@@ -81,7 +81,12 @@ def _translate(log: Path, folder: base.CanonicalFolder) -> None:
         for number, text in lines(log, progress=folder.progress):
             folder.counts["lines"] += 1
             if text.strip():
-                _write(number, _page(log, number, text), writer)
+                page = _page(log, number, text)
+                writer.search(number, page.cookie, page.query, page.time_ms, page.results)
+                for click_ms, url in page.clicks:
+                    writer.click(number, click_ms, url)
+                    writer.counts[_COUNT_OF.get(url, "clicks_on_results")] += 1
+                    writer.counts["clicks_before_their_search"] += click_ms < page.time_ms
             else:
                 folder.counts["blank_lines"] += 1
     if not folder.counts["searches"]:
@@ -127,14 +132,6 @@ def _clicked(log: Path, number: int, position: str, results: list[str]) -> str:
     if position not in _OFF_LIST:
         raise malformed(log, number, position, expected=_POSITIONS)
     return _OFF_LIST[position]
-
-
-def _write(number: int, page: _Page, writer: base.LogWriter) -> None:
-    writer.search(number, page.cookie, page.query, page.time_ms, page.results)
-    for click_ms, url in page.clicks:
-        writer.click(number, click_ms, url)
-        writer.counts[_COUNT_OF.get(url, "clicks_on_results")] += 1
-        writer.counts["clicks_before_their_search"] += click_ms < page.time_ms
 
 
 def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:

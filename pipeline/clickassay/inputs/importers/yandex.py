@@ -175,13 +175,19 @@ class _Translator:
             return
         session, time = self._session_and_time(number, text, fields)
         if not self.sessions or session != self.sessions[-1]:
-            self._begin(session)
+            self.sessions.append(session)
+            self.writer.counts["sessions"] += 1
+            self.time, self.latest, self.latest_with = 0, NO_SEARCH, {}
         self.writer.counts["times_going_back"] += time < self.time
         self.time = time
         if fields[2] == "Q":
             self._search(number, fields)
         else:
-            self._click(fields[3])
+            counts, url = self.writer.counts, fields[3]
+            search = self.latest_with.get(url, self.latest)
+            counts["clicks_before_any_search"] += search == NO_SEARCH
+            counts["clicks_elsewhere"] += search != NO_SEARCH and url not in self.latest_with
+            self.writer.click(search, time, url)
 
     def _session_and_time(self, number: int, text: str, fields: list[str]) -> tuple[int, int]:
         kind = fields[2] if len(fields) > 2 else ""
@@ -195,11 +201,6 @@ class _Translator:
             raise malformed(self.log, number, text, expected=expected)
         return session, timestamp
 
-    def _begin(self, session: int) -> None:
-        self.sessions.append(session)
-        self.writer.counts["sessions"] += 1
-        self.time, self.latest, self.latest_with = 0, NO_SEARCH, {}
-
     def _search(self, number: int, fields: list[str]) -> None:
         counts, results = self.writer.counts, fields[5:]
         counts["searches_read"] += 1
@@ -211,12 +212,6 @@ class _Translator:
         self.latest = number
         self.latest_with.update(dict.fromkeys(results, number))
         self.writer.search(number, self.sessions[-1], query, self.time, results)
-
-    def _click(self, url: str) -> None:
-        counts, search = self.writer.counts, self.latest_with.get(url, self.latest)
-        counts["clicks_before_any_search"] += search == NO_SEARCH
-        counts["clicks_elsewhere"] += search != NO_SEARCH and url not in self.latest_with
-        self.writer.click(search, self.time, url)
 
     def check_sessions_are_grouped(self) -> None:
         """Raise if a session comes back after another began: its clicks would find no search."""

@@ -13,7 +13,7 @@ from clickassay.inputs.columns import OUTCOMES, arrow_schema
 from clickassay.inputs.simulate.corpus import RANKERS, Corpus, RankedLists
 from clickassay.inputs.simulate.indices import firsts_of_runs, rows_and_columns, stable_order
 from clickassay.inputs.simulate.traffic import CLICKS_ALL, CLICKS_NONE, HUMAN, Traffic
-from clickassay.inputs.simulate.worlds import Noise, Pages, World, satisfied
+from clickassay.inputs.simulate.worlds import Noise, World, satisfied
 
 Integers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -122,7 +122,9 @@ def draw_rows(
     ``planted`` part of ``truth.json``.
     """
     pages = traffic.query * RANKERS + traffic.ranker
-    clicked = _clicked(traffic, lists.pages(pages), world, rng)
+    clicked = world.clicks(lists.pages(pages), rng)
+    clicked[traffic.actor == CLICKS_ALL] = True
+    clicked[traffic.actor == CLICKS_NONE] = False
     searches, usable, planted = _search_rows(traffic, pages, world.noise, rng)
     clicks = _click_rows(clicked, traffic, pages, lists, rng)
     first_search = int(traffic.search[0]) if len(traffic.search) else 0
@@ -130,13 +132,6 @@ def draw_rows(
     planted.update(more)
     orphan_clicks = replace(orphan_clicks, search=orphan_clicks.search + orphan_offset)
     return searches, clicks.then(orphan_clicks), planted
-
-
-def _clicked(traffic: Traffic, pages: Pages, world: World, rng: np.random.Generator) -> Bools:
-    clicked = world.clicks(pages, rng)
-    clicked[traffic.actor == CLICKS_ALL] = True
-    clicked[traffic.actor == CLICKS_NONE] = False
-    return clicked
 
 
 def _search_rows(

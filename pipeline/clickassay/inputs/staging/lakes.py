@@ -134,7 +134,8 @@ def _newest_metadata(what: str, place: Path) -> Path:
         found = next((file for file in named if file.is_file()), None)
         if found is not None:
             return found
-    numbered = [(_number(file), file) for file in folder.glob("*.metadata.json")]
+    numbers = ((re.match(r"v?(\d+)", file.name), file) for file in folder.glob("*.metadata.json"))
+    numbered = [(int(match[1]) if match else -1, file) for match, file in numbers]
     highest = max(number for number, _ in numbered)
     newest = [file for number, file in numbered if number == highest]
     if len(newest) > 1:
@@ -143,11 +144,6 @@ def _newest_metadata(what: str, place: Path) -> Path:
             "counts; give the file ….metadata.json itself"
         )
     return newest[0]
-
-
-def _number(file: Path) -> int:
-    match = re.match(r"v?(\d+)", file.name)
-    return int(match[1]) if match else -1
 
 
 def _identity(shown: str, version: str, files: Iterable[tuple[str, int]]) -> FileFingerprint:
