@@ -99,7 +99,7 @@ def read_input(
 
     what: name of the input, for messages.
     path: a file, a folder or a glob.
-    wanted: the columns that it may have, as those of `inputs.types.columns` (method 2).
+    wanted: the columns that it may have, as those of `inputs.columns` (method 2).
     keep_others: keep all other columns too, as they are (attribute columns of `queries`).
     time_zone: zone of the times that have none.
     names: the columns that the files call otherwise.

@@ -157,7 +157,7 @@ def inspect_log(
 ) -> Inspection:
     """Read canonical tables as a run would, and count.
 
-    paths: a file, folder or glob for each table, by its name in `inputs.types.columns.CANONICAL`.
+    paths: a file, folder or glob for each table, by its name in `inputs.columns.CANONICAL`.
     settings: the settings of the run.
     count: whether to form sessions and count their judged lists; else only types, rows, users and times.
 

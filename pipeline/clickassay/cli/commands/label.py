@@ -105,7 +105,7 @@ def plan(
     """
     from clickassay.core.files.output import check_apart, check_free
     from clickassay.core.records import SampleChoice
-    from clickassay.studies.labelling.inputs import Sources
+    from clickassay.studies.labelling.inputs import PoolSources
     from clickassay.studies.labelling.plan import extend_plan, make_plan
     from clickassay.studies.labelling.plan_folder import (
         PlanOptions,
@@ -137,7 +137,7 @@ def plan(
         if go_on is not None:
             made = extend_plan(read_plan(go_on), budget)
         else:
-            sources = Sources(
+            sources = PoolSources(
                 rankings, relevance, judgments, costs=cost, cost_column=cost_column, log_cost=log_cost,
                 frequencies=frequency,
             )  # fmt: skip

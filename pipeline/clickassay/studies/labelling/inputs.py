@@ -36,7 +36,7 @@ _URL = pl.col("url").map_elements(normalise_url, pl.String)
 
 
 @dataclass(frozen=True)
-class Sources:
+class PoolSources:
     """The files of a plan, with their columns."""
 
     # One file to evaluate a ranking, two to compare: query, url, rank; or a run file of TREC.
@@ -63,7 +63,7 @@ class LabellingInputs:
     notes: tuple[str, ...]  # Sentences for the user about the inputs.
 
 
-def read_pool(sources: Sources, settings: Settings, *, depth: int | None) -> LabellingInputs:
+def read_pool(sources: PoolSources, settings: Settings, *, depth: int | None) -> LabellingInputs:
     """Read rankings with the grade probabilities, costs and frequencies of their documents and queries.
 
     Raises ActiveError if the files do not fit each other; InputError, JudgmentError if a file cannot be read,
@@ -158,7 +158,7 @@ def places(documents: pl.DataFrame, number: int, m: int) -> RankedDocuments:
     return RankedDocuments(ordered["place"].cast(pl.Int64).to_numpy(), offsets)
 
 
-def _probabilities(sources: Sources, documents: pl.DataFrame, settings: Settings) -> np.ndarray:
+def _probabilities(sources: PoolSources, documents: pl.DataFrame, settings: Settings) -> np.ndarray:
     size = settings.max_grade + 1
     if sources.relevance is None:
         return np.full((documents.height, size), 1 / size)
@@ -186,7 +186,7 @@ def _probabilities(sources: Sources, documents: pl.DataFrame, settings: Settings
     return joined.select(names).to_numpy()
 
 
-def _calibrate(rows: pl.DataFrame, sources: Sources, settings: Settings) -> pl.DataFrame:
+def _calibrate(rows: pl.DataFrame, sources: PoolSources, settings: Settings) -> pl.DataFrame:
     """Turn scores, or a model's grades, into probabilities of grades by ordered logit on judged documents."""
     if sources.judgments is None:
         raise ActiveError(
@@ -253,7 +253,7 @@ def _with_texts_of_sheet(rows: pl.DataFrame, sheet: pl.DataFrame, path: Path) ->
     return joined.with_columns(pl.coalesce(f"sheet_{name}", name).alias(name) for name in KEY)
 
 
-def _costs(sources: Sources, documents: pl.DataFrame, queries: pl.Series) -> np.ndarray:
+def _costs(sources: PoolSources, documents: pl.DataFrame, queries: pl.Series) -> np.ndarray:
     """Return (m,) costs of labelling all documents of each query."""
     each = documents.select(*KEY, pl.lit(1.0).alias("cost"))
     if sources.costs is not None:
@@ -292,7 +292,7 @@ def _of_queries(rows: pl.DataFrame, queries: pl.Series, what: str) -> np.ndarray
     return joined["cost"].to_numpy()
 
 
-def _weights(sources: Sources, queries: pl.Series) -> np.ndarray | None:
+def _weights(sources: PoolSources, queries: pl.Series) -> np.ndarray | None:
     if sources.frequencies is None:
         return None
     rows = collected(read_input("frequencies", sources.frequencies, BY_QUERY, keep_others=True))

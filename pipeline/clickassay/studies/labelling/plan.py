@@ -10,7 +10,7 @@ from clickassay.core.errors import ActiveError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats, Integers
 from clickassay.core.settings import Settings
-from clickassay.studies.labelling.inputs import Sources, read_pool
+from clickassay.studies.labelling.inputs import PoolSources, read_pool
 from clickassay.studies.labelling.moments import measure_moments
 from clickassay.studies.labelling.plan_folder import (
     PLAN_DOCUMENTS,
@@ -88,7 +88,7 @@ _NO_SPREAD = "All queries have the same expected value: they are drawn by their 
 
 
 def make_plan(
-    sources: Sources, options: PlanOptions, settings: Settings, progress: Progress = silent
+    sources: PoolSources, options: PlanOptions, settings: Settings, progress: Progress = silent
 ) -> LabelPlan:
     """Read the inputs of a plan, and draw queries to label.
 

@@ -10,7 +10,7 @@ import pytest
 from clickassay.core.errors import ActiveError, InputError
 from clickassay.core.settings import load_settings
 from clickassay.studies.labelling.estimate import estimate_plan
-from clickassay.studies.labelling.inputs import Sources, read_pool
+from clickassay.studies.labelling.inputs import PoolSources, read_pool
 from clickassay.studies.labelling.plan import make_plan
 from clickassay.studies.labelling.plan_folder import (
     PLAN_DOCUMENTS,
@@ -134,7 +134,7 @@ def test_a_plan_is_written_in_its_forms_and_pays_for_each_query_once(world, tmp_
 
 
 def test_scores_costs_and_frequencies_are_in_the_pool(world):
-    sources = Sources(
+    sources = PoolSources(
         (world / "first.parquet", world / "second.parquet"), world / "scores.csv", world / "judged.csv",
         world / "scores.csv", "length", log_cost=True, frequencies=world / "asked.csv",
     )  # fmt: skip
@@ -154,7 +154,7 @@ def test_scores_costs_and_frequencies_are_in_the_pool(world):
 
 def test_a_run_file_is_in_the_order_of_falling_scores_and_ties_of_falling_names(tmp_path):
     (tmp_path / "a.run").write_text("q Q0 b 1 0.5 r\nq Q0 c 2 0.5 r\nq Q0 a 3 0.9 r\n\n")
-    inputs = read_pool(Sources((tmp_path / "a.run",)), SCALE, depth=None)
+    inputs = read_pool(PoolSources((tmp_path / "a.run",)), SCALE, depth=None)
     ranked = inputs.documents.sort("rank_1")["url"].to_list()
     assert ranked == ["a", "c", "b"]
     assert inputs.pool.rankings[0].documents.tolist() == [0, 2, 1]
@@ -163,7 +163,7 @@ def test_a_run_file_is_in_the_order_of_falling_scores_and_ties_of_falling_names(
 def test_queries_in_one_ranking_only_are_noted(world, tmp_path):
     first = pl.read_parquet(world / "first.parquet").filter(pl.col("query") != "q 7")
     first.write_parquet(tmp_path / "first.parquet")
-    inputs = read_pool(Sources((tmp_path / "first.parquet", world / "second.parquet")), SCALE, depth=3)
+    inputs = read_pool(PoolSources((tmp_path / "first.parquet", world / "second.parquet")), SCALE, depth=3)
     both, alone = inputs.notes
     shared = inputs.documents.drop_nulls().height
     assert (
@@ -344,13 +344,13 @@ def test_a_smaller_budget_is_no_continuation(world, tmp_path):
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
-        read_pool(Sources((tmp_path / "none.parquet",)), SCALE, depth=None)
+        read_pool(PoolSources((tmp_path / "none.parquet",)), SCALE, depth=None)
     file = tmp_path / "all.parquet"
     pl.DataFrame({"query": ["q"], "url": ["a"], "rank": [1], "score": [0.5], "grade": [1]}).write_parquet(
         file
     )
     with pytest.raises(ActiveError, match="ordered logit needs 20"):
-        read_pool(Sources((file,), file, file), SCALE, depth=3)
+        read_pool(PoolSources((file,), file, file), SCALE, depth=3)
 
 
 def test_formulas_in_names_are_defused_in_the_sheet_and_come_back_by_number(tmp_path):
@@ -461,7 +461,7 @@ def test_rankings_whose_ranks_contradict_their_scores_are_noted(tmp_path):
          "0.9 at rank 2); the score decides."),
         ("r.csv", "In 1 of 1 list of r.csv all scores are equal and ranks are not; the rank decides."),
     ):  # fmt: skip
-        assert read_pool(Sources((tmp_path / name,)), SCALE, depth=None).notes == (said,)
+        assert read_pool(PoolSources((tmp_path / name,)), SCALE, depth=None).notes == (said,)
 
 
 # ---- a model's grades, corrected by labels ----------------------------------------------------------
@@ -478,11 +478,11 @@ def model(world):
 
 
 def test_a_models_grades_are_calibrated_by_peoples(world, model):
-    sources = Sources((world / "first.parquet",), model, judgments=world / "judged.csv")
+    sources = PoolSources((world / "first.parquet",), model, judgments=world / "judged.csv")
     chances = read_pool(sources, SCALE, depth=None).pool.probabilities
     scored = pl.read_csv(model).rename({"grade": "score"})
     scored.write_csv(world / "as_scores.csv")
-    same = Sources((world / "first.parquet",), world / "as_scores.csv", judgments=world / "judged.csv")
+    same = PoolSources((world / "first.parquet",), world / "as_scores.csv", judgments=world / "judged.csv")
     assert (chances == read_pool(same, SCALE, depth=None).pool.probabilities).all()
     assert chances.sum(axis=1) == pytest.approx(1)
     words = refused("plan", "--ranking", world / "first.parquet", "--relevance", model, "--budget", 9,
@@ -519,7 +519,7 @@ def labels_of(world, drawn, file):
 
 
 def test_correcting_a_good_model_is_more_precise_and_holds_the_mean(world, model, tmp_path):
-    sources = Sources((world / "first.parquet",), model, judgments=world / "judged.csv")
+    sources = PoolSources((world / "first.parquet",), model, judgments=world / "judged.csv")
     held, errors = [], {"corrected": [], "active": []}
     truth = np.mean(list(errs(world, "first").values()))
     for seed in range(60):
