@@ -156,7 +156,9 @@ def _day_numbers(health: pl.DataFrame) -> Numbers:
         "silent_days": len(silent),
         "silent_dates": dates(silent),
     }
-    if busy / max(1, timed) <= BY_NAME["same_minute"].threshold:  # else that check has said it
+    one_minute = BY_NAME["same_minute"]
+    _, enough, _ = one_minute.least[0]
+    if timed < enough or busy / timed <= one_minute.threshold:  # else that check has said it
         numbers["of_busy_minute"] = busy
     return numbers
 
