@@ -25,6 +25,7 @@ from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.outcomes import OutcomesOf, about, prepare_outcomes
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS, IPS
+from clickassay.patterns.funnel import check_log
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.store import PatternStore
 from clickassay.patterns.table import (
@@ -68,14 +69,15 @@ def log_table(
 def _on_arrays(
     inputs: Inputs, settings: Settings, kept: pl.DataFrame | None, progress: Progress
 ) -> StagedTable:
-    from clickassay.logs.arrays.job import build_pattern_table  # noqa: PLC0415 - a stored table needs none
+    from clickassay.logs.arrays.job import counted_pattern_table  # noqa: PLC0415 - a stored table needs none
 
     log = inputs.log_here()
     halves = (log.searches, log.clicks)
     with watched(*halves, progress=progress) as identities:
         mixed = mixed_times(*halves)
         outcomes = outcomes_of(inputs, settings)(log)
-        table = build_pattern_table(log, settings, kept, outcomes=outcomes, progress=progress)
+        table = counted_pattern_table(log, settings, kept, outcomes=outcomes, progress=progress)
+        check_log(table.funnel, settings.max_rejected)
     info = {**_info(settings), "inputs": identities, "mixed_times": mixed}
     return replace(table, info={**info, **about(outcomes)}, judged_queries=kept)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -301,15 +302,16 @@ def scan_window(table: Input, chunks: Sequence[FileChunk], window: Window) -> pl
     for span in window_spans(chunks, window, lambda file: rows_of_file(file, chunks)):
         rows = scan_rows(table, span.files, span.rows)
         if span.times is not None:
-            start, end, untimed = span.times
-            time, condition = pl.col("timestamp"), pl.lit(True)
-            if start is not None:
-                condition = time >= start
-            if end is not None:
-                condition = condition & (time < end)
-            rows = rows.filter(condition.fill_null(untimed))
+            rows = rows.filter(is_within(span.times, pl.col("timestamp"), pl.lit).fill_null(span.times[2]))
         frames.append(rows)
     return pl.concat(frames) if frames else table.frame.clear().lazy()
+
+
+def is_within(times: tuple[int | None, int | None, bool], time: Any, literal: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+    """Return, as an expression of an engine, whether a time lies in the `times` of a `Span`."""
+    start, end, _ = times
+    condition = literal(True) if start is None else time >= literal(start)
+    return condition if end is None else condition & (time < literal(end))
 
 
 def window_spans(

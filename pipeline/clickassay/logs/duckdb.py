@@ -39,7 +39,7 @@ from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.tables import files_named, unreadable, watched
 from clickassay.inputs.types import NO_VALUE, from_folder
-from clickassay.logs.batches import Window, window_spans
+from clickassay.logs.batches import Window, is_within, window_spans
 from clickassay.logs.chunks import FileChunk, row_groups, rows_of_file
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.logs.outcomes import Outcomes
@@ -250,13 +250,9 @@ class LogReader:
         for span in window_spans(chunks, window, lambda file: rows_of_file(file, chunks)):
             for rows in self._opened(half, [Path(file) for file in span.files], span.rows):
                 if span.times is not None:
-                    start, end, untimed = span.times
-                    time, condition = ColumnExpression("timestamp"), ConstantExpression(True)
-                    if start is not None:
-                        condition = time >= ConstantExpression(start)
-                    if end is not None:
-                        condition = condition & (time < ConstantExpression(end))
-                    rows = rows.filter(CoalesceOperator(condition, ConstantExpression(untimed)))  # noqa: PLW2901
+                    condition = is_within(span.times, ColumnExpression("timestamp"), ConstantExpression)
+                    untimed = ConstantExpression(span.times[2])
+                    rows = rows.filter(CoalesceOperator(condition, untimed))  # noqa: PLW2901
                 relations.append(rows)
         return self._union(half, relations)
 

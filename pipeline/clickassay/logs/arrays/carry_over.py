@@ -48,7 +48,7 @@ def clicks_as_read(read: ReadClicks, shown: LogTexts, actions: Actions | None = 
     """Return clicks as rows of their input, sorted; with their actions where there are others than clicks."""
     clicks = read.clicks
     texts = pl.concat([shown.urls.texts, read.unknown, pl.Series([None], dtype=pl.String)])
-    known = len(shown.urls.normal)
+    known = shown.urls.normal.count
     at = np.where(clicks.url >= 0, clicks.url, known + UNKNOWN - clicks.url.astype(np.int64))
     at[clicks.url == UNKNOWN + 1] = len(texts) - 1
     rows = pl.DataFrame(

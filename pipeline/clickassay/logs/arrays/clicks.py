@@ -221,7 +221,7 @@ def attributed_clicks(
         click=click,
         search=search,
         url=url,
-        place=places(shown.lists.top, lists, url),
+        place=places(shown.lists.top.values, lists, url),
         misplaced=misplaced,
         ambiguous=int(is_ambiguous.sum()),
         out_of_time=len(attributed) - len(click),
@@ -251,9 +251,9 @@ def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Small:
 
 def _normal_urls(as_read: Small, urls: Urls) -> Small:
     """Return the number of the normal form of each URL; below 0 where no list shows it."""
-    if not len(urls.normal):
+    if not urls.normal.count:
         return np.full(len(as_read), UNKNOWN, np.int32)
-    return np.where(as_read >= 0, urls.normal.take(as_read, mode="clip"), np.int32(UNKNOWN))
+    return np.where(as_read >= 0, urls.normal.values.take(as_read, mode="clip"), np.int32(UNKNOWN))
 
 
 def places(top: Small, lists: Small, urls: Small) -> NDArray[np.int8]:

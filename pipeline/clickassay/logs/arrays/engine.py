@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,11 @@ from clickassay.logs.arrays.clean_searches import counted_once
 from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
 from clickassay.logs.arrays.columns import Flags, ReadClicks, Rows, Searches
 from clickassay.logs.arrays.normalise_urls import Urls
-from clickassay.logs.arrays.outcomes import Formed, GivenOutcomes, derived_outcomes
+from clickassay.logs.arrays.outcomes import GivenOutcomes, derived_outcomes
 from clickassay.logs.arrays.patterns import PatternCounts
 from clickassay.logs.arrays.read_searches import SearchReader
 from clickassay.logs.arrays.search_ids import AmbiguousIds
-from clickassay.logs.arrays.sessions import Sessions, placed_in_sessions, sessions
+from clickassay.logs.arrays.sessions import Formed, placed_in_sessions, sessions
 from clickassay.logs.arrays.shown import LogTexts, Queries, ShownLists
 from clickassay.logs.arrays.signals import satisfied_clicks, searches_before_clicks
 from clickassay.logs.arrays.visits import VisitLimits, Visits, visits
@@ -40,16 +40,6 @@ from clickassay.logs.sql.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel, shows_both_ways
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import StagedTable
-
-
-@dataclass(frozen=True)
-class LogBatch:
-    """The rows of a window of time, in canonical types."""
-
-    # searches, clicks: Rows that no earlier batch has read.
-    searches: pl.LazyFrame
-    clicks: pl.LazyFrame
-    watermark_ms: int  # No row of a later batch is older (ms since 1970, UTC).
 
 
 class ArraySessioniser:
@@ -103,75 +93,90 @@ class ArraySessioniser:
         read.carried[:] = clicked.clicks.carried[:] = True
         self.carry_over = CarryOver(read, clicked)
 
-    def add(self, batch: LogBatch, report: Callable[[int, int], None], progress: Progress = silent) -> None:
+    def add(
+        self,
+        searched: pl.LazyFrame,
+        clicked: pl.LazyFrame,
+        watermark_ms: int,
+        report: Callable[[int, int], None],
+        progress: Progress = silent,
+    ) -> None:
         """Count a batch.
 
-        batch: rows that come after all earlier batches.
+        searched, clicked: rows in canonical types that no earlier batch has read.
+        watermark_ms: no row of a later batch is older (ms since 1970, UTC).
         report: called with numbers of searches and clicks read since.
 
         Raises InputError if a file cannot be read to its end; EngineError if a check of the step fails.
         """
         with _translated_errors():
             searches, faults = self.searches.read(
-                batch.searches,
+                searched,
                 lambda read: report(read, 0),
                 None if self.carry_over is None else self.carry_over.searches,
                 self._health,
             )
-            read, others = self._read_clicks(batch.clicks, report)
+            read, others = self._read_clicks(clicked, report)
         progress(Event("forming sessions"))
         settings, shown = self._settings, self.shown
         per_query = settings.idle_scope == "query"
         limits = VisitLimits(
             settings.idle_ms,
-            batch.watermark_ms,
+            watermark_ms,
             per_query,
             every=(self._satisfied and per_query) or "reformulated" in settings.outcome,
         )
         counts = counted_once(searches, self._ids.repeated, shown)
         placed = self._attributed(read, searches, counts)
         early = searches_before_clicks(searches, read.clicks, placed) if self._satisfied else None
-        formed = visits(searches, counts, shown.pairs(searches), read.clicks, placed, limits, early)
-        made = sessions(searches, counts, formed, placed, shown)
+        in_visits = visits(searches, counts, shown.pairs(searches), read.clicks, placed, limits, early)
+        made = sessions(searches, counts, in_visits, placed, shown)
+        formed = Formed(searches, counts, read, placed, in_visits, made)
         self._count_searches(searches, faults, counts)
-        self._count_clicks(searches, read, placed, formed, made, limits)
+        self._count_clicks(formed, limits.open_ms)
         self._open = PatternCounts(shown, settings)
         for sums, chosen in ((self._closed, ~made.is_open), (self._open, made.is_open)):
             rows = np.flatnonzero(chosen)
             sums.add(searches, made.first[rows], made.mask[rows])
         if self._keeps_ids:
             self.new_ids = new_search_ids(searches)
-        again = _read_again(read, placed, formed, limits)
+        again = _read_again(read, placed, in_visits, limits)
         if others is not None:
             acted = self._attributed(others, searches, counts)
-            self._count_actions(others, acted, formed, limits)
-            search, place = placed_in_sessions(searches, made.first_of, acted, shown)
             kind = self._kinds(others, acted)
+            self._count_actions(others, acted, kind, in_visits.is_open.take(acted.search), limits.open_ms)
+            search, place = placed_in_sessions(searches, made.first_of, acted, shown)
             is_signal = kind > LEFT_OUT
             events = (search[is_signal], kind[is_signal], place[is_signal])
             for signal, first, masks in masks_of_events(len(searches), *events):
-                self._add_masks(signal, first, masks, searches, formed)
-            again = ReadClicks.concat([again, _read_again(others, acted, formed, limits)])
+                self._add_masks(signal, first, masks, formed)
+            again = ReadClicks.concat([again, _read_again(others, acted, in_visits, limits)])
         if self._satisfied:
-            self._add_satisfied(searches, counts, read, placed, made, formed)
+            satisfied, by_last, counted = satisfied_clicks(formed, settings, by_url=self._by_url)
+            self.funnel.count_dwell_times(counted)
+            kinds = {SATISFIED: satisfied}
+            if settings.last_click == "satisfied":
+                kinds[SATISFIED_IF_FOLLOWED] = satisfied & ~by_last
+            for one, chosen in kinds.items():
+                of_one = masks_of_one(len(searches), made.search[chosen], made.place[chosen])
+                self._add_masks(one, *of_one, formed)
         if self._outcomes is not None:
-            self._add_outcomes(self._outcomes, Formed(searches, counts, read.clicks, placed, formed, made))
-        open_searches = searches.take(np.flatnonzero(formed.is_open))
+            self._add_outcomes(self._outcomes, formed)
+        open_searches = searches.take(np.flatnonzero(in_visits.is_open))
         open_searches.carried[:] = again.clicks.carried[:] = True
         self.carry_over = CarryOver(open_searches, again)
 
     def _add_outcomes(self, given: GivenOutcomes, formed: Formed) -> None:
         """Add up the outcomes of sessions, and count the rows that were given for them."""
         counted: list[tuple[str, bool, int]] = []
-        searches, is_open = formed.searches, formed.visits.is_open
         for name, first, values, rows in given.of_sessions(formed, self._ids.known):
             counted += [(name, may_change, number) for may_change, number in rows.items() if number]
-            for counts, chosen in ((self._closed, ~is_open[first]), (self._open, is_open[first])):
-                counts.add_outcome(name, searches, first[chosen], values[chosen])
+            for sums, chosen in self._closed_and_open(formed, first):
+                sums.add_outcome(name, formed.searches, first[chosen], values[chosen])
         self.funnel.count_outcomes(counted)
         for name, first in derived_outcomes(formed, self._settings):
-            for counts, chosen in ((self._closed, ~is_open[first]), (self._open, is_open[first])):
-                counts.add_ones(name, searches, first[chosen])
+            for sums, chosen in self._closed_and_open(formed, first):
+                sums.add_ones(name, formed.searches, first[chosen])
 
     def _attributed(self, read: ReadClicks, searches: Searches, counts: Flags) -> AttributedClicks:
         return attributed_clicks(
@@ -208,9 +213,9 @@ class ArraySessioniser:
     def _count_searches(self, searches: Searches, faults: Counter[str], counts: Flags) -> None:
         """Count searches as they are kept now; carried searches were counted before."""
         shown, none = self.shown, np.zeros(len(searches), bool)
-        left_out = ~shown.queries.is_kept.take(searches.query) if self._only_judged else none
+        left_out = ~shown.queries.is_kept.values.take(searches.query) if self._only_judged else none
         shortened, merged = (
-            flags.take(searches.list) if shown.lists.any_repeats else none
+            flags.values.take(searches.list) if shown.lists.any_repeats else none
             for flags in (shown.lists.repeats, shown.lists.merged)
         )
 
@@ -223,16 +228,9 @@ class ArraySessioniser:
             left_out=new(left_out), shortened=new(shortened), merged=new(merged),
         )  # fmt: skip
 
-    def _count_clicks(
-        self,
-        searches: Searches,
-        read: ReadClicks,
-        placed: AttributedClicks,
-        formed: Visits,
-        made: Sessions,
-        limits: VisitLimits,
-    ) -> None:
-        is_open = formed.is_open.take(placed.search)
+    def _count_clicks(self, formed: Formed, open_ms: int) -> None:
+        searches, placed, made = formed.searches, formed.placed, formed.sessions
+        is_open = formed.visits.is_open.take(placed.search)
         by_kind = np.bincount(2 * is_open + placed.misplaced, minlength=4).tolist()
         self.funnel.count_clicks(
             **self._new_clicks,
@@ -244,10 +242,10 @@ class ArraySessioniser:
                     for kind, clicks in enumerate(by_kind)
                 ),
             ],
-            orphan_clicks=orphan_clicks(read.clicks, placed.orphans, limits.open_ms),
+            orphan_clicks=orphan_clicks(formed.read.clicks, placed.orphans, open_ms),
         )
         on_first_page = (searches.page == 1).take(made.search)
-        is_kept = self.shown.queries.is_kept.take(searches.query).take(made.search)
+        is_kept = self.shown.queries.is_kept.values.take(searches.query).take(made.search)
         kinds = 4 * made.place.astype(np.int64) + 2 * on_first_page + is_open
         rows: list[tuple[int | None, bool, bool, int]] = []
         for kept in (True, False):
@@ -258,11 +256,10 @@ class ArraySessioniser:
         self.funnel.count_positions(rows)
 
     def _count_actions(
-        self, read: ReadClicks, acted: AttributedClicks, formed: Visits, limits: VisitLimits
+        self, read: ReadClicks, acted: AttributedClicks, kind: Rows, is_open: Flags, open_ms: int
     ) -> None:
-        kind, is_open = self._kinds(read, acted), formed.is_open.take(acted.search)
         counts = np.bincount(2 * kind + is_open, minlength=2)
-        may_come = read.clicks.time[acted.orphans] >= limits.open_ms
+        may_come = read.clicks.time[acted.orphans] >= open_ms
         rows: list[ActionRow] = [
             ("unmatched", "", False, acted.ambiguous + acted.out_of_time + int((~may_come).sum())),
             ("unmatched", "", True, int(may_come.sum())),
@@ -282,34 +279,15 @@ class ArraySessioniser:
     def _signal(self, kind: int) -> str:
         return "" if self.actions is None else self.actions.signal(kind)
 
-    def _add_satisfied(
-        self,
-        searches: Searches,
-        counts: Flags,
-        read: ReadClicks,
-        placed: AttributedClicks,
-        made: Sessions,
-        formed: Visits,
-    ) -> None:
-        satisfied, by_last, counted = satisfied_clicks(
-            searches, counts, read, placed, formed, self._settings, by_url=self._by_url
-        )
-        self.funnel.count_dwell_times(counted)
-        kinds = {SATISFIED: satisfied}
-        if self._settings.last_click == "satisfied":
-            kinds[SATISFIED_IF_FOLLOWED] = satisfied & ~by_last
-        for kind, chosen in kinds.items():
-            masks = masks_of_one(len(searches), made.search[chosen], made.place[chosen])
-            self._add_masks(kind, *masks, searches, formed)
-
-    def _add_masks(self, kind: int, first: Rows, masks: Rows, searches: Searches, formed: Visits) -> None:
+    def _add_masks(self, kind: int, first: Rows, masks: Rows, formed: Formed) -> None:
         """Count sessions that have a signal: their first searches, and the masks of its results."""
-        is_open = formed.is_open.take(first)
-        if not is_open.any():
-            self._closed.add_signal(self._signal(kind), searches, first, masks)
-            return
-        for counts, chosen in ((self._closed, ~is_open), (self._open, is_open)):
-            counts.add_signal(self._signal(kind), searches, first[chosen], masks[chosen])
+        for sums, chosen in self._closed_and_open(formed, first):
+            sums.add_signal(self._signal(kind), formed.searches, first[chosen], masks[chosen])
+
+    def _closed_and_open(self, formed: Formed, first: Rows) -> tuple[tuple[PatternCounts, Flags], ...]:
+        """Return sums of closed and of open sessions, with which of some, by first search, they take."""
+        is_open = formed.visits.is_open.take(first)
+        return (self._closed, ~is_open), (self._open, is_open)
 
     def closed_table(self) -> StagedTable:
         """Return the pattern table of all closed sessions."""

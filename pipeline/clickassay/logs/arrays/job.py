@@ -11,7 +11,7 @@ from clickassay.core.progress import Event, Progress, steady
 from clickassay.core.settings import Settings
 from clickassay.inputs.tables import unreadable
 from clickassay.logs.arrays.carry_over import clicks_as_read, searches_as_read
-from clickassay.logs.arrays.engine import ArraySessioniser, LogBatch
+from clickassay.logs.arrays.engine import ArraySessioniser
 from clickassay.logs.arrays.search_ids import ambiguous_ids, usable_ids
 from clickassay.logs.batches import Window, plan_windows, scan_window, warn_if_unsorted
 from clickassay.logs.grow import Plan
@@ -19,31 +19,13 @@ from clickassay.logs.log import LocalHalf, Log, has_signals
 from clickassay.logs.outcomes import Outcomes, counted_outcomes
 from clickassay.logs.sql.steps import NEVER_MS, end_of_times
 from clickassay.patterns.batches import BatchContent, StoredBatch
-from clickassay.patterns.funnel import check_log, orphan_click_rows, with_impressions
+from clickassay.patterns.funnel import orphan_click_rows, with_impressions
 from clickassay.patterns.table import StagedTable, give_back
 
 _GIVEN_BACK_EACH, _FEW_BATCHES = 2, 16
 """Batches after which freed memory is given back, in a log of many: the next ones ask for it again."""
 _READING = 0.7
 """Share of the time of a batch that reading it takes."""
-
-
-def build_pattern_table(
-    log: Log[LocalHalf],
-    settings: Settings,
-    judged_queries: pl.DataFrame | None = None,
-    *,
-    outcomes: Outcomes | None = None,
-    progress: Progress,
-) -> StagedTable:
-    """Turn a log into its pattern table, as `counted_pattern_table` does, if enough of it is usable.
-
-    Raises InputError if a file cannot be read, too many rows are unusable, or no usable search is left;
-    EngineError if a check of the step fails.
-    """
-    table = counted_pattern_table(log, settings, judged_queries, outcomes=outcomes, progress=progress)
-    check_log(table.funnel, settings.max_rejected)
-    return table
 
 
 def counted_pattern_table(
@@ -57,6 +39,8 @@ def counted_pattern_table(
     """Turn a log into its pattern table (method 2 to 4), however much of it is unusable.
 
     judged_queries: market (null = every market), query: sessions of other queries are only counted.
+
+    Raises InputError if a file cannot be read; EngineError if a check of the step fails.
     """
     progress = steady(progress)
     progress(Event("looking at the log"))
@@ -73,8 +57,7 @@ def counted_pattern_table(
     )
     for number in range(len(windows)):
         later = windows[number + 1].start_ms if number + 1 < len(windows) else None
-        batch = batch_of(windows[number], log, NEVER_MS if later is None else later)
-        sessioniser.add(batch, reporter(windows, number, progress), progress)
+        _add_window(sessioniser, log, windows, number, NEVER_MS if later is None else later, progress)
         if number > _FEW_BATCHES and number % _GIVEN_BACK_EACH == 0:
             give_back()
     progress(Event("collecting the pattern table", 1.0))
@@ -103,13 +86,18 @@ def _check_all_read(log: Log[LocalHalf], windows: Sequence[Window], funnel: pl.D
             raise unreadable([log.halves[what]]) or EngineError(message)
 
 
-def batch_of(window: Window, log: Log[LocalHalf], watermark_ms: int) -> LogBatch:
-    """Return the batch of a window."""
-    return LogBatch(
-        scan_window(log.searches, window.searches, window),
-        scan_window(log.clicks, window.clicks, window),
-        watermark_ms,
-    )
+def _add_window(
+    sessioniser: ArraySessioniser,
+    log: Log[LocalHalf],
+    windows: tuple[Window, ...],
+    number: int,
+    watermark_ms: int,
+    progress: Progress,
+) -> None:
+    window, report = windows[number], reporter(windows, number, progress)
+    searches = scan_window(log.searches, window.searches, window)
+    clicks = scan_window(log.clicks, window.clicks, window)
+    sessioniser.add(searches, clicks, watermark_ms, report, progress)
 
 
 def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Callable[[int, int], None]:
@@ -184,8 +172,7 @@ class ArrayBatchProcessor:
 
     def add(self, plan: Plan[LocalHalf], number: int, watermark_ms: int) -> None:
         """Process a window of the plan."""
-        batch = batch_of(plan.windows[number], plan.log, watermark_ms)
-        self._sessioniser.add(batch, reporter(plan.windows, number, self._progress), self._progress)
+        _add_window(self._sessioniser, plan.log, plan.windows, number, watermark_ms, self._progress)
 
     def ids(self) -> pl.LazyFrame:
         """Return the digests of the search ids that are new in the last batch."""

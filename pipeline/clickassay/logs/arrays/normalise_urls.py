@@ -40,12 +40,8 @@ class Urls:
         self._normalise = normalise
         self._numbers = Numbers()
         self._texts = Texts()
-        self._normal = Growing(np.int32)
-
-    @property
-    def normal(self) -> Small:
-        """Return the number of the normal form of each URL."""
-        return self._normal.values
+        self.normal = Growing(np.int32)
+        """The number of the normal form of each URL."""
 
     @property
     def texts(self) -> pl.Series:
@@ -67,13 +63,13 @@ class Urls:
 
     def _learn(self, texts: pl.Series) -> None:
         """Keep new texts; a normal form that is another text has a number of its own."""
-        first = len(self.normal)
+        first = self.normal.count
         self._texts.append(texts)
-        self._normal.append(np.arange(first, first + len(texts), dtype=np.int32))
+        self.normal.append(np.arange(first, first + len(texts), dtype=np.int32))
         rows = _may_be_unnormalised(texts) if self._normalise else np.zeros(0, np.int64)
         if len(rows):
             numbers = self.numbers_of(normal_urls(texts.gather(rows)))
-            self.normal[first + rows] = numbers
+            self.normal.values[first + rows] = numbers
 
     def known_by_normal_form(self, texts: pl.Series) -> Small:
         """Return the number of each URL that no list shows as it was read, but in its normal form.

@@ -1,31 +1,14 @@
 """Outcomes of the sessions of a batch, given or derived (contract, section 11)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from clickassay.core.settings import Settings
-from clickassay.logs.arrays.clicks import AttributedClicks, rows_of_ids
-from clickassay.logs.arrays.columns import Clicks, Flags, Rows, Searches, is_in
-from clickassay.logs.arrays.sessions import Sessions
-from clickassay.logs.arrays.visits import Visits
-
-
-@dataclass(frozen=True)
-class Formed:
-    """The parts of a batch that outcomes follow from."""
-
-    # searches, counts: Its searches, and which of them count.
-    searches: Searches
-    counts: Flags
-    # clicks, placed: Its clicks, and those in time.
-    clicks: Clicks
-    placed: AttributedClicks
-    # visits, sessions: What was formed of them.
-    visits: Visits
-    sessions: Sessions
+from clickassay.logs.arrays.clicks import rows_of_ids
+from clickassay.logs.arrays.columns import Rows, is_in
+from clickassay.logs.arrays.sessions import Formed
 
 
 class GivenOutcomes:
@@ -94,7 +77,7 @@ def _reformulated(formed: Formed, reformulation_ms: int) -> Rows:
     until = np.full(len(time), np.iinfo(np.int64).min)
     since = np.full(len(time), np.iinfo(np.int64).max)
     until[first[is_soon]], since[first[is_soon]] = begins[is_soon], ends[is_soon]
-    clicked = formed.clicks.time.take(formed.placed.click)
+    clicked = formed.read.clicks.time.take(formed.placed.click)
     is_between = (clicked >= since.take(sessions.search)) & (clicked <= until.take(sessions.search))
     is_clicked = np.zeros(len(time), bool)
     is_clicked[sessions.search[is_between]] = True

@@ -67,7 +67,7 @@ class PatternCounts:
             if self._periods == "week":
                 days -= (days - _MONDAY) % 7
             self._by_day.add(counted(packed_days(numbers, days)))
-        pairs = self._shown.queries.pair.take(searches.query.take(first))
+        pairs = self._shown.queries.pair.values.take(searches.query.take(first))
         missing = len(self._shown.queries.normal_texts) - self._buckets.count
         self._buckets.append(np.zeros(missing, np.uint64))
         np.bitwise_or.at(self._buckets.values, pairs, np.uint64(1) << (buckets & 63).astype(np.uint64))
@@ -114,19 +114,19 @@ class PatternCounts:
 
         funnel, health: counts of the same log; of its sessions that may still grow if `is_open`.
         """
-        is_begun, is_shown = np.zeros((2, len(self._shown.lists.query)), bool)
+        is_begun, is_shown = np.zeros((2, self._shown.lists.query.count), bool)
         begun = [pl.DataFrame(schema=_BEGUN)]
         for section in self._sums.sections():
             numbers, _, _ = self._layout.unpacked(section)
             starts = np.flatnonzero(np.diff(numbers, prepend=-1))
             lists, on_first_page = numbers[starts] >> 1, (numbers[starts] & 1).astype(bool)
-            is_kept = self._shown.lists.query.take(lists) >= 0
+            is_kept = self._shown.lists.query.values.take(lists) >= 0
             is_begun[lists[is_kept]] = is_shown[lists[is_kept & on_first_page]] = True
             sessions = np.add.reduceat(section.sessions, starts, dtype=np.int64)
             begun.append(_by_market(lists, is_kept, on_first_page, sessions, self._shown))
         known = self._shown.queries
         is_used = np.zeros(len(known.normal_texts), bool)
-        is_used[known.pair.take(self._shown.lists.query.take(np.flatnonzero(is_begun)))] = True
+        is_used[known.pair.values.take(self._shown.lists.query.values.take(np.flatnonzero(is_begun)))] = True
         pairs = np.flatnonzero(is_used)
         buckets = pl.Series("user_buckets", self._buckets.values[pairs])
         queries = known.normal_texts[pairs].with_columns(buckets).sort("market", "query")
@@ -243,7 +243,7 @@ def _by_market(
     lists: Rows, is_kept: Flags, on_first_page: Flags, sessions: Rows, shown: LogTexts
 ) -> pl.DataFrame:
     """Return sessions by market, whether their query is kept, and whether they begin on a first page."""
-    markets = shown.queries.texts["market"].gather(np.maximum(shown.lists.query.take(lists), 0))
+    markets = shown.queries.texts["market"].gather(np.maximum(shown.lists.query.values.take(lists), 0))
     out = np.flatnonzero(~is_kept)
     markets = markets.scatter(out, [shown.lists.left_out[number] for number in lists[out].tolist()])
     columns = {"market": markets, "is_kept": is_kept, "first": on_first_page, "sessions": sessions}
@@ -291,7 +291,7 @@ class Configurations:
         begins[1:] = leading[order[1:]] != leading[order[:-1]]
         if (digests[order[1:]] != digests[order[:-1]])[~begins[1:]].any():
             raise EngineError("the ids of two configurations begin alike; nothing was written")
-        rank = np.full(len(shown.lists.query), -1, np.int32)
+        rank = np.full(shown.lists.query.count, -1, np.int32)
         rank[lists[order]] = np.cumsum(begins) - 1
         return cls(rank, lists[order[begins]], digests[order[begins]], shown)
 
@@ -304,8 +304,8 @@ class Configurations:
 
 
 def _texts(lists: Rows, shown: LogTexts) -> pl.DataFrame:
-    pairs = shown.queries.pair[shown.lists.query[lists]]
-    top = shown.lists.top[lists]
+    pairs: Small = shown.queries.pair.values[shown.lists.query.values[lists]]
+    top = shown.lists.top.values[lists]
     is_there = top >= 0
     results = lists_of(shown.urls.texts, top[is_there], is_there.sum(axis=1))
     return shown.queries.normal_texts[pairs].with_columns(results.alias("results"))

@@ -77,7 +77,7 @@ class SearchReader:
             lists, query = self._judged_lists(chunk)
         else:  # a query is looked up for new lists alone
             lists = self._lists_of(chunk, np.arange(chunk.height))
-            query = self._shown.lists.query.take(lists)
+            query = self._shown.lists.query.values.take(lists)
         user, texts, times = chunk.ids("user_id"), chunk.id_texts("user_id"), chunk.numbers("timestamp")
         if texts is None:
             digests = digests_of_numbers(user)
@@ -102,7 +102,7 @@ class SearchReader:
     def _judged_lists(self, chunk: Chunk) -> tuple[Small, Small]:
         """Return numbers of lists and queries: all searches in a market for those left out have one list."""
         query = self._queries_of(chunk, np.arange(chunk.height))
-        is_kept = self._shown.queries.is_kept[query]
+        is_kept = self._shown.queries.is_kept.values[query]
         rows, others = np.flatnonzero(is_kept), np.flatnonzero(~is_kept)
         numbers = np.empty(len(query), np.int32)
         numbers[rows] = self._lists_of(chunk, rows)
@@ -117,7 +117,9 @@ class SearchReader:
     def _lists_of(self, chunk: Chunk, rows: Rows) -> Small:
         lists, queries = self._shown.lists, self._shown.queries
         numbers = lists.numbers_of(chunk.numbers("list_key")[rows], lambda new: self._learn(chunk, rows[new]))
-        if (queries.keys.take(lists.query.take(numbers)) != chunk.numbers("query_key")[rows]).any():
+        if (
+            queries.keys.values.take(lists.query.values.take(numbers)) != chunk.numbers("query_key")[rows]
+        ).any():
             raise EngineError("the lists of two queries share a fingerprint; nothing was written")
         return numbers
 
@@ -133,4 +135,4 @@ class SearchReader:
         results = chunk.texts("results", rows=rows)["results"]
         urls = shown.urls.numbers_of(results.explode())
         lengths = results.list.len().cast(pl.Int64).to_numpy()
-        shown.lists.keep(query, urls, lengths, shown.urls.normal)
+        shown.lists.keep(query, urls, lengths, shown.urls.normal.values)

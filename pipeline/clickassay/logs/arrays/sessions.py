@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clicks import AttributedClicks, places
-from clickassay.logs.arrays.columns import Flags, Rows, Searches, Small
+from clickassay.logs.arrays.columns import Flags, ReadClicks, Rows, Searches, Small
 from clickassay.logs.arrays.shown import LogTexts
 from clickassay.logs.arrays.visits import Visits
 
@@ -23,6 +23,20 @@ class Sessions:
     # that; 0 = not among its top results.
     search: Small
     place: NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Formed:
+    """A batch whose sessions are formed."""
+
+    # searches, counts: Its searches, and which of them count; the others are repeated deliveries.
+    searches: Searches
+    counts: Flags
+    # read, placed: Its clicks, and those in time.
+    read: ReadClicks
+    placed: AttributedClicks
+    visits: Visits
+    sessions: Sessions
 
 
 def sessions(
@@ -56,5 +70,5 @@ def placed_in_sessions(
     search = first_of.take(placed.search)
     place = placed.place.copy()
     moved = np.flatnonzero(search != placed.search)
-    place[moved] = places(shown.lists.top, searches.list[search[moved]], placed.url[moved])
+    place[moved] = places(shown.lists.top.values, searches.list[search[moved]], placed.url[moved])
     return search, place

@@ -35,23 +35,9 @@ class Queries:
         self._read, self._normal = Numbers(), Numbers()
         self._texts = [pl.DataFrame(schema={"market": pl.String, "query": pl.String})]
         self._normal_texts = list(self._texts)
-        self._pair, self._is_kept = Growing(np.int32), Growing(np.bool_)
-        self._keys, self._again = Growing(np.uint64), Growing(np.uint64)
-
-    @property
-    def pair(self) -> Small:
-        """Return the number of the normal form of each query as read."""
-        return self._pair.values
-
-    @property
-    def keys(self) -> Keys:
-        """Return the key of each query as read."""
-        return self._keys.values
-
-    @property
-    def is_kept(self) -> Flags:
-        """Return whether each query as read is kept."""
-        return self._is_kept.values
+        # of each query as read: number of its normal form, whether it is kept, its key and another one
+        self.pair, self.is_kept = Growing(np.int32), Growing(np.bool_)
+        self.keys, self._again = Growing(np.uint64), Growing(np.uint64)
 
     @property
     def texts(self) -> pl.DataFrame:
@@ -76,10 +62,10 @@ class Queries:
             _keys(normal, QUERY), lambda rows: self._normal_texts.append(normal[rows])
         )
         self._texts.append(texts)
-        self._pair.append(pairs)
-        self._keys.append(keys)
+        self.pair.append(pairs)
+        self.keys.append(keys)
         self._again.append(_keys(texts, _AGAIN))
-        self._is_kept.append(self._kept(normal))
+        self.is_kept.append(self._kept(normal))
 
     def _kept(self, normal: pl.DataFrame) -> Flags:
         if self._judged is None:
@@ -127,37 +113,16 @@ class ShownLists:
     def __init__(self, depth: int) -> None:
         self._depth = depth
         self._numbers = Numbers()
-        self._query, self._top = Growing(np.int32), Growing(np.int32, fill=-1)
-        self._repeats, self._merged, self.any_repeats = Growing(np.bool_), Growing(np.bool_), False
+        # of each list: number of its query as read, -1 for those left out; numbers of the normal forms of its
+        # first distinct results, -1 after the last
+        self.query, self.top = Growing(np.int32), Growing(np.int32, fill=-1)
+        # whether it shows a result again, in normal form; whether that makes several results one
+        self.repeats, self.merged, self.any_repeats = Growing(np.bool_), Growing(np.bool_), False
         self._ends, self._urls = Growing(np.int64), Growing(np.int32)
         """URLs as read, one list after the other: of lists that are longer than the depth, not in normal
         form, or show a result again."""
-        self._markets: dict[int, str] = {}
-
-    @property
-    def query(self) -> Small:
-        """Return the number of the query as read of each list; -1 for those left out."""
-        return self._query.values
-
-    @property
-    def top(self) -> Small:
-        """Return the numbers of the normal forms of the first distinct results; -1 after the last."""
-        return self._top.values
-
-    @property
-    def repeats(self) -> Flags:
-        """Return whether each list shows a result again, in normal form."""
-        return self._repeats.values
-
-    @property
-    def merged(self) -> Flags:
-        """Return of which lists the normal form of URLs makes several results one."""
-        return self._merged.values
-
-    @property
-    def left_out(self) -> dict[int, str]:
-        """Return the lists that stand for lists of queries that are left out, each with its market."""
-        return self._markets
+        self.left_out: dict[int, str] = {}
+        """The lists that stand for lists of queries that are left out, each with its market."""
 
     def numbers_of(self, keys: Keys, learn: Callable[[Rows], None]) -> Small:
         """Return the number of each list; `learn` must keep the new ones, by rows."""
@@ -192,10 +157,10 @@ class ShownLists:
         top = np.full((len(queries), wide), -1, np.int32)
         first = place < wide
         top[which[first], place[first]] = results[first]
-        self._top.append(top)
-        self._query.append(queries)
-        self._repeats.append(repeats)
-        self._merged.append(merged)
+        self.top.append(top)
+        self.query.append(queries)
+        self.repeats.append(repeats)
+        self.merged.append(merged)
         self.any_repeats |= bool(len(again))
         differs = (lengths > wide) | repeats
         differs[which[urls != results]] = True
@@ -204,16 +169,16 @@ class ShownLists:
 
     def keep_left_out(self, markets: list[str]) -> None:
         """Keep new lists without results, one for each market."""
-        first = len(self.query)
-        self._markets.update(enumerate(markets, first))
+        self.left_out.update(enumerate(markets, self.query.count))
         none = np.zeros(0, np.int32)
         self.keep(np.full(len(markets), -1, np.int32), none, np.zeros(len(markets), np.int64), none)
 
     def at(self, lists: Small, places: Rows) -> Small:
         """Return the number of the URL at a place (from 1) of each list; -1 beyond its end."""
         positions = np.full(len(lists), -1, np.int32)
-        in_top = places <= self.top.shape[1]
-        positions[in_top] = self.top[lists[in_top], places[in_top] - 1]
+        top = self.top.values
+        in_top = places <= top.shape[1]
+        positions[in_top] = top[lists[in_top], places[in_top] - 1]
         begins, ends = self._as_read(lists)
         as_read = places <= ends - begins
         positions[as_read] = self._urls.values[(begins + places - 1)[as_read]]
@@ -225,7 +190,7 @@ class ShownLists:
         `texts` are the texts of all URLs, `normal` the numbers of their normal forms if these are wanted.
         """
         begins, ends = self._as_read(lists)
-        top = self.top[lists[begins == ends]]
+        top = self.top.values[lists[begins == ends]]
         lengths = ends - begins
         lengths[begins == ends] = (top >= 0).sum(axis=1)
         urls = np.empty(int(lengths.sum()), np.int32)
@@ -279,12 +244,12 @@ class LogTexts:
 
     def pairs(self, searches: Searches) -> Small:
         """Return the numbers of the (market, query) in normal form of searches."""
-        return self.queries.pair.take(searches.query)
+        return self.queries.pair.values.take(searches.query)
 
     def rows(self, searches: Searches) -> pl.DataFrame:
         """Return market, query, results and page of searches as they were read, but for lists left out."""
         kept = self.lists.results(searches.list, self.urls.texts)
-        is_left_out = pl.Series(self.lists.query[searches.list] < 0)
+        is_left_out = pl.Series(self.lists.query.values[searches.list] < 0)
         texts = self.queries.texts[searches.query]
         return texts.with_columns(
             pl.when(is_left_out).then(pl.lit([LEFT_OUT])).otherwise(kept).alias("results"),
@@ -294,7 +259,7 @@ class LogTexts:
     def contents(self, searches: Searches) -> list[tuple[Any, ...]]:
         """Return what each of a few searches showed, to be compared: in normal form first, then as read."""
         normal = self.queries.normal_texts[self.pairs(searches)]
-        results = self.lists.results(searches.list, self.urls.texts, self.urls.normal)
+        results = self.lists.results(searches.list, self.urls.texts, self.urls.normal.values)
         normal = normal.with_columns(results.alias("results"), pl.Series("page", searches.page))
         as_read = self.rows(searches).select("results", "query")
         return [(*one, *other) for one, other in zip(normal.rows(), as_read.rows(), strict=True)]

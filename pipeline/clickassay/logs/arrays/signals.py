@@ -26,7 +26,7 @@ from clickassay.logs.arrays.columns import (
     distinct,
     is_in,
 )
-from clickassay.logs.arrays.visits import Visits
+from clickassay.logs.arrays.sessions import Formed
 from clickassay.patterns.sums import order_of, sorted_values
 
 _BITS = 64
@@ -42,34 +42,23 @@ def searches_before_clicks(searches: Searches, clicks: Clicks, placed: Attribute
     return rows
 
 
-def satisfied_clicks(
-    searches: Searches,
-    counts: Flags,
-    read: ReadClicks,
-    placed: AttributedClicks,
-    formed: Visits,
-    settings: Settings,
-    *,
-    by_url: bool,
-) -> tuple[Flags, Flags, Counts]:
+def satisfied_clicks(formed: Formed, settings: Settings, *, by_url: bool) -> tuple[Flags, Flags, Counts]:
     """Return which of the clicks in time are satisfied, and which of these nothing follows; and the counts.
 
     The counts are of what decided it, for the funnel.
 
-    counts: which searches count.
-    read, placed: the clicks of a batch, and those in time.
-    formed: visits, at least of the users of `searches_before_clicks`; of all where they are per query.
+    formed: with visits at least of the users of `searches_before_clicks`; of all where they are per query.
     by_url: whether clicks name a URL.
     """
+    read, placed = formed.read, formed.placed
     clicked = read.clicks.time.take(placed.click)
     if settings.idle_scope == "query":
-        of_searches, key, bits = _in_visits(searches.time, clicked, placed.search, formed.visit)
+        visit = formed.visits.visit
+        of_searches, key, bits = _in_visits(formed.searches.time, clicked, placed.search, visit)
         own = of_searches.take(placed.search)
-        until_next, events = _without_own(of_searches[counts], key, own, bits)
+        until_next, events = _without_own(of_searches[formed.counts], key, own, bits)
     else:
-        until_next, key, events = _until_next_of_users(
-            searches, counts, clicked, placed, formed, settings.idle_ms
-        )
+        until_next, key, events = _until_next_of_users(formed, clicked, settings.idle_ms)
     is_last = until_next == 0
     given = read.clicks.dwell
     dwell = np.full(len(clicked), NOT_GIVEN) if given is None else given.take(placed.click)
@@ -89,7 +78,7 @@ def satisfied_clicks(
         "of no use": dwell == -1,
         "distinct": is_distinct,
     }
-    is_open = formed.is_open.take(placed.search)
+    is_open = formed.visits.is_open.take(placed.search)
     any_open = bool(is_open.any())
     counted: Counts = [("at one time", now, int((is_open[shared] == now).sum())) for now in (False, True)]
     for step, flags in found.items():
@@ -98,13 +87,12 @@ def satisfied_clicks(
     return satisfied, by_last & satisfied, [one for one in counted if one[2]]
 
 
-def _until_next_of_users(
-    searches: Searches, counts: Flags, clicked: Rows, placed: AttributedClicks, formed: Visits, idle_ms: int
-) -> tuple[Rows, Keys, Keys]:
+def _until_next_of_users(formed: Formed, clicked: Rows, idle_ms: int) -> tuple[Rows, Keys, Keys]:
     """Return ms until the next event of each click's visit (0 = none), its key, and the keys of all.
 
     Visits are of users. They are formed of those with a click before its search alone, where they matter.
     """
+    searches, counts, placed = formed.searches, formed.counts, formed.placed
     low, high = int(searches.user.min(initial=0)), int(searches.user.max(initial=0))
     if high - low < 1 << 31:
         users, bits = (searches.user - low).view(np.uint64), (high - low).bit_length()
@@ -124,7 +112,7 @@ def _until_next_of_users(
         rows = np.flatnonzero(counts & is_in(searches.user, few))
         own = np.flatnonzero(is_in(searches.user.take(placed.search), few))
         search = placed.search[own]
-        in_visits, clicks, bits = _in_visits(searches.time, clicked[own], search, formed.visit)
+        in_visits, clicks, bits = _in_visits(searches.time, clicked[own], search, formed.visits.visit)
         until_next[own], _ = _without_own(in_visits[rows], clicks, in_visits.take(search), bits)
     return until_next, of_clicks, events
 
@@ -136,8 +124,7 @@ def _packed(
 
     Numbers of different users are further apart than the idle limit.
     """
-    low = min(int(time.min(initial=0)), int(clicked.min(initial=0))) if len(time) else 0
-    low = int(min(time.min(), clicked.min())) if len(time) and len(clicked) else low
+    low = int(min(time.min(), clicked.min())) if len(time) and len(clicked) else 0
     high = max(int(time.max(initial=low)), int(clicked.max(initial=low)))
     time_bits = (high - low + idle_ms + 1).bit_length()
     if bits + time_bits > _BITS:

@@ -2,8 +2,9 @@
 
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from clickassay.core.text.paths import is_uri, without_patterns
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.tables import mixed_times, watched
+from clickassay.logs.batches import Window, is_within, window_spans
+from clickassay.logs.chunks import FileChunk, rows_of_chunks, rows_of_file
 from clickassay.logs.log import LocalHalf, Log, joined_log
 from clickassay.logs.outcomes import Outcomes, OutcomesOf, about
 from clickassay.logs.spark.engine import SparkEngine
@@ -28,15 +31,6 @@ from clickassay.patterns.table import write_patterns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-from collections.abc import Sequence
-from functools import reduce
-from typing import TYPE_CHECKING
-
-from clickassay.logs.batches import Window, window_spans
-from clickassay.logs.chunks import FileChunk, rows_of_chunks, rows_of_file
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 def window_rows(half: SparkHalf, chunks: Sequence[FileChunk], window: Window) -> "DataFrame":
@@ -48,13 +42,8 @@ def window_rows(half: SparkHalf, chunks: Sequence[FileChunk], window: Window) ->
     for span in window_spans(chunks, window, lambda file: known(file, chunks)):
         rows = half.opened(span.files, span.rows)
         if span.times is not None:
-            start, end, untimed = span.times
-            time, condition = F.col("timestamp"), F.lit(True)
-            if start is not None:
-                condition = time >= start
-            if end is not None:
-                condition = condition & (time < end)
-            rows = rows.where(F.coalesce(condition, F.lit(untimed)))
+            condition = is_within(span.times, F.col("timestamp"), F.lit)
+            rows = rows.where(F.coalesce(condition, F.lit(span.times[2])))
         frames.append(rows)
     return reduce(lambda one, other: one.unionByName(other), frames or [half.frame.limit(0)])
 

@@ -25,9 +25,9 @@ def test_every_list_keeps_its_results_as_read_and_their_normal_forms(depth, part
     wanted = [read[number] for number in chosen]
     shown = lists.results(chosen, TEXTS).to_list()
     assert shown == [[f"u{url}" for url in results] for results in wanted]
-    tops = [[number for number in row if number >= 0] for row in lists.top.tolist()]
+    tops = [[number for number in row if number >= 0] for row in lists.top.values.tolist()]
     assert tops == [list(dict.fromkeys(NORMAL[results].tolist()))[:depth] for results in read]
-    assert lists.repeats.tolist() == [len(set(NORMAL[results])) < len(results) for results in read]
+    assert lists.repeats.values.tolist() == [len(set(NORMAL[results])) < len(results) for results in read]
     for place in range(1, 8):
         found = lists.at(chosen, np.full(len(chosen), place)).tolist()
         assert found == [results[place - 1] if place <= len(results) else -1 for results in wanted]
@@ -40,6 +40,6 @@ def test_long_lists_show_each_result_at_its_first_place(length):
     lists = ShownLists(62)
     urls, lengths = np.concatenate(read).astype(np.int32), np.array([len(results) for results in read])
     lists.keep(np.zeros(len(read), np.int32), urls, lengths, np.arange(5 * length, dtype=np.int32))
-    tops = [[number for number in row if number >= 0] for row in lists.top.tolist()]
+    tops = [[number for number in row if number >= 0] for row in lists.top.values.tolist()]
     assert tops == [list(dict.fromkeys(results.tolist()))[:62] for results in read]
-    assert lists.repeats.tolist() == [len(set(results)) < len(results) for results in read]
+    assert lists.repeats.values.tolist() == [len(set(results)) < len(results) for results in read]
