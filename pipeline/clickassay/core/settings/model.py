@@ -31,20 +31,14 @@ class Settings(SettingsOfLog):
     """Every setting of a run, with its default; docs/reference/settings.md is made from it."""
 
     scale: tuple[str, ...] = setting(
-        "Grades",
-        ("bad", "fair", "good", "excellent", "perfect"),
+        "Grades", ("bad", "fair", "good", "excellent", "perfect"),
         "Labels of the grades 0, 1, 2, ..., worst first.",
         metavar="LABELS",
-    )
+    )  # fmt: skip
     max_grade: int = setting(
-        "Grades",
-        4,
-        "Highest grade of the scale.",
-        ge=1,
-        le=30,
+        "Grades", 4, "Highest grade of the scale.", ge=1, le=30, metavar="GRADE",
         details="Follows from `scale` when only that is given.",
-        metavar="GRADE",
-    )
+    )  # fmt: skip
     relevant_grade: int = setting(
         "Grades", 3, "Lowest grade that AP and RR count as relevant.", ge=1, metavar="GRADE"
     )
@@ -52,104 +46,71 @@ class Settings(SettingsOfLog):
         "Grades", 2, "Lowest grade whose click is a success (SS).", ge=0, metavar="GRADE"
     )
     conflicts: Literal["error", "max", "mean-rounded", "latest"] = setting(
-        "Grades",
-        "error",
+        "Grades", "error",
         "Rule for judgments of one result that contradict each other: error, max, mean-rounded or latest.",
         metavar="RULE",
         details="`error` stops and lists them; `mean-rounded` rounds halves up; `latest` takes the last row.",
-    )
+    )  # fmt: skip
     metric: tuple[str, ...] = setting(
-        "Metrics",
-        (),
-        "A further editorial metric, such as RBP(p=0.6)@3.",
-        metavar="NAME",
-        unset="none",
+        "Metrics", (), "A further editorial metric, such as RBP(p=0.6)@3.", metavar="NAME", unset="none",
         details="Also `ERR(gamma=0.9)` or, with gains of your own, `ERR(gains='0 0.1 0.3 0.5 0.8')`: "
         "[names](metrics.md#what-holds-for-all), [gains](metrics.md#values-of-your-own).",
-    )
+    )  # fmt: skip
     click_metric: tuple[str, ...] = setting(
-        "Metrics",
-        ("MeanRR",),
+        "Metrics", ("MeanRR",),
         "Click metric of verdict and report; with several, the verdict says where the winner depends on it.",
-        metavar="NAME",
-        also="--click",
+        metavar="NAME", also="--click",
         details="Headline numbers are of the first. MeanRR is the default as Chapelle et al. (2009) "
         "found the largest overall correlations with it. IPS is never the first. "
         "[Names](metrics.md#click-metrics).",
-    )
+    )  # fmt: skip
     persistence: float = setting("Metrics", 0.8, "Persistence p of RBP.", gt=0, lt=1, metavar="P")
     pool: Literal["judged", "shown"] = setting(
-        "Metrics",
-        "judged",
+        "Metrics", "judged",
         "Where the ideal list and the number of relevant results of a query come from: all its judgments, or "
         "the results shown.",
-    )
+    )  # fmt: skip
     unjudged: Literal["drop", "zero", "model", "extremes"] = setting(
-        "Metrics",
-        "drop",
+        "Metrics", "drop",
         "Lists with an unjudged result: left out; filled with grade 0; filled with grades predicted from the "
         "clicks of other users; or left out, and next to it all with the worst, then the highest grade.",
         details="[How](unjudged.md).",
-    )
+    )  # fmt: skip
     click_judge: str | None = setting(
-        "Metrics",
-        None,
+        "Metrics", None,
         "Click model that is a further judge: its grades come from clicks of half of the users, and all is "
         "evaluated on the others.",
-        unset="none",
-        metavar="NAME",
+        unset="none", metavar="NAME",
         details="[How](click-models.md#judgments-from-clicks).",
-    )
+    )  # fmt: skip
     click_models: tuple[str, ...] = setting(
-        "Metrics",
-        ("PBM", "UBM", "DBN"),
-        "Click models to fit, or none.",
-        metavar="NAMES",
+        "Metrics", ("PBM", "UBM", "DBN"), "Click models to fit, or none.", metavar="NAMES",
         details="[Which](click-models.md#which-one).",
-    )
+    )  # fmt: skip
     iterations: int = setting(
-        "Report",
-        1000,
-        "Pairs of virtual rankers that are drawn (Algorithm 3 of the paper).",
-        ge=2,
-        le=1_000_000,
-        metavar="N",
-    )
+        "Report", 1000, "Pairs of virtual rankers that are drawn (Algorithm 3 of the paper).",
+        ge=2, le=1_000_000, metavar="N",
+    )  # fmt: skip
     min_users: int = setting(
-        "Report",
-        5,
+        "Report", 5,
         "A report names a query only if at least so many users issued it; others appear as digests.",
-        ge=1,
-        le=64,
-        metavar="N",
-    )
+        ge=1, le=64, metavar="N",
+    )  # fmt: skip
     title: str | None = setting(
-        "Report",
-        None,
-        "What the run is about, in a few words: it stands above the decision.",
-        unset="none",
-        metavar="TEXT",
-    )
+        "Report", None, "What the run is about, in a few words: it stands above the decision.",
+        unset="none", metavar="TEXT",
+    )  # fmt: skip
     current: str | None = setting(
-        "Report",
-        None,
-        "The metric in use: the run has it, and the report says whether to keep it.",
-        unset="unknown",
-        metavar="NAME",
-    )
+        "Report", None, "The metric in use: the run has it, and the report says whether to keep it.",
+        unset="unknown", metavar="NAME",
+    )  # fmt: skip
     question: Literal["rankings", "queries"] = setting(
-        "Report",
-        "rankings",
+        "Report", "rankings",
         "What a metric is to be good for: comparing two rankings, or telling good queries from bad.",
-    )
+    )  # fmt: skip
     margin: float = setting(
-        "Report",
-        0.05,
-        "A difference in correlation that nobody would act on.",
-        ge=0,
-        le=1,
-        metavar="NUMBER",
-    )
+        "Report", 0.05, "A difference in correlation that nobody would act on.", ge=0, le=1, metavar="NUMBER",
+    )  # fmt: skip
     full: bool = setting(
         "Report", False, "Unfold every section of the page, and pack every table of it as CSV."
     )
@@ -158,60 +119,39 @@ class Settings(SettingsOfLog):
         "Engine", None, "Threads of the engine.", ge=1, unset="all cores", metavar="N"
     )
     memory_limit: str | None = setting(
-        "Engine",
-        None,
-        "Memory of the engine, such as 4GB.",
-        unset="batches of 1.5 million searches, about 2 GB",
+        "Engine", None, "Memory of the engine, such as 4GB.",
+        unset="batches of 1.5 million searches, about 2 GB", metavar="SIZE",
         details="arrays chooses its batches by it, but reads a row group whole (1.7 GB where one has "
         "5 million rows), and needs more where a log has millions of distinct lists; duckdb spills beyond "
         "it to disk (unset = 3GB, or 80 % of RAM if that is less); a local Spark gives it to Java "
         "(unset = 40 % of RAM, 1 to 8 GB).",
-        metavar="SIZE",
-    )
+    )  # fmt: skip
     # where the work is done changes no number, and Spark's own settings may hold secrets: none is written
     engine: Literal["arrays", "duckdb", "spark"] = setting(
-        "Engine",
-        "arrays",
+        "Engine", "arrays",
         "What works through the log: arrays, the fastest; SQL on DuckDB; or SQL on Spark (extra [spark]).",
+        exclude=True,
         details="`duckdb` runs the steps of `sql/`, to look into them, and spills to disk what exceeds its "
         "memory: for logs in no order that outgrow it. `spark` runs them on a cluster. No number depends on "
         "it.",
-        exclude=True,
-    )
+    )  # fmt: skip
     spark_master: str | None = setting(
-        "Engine",
-        None,
-        "URL of Spark's master, such as spark://host:7077 or yarn.",
-        unset="the session at hand, or local",
-        metavar="URL",
-        exclude=True,
-    )
+        "Engine", None, "URL of Spark's master, such as spark://host:7077 or yarn.",
+        unset="the session at hand, or local", metavar="URL", exclude=True,
+    )  # fmt: skip
     spark_remote: str | None = setting(
-        "Engine",
-        None,
-        "Instead of a master: URL of a Spark Connect server, such as sc://host:15002.",
-        unset="none",
-        metavar="URL",
-        exclude=True,
-    )
+        "Engine", None, "Instead of a master: URL of a Spark Connect server, such as sc://host:15002.",
+        unset="none", metavar="URL", exclude=True,
+    )  # fmt: skip
     spark_conf: tuple[str, ...] = setting(
-        "Engine",
-        (),
-        "A setting of Spark's own, such as spark.executor.memory=8g.",
-        unset="none",
-        metavar="KEY=VALUE",
+        "Engine", (), "A setting of Spark's own, such as spark.executor.memory=8g.",
+        unset="none", metavar="KEY=VALUE", exclude=True, repr=False,
         details="In the environment: one a line.",
-        exclude=True,
-        repr=False,
-    )
+    )  # fmt: skip
     spark_staging: str | None = setting(
-        "Engine",
-        None,
-        "Folder that all of Spark reaches, for the tables between steps.",
-        unset="next to the result",
-        metavar="PATH",
-        exclude=True,
-    )
+        "Engine", None, "Folder that all of Spark reaches, for the tables between steps.",
+        unset="next to the result", metavar="PATH", exclude=True,
+    )  # fmt: skip
 
     @property
     def memory_limit_bytes(self) -> int | None:

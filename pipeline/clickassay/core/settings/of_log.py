@@ -40,193 +40,127 @@ class SettingsOfLog(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     depth: tuple[int, ...] = setting(
-        "Sessions",
-        (5, 10),
-        "Cut k of results and clicks.",
-        each=f"1 to {MAX_DEPTH}",
-        metavar="K",
-        of_log="first",
-    )
+        "Sessions", (5, 10), "Cut k of results and clicks.",
+        each=f"1 to {MAX_DEPTH}", metavar="K", of_log="first",
+    )  # fmt: skip
     idle_minutes: float = setting(
-        "Sessions",
-        60.0,
-        "A longer gap without activity ends a visit.",
-        gt=0,
-        le=7 * 24 * 60,
-        metavar="MINUTES",
-        of_log="first",
-    )
+        "Sessions", 60.0, "A longer gap without activity ends a visit.",
+        gt=0, le=7 * 24 * 60, metavar="MINUTES", of_log="first",
+    )  # fmt: skip
     idle_scope: Literal["user", "query"] = setting(
-        "Sessions",
-        "user",
-        "Whose activity counts: the user's, or the user's with the same query.",
+        "Sessions", "user", "Whose activity counts: the user's, or the user's with the same query.",
         of_log="first",
-    )
+    )  # fmt: skip
     normalise_urls: bool = setting(
-        "Sessions",
-        True,
-        "Bring URLs to a normal form.",
+        "Sessions", True, "Bring URLs to a normal form.", of_log="first",
         details="Scheme and host in lower case, without default port, one trailing slash, and a fragment "
         "that does not begin with / or !; ids that are no URLs are left alone.",
-        of_log="first",
-    )
+    )  # fmt: skip
     signal: tuple[str, ...] = setting(
-        "Sessions",
-        ("auto",),
+        "Sessions", ("auto",),
         "What counts on results besides clicks: actions of the log, satisfied, auto (every action) or none.",
-        metavar="NAMES",
-        of_log="later",
+        metavar="NAMES", of_log="later",
         details="`satisfied`: clicks with a long dwell time. `auto` leaves out impression, view and scroll. "
         "[Signals](../how-to/signals.md).",
-    )
+    )  # fmt: skip
     satisfied_seconds: float = setting(
-        "Sessions",
-        30.0,
-        "Dwell time from which a click is satisfied.",
-        gt=0,
-        le=24 * 3600,
-        metavar="SECONDS",
-        of_log="later",
-    )
+        "Sessions", 30.0, "Dwell time from which a click is satisfied.",
+        gt=0, le=24 * 3600, metavar="SECONDS", of_log="later",
+    )  # fmt: skip
     last_click: Literal["satisfied", "unsatisfied"] = setting(
-        "Sessions",
-        "satisfied",
+        "Sessions", "satisfied",
         "What a click is after which nothing follows in its visit, where the log gives no dwell time.",
         of_log="later",
-    )
+    )  # fmt: skip
     outcome: tuple[Literal["abandoned", "reformulated"], ...] = setting(
-        "Sessions",
-        (),
-        "Outcomes of sessions that follow from the log: abandoned, reformulated.",
-        unset="none",
-        metavar="NAMES",
-        of_log="later",
+        "Sessions", (), "Outcomes of sessions that follow from the log: abandoned, reformulated.",
+        unset="none", metavar="NAMES", of_log="later",
         details="`abandoned`: no click. `reformulated`: soon another query, no click between. Numbers of "
         "your own come by `--outcomes`.",
-    )
+    )  # fmt: skip
     outcome_kind: tuple[str, ...] = setting(
-        "Sessions",
-        (),
+        "Sessions", (),
         "The kind of an outcome of your own: stars=rating is a mean over the sessions that rated.",
-        unset="sum, unless column kind says otherwise",
-        metavar="NAME=KIND",
+        unset="sum, unless column kind says otherwise", metavar="NAME=KIND",
         details='In TOML also `[outcomes]` with `stars = "rating"`.',
-    )
+    )  # fmt: skip
     reformulation_minutes: float = setting(
-        "Sessions",
-        5.0,
-        "How soon another query must follow for a session to be reformulated.",
-        gt=0,
-        le=24 * 60,
-        metavar="MINUTES",
-        of_log="later",
-    )
+        "Sessions", 5.0, "How soon another query must follow for a session to be reformulated.",
+        gt=0, le=24 * 60, metavar="MINUTES", of_log="later",
+    )  # fmt: skip
     max_rejected: float = setting(
-        "Sessions",
-        0.01,
-        "Stop when a larger share of an input's rows is unusable.",
-        ge=0,
-        le=1,
-        metavar="SHARE",
-    )
+        "Sessions", 0.01, "Stop when a larger share of an input's rows is unusable.",
+        ge=0, le=1, metavar="SHARE",
+    )  # fmt: skip
     max_markets: int = setting(
-        "Log",
-        100,
+        "Log", 100,
         "Stop when there are more markets in the log, or more markets or judges in the judgments.",
-        ge=1,
-        metavar="N",
+        ge=1, metavar="N",
         details="Each is measured by itself: a column of sessions, named so by mistake, would take hours.",
-    )
+    )  # fmt: skip
     column: tuple[str, ...] = setting(
-        "Log",
-        (),
-        "A column that your files call otherwise, such as searches.search_id=request_id.",
-        metavar="TABLE.COLUMN=NAME",
-        unset="all have our names",
+        "Log", (), "A column that your files call otherwise, such as searches.search_id=request_id.",
+        metavar="TABLE.COLUMN=NAME", unset="all have our names",
         details="Of searches, clicks, judgments, queries or scores; a dot goes into records: `item.id`. In "
         'TOML also sections: `[columns.clicks]` with `url = "item.id"`. In the environment: one a line.',
-    )
+    )  # fmt: skip
     shape: Literal["auto", "lists", "impressions"] = setting(
-        "Log",
-        "auto",
+        "Log", "auto",
         "Searches: a row for each search with its list, or a row for each result shown (impressions).",
         details="`auto` goes by the columns: without `results`, but with `url` and `position`, rows are "
         "results shown.",
-    )
+    )  # fmt: skip
     health_limit: tuple[str, ...] = setting(
-        "Log",
-        (),
+        "Log", (),
         "Where a check of the log's health begins to fire, such as unmatched_clicks=0.3 or busy_user=off.",
-        metavar="CHECK=NUMBER",
-        unset="each check's own",
+        metavar="CHECK=NUMBER", unset="each check's own",
         details="[Checks](health.md) and their thresholds.",
-    )
+    )  # fmt: skip
     only_judged: bool = setting(
-        "Log",
-        False,
-        "Keep only the lists of queries that have judgments; count the sessions of all others.",
-        details="Coverage stays exact.",
+        "Log", False, "Keep only the lists of queries that have judgments; count the sessions of all others.",
         of_log="first",
-    )
+        details="Coverage stays exact.",
+    )  # fmt: skip
     batch: str = setting(
-        "Log",
-        "auto",
-        "How to cut the log in time: auto, day (UTC), file, or a number of searches.",
-        details="No number depends on it.",
+        "Log", "auto", "How to cut the log in time: auto, day (UTC), file, or a number of searches.",
         metavar="SIZE",
-    )
+        details="No number depends on it.",
+    )  # fmt: skip
     late_minutes: float = setting(
-        "Log",
-        60.0,
+        "Log", 60.0,
         "With a store: how far back from the last search of one run the files of the next may reach.",
-        ge=0,
-        le=7 * 24 * 60,
-        metavar="MINUTES",
-    )
+        ge=0, le=7 * 24 * 60, metavar="MINUTES",
+    )  # fmt: skip
     allow_gap: bool = setting(
-        "Log",
-        False,
+        "Log", False,
         "With a store: take files whose last search comes more than a day after the one before it.",
         details="One wrong clock would close the store for all that comes before it.",
-    )
+    )  # fmt: skip
     clock: str | None = setting(
-        "Log",
-        None,
+        "Log", None,
         "The time of the run, such as 2026-06-30T04:00; rows of more than a day after it are rejected.",
-        unset="now",
-        metavar="TIME",
+        unset="now", metavar="TIME", of_log="later",
         details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
         "repeated on another day.",
-        of_log="later",
-    )
+    )  # fmt: skip
     time_zone: str = setting(
-        "Log",
-        "UTC",
-        "Zone of searches' and clicks' times that have none, such as Europe/Berlin.",
-        metavar="ZONE",
+        "Log", "UTC", "Zone of searches' and clicks' times that have none, such as Europe/Berlin.",
+        metavar="ZONE", of_log="later",
         details="Times with a zone keep theirs, and numbers are UTC. Of a local time that occurs twice (in "
         "autumn) the earlier is meant; one that does not exist (in spring) is rejected and counted as null "
         "timestamp.",
-        of_log="later",
-    )
+    )  # fmt: skip
     folds: int = setting(
-        "Log",
-        16,
-        "Folds of users that the pattern table keeps apart; 1 keeps none apart.",
-        ge=1,
-        le=1024,
+        "Log", 16, "Folds of users that the pattern table keeps apart; 1 keeps none apart.",
+        ge=1, le=1024, metavar="N", of_log="first",
         details="Models are fitted on clicks of even folds and evaluated on odd ones; `diff` needs 8 or "
         "more to know what users' habits add. A store keeps the number that it was made with.",
-        metavar="N",
-        of_log="first",
-    )
+    )  # fmt: skip
 
     periods: Literal["day", "week", "none"] = setting(
-        "Log",
-        "day",
-        "Whether the pattern table says on which day (UTC) or in which week lists were shown.",
+        "Log", "day", "Whether the pattern table says on which day (UTC) or in which week lists were shown.",
         of_log="later",
-    )
+    )  # fmt: skip
 
     @property
     def idle_ms(self) -> int:
