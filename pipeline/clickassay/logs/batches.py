@@ -78,24 +78,17 @@ def cut_chunks(
     start_ms: int | None = None,
 ) -> tuple[Window, ...]:
     """Cut the chunks of searches and clicks into windows, the first of which begins at `start_ms`."""
-    candidates, rows = _cuts(settings, (*shown, *clicked), shown)
-    return cut_log(shown, clicked, candidates, rows, start_ms)
-
-
-def _cuts(
-    settings: Settings, chunks: tuple[FileChunk, ...], shown: tuple[FileChunk, ...]
-) -> tuple[list[int], int]:
-    """Return the times (ms) at which a window may begin, and how many searches it holds at least."""
     rows = rows_of_batch(settings, sum(chunk.rows for chunk in shown))
-    if settings.batch == "day":
-        return midnights(chunks), 1
     timed = [(chunk.file, chunk.first_ms) for chunk in shown if chunk.first_ms is not None]
-    if settings.batch == "file":
+    candidates = [first_ms for _, first_ms in timed]
+    if settings.batch == "day":
+        candidates = midnights((*shown, *clicked))
+    elif settings.batch == "file":
         starts: dict[str, int] = {}
         for file, first_ms in timed:
             starts[file] = min(first_ms, starts.get(file, first_ms))
-        return list(starts.values()), 1
-    return [first_ms for _, first_ms in timed], rows or 1
+        candidates = list(starts.values())
+    return cut_log(shown, clicked, candidates, rows or 1, start_ms)
 
 
 def midnights(chunks: Iterable[FileChunk]) -> list[int]:

@@ -54,7 +54,7 @@ _KEPT_FILES = 2  # tables of closed and of open sessions; what is carried over f
 
 
 class DuckDBEngine:
-    """Runs steps on DuckDB; tables between them lie in memory, or in `folder` beyond the memory limit.
+    """A `SqlEngine` on DuckDB; tables between them lie in memory, or in `folder` beyond the memory limit.
 
     folder: empty folder for spilled rows and for tables that are fetched; the caller removes it.
     threads, memory_limit: memory in bytes. None = all cores; 3 GB, or 80 % of RAM if that is less.
@@ -88,7 +88,6 @@ class DuckDBEngine:
             return self._connection.from_arrow(frame.to_arrow())
 
     def show(self, name: str, rows: DuckDBPyRelation, carried: DuckDBPyRelation | None = None) -> None:
-        """Let SQL see rows as table `name`, with a column ``carried``: true for those carried over."""
         with self.translated_errors():
             shown = _marked(rows, carried=False)
             if carried is not None:
@@ -96,23 +95,19 @@ class DuckDBEngine:
             shown.create_view(name, replace=True)
 
     def register(self, name: str, frame: pl.DataFrame) -> None:
-        """Let SQL see a small frame as table `name`."""
         with self.translated_errors():
             self._connection.register(name, frame.to_arrow())
 
     def put(self, file: Path | None, like: DuckDBPyRelation) -> DuckDBPyRelation:
-        """Return the rows of a Parquet file; None = no rows, of the form of others."""
         return like.limit(0) if file is None else self.read_parquet([file])
 
     def stage(self, name: str, step: str, **values: Value) -> None:
-        """Store the rows of `step` as table `name`."""
         self._make_way(name, for_table=True)
         with self.translated_errors():
             self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {filled_step(step, values)}")
         self._tables.add(name)
 
     def view(self, name: str, step: str, **values: Value) -> None:
-        """Give the SELECT of `step` a name, without running it."""
         self._make_way(name, for_table=False)
         with self.translated_errors():
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {filled_step(step, values)}")
@@ -126,16 +121,13 @@ class DuckDBEngine:
             self._connection.execute(f"DROP VIEW IF EXISTS {name}")
 
     def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
-        """Return the few rows of `step`."""
         with self.translated_errors():
             return self._connection.execute(filled_step(step, values)).fetchall()
 
     def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
-        """Return the few rows of each of several steps."""
         return [self.rows(step) for step in steps]
 
     def is_empty(self, name: str) -> bool:
-        """Return whether table `name` holds no row."""
         with self.translated_errors():
             return not self._connection.table(name).limit(1).fetchall()
 
@@ -157,7 +149,6 @@ class DuckDBEngine:
         return [scan_parquet(place) for place in places]
 
     def fetched(self, name: str) -> DuckDBPyRelation:
-        """Return the rows that `fetch` wrote last for a step of this name."""
         return self.read_parquet([self._fetched_to[name][-1]])
 
     def close(self) -> None:

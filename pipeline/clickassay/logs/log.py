@@ -121,7 +121,7 @@ def joined_log(searches: H, clicks: H) -> Log[H]:
 
 @dataclass(frozen=True)
 class LocalHalf(Input):
-    """One half of a log in files of this machine."""
+    """One `Half` of a log in files of this machine."""
 
     @property
     def source(self) -> str:
@@ -129,11 +129,9 @@ class LocalHalf(Input):
         return str(self.files[0])
 
     def has_numbers(self, ids: str) -> bool:
-        """Return whether the ids of a column are whole numbers, or else text."""
         return self.frame.collect_schema()[ids].is_integer()
 
     def with_text_ids(self) -> Self:
-        """Return the half with search ids as text."""
         text = pl.col("search_id").cast(pl.String)
         return replace(
             self,
@@ -146,7 +144,6 @@ class LocalHalf(Input):
         return {str(file): self.file_fingerprint(file) for file in self.files}
 
     def only(self, files: Sequence[str]) -> Self:
-        """Return the half with some of its files."""
         if len(files) == len(self.files):
             return self
         kept = tuple(Path(file) for file in files)
@@ -158,7 +155,6 @@ class LocalHalf(Input):
         return chunks_of(self, first_ms, end_ms)
 
     def last_searches(self, chunk: FileChunk, end_ms: int) -> list[tuple[int, object]]:
-        """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
         rows = scan_rows(self, [chunk.file], (chunk.offset, chunk.rows)).select("timestamp", "search_id")
         return rows.filter(pl.col("timestamp") < end_ms).top_k(2, by="timestamp").collect().rows()
 

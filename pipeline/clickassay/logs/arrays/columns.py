@@ -173,10 +173,7 @@ def changes(rows: Rows, *columns: NDArray[Any]) -> Flags:
 def first_rows(keys: Keys, rows: Rows) -> Rows:
     """Return one of some rows for each of their keys, in the order of the keys."""
     in_order = rows[order_of(keys[rows])]
-    is_first = np.ones(len(in_order), bool)
-    is_first[1:] = keys[in_order[1:]] != keys[in_order[:-1]]
-    chosen: Rows = in_order[is_first]
-    return chosen
+    return in_order[changes(in_order, keys)]
 
 
 def repeated(keys: Keys) -> Keys:

@@ -138,7 +138,7 @@ def _with_orphan_clicks(
 
 
 class ArrayBatchProcessor:
-    """Processes the batches of a store on arrays."""
+    """A `BatchProcessor` on arrays."""
 
     def __init__(
         self,
@@ -151,7 +151,6 @@ class ArrayBatchProcessor:
         self._outcomes = outcomes
 
     def begin(self, plan: Plan[LocalHalf], before: StoredBatch | None) -> None:
-        """Find ambiguous search ids of a plan, and take up the open visits of the store."""
         known = [] if before is None else before.frame("ambiguous")["search_id"].to_list()
         carried = None if before is None else before.frame("carry_searches")
         ids = ambiguous_ids(plan.log.searches.frame, known, carried, end_ms=end_of_times(self._settings))
@@ -171,15 +170,12 @@ class ArrayBatchProcessor:
             self._sessioniser.take_up(carried, clicks)
 
     def add(self, plan: Plan[LocalHalf], number: int, watermark_ms: int) -> None:
-        """Process a window of the plan."""
         _add_window(self._sessioniser, plan.log, plan.windows, number, watermark_ms, self._progress)
 
     def ids(self) -> pl.LazyFrame:
-        """Return the digests of the search ids that are new in the last batch."""
         return self._sessioniser.new_ids.to_frame().lazy()
 
     def content(self, info: Mapping[str, Any]) -> BatchContent:
-        """Return the content of the last batch, and begin new sums."""
         sessioniser, carry_over = self._sessioniser, self._sessioniser.carry_over
         if carry_over is None:
             raise EngineError("the content of a batch was requested before one was added")

@@ -35,7 +35,7 @@ _PARQUET: dict[str, Any] = {
 
 
 class SparkEngine:
-    """Runs steps on a Spark session; large tables are staged as Parquet in a folder that all workers reach.
+    """A `SqlEngine` on a Spark session; large tables are staged as Parquet in a folder that all workers reach.
 
     session: classic or Spark Connect.
     staging: folder (a path that Spark reads and writes) for tables between steps; the caller removes it.
@@ -53,7 +53,6 @@ class SparkEngine:
         return f"{self._staging}/{next(self._numbers):04d}-{name}"
 
     def show(self, name: str, rows: "DataFrame", carried: "DataFrame | None" = None) -> None:
-        """Let SQL see rows as table `name`, with a column ``carried``: true for those carried over."""
         with self._translated_errors():
             frame = _marked(rows, carried=False)
             if carried is not None:
@@ -61,11 +60,9 @@ class SparkEngine:
             frame.createOrReplaceTempView(name)
 
     def fetched(self, name: str) -> "DataFrame":
-        """Return the rows that `fetch` wrote last for a step of this name."""
         return self._read(self._fetched_from[name])
 
     def put(self, file: Path | None, like: "DataFrame") -> "DataFrame":
-        """Have Spark reach a file of this machine; None = no rows, of the form of another frame."""
         if file is None:
             return like.limit(0)
         with self._translated_errors():
@@ -79,23 +76,19 @@ class SparkEngine:
             return self._read(place)
 
     def register(self, name: str, frame: pl.DataFrame) -> None:
-        """Let SQL see a small frame of this machine as table `name`."""
         with self._translated_errors():
             self.session.createDataFrame(frame.to_arrow()).createOrReplaceTempView(name)
 
     def stage(self, name: str, step: str, **values: Value) -> None:
-        """Write the rows of `step` as Parquet, and read them again as table `name`."""
         with self._translated_errors():
             frame = self._select(step, values)
             place = self._written(name, frame)
             self._read(place, frame.schema).createOrReplaceTempView(name)
 
     def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
-        """Return the few rows of each of several steps, which Spark computes at the same time."""
         return self._side_by_side(self.rows, steps)
 
     def fetch(self, *steps: str) -> list[pl.LazyFrame]:
-        """Return the rows of steps in their order, copied file by file to this machine."""
         return self._side_by_side(self._fetched, steps)
 
     def _fetched(self, step: str) -> pl.LazyFrame:
@@ -134,17 +127,14 @@ class SparkEngine:
         return read.parquet(without_patterns(place))
 
     def view(self, name: str, step: str, **values: Value) -> None:
-        """Give the SELECT of `step` a name, without running it."""
         with self._translated_errors():
             self._select(step, values).createOrReplaceTempView(name)
 
     def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
-        """Return the few rows of `step`."""
         with self._translated_errors():
             return [tuple(row) for row in self._select(step, values).collect()]
 
     def is_empty(self, name: str) -> bool:
-        """Return whether table `name` holds no row."""
         with self._translated_errors():
             return bool(self.session.table(name).isEmpty())
 

@@ -53,7 +53,7 @@ _DIGITS_OF_BIGINT = 18
 
 @dataclass(frozen=True)
 class SparkHalf:
-    """One half of a log on Spark."""
+    """One `Half` of a log on Spark."""
 
     what: str  # ``searches`` or ``clicks``.
     source: str  # The path or the table's name that was given.
@@ -65,23 +65,18 @@ class SparkHalf:
     listing: LocalHalf | RemoteFiles
 
     def has_numbers(self, ids: str) -> bool:
-        """Return whether the ids of a column are whole numbers, or else text."""
         return dict(self.frame.dtypes)[ids] == "bigint"
 
     def with_text_ids(self) -> Self:
-        """Return the half with search ids as text."""
-
         def opened(files: Sequence[str], rows: tuple[int, int] | None) -> "DataFrame":
             return _with_text_ids(self.opened(files, rows))
 
         return replace(self, frame=_with_text_ids(self.frame), opened=opened)
 
     def fingerprints(self) -> dict[str, FileFingerprint]:
-        """Return a fingerprint of each file, which distinguishes it from others."""
         return self.listing.fingerprints()
 
     def only(self, files: Sequence[str]) -> Self:
-        """Return the half with some of its files."""
         listing = self.listing.only(files)
         if listing is self.listing:
             return self
@@ -93,12 +88,10 @@ class SparkHalf:
         return self.listing.chunks(first_ms, end_ms)
 
     def last_searches(self, chunk: FileChunk, end_ms: int) -> list[tuple[int, object]]:
-        """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
         return self.listing.last_searches(chunk, end_ms)
 
     @property
     def made_of(self) -> Mapping[tuple[str, str], int]:
-        """Rows that its files were made of; see `Half`."""
         return self.listing.made_of if isinstance(self.listing, LocalHalf) else {}
 
 

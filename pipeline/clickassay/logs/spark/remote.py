@@ -73,7 +73,6 @@ class RemoteFiles:
         return files
 
     def only(self, files: Sequence[str]) -> Self:
-        """Return the input with some of its files."""
         return replace(self, names=frozenset(files))
 
     def chunks(self, first_ms: int, end_ms: int) -> tuple[FileChunk, ...]:
@@ -96,7 +95,6 @@ class RemoteFiles:
         return tuple(chunks)
 
     def last_searches(self, chunk: FileChunk, end_ms: int) -> list[tuple[int, object]]:
-        """Return time and id of the last two searches of a file before `end_ms`, the last first."""
         from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
 
         timed = self.raw.where(F.col("_metadata.file_path") == chunk.file).select(

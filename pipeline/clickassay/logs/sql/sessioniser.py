@@ -252,7 +252,7 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
 
 @dataclass
 class SqlBatchProcessor(Generic[H, R]):
-    """Processes the batches of a store; large tables pass through this machine file by file."""
+    """A `BatchProcessor` by the declared steps; large tables pass through this machine file by file."""
 
     engine: SqlEngine[R]
     # rows_of, rows_in: Give the rows of one half of a log, and the rows of its chunks that lie in a window.
@@ -264,7 +264,6 @@ class SqlBatchProcessor(Generic[H, R]):
     outcomes: Outcomes | None = None
 
     def begin(self, plan: Plan[H], before: StoredBatch | None) -> None:
-        """Find ambiguous search ids of a plan."""
         carries = _file(before, "carry_clicks")
         self._sessioniser = SqlSessioniser(
             self.engine,
@@ -285,7 +284,6 @@ class SqlBatchProcessor(Generic[H, R]):
         self._ambiguous = self._sessioniser.ambiguous()
 
     def add(self, plan: Plan[H], number: int, watermark_ms: int) -> None:
-        """Process a window of the plan."""
         name, part = f"batch {number + 1} of {len(plan.windows)}", number / len(plan.windows)
         window = plan.windows[number]
 
@@ -303,12 +301,10 @@ class SqlBatchProcessor(Generic[H, R]):
         self._carried = self._sessioniser.carried()
 
     def ids(self) -> pl.LazyFrame:
-        """Return the digests of the search ids that are new in the last batch."""
         self._ids = self._sessioniser.ids(are_numbers=self._has_number_ids)
         return self._ids
 
     def content(self, info: Mapping[str, Any]) -> BatchContent:
-        """Return the content of the last batch, and begin new sums."""
         searches, clicks, orphan_clicks = self._fetched
         frames = {
             "carry_searches": searches,
