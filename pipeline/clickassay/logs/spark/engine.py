@@ -35,7 +35,7 @@ _PARQUET: dict[str, Any] = {
 
 
 class SparkEngine:
-    """A `SqlEngine` on a Spark session; large tables are staged as Parquet in a folder that all workers reach.
+    """A `SqlEngine` on a Spark session; large tables are staged in a folder that all workers reach.
 
     session: classic or Spark Connect.
     staging: folder (a path that Spark reads and writes) for tables between steps; the caller removes it.
