@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -53,6 +53,7 @@ def hidden(text):
     ]
 
 
+@settings(max_examples=40)
 @any_text
 def test_nothing_hidden_is_left_but_in_csv_and_what_is_seen_stays(text):
     for form in (escape.terminal, escape.html, escape.latex, escape.markdown, escape.json):

@@ -240,7 +240,7 @@ def of_rows(rows):
     return sample_of(clicks, editorial, sessions, index, variances)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(ROWS)
 def test_no_table_of_any_small_sample_has_a_nan_or_a_value_out_of_range(rows):
     sample = of_rows(rows)
@@ -292,7 +292,7 @@ def test_a_metric_times_minus_1_mirrors_values_and_intervals(make_sample):
         np.testing.assert_allclose(found[column].to_numpy(), -expected[other].to_numpy(), rtol=1e-9)
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(st.permutations(range(12)))
 def test_the_order_of_queries_and_configurations_does_not_matter(order):
     rng = np.random.default_rng(2)

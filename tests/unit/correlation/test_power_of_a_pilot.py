@@ -211,9 +211,9 @@ def test_what_sessions_add_within_queries_is_the_variance_over_logs_with_other_s
     rng = np.random.default_rng(8)
     lists = drawn(make_sample, rng, 40, 5)
     chances, means = rng.uniform(0.1, 0.9, 80), rng.uniform(8, 40, 80)
-    logs = [redrawn(lists, chances, means, rng) for _ in range(3000)]
+    logs = [redrawn(lists, chances, means, rng) for _ in range(800)]
     variance = np.var([difference_within(log) for log in logs])
-    noise = [of_lists([log]) for log in logs[:200]]
+    noise = [of_lists([log]) for log in logs[:50]]
     assert np.mean(noise) == pytest.approx(variance, rel=0.1)
     other = replace(lists, key=replace(lists.key, market="other"))
     # the same lists in two markets: each session counts for half

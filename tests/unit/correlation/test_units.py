@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
@@ -58,6 +58,7 @@ def tables_of(sample):
     )  # fmt: skip
 
 
+@settings(max_examples=12)
 @given(st.integers(0, 10_000))
 def test_near_duplicates_that_are_groups_change_no_interval(seed):
     sample = drawn(seed)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clickassay.core.contracts.columns import EVERY
@@ -100,6 +100,7 @@ def of(rows, **more):
     return place(list(queries), list(sessions), [c / 20 for c in clicks], two_metrics(grades), **more)
 
 
+@settings(max_examples=25)
 @given(lists, st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-9, 9)))
 def test_what_is_added_to_all_lists_of_a_query_changes_nothing(rows, added):
     moved = [(query, n, clicks, grade + added.get(query, 0)) for query, n, clicks, grade in rows]
@@ -107,6 +108,7 @@ def test_what_is_added_to_all_lists_of_a_query_changes_nothing(rows, added):
     assert two == (None if one is None else pytest.approx(one, abs=1e-9))
 
 
+@settings(max_examples=25)
 @given(lists)
 def test_a_query_with_one_list_changes_nothing(rows):
     whole = within(of(rows)).drop("reason")
@@ -114,6 +116,7 @@ def test_a_query_with_one_list_changes_nothing(rows):
     assert more.equals(whole)
 
 
+@settings(max_examples=25)
 @given(lists)
 def test_markets_together_are_the_sum_of_their_groups_and_a_query_is_counted_once(rows):
     one, other = of(rows, market="m"), of([(q, n, 20 - c, g) for q, n, c, g in rows], market="n")
@@ -128,6 +131,7 @@ def test_markets_together_are_the_sum_of_their_groups_and_a_query_is_counted_onc
         assert row["correlation"] == pytest.approx(expected, abs=1e-9)
 
 
+@settings(max_examples=25)
 @given(lists)
 def test_a_metric_that_orders_lists_as_clicks_do_has_one(rows):
     clicks = [c / 20 for _, _, c, _ in rows]

@@ -115,11 +115,11 @@ def test_tables_that_do_not_fit_are_refused(table, message):
 
 
 def test_a_report_has_the_same_numbers_whatever_is_only_counted(tmp_path, monkeypatch):
-    log = simulated(tmp_path / "log", searches=3_000, queries=40)
+    log = simulated(tmp_path / "log", searches=1_200, queries=25)
     some = pl.read_parquet(log["judgments"]).filter(pl.col("query").hash() % 3 == 0)
     some.write_parquet(tmp_path / "some.parquet")
     for settings in ({}, {"unjudged": "model"}):
-        options = load_settings(iterations=10, depth=[3, 6], **settings)
+        options = load_settings(iterations=2, depth=[3, 6], click_models="none", **settings)
         table = log_to_patterns(Sources(log["searches"], log["clicks"]), options)
         monkeypatch.setattr(module, "MOST_FREQUENT", 10_000)
         whole = analyse(table, Sources(judgments=tmp_path / "some.parquet"), options)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import date
 
 import polars as pl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERNS, SHOWN
@@ -23,6 +23,7 @@ def part(sessions):
     return table_of(*zip(*shown, strict=True))
 
 
+@settings(max_examples=25)
 @given(st.lists(SESSIONS, min_size=1, max_size=6))
 def test_each_list_stands_once_with_the_sessions_of_all_parts(numbers):
     merged = merge_tables(part(of_part) for of_part in numbers)
@@ -41,6 +42,7 @@ def dated(sessions, day):
     return replace(table, shown=SHOWN.canonical(rows.with_columns(day=pl.lit(date(2026, 5, day)))))
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(SESSIONS, st.sampled_from((None, 1, 2))), min_size=1, max_size=6))
 def test_sessions_of_parts_without_days_have_none_beside_those_of_other_parts(parts):
     merged = merge_tables(dated(*one) for one in parts)

@@ -5,20 +5,14 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clickassay.patterns import sums as sums_of_keys
 from clickassay.patterns.sums import Counted, Sums, WordLayout, added, counted, order_of_both
 
-LAYOUTS = (
-    WordLayout(10, 2),
-    WordLayout(5, 1),
-    WordLayout(28, 16),
-    WordLayout(29, 16),
-    WordLayout(62, 1024),
-    WordLayout(1, 7),
-)
+LAYOUTS = (WordLayout(10, 2), WordLayout(28, 16), WordLayout(29, 16), WordLayout(62, 1024))
+"""Up to 64 bits a key is one word, as in the first two; then it is two."""
 MOST = 2**31 - 1
 
 
@@ -44,6 +38,7 @@ def as_dict(layout, table):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_counts_are_those_of_a_counter_in_the_order_of_the_keys(layout, data):
     rows = data.draw(rows_for(layout))
@@ -53,6 +48,7 @@ def test_counts_are_those_of_a_counter_in_the_order_of_the_keys(layout, data):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_sums_of_two_counts_are_those_of_all_rows(layout, data):
     one, other = data.draw(rows_for(layout)), data.draw(rows_for(layout))
@@ -63,7 +59,7 @@ def test_sums_of_two_counts_are_those_of_all_rows(layout, data):
 
 
 def test_a_second_word_is_taken_when_one_has_too_few_bits():
-    assert [len(words_of(layout, [(1, 0, 1)])) for layout in LAYOUTS] == [1, 1, 1, 2, 2, 1]
+    assert [len(words_of(layout, [(1, 0, 1)])) for layout in LAYOUTS] == [1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("sessions", [1, 2**20, 2**55])
@@ -77,6 +73,7 @@ def test_sums_are_right_whether_or_not_a_number_fits_behind_its_key(rows, sessio
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_sums_in_sections_are_those_of_all_rows_in_the_order_of_the_keys(layout, data):
     sums, every = Sums(layout), []
