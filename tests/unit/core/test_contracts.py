@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts.form import Column, ContractError, Table
-from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
-from clickassay.core.contracts.run import CONFIGURATIONS, RUN_TABLES
+from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.run import RUN_TABLES
 
 TABLES = (*RUN_TABLES, PATTERN_CONFIGURATIONS, PATTERN_QUERIES)
 PAIR = Table(
@@ -90,11 +90,6 @@ def test_where_metrics_may_follow_they_keep_their_order_as_floats():
     ]  # fmt: skip
 
 
-def test_only_configurations_and_draws_have_a_column_per_metric():
-    assert [table.name for table in TABLES if table.more_floats] == ["configurations", "draws"]
-    assert CONFIGURATIONS.more_floats
-
-
 def test_text_keys_sort_by_code_point():
     frame = PATTERNS.canonical(
         pl.DataFrame(
@@ -102,7 +97,3 @@ def test_text_keys_sort_by_code_point():
         )
     )
     assert frame["configuration_id"].to_list() == ["B", "a", "b", "\u00e9"]
-
-
-def test_the_funnel_is_keyed_by_all_but_its_count():
-    assert FUNNEL.key == tuple(column.name for column in FUNNEL.columns)[:-1]

@@ -19,9 +19,3 @@ def test_a_child_generator_depends_on_seed_and_names_only():
 def test_children_of_spawned_generators_differ():
     first, second = np.random.default_rng(1).spawn(2)
     assert child(first, "a").integers(0, 2**62) != child(second, "a").integers(0, 2**62)
-
-
-def test_a_child_draws_uniform_numbers():
-    numbers = child(np.random.default_rng(0), "x").random(40_000)
-    share, _ = np.histogram(numbers, bins=8, range=(0, 1))
-    np.testing.assert_allclose(share / 40_000, 1 / 8, atol=0.01)

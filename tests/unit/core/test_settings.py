@@ -37,10 +37,6 @@ def test_a_file_wins_over_defaults_and_an_option_over_the_file(tmp_path):
     assert (chosen.iterations, chosen.seed, chosen.folds) == (7, 9, 16)
 
 
-def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
-    assert from_toml(tmp_path, "\ufeffseed = 4").seed == 4
-
-
 def test_names_may_be_spelt_as_on_the_command_line(tmp_path):
     assert from_toml(tmp_path, 'idle-minutes = 0.5\nidle-scope = "query"').idle_ms == 30_000
 
@@ -192,15 +188,6 @@ def test_every_setting_says_what_it_means_and_its_range_is_the_one_that_is_check
         value = [int(beyond)] if setting.is_list else int(beyond)
         with pytest.raises(SettingsError, match=setting.name):
             load_settings(**{setting.name: value})
-
-
-def test_several_depths_metrics_and_models_may_be_one_text():
-    chosen = load_settings(
-        depth="10,5", metric="ERR(gains='0 1') RBP(p=0.6,max_rel=4)@3, nDCG@5", click_models="dbn,pbm"
-    )
-    assert chosen.depth == (5, 10)
-    assert chosen.metric == ("ERR(gains='0 1')", "RBP(p=0.6,max_rel=4)@3", "nDCG@5")
-    assert chosen.click_models == ("DBN", "PBM")
 
 
 def test_the_settings_of_a_log_are_those_that_its_pattern_table_depends_on():

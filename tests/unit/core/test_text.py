@@ -1,9 +1,5 @@
 """Numbers, and text from logs, as words."""
 
-import csv
-import io
-
-import polars as pl
 import pytest
 
 from clickassay.core.text.words import (
@@ -18,18 +14,6 @@ from clickassay.core.text.words import (
     visible,
     without_secrets,
 )
-from clickassay.report.tables import ReportTable
-from clickassay.report.writers.tables import csv_text
-from support.reports.report_world import HOSTILE
-
-
-def test_hidden_characters_are_spelled_out():
-    assert visible("a\x1b[2Jb\u202ec\nd\u200be\udcff") == "a\\x1b[2Jb\\u202ec\\x0ad\\u200be\\udcff"
-
-
-def test_text_of_many_scripts_passes_unchanged():
-    for text in ("naïve café", "日本語", "नमस्\u200dते", "Ελλάδα", "👩\u200d🔬"):
-        assert visible(text) == text
 
 
 def test_long_text_is_cut_to_its_limit():
@@ -63,17 +47,6 @@ def test_small_words_read_as_english():
         "Is it?",
         "Market LLM",
     ]
-
-
-def test_csv_reads_back_to_the_same_values_to_the_last_bit():
-    floats = [0.1 + 0.2, -1e-17, 1 / 3, 2.0]
-    frame = pl.DataFrame({"text": [HOSTILE, 'a,"b"', "c\nd", "=1"], "value": floats, "none": [None, 1, 2, 3]})
-    table = ReportTable("t", "Title", "Name", (), (), data=frame)
-    rows = list(csv.reader(io.StringIO(csv_text(table), newline="")))
-    assert rows[0] == ["text", "value", "none"]
-    assert [row[0] for row in rows[1:]] == [HOSTILE, 'a,"b"', "c\nd", "'=1"]
-    assert [float(row[1]) for row in rows[1:]] == floats
-    assert [row[2] for row in rows[1:]] == ["", "1", "2", "3"]
 
 
 @pytest.mark.parametrize(

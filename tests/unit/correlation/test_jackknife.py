@@ -51,15 +51,6 @@ def test_the_error_of_a_mean_is_the_standard_deviation_by_the_root_of_n(values):
     assert mean_spread(values).error == pytest.approx(values.std(ddof=1) / math.sqrt(len(values)), rel=1e-9)
 
 
-def test_the_degrees_of_freedom_of_a_mean_of_normal_values_are_nearly_n_less_1():
-    values = np.random.default_rng(1).normal(size=3000)
-    # 2 n / (kurtosis - 1), and the kurtosis of the normal distribution is 3
-    found = mean_spread(values).degrees
-    assert found <= 2999
-    assert found == pytest.approx(2999, rel=0.1)
-    assert found == pytest.approx(min(2999, 2 * 3000 / (stats.kurtosis(values, fisher=False) - 1)), rel=1e-9)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_interval_and_p_value_of_a_mean_of_short_tailed_values_are_those_of_the_t_test(seed):
     values = np.random.default_rng(seed).uniform(-1, 1.5, size=17)  # a kurtosis below 3: all n - 1 degrees
@@ -71,24 +62,6 @@ def test_the_interval_and_p_value_of_a_mean_of_short_tailed_values_are_those_of_
         (expected.low, expected.high), rel=1e-9
     )
     assert p_value(values.mean(), spread) == pytest.approx(test.pvalue, rel=1e-9)
-
-
-def test_one_query_that_makes_up_nearly_all_of_the_spread_leaves_two_degrees_of_freedom():
-    values = np.array([1e6, *np.random.default_rng(0).normal(size=999)])
-    assert mean_spread(values).degrees == pytest.approx(2, rel=0.01)
-
-
-def test_heavy_tails_leave_few_degrees_of_freedom_and_light_tails_many():
-    rng = np.random.default_rng(2)
-    heavy, light = rng.pareto(1.2, size=400), rng.uniform(size=400)
-    assert mean_spread(heavy).degrees < 10
-    assert mean_spread(light).degrees == pytest.approx(399, rel=1e-9)
-
-
-def test_two_queries_have_one_degree_of_freedom():
-    spread = mean_spread(np.array([1.0, 4.0]))
-    assert spread.error == pytest.approx(1.5)  # half the difference
-    assert spread.degrees == pytest.approx(1)
 
 
 @given(arrays(np.float64, st.tuples(st.integers(3, 12), st.just(3)), elements=st.integers(1, 40).map(float)))

@@ -64,14 +64,6 @@ def sample(make_sample):
     return found
 
 
-def test_the_weighted_reliability_is_that_of_a_loop(sample):
-    sums = weighted_noise(sample).sum(axis=0)
-    squares = np.array([weighted_squares(sample, click) for click in range(2)])
-    found = weighted_reliability(squares, np.array([sample.sessions.sum()]), sums, 2)
-    assert found == pytest.approx([weighted_by_loops(sample, click) for click in range(2)], rel=1e-12)
-    assert (found < 0.95).all()
-
-
 def test_noise_corrected_correlations_are_divided_by_the_root_of_the_reliability(sample):
     for table, value, by_loops in (
         (overall(sample), "correlation", weighted_by_loops),

@@ -1,4 +1,4 @@
-"""Steps in the words of another engine: values and macros filled in, and nothing of their meaning lost.
+"""Steps in the words of another engine: values and macros filled in; what they mean, SQL cases tell on Spark.
 
 What a translated expression means is judged by its syntax tree, parsed again: it must be that of a text with
 every parenthesis written out by hand.
@@ -36,9 +36,12 @@ def tree(sql):
 def given_step(monkeypatch):
     """Return a function that translates the text of a step with macros that a test made up."""
 
+    def forget():
+        dialect._macros.cache_clear()
+        dialect._translate.cache_clear()
+
     def given(text, macros="", **values):
-        texts = {"step": text, "macros/spark": macros}
-        monkeypatch.setattr(dialect, "sql_text", texts.__getitem__)
+        monkeypatch.setattr(dialect, "sql_text", {"step": text, "macros/spark": macros}.__getitem__)
         forget()
         return translate_step("step", "spark", values)
 
@@ -47,81 +50,51 @@ def given_step(monkeypatch):
     forget()
 
 
-def forget():
-    """Let no macro or step of one text be taken for that of another."""
-    dialect._macros.cache_clear()
-    dialect._translate.cache_clear()
-
-
-# ---- every step, all of which Spark runs in the SQL cases -------------------------------------
-
-
 @pytest.mark.parametrize("step", STEPS)
-def test_no_macro_and_no_placeholder_is_left_in_a_translated_step(step):
+def test_no_macro_and_no_placeholder_is_left_in_a_step_and_a_value_that_it_lacks_is_named(step):
     parsed = sqlglot.parse_one(translate_step(step, "spark", VALUES), dialect="spark")
     assert isinstance(parsed, exp.Query)
     names = {node.name.lower() for node in parsed.find_all(exp.Anonymous)}
     assert sorted(names & MACROS) == []
     assert list(parsed.find_all(exp.Placeholder, exp.Parameter)) == []
     assert parsed.named_selects == sqlglot.parse_one(sql_text(step), dialect="duckdb").named_selects
-
-
-# ---- values -----------------------------------------------------------------------------------
+    if lacking := PARAMETER.search(sql_text(step)):
+        without = {name: value for name, value in VALUES.items() if name != lacking[1]}
+        with pytest.raises(EngineError, match=re.escape(f"step {step} needs a value for ${lacking[1]}")):
+            translate_step(step, "spark", without)
 
 
 @pytest.mark.parametrize(
     ("value", "literal"),
     [
-        (5, "5"),
         (-5, "-5"),
         (2**62, str(2**62)),
         (True, "TRUE"),
-        (False, "FALSE"),
-        ("plain", "'plain'"),
         ("it's", r"'it\'s'"),
         ("a\\b", r"'a\\b'"),
-        ("$depth", "'$depth'"),
+        ("$k", "'$k'"),
     ],
 )
-def test_a_value_takes_the_place_of_its_parameter(given_step, value, literal):
-    assert tree(given_step("SELECT a - $x AS b FROM t", x=value)) == tree(
-        f"SELECT a - ({literal}) AS b FROM t"
-    )
+def test_a_value_takes_the_place_of_its_parameter_and_others_are_ignored(given_step, value, literal):
+    found = given_step("SELECT a - $x AS b FROM t", x=value, y=1)
+    assert tree(found) == tree(f"SELECT a - ({literal}) AS b FROM t")
 
 
-def test_a_value_is_filled_in_wherever_it_is_named_in_a_macro_too(given_step):
-    found = given_step(
-        "SELECT first_of(xs, $k) AS a FROM t WHERE n < $k",
-        "CREATE OR REPLACE TEMP MACRO first_of(xs, k) AS slice(xs, 1, k);",
-        k=3,
-    )
-    assert tree(found) == tree("SELECT slice(xs, 1, 3) AS a FROM t WHERE n < 3")
-
-
-@pytest.mark.parametrize("step", [step for step in STEPS if PARAMETER.search(sql_text(step))])
-def test_a_step_says_which_value_it_lacks(step):
-    lacking = PARAMETER.search(sql_text(step))[1]
-    without = {name: value for name, value in VALUES.items() if name != lacking}
-    with pytest.raises(EngineError, match=re.escape(f"step {step} needs a value for ${lacking}")):
-        translate_step(step, "spark", without)
-
-
-def test_values_that_a_step_does_not_name_are_ignored(given_step):
-    assert tree(given_step("SELECT $a AS a FROM t", a=1, b=2)) == tree("SELECT 1 AS a FROM t")
-
-
-# ---- macros -----------------------------------------------------------------------------------
-
-ARITHMETIC = """
+MADE_UP = r"""
 CREATE OR REPLACE TEMP MACRO sum_of(x, y) AS x + y;
 CREATE OR REPLACE TEMP MACRO double(x) AS x * 2;
 CREATE OR REPLACE TEMP MACRO minus_of(x) AS -x;
 CREATE OR REPLACE TEMP MACRO is_small(x) AS x BETWEEN 0 AND 9;
 CREATE OR REPLACE TEMP MACRO either(x, y) AS x OR y;
 CREATE OR REPLACE TEMP MACRO neither(x, y) AS NOT either(x, y);
-CREATE OR REPLACE TEMP MACRO is_absent(x) AS x IS NULL;
 CREATE OR REPLACE TEMP MACRO chosen(x, y, z) AS CASE WHEN x THEN y ELSE z END;
 CREATE OR REPLACE TEMP MACRO rounds() AS 3;
+CREATE OR REPLACE TEMP MACRO first_of(xs, k) AS slice(xs, 1, k);
+CREATE OR REPLACE TEMP MACRO later(x) AS t.x + x;
+CREATE OR REPLACE TEMP MACRO increased(xs) AS transform(xs, x -> x + 1);
+CREATE OR REPLACE TEMP MACRO tidy(url) AS lower(trim(url));
+CREATE OR REPLACE TEMP MACRO spelt(urls) AS transform(urls, url -> tidy(url));
+CREATE OR REPLACE TEMP MACRO text_of(x) AS concat(x, '\\', '\u0130', '\t', 'it\'s', '^[\\x1C-\\x20]+\\z');
 """
 
 
@@ -129,66 +102,25 @@ CREATE OR REPLACE TEMP MACRO rounds() AS 3;
     ("written", "meant"),
     [
         ("double(a + b)", "(a + b) * 2"),
-        ("sum_of(a, b) * c", "(a + b) * c"),
         ("c - sum_of(a, b)", "c - (a + b)"),
-        ("a % double(b)", "a % (b * 2)"),
-        ("sum_of(sum_of(a, b), double(c))", "(a + b) + (c * 2)"),
         ("double(sum_of(a, double(b)))", "(a + (b * 2)) * 2"),
         ("minus_of(minus_of(a))", "-(-a)"),
         ("minus_of(-1)", "-(-1)"),
-        ("minus_of(a - b)", "-(a - b)"),
-        ("c - minus_of(a)", "c - (-a)"),
-        ("NOT is_small(a)", "NOT (a BETWEEN 0 AND 9)"),
         ("is_small(a) AND b", "(a BETWEEN 0 AND 9) AND b"),
         ("a AND either(b, c)", "a AND (b OR c)"),
-        ("neither(a, b) = c", "(NOT (a OR b)) = c"),
         ("NOT neither(a AND b, c)", "NOT (NOT ((a AND b) OR c))"),
-        ("is_absent(a = b)", "(a = b) IS NULL"),
-        ("is_absent(a) = b", "(a IS NULL) = b"),
-        ("either(a IN (1, 2), b)", "(a IN (1, 2)) OR b"),
-        ("double(chosen(a, b, c))", "(CASE WHEN a THEN b ELSE c END) * 2"),
         ("chosen(either(a, b), rounds(), double(c))", "CASE WHEN (a OR b) THEN 3 ELSE (c * 2) END"),
-        ("coalesce(sum_of(a, b), c)", "coalesce((a + b), c)"),
         ("DOUBLE(a)", "a * 2"),
+        ("first_of(xs, $k)", "slice(xs, 1, 7)"),
+        ("later(y)", "t.x + y"),  # a parameter is no column of a table
+        ("increased(increased(xs))", "transform(transform(xs, x -> x + 1), x -> x + 1)"),
+        ("spelt(url)", "transform(url, url -> lower(trim(url)))"),  # a lambda keeps its variables
+        ("text_of(a)", r"concat(a, '\\', '\u0130', '\t', 'it\'s', '^[\\x1C-\\x20]+\\z')"),
     ],
 )
 def test_a_macro_means_in_its_place_what_it_means_by_itself(given_step, written, meant):
-    found = given_step(f"SELECT {written} AS x FROM t", ARITHMETIC)
+    found = given_step(f"SELECT {written} AS x FROM t", MADE_UP, k=7)
     assert tree(found) == tree(f"SELECT {meant} AS x FROM t")
-
-
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("increased(xs)", "transform(xs, x -> x + 1)"),
-        ("increased(increased(xs))", "transform(transform(xs, x -> x + 1), x -> x + 1)"),
-        ("spelt(t.urls)", "transform(t.urls, url -> lower(trim(url)))"),
-        ("spelt(url)", "transform(url, url -> lower(trim(url)))"),
-    ],
-)
-def test_a_lambda_keeps_its_variables(given_step, written, meant):
-    macros = """
-CREATE OR REPLACE TEMP MACRO increased(xs) AS transform(xs, x -> x + 1);
-CREATE OR REPLACE TEMP MACRO tidy(url) AS lower(trim(url));
-CREATE OR REPLACE TEMP MACRO spelt(urls) AS transform(urls, url -> tidy(url));
-"""
-    assert tree(given_step(f"SELECT {written} AS x FROM t", macros)) == tree(f"SELECT {meant} AS x FROM t")
-
-
-def test_a_parameter_is_no_column_of_a_table(given_step):
-    macros = "CREATE OR REPLACE TEMP MACRO later(x) AS t.x + x;"
-    found = given_step("SELECT later(y) AS a FROM t", macros)
-    assert tree(found) == tree("SELECT t.x + y AS a FROM t")
-
-
-@pytest.mark.parametrize(
-    "literal", [r"'\\'", r"'\\\\u'", r"'\u0130'", r"'\t'", r"'it\'s'", r"'^[\\x1C-\\x20]+\\z'"]
-)
-def test_a_text_of_a_macro_stays_the_text_that_it_is(given_step, literal):
-    found = given_step(
-        "SELECT text_of(a) AS x FROM t", f"CREATE OR REPLACE TEMP MACRO text_of(x) AS concat(x, {literal});"
-    )
-    assert tree(found) == tree(f"SELECT concat(a, {literal}) AS x FROM t")
 
 
 @pytest.mark.parametrize("name", sorted(MACROS))
@@ -201,4 +133,4 @@ def test_a_macro_has_a_name_that_is_no_function_yet(engine, name):
 
 def test_a_macro_with_too_few_values_is_an_error(given_step):
     with pytest.raises(ValueError, match="shorter"):
-        given_step("SELECT sum_of(a) AS x FROM t", ARITHMETIC)
+        given_step("SELECT sum_of(a) AS x FROM t", MADE_UP)

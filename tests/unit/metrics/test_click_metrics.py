@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clickassay.metrics.clicks import CLICKS, first_click, last_click, search_success
+from clickassay.metrics.clicks import CLICKS, search_success
 
 BY_NAME = {metric.name: metric.function for metric in CLICKS}
 POSITIONS = st.sets(st.integers(1, 62), max_size=62)
@@ -37,26 +37,11 @@ def by_definition(positions):
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("QCTR", 3), ("UCTR", 1), ("MaxRR", 1 / 2), ("MinRR", 1 / 8), ("MeanRR", 7 / 24), ("PLC", 3 / 8)],
-)
-def test_clicks_at_2_4_and_8_give_the_values_worked_by_hand(name, expected):
-    assert value(name, {2, 4, 8}) == pytest.approx(expected, rel=1e-15)
-
-
 @given(POSITIONS)
 @example(set())
 def test_every_metric_equals_its_definition_in_fractions_down_to_position_62(positions):
     for name, exact in by_definition(positions).items():
         assert value(name, positions) == pytest.approx(float(exact), rel=4e-15), name
-
-
-@given(POSITIONS)
-def test_first_and_last_click_are_the_smallest_and_largest_position(positions):
-    masks = np.array([mask_of(positions)], dtype=np.int64)
-    assert first_click(masks)[0] == min(positions, default=0)
-    assert last_click(masks)[0] == max(positions, default=0)
 
 
 @given(POSITIONS)

@@ -51,11 +51,6 @@ def test_err_on_a_scale_to_3_has_the_published_values_at_depth_3_and_4():
     assert found["ERR@4"] == pytest.approx(0.90087890625, abs=1e-12)
 
 
-def test_rbp_is_the_sum_worked_by_hand():
-    # (1 - 0.8) (7/16 + 3/16 0.8 + 15/16 0.64)
-    assert values([3, 2, 4])["RBP"] == pytest.approx(0.2 * (0.4375 + 0.15 + 0.6), rel=1e-14)
-
-
 def test_the_judged_pool_decides_the_ideal_list_and_the_number_of_relevant_results():
     found = values([3, 0], pool=[4, 4, 3, 3, 2, 0, 0], settings=JUDGED)
     assert found["NDCG"] == pytest.approx(7 / (15 + 15 / math.log2(3)), rel=1e-14)
