@@ -1,9 +1,10 @@
-"""The lists of a pattern table by number, some looked at and the others only counted."""
+"""The lists of a pattern table by number, and their results by query and URL."""
 
 from collections import Counter
 from dataclasses import replace
 from datetime import date
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -13,7 +14,7 @@ from clickassay.jobs.analyse import analyse
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.patterns import lists as module
-from clickassay.patterns.lists import log_lists
+from clickassay.patterns.lists import log_lists, number_results
 from clickassay.patterns.table import Pieces
 from support.logs.small_logs import session_counts, simulated
 from support.logs.tiny_table import LISTS, MASKS, table_of
@@ -155,3 +156,42 @@ def test_a_table_of_an_older_version_whose_list_shows_a_result_twice_is_refused(
     lists = log_lists(table_of([("all", "q", "aba"), ("all", "q", "abc")], [{1: 2}, {0: 1}]).staged())
     with pytest.raises(PatternError, match=r"1 list of 2 show a result twice, .* older .* make .* again"):
         _ = lists.results
+
+
+# ---- results by number -----------------------------------------------------------------------------
+
+
+LISTS = [["a", "b", "c"], ["c", "a"], [], ["a", "b"], ["b", "ä", "a", "a"]]
+QUERY = np.array([1, 1, 0, 3, 1])
+
+
+def fixed(value):
+    return lambda texts: np.full(len(texts), value, np.uint64)
+
+
+@pytest.mark.parametrize("fingerprints", [None, fixed(7)], ids=["hash", "all alike"])
+def test_two_places_share_a_number_if_query_and_url_are_the_same(fingerprints):
+    options = {} if fingerprints is None else {"fingerprints": fingerprints}
+    found = number_results(pl.Series(LISTS), QUERY, **options)
+    places = {
+        (query, url, int(number))
+        for query, urls, numbers in zip(QUERY, LISTS, found.numbers, strict=True)
+        for url, number in zip(urls, numbers, strict=False)
+    }
+    assert len(places) == len({place[:2] for place in places}) == len({place[2] for place in places}) == 6
+    assert sorted(place[2] for place in places) == list(range(6))
+    named = {(QUERY[row], url) for row, url in zip(found.lists, found.urls, strict=True)}
+    assert named == {place[:2] for place in places}
+    assert all(found.urls[number] == url for _, url, number in places)
+
+
+def test_the_top_of_a_list_ends_with_it():
+    found = number_results(pl.Series(LISTS), QUERY)
+    assert (found.top(6) >= 0).sum(axis=1).tolist() == [3, 2, 0, 2, 4]
+    assert (found.top(2) >= 0).sum(axis=1).tolist() == [2, 2, 0, 2, 2]
+    assert found.top(2)[0].tolist() == found.numbers[0, :2].tolist()
+
+
+def test_no_lists_have_no_results():
+    found = number_results(pl.Series([], dtype=pl.List(pl.String)), np.zeros(0, np.int64))
+    assert (found.numbers.shape, found.top(3).shape, len(found.urls)) == ((0, 0), (0, 3), 0)

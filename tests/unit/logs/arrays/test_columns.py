@@ -1,16 +1,22 @@
-"""Numbers for keys, arrays that grow and rows found by their keys, against dicts and sets of Python."""
+"""Numbers for keys, arrays that grow, rows found by keys, and columns of Arrow, against plain Python."""
 
 import numpy as np
+import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clickassay.logs.arrays.clicks import places, rows_of_ids
 from clickassay.logs.arrays.columns import (
     Growing,
     Numbers,
     among,
+    as_arrow,
     distinct,
     first_rows,
     is_in,
+    nulls_in,
+    numbers_in,
     repeated,
 )
 from clickassay.patterns.sums import order_of, sorted_values
@@ -88,3 +94,62 @@ def test_rows_are_ordered_by_the_first_key_then_the_next(rows):
 def test_values_among_a_few(values, few):
     found = is_in(keys_of(values), keys_of(sorted(few)))
     assert found.tolist() == [value in few for value in values]
+
+
+# ---- clicks put to their searches and placed on lists ----------------------------------------------
+
+
+IDS = {"dense": st.integers(-20, 20), "far apart": st.sampled_from([-(2**63), -5, 0, 7, 2**62, 2**63 - 1])}
+
+
+@pytest.mark.parametrize("kind", IDS)
+@given(data=st.data())
+def test_the_row_of_each_wanted_id_is_the_one_that_counts(kind, data):
+    ids = data.draw(st.lists(IDS[kind], unique=True, max_size=12))
+    counts = data.draw(st.lists(st.booleans(), min_size=len(ids), max_size=len(ids)))
+    wanted = data.draw(st.lists(IDS[kind], max_size=12))
+    expected = [ids.index(one) if one in ids and counts[ids.index(one)] else -1 for one in wanted]
+    found = rows_of_ids(np.array(ids, np.int64), np.array(counts, bool), np.array(wanted, np.int64))
+    assert found.tolist() == expected
+
+
+@given(st.lists(st.lists(st.integers(0, 4), max_size=6), min_size=1, max_size=5), st.data())
+def test_a_place_is_the_first_of_the_url_in_the_list(lists, data):
+    wide = max(map(len, lists))
+    top = np.array([[*one, *[-1] * (wide - len(one))] for one in lists], np.int32).reshape(len(lists), wide)
+    clicked = data.draw(st.lists(st.tuples(st.integers(0, len(lists) - 1), st.integers(-3, 6)), max_size=20))
+    clicked = [(one, url if url != -1 else -2) for one, url in clicked]  # -1 fills the ends of lists
+    rows, urls = (np.array([click[part] for click in clicked], np.int32) for part in range(2))
+    expected = [lists[one].index(url) + 1 if url in lists[one] else 0 for one, url in clicked]
+    assert places(top, rows, urls).tolist() == expected
+
+
+# ---- columns of Arrow as NumPy arrays --------------------------------------------------------------
+
+
+COLUMNS = [
+    pl.Series([], dtype=pl.Int64),
+    pl.Series([1, 2, 3]),
+    pl.Series([None, None], dtype=pl.Int64),
+    pl.Series([1, None, 3, *range(20), None], dtype=pl.Int32),
+    pl.Series([2**64 - 1, None], dtype=pl.UInt64),
+]
+
+
+@pytest.mark.parametrize("first", [0, 1, 3])
+@pytest.mark.parametrize("column", COLUMNS)
+def test_numbers_of_a_column_and_of_a_part_of_it(column, first):
+    part = column[first:]
+    found = numbers_in(part, 7)
+    assert found.tolist() == [7 if value is None else value for value in part]
+    assert pl.Series(found).dtype == column.dtype
+
+
+def test_numbers_of_a_column_in_several_pieces():
+    column = pl.concat([pl.Series([1, None]), pl.Series([3])], rechunk=False)
+    assert numbers_in(column, -1).tolist() == [1, -1, 3]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_nulls_of_a_column(column):
+    assert np.array_equal(nulls_in(as_arrow(column)), column.is_null().to_numpy())
