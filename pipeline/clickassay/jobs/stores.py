@@ -1,7 +1,5 @@
 """Pattern stores: logs are added, files and batches chosen; and plans of that, and of a pattern table."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,7 +26,6 @@ from clickassay.logs.batches import (
     warn_if_unsorted,
 )
 from clickassay.logs.grow import (
-    BatchProcessor,
     add_to_store,
     plan_growth,
     store_settings,
@@ -36,7 +33,6 @@ from clickassay.logs.grow import (
     with_folds_of,
 )
 from clickassay.logs.log import LocalHalf, Log
-from clickassay.logs.outcomes import Outcomes
 from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store import PatternStore
 
@@ -79,36 +75,23 @@ def grow_store(
     log, settings = inputs.log_here(), with_folds_of(folder, settings)
     store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
     with store.locked(), files_named(log.searches, log.clicks):
-        plan = plan_growth(store, log, settings)
+        plan, kept = plan_growth(store, log, settings), store.judged_queries()
         warn_if_unsorted(plan.windows, settings, progress)
         for what, half in log.halves.items():
             for note in copy_notes(half, plan.alike[what], "it is not read"):
                 progress(Event(note, note=True))
         told = steady(progress)
         own = with_carried(outcomes_of(inputs, settings)(log), store)
-        with _batch_processor(log, settings, folder, store.judged_queries(), told, own) as processor:
-            added = add_to_store(processor, store, plan, settings, versions(), told, own)
+        made_by = (store, plan, settings, versions(), told, own)
+        if settings.engine == "duckdb":
+            from clickassay.logs.duckdb import duckdb_batches, duckdb_engine  # noqa: PLC0415 - not the default
+
+            with duckdb_engine(log, settings, folder) as engine:
+                added = add_to_store(duckdb_batches(engine, settings, kept, told, own), *made_by)
+        else:
+            added = add_to_store(ArrayBatchProcessor(settings, kept, told, own), *made_by)
         _check(store, inputs, settings, checked)
     return StoreGrowth(added, plan.known)
-
-
-@contextmanager
-def _batch_processor(
-    log: Log[LocalHalf],
-    settings: Settings,
-    work: Path,
-    kept: pl.DataFrame | None,
-    progress: Progress,
-    outcomes: Outcomes | None,
-) -> Iterator[BatchProcessor[LocalHalf]]:
-    """Yield what processes batches in this process."""
-    if settings.engine == "duckdb":
-        from clickassay.logs.duckdb import duckdb_batches, duckdb_engine  # noqa: PLC0415 - not the default
-
-        with duckdb_engine(log, settings, work) as engine:
-            yield duckdb_batches(engine, settings, kept, progress, outcomes)
-    else:
-        yield ArrayBatchProcessor(settings, kept, progress, outcomes)
 
 
 def _check(store: PatternStore, inputs: Inputs, settings: Settings, checked: Checked | None) -> None:

@@ -166,7 +166,7 @@ def log_lists(
     sessions = np.zeros(len(query), np.int64)
     for lists, rows in _numbered_rows(staged.patterns, ids, users):
         np.add.at(sessions, lists, rows["sessions"].to_numpy())
-    is_judged = _judged(queries, judged)
+    is_judged = np.ones(len(queries), bool) if judged is None else are_judged(queries, judged)
     place = pl.col("sessions").rank("ordinal", descending=True).over("market")
     by_query = queries.with_columns(sessions=np.bincount(query, sessions, len(queries)))
     is_frequent = by_query.select(place <= MOST_FREQUENT).to_series().to_numpy()
@@ -246,10 +246,8 @@ def _numbered_rows(
         raise PatternError("pattern table: patterns and configurations do not belong together; make it again")
 
 
-def _judged(queries: pl.DataFrame, judged: pl.DataFrame | None) -> Flags:
-    """Return which queries have judgments; all of them where it is not asked."""
-    if judged is None:
-        return np.ones(len(queries), bool)
+def are_judged(queries: pl.DataFrame, judged: pl.DataFrame) -> Flags:
+    """Return which queries (market, query) are among those with judgments; market null = every market."""
     everywhere = judged.filter(pl.col("market").is_null())["query"]
     here = judged.select(pl.struct("market", "query")).to_series()
     found = queries.select(

@@ -9,15 +9,14 @@ import polars as pl
 import pyarrow as pa
 
 from clickassay.core.errors import EngineError
-from clickassay.inputs.normalise import normalise_query
-from clickassay.logs.arrays.columns import Flags, Growing, Keys, Numbers, Rows, Searches, Small, as_arrow
+from clickassay.inputs.normalise import normalise_queries
+from clickassay.logs.arrays.columns import Growing, Keys, Numbers, Rows, Searches, Small, as_arrow
 from clickassay.logs.arrays.normalise_urls import Urls
+from clickassay.patterns.lists import are_judged
 from clickassay.patterns.table import held_densely
 
 QUERY, _MARKET, _AGAIN = 0, 1, 3
 """Seeds: independent hashes, so that an XOR names a pair."""
-_NORMAL_QUERY = r"^[!-@\[-~]+( [!-@\[-~]+)*$"
-"""Matches most queries that are in normal form already, and no others."""
 _LONG = 256
 """Results of longer lists are put in order to find repeated ones; others are compared."""
 LEFT_OUT = "left out"
@@ -57,7 +56,7 @@ class Queries:
 
     def _learn(self, keys: Keys, read: pl.DataFrame) -> None:
         texts = held_densely(read)
-        normal = texts.with_columns(normal_queries(texts["query"]))
+        normal = texts.with_columns(normalise_queries(texts["query"]))
         pairs = self._normal.get_or_add(
             _keys(normal, QUERY), lambda rows: self._normal_texts.append(normal[rows])
         )
@@ -65,16 +64,8 @@ class Queries:
         self.pair.append(pairs)
         self.keys.append(keys)
         self._again.append(_keys(texts, _AGAIN))
-        self.is_kept.append(self._kept(normal))
-
-    def _kept(self, normal: pl.DataFrame) -> Flags:
-        if self._judged is None:
-            return np.ones(normal.height, bool)
-        everywhere = self._judged.filter(pl.col("market").is_null())["query"]
-        here = normal.select(pl.struct("market", "query")).to_series()
-        judged = self._judged.select(pl.struct("market", "query")).to_series()
-        kept: Flags = (normal["query"].is_in(everywhere.implode()) | here.is_in(judged.implode())).to_numpy()
-        return kept
+        everything = np.ones(normal.height, bool)
+        self.is_kept.append(everything if self._judged is None else are_judged(normal, self._judged))
 
     def check(self, numbers: Small, texts: pl.DataFrame) -> None:
         """Compare queries with the queries that have their numbers.
@@ -93,15 +84,6 @@ def _keys(texts: pl.DataFrame, seed: int) -> Keys:
 def query_key(seed: int) -> pl.Expr:
     """Return the key of a (market, query)."""
     return pl.col("query").hash(seed) ^ pl.col("market").hash(_MARKET)
-
-
-def normal_queries(queries: pl.Series) -> pl.Series:
-    """Return the normal form of each query."""
-    others = (~queries.str.contains(_NORMAL_QUERY)).arg_true()
-    if not len(others):
-        return queries
-    normal = [normalise_query(query) for query in queries.gather(others)]
-    return queries.scatter(others, normal)
 
 
 class ShownLists:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.text.paths import without_patterns
 from clickassay.logs.spark.errors import text_error, translate_error
+from clickassay.logs.spark.functions import F
 from clickassay.logs.sql.steps import Value
 from clickassay.logs.sql.translate import translate_step
 
@@ -150,6 +151,4 @@ class SparkEngine:
 
 
 def _marked(rows: "DataFrame", *, carried: bool) -> "DataFrame":
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
-
     return rows.withColumn("carried", F.lit(carried))

@@ -23,6 +23,7 @@ from clickassay.logs.chunks import FileChunk, rows_of_chunks, rows_of_file
 from clickassay.logs.log import LocalHalf, Log, joined_log
 from clickassay.logs.outcomes import Outcomes, OutcomesOf, about
 from clickassay.logs.spark.engine import SparkEngine
+from clickassay.logs.spark.functions import F
 from clickassay.logs.spark.read import SparkHalf, read_for_spark
 from clickassay.logs.spark.remote import RemoteFiles, SparkFolder
 from clickassay.logs.spark.session import SparkPlace, check_workers, is_local, spark_session
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 def window_rows(half: SparkHalf, chunks: Sequence[FileChunk], window: Window) -> "DataFrame":
     """Return the rows of a window in canonical types; files that lie wholly in it are read together."""
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
     known = rows_of_file if isinstance(half.listing, LocalHalf) else rows_of_chunks
     frames = []
     for span in window_spans(chunks, window, lambda file: known(file, chunks)):

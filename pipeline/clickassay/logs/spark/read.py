@@ -40,6 +40,7 @@ from clickassay.inputs.types import (
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import text_error, translate_error
+from clickassay.logs.spark.functions import F
 from clickassay.logs.spark.remote import RemoteFiles
 
 if TYPE_CHECKING:
@@ -96,8 +97,6 @@ class SparkHalf:
 
 
 def _with_text_ids(rows: "DataFrame") -> "DataFrame":
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
-
     return rows.withColumn("search_id", F.col("search_id").cast("string"))
 
 
@@ -137,7 +136,6 @@ def read_for_spark(
 def _renamed(what: str, source: str, rows: "DataFrame", names: Names) -> "DataFrame":
     """Return rows with further columns under our names; fields of records are meant by a name with dots."""
     from pyspark.errors import AnalysisException  # noqa: PLC0415 - an extra
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
     for name, path in names.items():
         column = F.col(f"`{path}`" if path in rows.columns else path)
@@ -190,8 +188,6 @@ def _read_whole(
     names: Names,
 ) -> SparkHalf:
     def opened(files: Sequence[str], _rows: tuple[int, int] | None) -> "DataFrame":
-        from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
         of_files = raw.where(F.col("_metadata.file_path").isin(list(files)))
         return _canonical(what, source, of_files, wanted)
 
@@ -215,8 +211,6 @@ def _read_whole(
 
 def _check_floats(what: str, source: str, raw: "DataFrame", wanted: Sequence[Wanted]) -> None:
     """Refuse floats that are no whole numbers where these are meant."""
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
     for want in wanted:
         dtype = dict(raw.dtypes).get(want.name, "")
         if dtype not in _FLOATS or want.kind in ("any", "texts"):
@@ -245,8 +239,6 @@ def _read_part(
     is_local_time = local.time_zone != UTC and (has_no_zone(time) or isinstance(time, pl.String))
     if part.format != "parquet" or part.renamed or is_foreign or is_local_time:
         return _written_first(session, local, part, staging, rows)
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
     paths = [without_patterns(f"file://{file.resolve()}") for file in part.files]
     read = session.read.option("recursiveFileLookup", value=True).parquet(*paths)
     if rows is not None:
@@ -288,8 +280,6 @@ def _canonical(
 
 
 def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: Part | None) -> "Column":
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
     partition = dict(part.partition) if part else {}
     if want.name in partition:
         return F.lit(from_folder(partition[want.name], want.kind)).cast(_TYPES[want.kind])
@@ -329,8 +319,6 @@ def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "
     if kind in ("integer", "seconds"):
         return _signed(column, dtype) if kind == "integer" else _milliseconds(column, dtype)
     if dtype == "string" or dtype.startswith(("varchar", "char")):
-        from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
         text = column.cast("string")
         return F.when(text != NO_VALUE, text)
     if not (dtype in _WHOLE or dtype in _FLOATS or _digits(dtype)):
@@ -347,8 +335,6 @@ def _digits(dtype: str) -> int:
 
 def _signed(column: "Column", dtype: str) -> "Column | None":
     """Return whole numbers as 64 signed bits; those beyond their range as the nearest of them."""
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
     if _digits(dtype) > _DIGITS_OF_BIGINT:
         least, most = F.lit(-(2**63)), F.lit(2**63 - 1)
         return F.when(column > most, most).when(column < least, least).otherwise(column.cast("bigint"))
@@ -357,8 +343,6 @@ def _signed(column: "Column", dtype: str) -> "Column | None":
 
 def _milliseconds(column: "Column", dtype: str) -> "Column | None":
     """Return seconds as whole milliseconds; -1 where they are of no use, as everywhere."""
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
     if not (dtype in _WHOLE or dtype in _FLOATS or dtype.startswith("decimal")):
         return None
     seconds = column.cast("double")
@@ -368,8 +352,6 @@ def _milliseconds(column: "Column", dtype: str) -> "Column | None":
 
 
 def _time(column: "Column", dtype: str, nanoseconds: bool) -> "Column | None":
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
     if dtype in ("timestamp", "timestamp_ntz"):
         return F.unix_millis(column.cast("timestamp"))
     if nanoseconds and dtype in _WHOLE:
@@ -440,8 +422,6 @@ def _check_no_lake(session: "SparkSession", what: str, root: str, below: Sequenc
 
 def _check_agrees(what: str, own: "DataFrame", name: str) -> None:
     """Refuse a column whose values differ from the folders', but for leading zeros of numbers."""
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
-
     path = F.col("_metadata.file_path")  # a URL, in whose names of folders signs are spelled out once more
     folder = F.regexp_extract(path, f".*/{re.escape(name)}=([^/]*)/", 1)
     for _ in range(2):
@@ -456,6 +436,4 @@ def _check_agrees(what: str, own: "DataFrame", name: str) -> None:
 
 
 def _plain(text: "Column") -> "Column":
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
     return F.regexp_replace(text, r"^0+(?=\d)", "")

@@ -16,6 +16,7 @@ from clickassay.inputs.sources.fingerprint import LISTING, FileFingerprint
 from clickassay.inputs.sources.mapping import Names
 from clickassay.logs.chunks import DAY_MS, MANY_DAYS, FileChunk
 from clickassay.logs.spark.errors import first_cause, text_error
+from clickassay.logs.spark.functions import F
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -77,8 +78,6 @@ class RemoteFiles:
 
     def chunks(self, first_ms: int, end_ms: int) -> tuple[FileChunk, ...]:
         """Return the files, each a chunk, with the range of their times within first_ms to end_ms."""
-        from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
-
         timed = self.raw.select(F.col("_metadata.file_path").alias("file"), self.time.alias("timestamp"))
         usable = timed.where((F.col("timestamp") >= first_ms) & (F.col("timestamp") < end_ms))
         days = F.collect_set((F.col("timestamp") / DAY_MS).cast("bigint") * DAY_MS)
@@ -95,8 +94,6 @@ class RemoteFiles:
         return tuple(chunks)
 
     def last_searches(self, chunk: FileChunk, end_ms: int) -> list[tuple[int, object]]:
-        from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
-
         timed = self.raw.where(F.col("_metadata.file_path") == chunk.file).select(
             self.time.alias("timestamp"), "search_id"
         )
