@@ -76,27 +76,18 @@ def test_what_a_killed_process_left_above_a_place_that_was_not_there_is_swept_to
 
 
 @pytest.mark.parametrize("error", [RuntimeError("x"), KeyboardInterrupt(), MemoryError()])
-def test_a_block_that_fails_leaves_nothing_behind(tmp_path, error):
-    def fail():
-        with published_folder(tmp_path / "out") as folder:
+def test_a_block_that_fails_leaves_nothing_behind_or_the_old_folder_as_it_was(tmp_path, error):
+    def fail(**options):
+        with published_folder(tmp_path / "out", **options) as folder:
             (folder / "file").write_text("half")
             raise error
 
     with pytest.raises(type(error)):
         fail()
     assert names(tmp_path) == []
-
-
-def test_a_block_that_fails_leaves_the_old_folder_as_it_was(tmp_path):
     publish(tmp_path / "out", "old")
-
-    def fail():
-        with published_folder(tmp_path / "out", force=True) as folder:
-            (folder / "file").write_text("half")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail()
+    with pytest.raises(type(error)):
+        fail(force=True)
     assert (tmp_path / "out" / "file").read_text() == "old"
     assert names(tmp_path) == ["out"]
 
@@ -135,21 +126,15 @@ def folder_of_others(place):
     (place / "precious").write_text("x")
 
 
-def file_of_others(place):
-    place.write_text("precious")
+OF_OTHERS = {
+    "folder": folder_of_others,
+    "file": lambda place: place.write_text("precious"),
+    "broken link": lambda place: place.symlink_to(place.parent / "nowhere"),
+    "folder whose mark is a folder": lambda place: (place / SETTINGS_FILE).mkdir(parents=True),
+}
 
 
-def broken_link(place):
-    place.symlink_to(place.parent / "nowhere")
-
-
-def folder_whose_mark_is_a_folder(place):
-    (place / SETTINGS_FILE).mkdir(parents=True)
-
-
-@pytest.mark.parametrize(
-    "taken", [folder_of_others, file_of_others, broken_link, folder_whose_mark_is_a_folder]
-)
+@pytest.mark.parametrize("taken", OF_OTHERS.values(), ids=OF_OTHERS)
 def test_force_does_not_replace_what_is_not_ours(tmp_path, taken):
     taken(tmp_path / "out")
     with pytest.raises(OutputError, match="exists already"):

@@ -35,29 +35,18 @@ def days(tmp_path_factory):
     return folder / "searches", folder / "clicks"
 
 
-def read_whole(days):
+def test_the_part_of_a_log_rises_from_0_to_1_over_all_batches_and_is_never_reset(days):
     told = []
     log_to_patterns(Sources(*days), BY_DAY, progress=told.append)
-    return told
-
-
-def test_the_part_of_a_log_rises_from_0_to_1_over_all_batches(days):
-    parts = [event.part for event in read_whole(days) if event.part is not None]
+    parts = [event.part for event in told if event.part is not None]
     assert parts == sorted(parts)
     assert (parts[0], parts[-1]) == (0, 1)
     assert len(set(parts)) > 2 * DAYS  # searches and clicks of each batch, at least
-
-
-def test_each_batch_begins_where_the_share_of_rows_before_it_ends(days):
-    told = [event for event in read_whole(days) if event.batch]
-    begun = {event.batch: event.part for event in reversed(told)}
+    of_batches = [event for event in told if event.batch]
+    begun = {event.batch: event.part for event in reversed(of_batches)}
     assert begun == {f"batch {number + 1} of {DAYS}": number / DAYS for number in range(DAYS)}
-    assert {event.rows for event in told} == {DAYS * (SEARCHES_A_DAY + CLICKS_A_DAY)}
-
-
-def test_steps_within_a_batch_do_not_reset_the_part(days):
-    told = read_whole(days)
-    first = next(number for number, event in enumerate(told) if event.part is not None)
+    assert {event.rows for event in of_batches} == {DAYS * (SEARCHES_A_DAY + CLICKS_A_DAY)}
+    first = told.index(of_batches[0])
     assert [event for event in told[first:] if event.part is None] == []
     assert "forming sessions" in {event.message for event in told[first:]}
 

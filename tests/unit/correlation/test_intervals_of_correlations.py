@@ -323,13 +323,6 @@ def test_splitting_a_configuration_in_two_of_the_same_values_changes_no_correlat
     assert_nearly_equal(overall(of_rows(split)).select(columns), overall(of_rows(rows)).select(columns))
 
 
-def test_more_sessions_in_the_same_proportions_change_no_correlation_or_interval(make_sample):
-    sample = make_sample(12, queries=60, configurations=150)
-    more = dataclasses.replace(sample, sessions=sample.sessions * 1000)
-    columns = ("correlation", "ci_low", "ci_high", "caution")
-    assert_nearly_equal(overall(more).select(columns), overall(sample).select(columns))
-
-
 def test_twice_the_queries_have_an_error_smaller_by_the_root_of_2(make_sample):
     sample = make_sample(13, queries=600, configurations=1300, most_sessions=3)
     twice = np.concatenate([np.arange(1300), np.arange(1300)])

@@ -44,18 +44,17 @@ def measured_at(depth, table=None, rows=None, judge="all", **settings):
     )
 
 
-def test_click_metrics_are_means_over_sessions():
-    (row,) = measured_at(2).configurations.iter_rows(named=True)
-    assert {name: row[name] for name in CLICK_METRICS} == pytest.approx(
-        {name: float(value) for name, value in CLICKS_AT_TWO.items()}
-    )
-    assert row["n_sessions"] == 11
-
-
-def test_editorial_metrics_are_of_the_grades_with_the_whole_pool():
-    (row,) = measured_at(2).configurations.iter_rows(named=True)
-    assert {name: row[name] for name in EDITORIAL_AT_TWO} == pytest.approx(EDITORIAL_AT_TWO)
-    assert row["grades"] == [3, 1]
+def test_click_metrics_are_means_over_sessions_and_editorial_ones_of_the_grades_with_the_whole_pool():
+    measured = measured_at(2)
+    (row,), (sample,) = measured.configurations.iter_rows(named=True), measured.samples
+    assert (row["n_sessions"], row["grades"], sample.sessions.tolist()) == (11, [3, 1], [11])
+    assert (sample.key, sample.queries) == (SampleKey("all", 2, "all"), ("q",))
+    clicks = {name: float(value) for name, value in CLICKS_AT_TWO.items()}
+    of_sample = dict(zip(sample.click_names, sample.click_values[0], strict=True))
+    assert {name: row[name] for name in CLICK_METRICS} == of_sample == pytest.approx(clicks)
+    of_sample = dict(zip(sample.editorial_names, sample.editorial_values[0], strict=True))
+    for found in (row, of_sample):
+        assert {name: found[name] for name in EDITORIAL_AT_TWO} == pytest.approx(EDITORIAL_AT_TWO)
 
 
 def test_with_the_pool_of_what_is_shown_the_ideal_is_the_best_order_of_the_list():
@@ -69,17 +68,6 @@ def test_with_the_pool_of_what_is_shown_the_ideal_is_the_best_order_of_the_list(
 def test_a_click_is_a_success_from_the_success_grade_on(success, expected):
     (row,) = measured_at(2, success_grade=success).configurations.iter_rows(named=True)
     assert row["SS"] == pytest.approx(expected)
-
-
-def test_the_sample_holds_the_same_numbers_as_arrays():
-    (sample,) = measured_at(2).samples
-    assert (sample.key, sample.queries) == (SampleKey("all", 2, "all"), ("q",))
-    assert sample.sessions.tolist() == [11]
-    assert dict(zip(sample.click_names, sample.click_values[0], strict=True)) == pytest.approx(
-        {name: float(value) for name, value in CLICKS_AT_TWO.items()}
-    )
-    values = dict(zip(sample.editorial_names, sample.editorial_values[0], strict=True))
-    assert {name: values[name] for name in EDITORIAL_AT_TWO} == pytest.approx(EDITORIAL_AT_TWO)
 
 
 def test_the_configurations_of_a_sample_have_the_ids_of_the_table():
