@@ -219,8 +219,6 @@ def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
     Only configurations that both judged take part, and no click metric that uses grades. The editorial
     metrics of a market, depth, click metric and pair of judges are one family for Holm's adjustment.
 
-    samples: the samples of all markets, depths and judges of a run.
-
     Returns rows of contracts.judges.JUDGE_COMPARISONS.
     """
     frames = [JUDGE_COMPARISONS.empty()]

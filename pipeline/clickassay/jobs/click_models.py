@@ -88,8 +88,6 @@ class ClickedLists:
 def read_clicks(place: Path, *, market: str | None, depth: int | None) -> ClickedLists:
     """Read the click patterns of a run folder (judged lists only), a pattern table or a store (all lists).
 
-    place: the folder.
-    market: one market; None = all.
     depth: number of positions to use, at most those that are kept; None = all that are kept.
 
     Raises ClickModelError if there is no such market or depth; PatternError, ReportError if the folder is

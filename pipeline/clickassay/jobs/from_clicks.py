@@ -36,12 +36,9 @@ def judgments_from_clicks(
 ) -> pl.DataFrame:
     """Estimate how relevant each shown result is, free of its positions.
 
-    clicks: lists and click patterns.
     model: name of a click model that estimates relevance (`click_models.catalogue`), or `COEC`.
-    pseudo_count: as click models take it.
     cuts: a grade is the number of these that the relevance reaches, as ``0.1,0.3,0.6``. None = of a click
       model, midway between the chances to satisfy that ERR gives to the grades; of COEC no grades.
-    max_grade: highest grade, without cuts.
     least_sessions: results that fewer sessions showed are left out.
 
     Returns rows of CLICK_JUDGMENTS. The interval leaves out one fold of users at a time (jackknife, Student's

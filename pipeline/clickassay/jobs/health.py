@@ -92,10 +92,7 @@ def run_health(
 ) -> tuple[HealthCheck, ...]:
     """Return all checks of a run: those of `whole_health`, and which way the scale runs.
 
-    log, table, lists, settings: as of `whole_health`.
     graded, named: usable judgments, and what they and the log name: see `judged_log`.
-    correlations: the run's table of this name.
-    attributes: attributes of queries; None without any.
     """
     labels = settings.scale if len(settings.scale) == settings.max_grade + 1 else ()
     words = order_words(graded.grades["grade"], labels) if graded.grades.height else ""
@@ -123,7 +120,6 @@ def whole_health(
     """Return the checks of a log, its lists and its judgments, but for those that need correlations.
 
     log: the numbers of the log alone: `log_measures`.
-    table, lists: the pattern table, and its lists.
     judgments: usable judgments, and the queries that they name, as of `judged_queries`; None without any.
     """
     numbers = {**log, **_list_measures(table, lists)}

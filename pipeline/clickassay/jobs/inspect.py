@@ -158,7 +158,6 @@ def inspect_log(
     """Read canonical tables as a run would, and count.
 
     paths: a file, folder or glob for each table, by its name in `inputs.columns.CANONICAL`.
-    settings: the settings of the run.
     count: whether to form sessions and count their judged lists; else only types, rows, users and times.
 
     Raises InputError if no table can be opened; of others that can, why one cannot is a problem.

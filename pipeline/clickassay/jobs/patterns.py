@@ -55,7 +55,6 @@ def log_table(
     """Turn a log into its pattern table.
 
     inputs: a log; with ``only_judged`` also judgments: sessions of queries without any are counted only.
-    settings: depth, idle limit and scope, folds, normalisation, threads, memory limit.
     work: folder for temporary files of the engine; None = the system's.
     """
     kept = queries_to_keep(inputs.judgments, settings)

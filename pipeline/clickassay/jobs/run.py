@@ -58,7 +58,6 @@ def make_run(
     sources: judgments; a log and its outcomes unless `patterns` is given; scores and attributes of queries.
     patterns: a pattern table, or the folder or store that it lies in.
     out: the folder to write it into, with its report, which is whole or not there; None = nothing is written.
-    force: replace a run that lies there.
     command: what made it, for the record of a run that is written.
 
     Raises SettingsError if there are no judgments, or a metric, click model or check is unknown;

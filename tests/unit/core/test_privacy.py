@@ -5,7 +5,7 @@ import re
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clickassay.core.text.privacy import QueryLabels, digest, number_rare_classes, run_key, with_digests
@@ -100,6 +100,7 @@ TOLD = st.dictionaries(
 )
 
 
+@settings(max_examples=40)
 @given(told=TOLD, more=st.lists(TEXTS, max_size=3), border=st.integers(2, 64), known=st.booleans())
 def test_no_query_of_too_few_users_nor_a_result_of_it_is_ever_shown(told, more, border, known):
     rows = [(*pair, count) for pair, count in told.items()]

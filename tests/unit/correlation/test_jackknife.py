@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -64,6 +64,7 @@ def test_the_interval_and_p_value_of_a_mean_of_short_tailed_values_are_those_of_
     assert p_value(values.mean(), spread) == pytest.approx(test.pvalue, rel=1e-9)
 
 
+@settings(max_examples=40)
 @given(arrays(np.float64, st.tuples(st.integers(3, 12), st.just(3)), elements=st.integers(1, 40).map(float)))
 def test_errors_and_degrees_of_any_statistic_are_those_of_a_loop(sums):
     def statistic(part):

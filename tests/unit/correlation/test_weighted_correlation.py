@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr
 from statsmodels.stats.weightstats import DescrStatsW
@@ -81,6 +81,7 @@ def test_order_of_rows_and_scale_of_weights_do_not_matter(rows, random, factor):
     )
 
 
+@settings(max_examples=40)
 @given(ROWS, st.data())
 def test_splitting_a_weight_in_two_or_repeating_a_row_does_not_matter(rows, data):
     place = data.draw(st.integers(0, len(rows) - 1))

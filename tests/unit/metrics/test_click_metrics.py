@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
@@ -126,6 +126,7 @@ def compute(rows, order=slice(None), depth=DEPTH):
     return click_values(configuration[order], masks[order], sessions[order], good, depth=depth)
 
 
+@settings(max_examples=40)
 @given(WORLDS)
 def test_means_and_variances_are_those_of_the_list_of_sessions(world):
     found = compute(rows_of(world))
@@ -141,6 +142,7 @@ def test_means_and_variances_are_those_of_the_list_of_sessions(world):
                 assert found.variances[index, column] == pytest.approx(expected, rel=1e-12, abs=1e-30)
 
 
+@settings(max_examples=40)
 @given(WORLDS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_change_a_bit(world, random):
     rows = rows_of(world)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clickassay.core.errors import JudgmentError, MetricError, SettingsError
@@ -95,6 +95,7 @@ def test_the_baselines_are_plain_means_and_shares():
     assert values([2, 4], settings=Settings(pool="shown", relevant_grade=2))["P@1"] == 1.0
 
 
+@settings(max_examples=40)
 @given(GRADES, st.randoms(use_true_random=False))
 def test_the_mean_grade_knows_no_order_and_the_others_only_the_first_result(grades, random):
     shuffled = grades[1:]
@@ -157,6 +158,7 @@ def test_err_of_binary_chances_is_reciprocal_rank(relevant):
     assert expected_reciprocal_rank(chances)[0] == expected
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 30), min_size=62, max_size=62))
 def test_err_keeps_its_precision_on_62_results_and_31_grades(grades):
     exact, goes_on = Fraction(0), Fraction(1)
@@ -174,6 +176,7 @@ def test_the_chance_to_be_satisfied_is_exact_on_every_scale():
         assert [Fraction(chance) for chance in found] == [Fraction(2**g - 1, 2**top) for g in range(top + 1)]
 
 
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.integers(0, 4), min_size=4, max_size=4), min_size=1, max_size=6))
 def test_a_batch_gives_each_list_what_it_gets_alone(lists):
     names, batch = editorial_values(np.array(lists, dtype=np.int8), None, SHOWN)

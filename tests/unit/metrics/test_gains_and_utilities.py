@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clickassay.core.errors import SettingsError
@@ -48,6 +48,7 @@ def test_err_of_given_chances_is_the_mean_reciprocal_rank_of_the_stop(grades, ch
     assert value(f"ERR(gains={quoted(chances)})", grades) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
+@settings(max_examples=40)
 @given(GRADES, CHANCES, UTILITIES)
 def test_err_of_given_utilities_is_their_mean_at_the_stop(grades, chances, utilities):
     products = zip(stops(grades, chances), utilities, strict=False)

@@ -25,9 +25,6 @@ SETTINGS_FILE = "settings.json"
 def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield a temporary folder that becomes `place` when the block ends well, and is removed otherwise.
 
-    place: where the folder is to appear.
-    force: replace a folder of ours that is there already.
-
     Raises OutputError if something is there already (or is not ours), or the disk is full or may not be
     written.
     """
@@ -73,7 +70,6 @@ def new_folder_in(parent: Path, prefix: str) -> Path:
 def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
     """Yield a folder to work in: locked while it is used, removed at the end or by the next that is made.
 
-    parent: where it is made.
     prefix: what its name begins with; it begins with a dot itself.
     """
     with _held_folder(parent, prefix) as (work, _):
@@ -283,8 +279,6 @@ def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
 def published_file(place: Path, *, force: bool = False, ours: str | None = None) -> Iterator[Path]:
     """Yield a temporary path for a file that becomes `place` when the block ends well.
 
-    place: where the file is to appear.
-    force: replace a file of ours that is there already.
     ours: text at the beginning of a file by which it is known as one of ours; None: no file is ever replaced.
 
     Raises OutputError if something is there already (or is not ours), or the disk is full or may not be

@@ -37,7 +37,9 @@ class Scratch:
     @property
     def parent(self) -> Path:
         """Where the folder is made."""
-        return Path(tempfile.gettempdir()) if self._near is None else _existing(self._near)
+        if self._near is None:
+            return Path(tempfile.gettempdir())
+        return next(folder for folder in self._near.absolute().parents if folder.is_dir())
 
     def new(self, source: object) -> Path:
         """Return a new folder for what is made of a source, which messages name in its place."""
@@ -136,7 +138,3 @@ def scratch_named(file: Path, source: object) -> None:
     current = _CURRENT.get()
     assert current is not None  # noqa: S101 - else nothing could lie in it
     current.named(file, source)
-
-
-def _existing(place: Path) -> Path:
-    return next(folder for folder in place.absolute().parents if folder.is_dir())

@@ -85,20 +85,14 @@ def write_table(rows: pl.DataFrame | pl.LazyFrame | Iterable[pl.DataFrame], file
         groups = list(_row_groups([rows]))
         pl.concat(groups, rechunk=False).write_parquet(file, statistics=True, **form)
         return
-    _write_pieces(_row_groups(_batches(rows) if isinstance(rows, pl.LazyFrame) else rows), file, form)
-
-
-def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    yield rows.clear().collect()  # without rows there are no batches
-    yield from rows.collect_batches(maintain_order=True)
-
-
-def _write_pieces(groups: Iterator[pl.DataFrame], file: Path, form: Mapping[str, Any]) -> None:
-    first, failed = next(groups), list[Exception]()
+    if isinstance(rows, pl.LazyFrame):  # without rows there are no batches
+        rows = itertools.chain([rows.clear().collect()], rows.collect_batches(maintain_order=True))
+    pieces, failed = _row_groups(rows), list[Exception]()
+    first = next(pieces)
 
     def each(*_: object) -> Iterator[pl.DataFrame]:
         try:
-            yield from itertools.chain([first], groups)
+            yield from itertools.chain([first], pieces)
         except ClickassayError as error:
             failed.append(error)  # Polars would make an error of its own of it
             raise

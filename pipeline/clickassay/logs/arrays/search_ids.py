@@ -35,7 +35,6 @@ def ambiguous_ids(
 ) -> AmbiguousIds:
     """Find the ambiguous ids of a log, which a batch alone cannot know.
 
-    searches: all searches of the log.
     before: ids that were found ambiguous in earlier parts of the log.
     carried: searches of earlier parts that may be delivered again.
     end_ms: the first time that is too late for a search.

@@ -44,7 +44,6 @@ def sessions(
 ) -> Sessions:
     """Form the sessions of a batch.
 
-    counts: which searches count.
     placed: the clicks in time, on the lists of their own searches.
     """
     height = len(searches)

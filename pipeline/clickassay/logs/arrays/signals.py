@@ -48,7 +48,6 @@ def satisfied_clicks(formed: Formed, settings: Settings, *, by_url: bool) -> tup
     The counts are of what decided it, for the funnel.
 
     formed: with visits at least of the users of `searches_before_clicks`; of all where they are per query.
-    by_url: whether clicks name a URL.
     """
     read, placed = formed.read, formed.placed
     clicked = read.clicks.time.take(placed.click)

@@ -68,7 +68,6 @@ def visits(
 ) -> Visits:
     """Form the visits of a batch.
 
-    counts: which searches count.
     pairs: number of the (market, query) in normal form of each search.
     also: searches whose users' visits are formed too.
     """

@@ -96,11 +96,7 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
 
 
 def translate_error(error: BaseException, more: str = "") -> ClickassayError:
-    """Return the error that explains Spark's error and what to do.
-
-    error: what PySpark or Py4J raised.
-    more: output of Java meanwhile.
-    """
+    """Return the error that explains Spark's error and what to do."""
     if isinstance(error, ClickassayError):
         return error
     text = f"{text_of(error)}\n{more}"

@@ -114,8 +114,6 @@ def read_for_spark(
     source: an open half; a file, folder or glob here; a path with its scheme (``s3a://…``); or a table's
       name.
     staging: gives a new folder that Spark reads, for what must be written as Parquet first.
-    time_zone: zone of the times that have none.
-    names: the columns that it calls otherwise.
 
     Raises InputError if nothing is there, a column is missing or mistyped, or only Spark reaches times that
     are not UTC.

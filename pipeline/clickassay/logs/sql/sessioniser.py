@@ -85,7 +85,6 @@ class SqlSessioniser(Generic[R]):
     def find_ambiguous_ids(self, searches: R, carried: R, ambiguous: R) -> None:
         """Find the search ids that are ambiguous in all of a log in batches, which a batch alone cannot know.
 
-        searches: all searches of the log.
         carried, ambiguous: searches carried over from its earlier parts, and the search ids that were found
           ambiguous there.
         """

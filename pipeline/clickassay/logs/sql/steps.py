@@ -357,11 +357,7 @@ SEQUENCE = (
 
 
 def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
-    """Return the values of the steps' ``$`` parameters, but for ``watermark_ms``.
-
-    settings: depth, idle limit and scope, folds, normalisation.
-    by_url: whether clicks name a URL, or else a position.
-    """
+    """Return the values of the steps' ``$`` parameters, but for ``watermark_ms``."""
     return {
         "first_ms": FIRST_MS,
         "most_bytes": MOST_BYTES,
@@ -400,9 +396,6 @@ def run_steps(
     properties: Collection[Property] = (),
 ) -> None:
     """Run the views, stages and checks among the steps that apply to a run; the caller fetches results.
-
-    values: for the ``$`` parameters of the steps.
-    properties: properties of the run.
 
     Raises EngineError if a check finds rows.
     """
