@@ -386,30 +386,27 @@ class NewIds:
         self._block_size = -(-number // ONE_IN)
         self._first_block = ids.head(self._block_size).collect()["id"].to_numpy()
 
-    def used_in(self, batch: StoredBatch) -> "Used":
+    def used_in(self, batch: StoredBatch) -> Ids:
         """Return the ids that a batch has."""
-        used = Used()
+        used = [self._first_block[:0]]
 
         def each(chunk: pl.DataFrame) -> None:
             if chunk.height:
-                used.add(_in_both(batch, chunk["id"].to_numpy()))
+                used.append(_in_both(batch, chunk["id"].to_numpy()))
 
         self._ids.sink_batches(each, chunk_size=_CHUNK, maintain_order=True)
-        return used
+        return np.concatenate(used)
 
-    def some_used_in(self, batch: StoredBatch) -> "Used":
+    def some_used_in(self, batch: StoredBatch) -> Ids:
         """Return, of one id in 64, the ids that a batch has: of a block of ids from its lowest on.
 
         Digests of texts are spread evenly over all numbers, so a block of them is a sample.
         """
-        used, lowest = Used(), batch.info["ids"][0]
-        block = self._first_block
+        lowest, block = batch.info["ids"][0], self._first_block
         if lowest > block[-1]:
             later = self._ids.filter(pl.col("id") >= lowest)
             block = later.head(self._block_size).collect()["id"].to_numpy()
-        if len(block):
-            used.add(_in_both(batch, block))
-        return used
+        return _in_both(batch, block) if len(block) else block
 
     def unused_in(self, batches: Sequence[StoredBatch]) -> frozenset[int]:
         """Return the numbers of old batches that `some_used_in` would find nothing in, in few scans.
@@ -427,20 +424,6 @@ class NewIds:
                 if not known.collect()["id"].is_in(block.implode()).any():
                     unused.update(batch.number for batch in some)
         return frozenset(unused)
-
-
-@dataclass
-class Used:
-    """Number of ids that were used before, and one of them."""
-
-    number: int = 0
-    example: int | None = None
-
-    def add(self, ids: Ids) -> None:
-        """Add ids that were used."""
-        self.number += len(ids)
-        if self.example is None and len(ids):
-            self.example = int(ids[0])
 
 
 def _in_both(batch: StoredBatch, ids: Ids) -> Ids:
@@ -472,10 +455,10 @@ def refuse_used(store: PatternStore, run: int, ids: NewIds) -> None:
             continue
         is_old = batch.number in of_old
         used = ids.some_used_in(batch) if is_old else ids.used_in(batch)
-        if used.number:
+        if len(used):
             raise InputError(
-                f"searches: {f'of one in {ONE_IN}, ' if is_old else ''}{used.number:,} search ids of the new "
+                f"searches: {f'of one in {ONE_IN}, ' if is_old else ''}{len(used):,} search ids of the new "
                 f"files were used before, in batch {batch.number} of {store.folder} (digest of one: "
-                f"{used.example}); ids must be unique over the whole log. If only few are not, make the "
+                f"{used[0]}); ids must be unique over the whole log. If only few are not, make the "
                 f"batches again: {undo_runs(store.folder, int(batch.info['run']))}"
             )

@@ -377,7 +377,9 @@ def parquet_at(session: "SparkSession", what: str, uri: str, wanted: Sequence[Wa
         _check_no_lake(session, what, root, ["*", "*/*"])  # Spark cannot read folders of other folders
         raise
     files = rows.inputFiles()
-    below = {tuple(_below(file, root)) for file in files}
+    depth = urlparse(root).path.rstrip("/").count("/")
+    of_files = (urlparse(file).path.split("/")[depth + 1 : -1] for file in files)
+    below = {tuple(map(unquote, names)) for names in of_files}  # the folders between the root and each file
     # the first folders below the root that are no partitions may be tables of their own
     folders = {
         "/".join(map(without_patterns, names[:end]))
@@ -393,12 +395,6 @@ def parquet_at(session: "SparkSession", what: str, uri: str, wanted: Sequence[Wa
         for name in sorted(names & set(own.columns)):
             _check_agrees(what, own, name)
     return rows
-
-
-def _below(file: str, root: str) -> list[str]:
-    """Return the names of the folders between the root and a file."""
-    depth = urlparse(root).path.rstrip("/").count("/")
-    return [unquote(part) for part in urlparse(file).path.split("/")[depth + 1 : -1]]
 
 
 def _check_no_lake(session: "SparkSession", what: str, root: str, below: Sequence[str]) -> None:

@@ -8,7 +8,6 @@ the calls.
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +21,14 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     Rewrite = Callable[[exp.Expr], exp.Expr]
+    # functions that engines spell differently, by name: their parameters, and what each stands for
+    Macros = Mapping[str, tuple[list[str], exp.Expr]]
 
 _MACRO = re.compile(r"^CREATE OR REPLACE TEMP MACRO (\w+)\(([^)]*)\) AS\s+(.*?);$", re.MULTILINE | re.DOTALL)
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 _LINT = re.compile(r"[ \t]*-- noqa.*$", re.MULTILINE)
 _FIRST_COMMENT = re.compile(r"(?:--.*\n)+")
 _WRITTEN_IN = "duckdb"
-
-
-@dataclass(frozen=True)
-class Macro:
-    """A function that engines spell differently: its parameters, and what it stands for."""
-
-    parameters: tuple[str, ...]
-    body: "exp.Expr"
 
 
 def filled_step(step: str, values: Mapping[str, Value]) -> str:
@@ -92,18 +85,18 @@ def _translate(step: str, dialect: str, values: tuple[tuple[str, Value], ...]) -
 
 
 @cache
-def _macros(dialect: str) -> dict[str, Macro]:
+def _macros(dialect: str) -> "Macros":
     sqlglot = _sqlglot()
     return {
-        name: Macro(
-            tuple(part.strip() for part in parameters.split(",") if part.strip()),
+        name: (
+            [part.strip() for part in parameters.split(",") if part.strip()],
             sqlglot.parse_one(body, dialect=dialect),
         )
         for name, parameters, body in _MACRO.findall(sql_text(f"macros/{dialect}"))
     }
 
 
-def _with_macros(macros: Mapping[str, Macro]) -> "Rewrite":
+def _with_macros(macros: "Macros") -> "Rewrite":
     """Return a function that puts the body of a macro in the place of a call, innermost macros too."""
     from sqlglot import exp  # noqa: PLC0415
 
@@ -114,13 +107,14 @@ def _with_macros(macros: Mapping[str, Macro]) -> "Rewrite":
         macro = macros.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None
         if macro is None:
             return node
-        given = dict(zip(macro.parameters, node.expressions, strict=True))
+        parameters, body = macro
+        given = dict(zip(parameters, node.expressions, strict=True))
 
         def fill(part: exp.Expr) -> exp.Expr:
             is_given = isinstance(part, exp.Column) and not part.table and part.name in given
             return in_parentheses(given[part.name].copy()) if is_given else part
 
-        return in_parentheses(macro.body.copy().transform(fill).transform(expand))
+        return in_parentheses(body.copy().transform(fill).transform(expand))
 
     return expand
 
