@@ -17,7 +17,6 @@ from clickassay.jobs.patterns import outcomes_of, reachable
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
 from clickassay.logs.batches import (
-    FilesToRead,
     RunPlan,
     Window,
     files_to_read,
@@ -184,7 +183,7 @@ def plan_table(sources: Sources, out: Path, settings: Settings, *, force: bool =
     log = inputs.log_here()
     with files_named(log.searches, log.clicks):
         windows = plan_windows(log, settings)
-    return RunPlan(*_files(log, log, windows), windows, out, _rows(windows, settings))
+    return _plan_of(log, log, windows, out, settings)
 
 
 @with_scratch("folder")
@@ -200,28 +199,23 @@ def plan_store(sources: Sources, folder: Path, settings: Settings) -> RunPlan:
     log, settings = inputs.log_here(), with_folds_of(folder, settings)
     with files_named(log.searches, log.clicks):
         if not (folder / STORE_FILE).exists() and not (folder.exists() and any(folder.iterdir())):
-            windows = plan_windows(log, settings)
-            rows = _rows(windows, settings)
-            return RunPlan(*_files(log, log, windows), windows, folder, rows, first_batch=1)
+            return _plan_of(log, log, plan_windows(log, settings), folder, settings, first_batch=1)
         # the folder is not empty: it is opened, or refused if it is no store, so that nothing is created
         store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
         plan = plan_growth(store, log, settings)
     first = len(store.history()) + 1
     interrupted = plan.run if plan.run < first else None
-    rows = _rows(plan.windows, settings)
-    return RunPlan(*_files(log, plan.log, plan.windows), plan.windows, folder, rows, first, interrupted)
+    return _plan_of(log, plan.log, plan.windows, folder, settings, first_batch=first, interrupted=interrupted)
 
 
-def _rows(windows: tuple[Window, ...], settings: Settings) -> int | None:
-    return rows_of_batch(settings, sum(window.rows[0] for window in windows))
-
-
-def _files(
-    given: Log[LocalHalf], new: Log[LocalHalf], windows: tuple[Window, ...]
-) -> tuple[FilesToRead, FilesToRead]:
+def _plan_of(
+    given: Log[LocalHalf], new: Log[LocalHalf], windows: tuple[Window, ...], place: Path, settings: Settings,
+    **more: int | None,
+) -> RunPlan:  # fmt: skip
     shown = (chunk for window in windows for chunk in window.searches)
     clicked = (chunk for window in windows for chunk in window.clicks)
-    return (
+    return RunPlan(
         files_to_read(given.searches, new.searches, shown),
         files_to_read(given.clicks, new.clicks, clicked),
-    )
+        windows, place, rows_of_batch(settings, sum(window.rows[0] for window in windows)), **more,
+    )  # fmt: skip
