@@ -51,7 +51,8 @@ def test_cuts_at_random_times_change_no_count(seed, tmp_path, monkeypatch):
     whole = log_to_patterns(Sources(searches, clicks), settings)
     windows = WINDOWS[seed % len(WINDOWS)]
     times = random_times(searches, windows - 1, random.Random(seed))  # noqa: S311 - a test's choice
-    monkeypatch.setattr(batches, "_cuts", lambda *_: (times, 1))
+    cut = lambda shown, clicked, *_: batches.cut_log(shown, clicked, times, 1)  # noqa: E731
+    monkeypatch.setattr(batches, "cut_chunks", cut)
     seen = []
     table = log_to_patterns(
         Sources(searches, clicks), settings, progress=lambda event: seen.append(event.message)
