@@ -110,10 +110,6 @@ def test_what_cannot_be_checked_is_refused_with_2_and_one_line(whole, arguments,
     assert words in tiny.refusal("check", whole, *arguments)
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path):
-    assert f"no settings.json in {tmp_path}: give" in tiny.refusal("check", tmp_path)
-
-
 # ---- which rules ------------------------------------------------------------------------------
 
 
@@ -187,28 +183,6 @@ def test_json_of_a_worse_run_has_what_fell(whole, turned):
     assert rule["changes"]
     assert all(row["b"] < row["a"] and row["status"] == "beyond noise" for row in rule["changes"])
     assert rule["value"] == min(rule["changes"], key=lambda row: row["p_adjusted"])["change"]
-
-
-def test_options_choose_the_sample_of_rules_that_name_none():
-    told = json.loads(
-        checked(
-            sample(), "--depth", 10, "--market", "south", "--json",
-            *with_rules("coverage >= 0", "coverage >= 0 for depth 5"),
-        ).out
-    )  # fmt: skip
-    assert [(one["market"], one["depth"]) for one in told["rules"]] == [("south", 10), ("south", 5)]
-
-
-def test_texts_of_a_run_cannot_act_on_the_terminal(whole, tmp_path):
-    odd = tmp_path / "odd"
-    changed_table(
-        whole, odd, "statistics", lambda rows: rows.with_columns(market=pl.lit(HOSTILE) + pl.col("market"))
-    )
-    for form in ((), ("--json",)):
-        ended = checked(odd, "--rule", "coverage >= 0", *form)
-        assert ended.code == 0
-        assert "\x1b" not in ended.out
-        assert "\u202e" not in ended.out
 
 
 # ---- docs/reference/check.md ------------------------------------------------------------------

@@ -41,17 +41,10 @@ def paths_of(command, path=()):
 
 
 COMMANDS = list(paths_of(typer.main.get_command(app)))
-RUN_FILES = {
-    "report.html",
-    "report.md",
-    "tables",
-    "run.duckdb",
-    "settings.json",
-    "health.json",
-    "summary.json",
-    "summary.md",
-    "summary.png",
-} | {f"{table.name}.parquet" for table in RUN_TABLES}
+RUN_FILES = {f"{table.name}.parquet" for table in RUN_TABLES} | {
+    *("report.html", "report.md", "tables", "run.duckdb", "settings.json", "health.json"),
+    *("summary.json", "summary.md", "summary.png"),
+}
 QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
 
 
@@ -60,12 +53,15 @@ def log(tmp_path_factory):
     return simulated(tmp_path_factory.mktemp("cli") / "log", searches=1_000, queries=12)
 
 
+def inputs_of(log, *names):
+    return [part for name in names or log for part in (f"--{name}", log[name])]
+
+
 @pytest.fixture(scope="module")
 def finished(log, tmp_path_factory):
     """Return the folder of a finished run, and what the command printed."""
     out = tmp_path_factory.mktemp("cli") / "run"
-    inputs = [part for name, path in log.items() for part in (f"--{name}", path)]
-    return out, said_by("run", *inputs, "--out", out, *QUICK)
+    return out, said_by("run", *inputs_of(log), "--out", out, *QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -125,8 +121,8 @@ def test_bars_are_as_long_as_values_and_mark_who_is_among_the_best():
 
 
 def test_a_metric_in_use_turns_the_decision_and_a_full_page_holds_more(log, run, tmp_path):
-    inputs = [part for name, path in log.items() for part in (f"--{name}", path)]
-    ended = inside("run", *inputs, "--out", tmp_path / "run", "--current", "nDCG", "--full", "--json", *QUICK)
+    more = ("--out", tmp_path / "run", "--current", "nDCG", "--full", "--json", *QUICK)
+    ended = inside("run", *inputs_of(log), *more)
     assert json.loads(ended.out)["decision"]["current"] == "NDCG"
     plain, full = ((folder / "report.html").read_text("utf-8") for folder in (run, tmp_path / "run"))
     assert ("NDCG (in use)" in full, "NDCG (in use)" in plain) == (True, False)
@@ -139,23 +135,20 @@ def test_a_run_folder_holds_the_files_that_are_promised_and_no_others(run):
     assert {path.name for path in run.iterdir()} == RUN_FILES
 
 
-@pytest.mark.parametrize("option", ["--click-metric", "--click"])
-def test_the_click_metrics_that_count_can_be_named_and_the_first_is_that_of_every_section(
-    option, log, tmp_path
-):
-    inputs = [part for name, path in log.items() for part in (f"--{name}", path)]
-    named = (option, "UCTR", option, "PLC")
-    ended = inside("run", *inputs, *named, "--out", tmp_path / "run", "--json", *QUICK)
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
+def test_the_click_metrics_that_count_can_be_named_and_the_first_is_that_of_every_section(log, tmp_path):
+    out = tmp_path / "run"
+    named = ("--click-metric", "UCTR", "--click", "PLC")
+    ended = inside("run", *inputs_of(log), *named, "--out", out, "--json", *QUICK)
+    summary, settings = (
+        json.loads((out / f"{name}.json").read_text(encoding="utf-8")) for name in ("summary", "settings")
+    )
     assert json.loads(ended.out) == summary
     assert [one["click_metric"] for one in summary["verdict"]["by_click"]] == ["UCTR", "PLC"]
     assert {one["click_metric"] for one in summary["findings"][:2]} == {"UCTR"}
     assert summary["findings"][2]["click_metrics"] == ["UCTR", "PLC"]
-    conventions = pl.read_parquet(tmp_path / "run" / "conventions.parquet")
-    assert conventions["click_metric"].unique().to_list() == ["UCTR"]
-    settings = json.loads((tmp_path / "run" / "settings.json").read_text(encoding="utf-8"))
+    assert set(pl.read_parquet(out / "conventions.parquet")["click_metric"]) == {"UCTR"}
     assert settings["settings"]["click_metric"] == ["UCTR", "PLC"]
-    report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    report = (out / "report.md").read_text(encoding="utf-8")
     assert re.search(r"^- Clicks measured by: UCTR\. ", report, re.MULTILINE)
     for words in ("Differences of correlations with", "Correlation of the baselines with"):
         assert f"{words} UCTR" in report
@@ -163,24 +156,11 @@ def test_the_click_metrics_that_count_can_be_named_and_the_first_is_that_of_ever
 
 
 def test_an_unknown_click_metric_is_refused_with_the_known_ones_before_the_log_is_counted(log, tmp_path):
-    inputs = [part for name in ("searches", "clicks") for part in (f"--{name}", log[name])]
     nowhere = tmp_path / "nothing"  # judgments are read before the log is counted, and after names are known
-    given = (*inputs, "--judgments", nowhere, "--out", tmp_path / "run", "--click-metric", "MeanR")
-    ended = inside("run", *given)
-    assert ended.code == 2
-    assert "unknown click metric 'MeanR'; did you mean MeanRR" in ended.err
-    assert "known are UCTR, MaxRR, MeanRR, MinRR, PLC, SS, QCTR" in ended.err
-
-
-def test_every_table_of_the_report_is_there_as_csv_and_as_latex(run):
-    files = list((run / "tables").iterdir())
-    assert {file.suffix for file in files} == {".csv", ".tex"}
-    texts, papers = ({file.stem for file in files if file.suffix == kind} for kind in (".csv", ".tex"))
-    assert texts - papers == {"definitions", "settings", "inputs", "versions", "table6_draws", "levels"}
-    assert papers <= texts
-    for file in (run / "tables").glob("*.csv"):
-        rows = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8"))))
-        assert len({len(row) for row in rows}) == 1, file.name
+    given = (*inputs_of(log, "searches", "clicks"), "--judgments", nowhere, "--out", tmp_path / "run")
+    line = refusal("run", *given, "--click-metric", "MeanR")
+    assert "unknown click metric 'MeanR'; did you mean MeanRR" in line
+    assert "known are UCTR, MaxRR, MeanRR, MinRR, PLC, SS, QCTR" in line
 
 
 @pytest.mark.parametrize("table", RUN_TABLES, ids=lambda table: table.name)
@@ -218,14 +198,14 @@ def test_settings_json_tells_every_setting_input_and_version(run, log):
 
 
 def test_a_pattern_table_and_a_report_on_it_are_the_run(log, run, tmp_path):
-    inputs = ("--searches", log["searches"], "--clicks", log["clicks"])
-    printed = said_by("patterns", *inputs, "--out", tmp_path / "p", "--depth", 5, "-q")
+    logged, more = inputs_of(log, "searches", "clicks"), inputs_of(log, "judgments", "queries")
+    printed = said_by("patterns", *logged, "--out", tmp_path / "p", "--depth", 5, "-q")
     assert f"Pattern table: {tmp_path / 'p'}\nNext: clickassay report --patterns " in printed
+    names = ("configurations", "patterns", "queries", "funnel", "health", "shown")
     assert {path.name for path in (tmp_path / "p").iterdir()} == {
-        "configurations.parquet", "patterns.parquet", "queries.parquet", "funnel.parquet", "health.parquet",
-        "settings.json", "shown.parquet",
-    }  # fmt: skip
-    more = ("--judgments", log["judgments"], "--queries", log["queries"])
+        "settings.json",
+        *(f"{name}.parquet" for name in names),
+    }
     said_by("report", "--patterns", tmp_path / "p", *more, "--out", tmp_path / "r", *QUICK)
     for file in [path for path in sorted(run.rglob("*")) if path.suffix in (".parquet", ".csv", ".tex")]:
         assert (tmp_path / "r" / file.relative_to(run)).read_bytes() == file.read_bytes(), file.name
@@ -248,19 +228,8 @@ def test_every_option_of_a_run_is_a_setting_of_the_same_name():
 
 
 def test_simulate_writes_a_log_with_its_truth(tmp_path):
-    printed = said_by(
-        "simulate",
-        "--world",
-        "rr",
-        "--n-searches",
-        300,
-        "--n-queries",
-        5,
-        "--seed",
-        3,
-        "--out",
-        tmp_path / "log",
-    )
+    size = ("--n-searches", 300, "--n-queries", 5, "--seed", 3)
+    printed = said_by("simulate", "--world", "rr", *size, "--out", tmp_path / "log")
     assert printed == f"Simulated log: {tmp_path / 'log'}\n"
     truth = json.loads((tmp_path / "log" / "truth.json").read_text())
     assert (truth["world"], truth["searches"], truth["queries"], truth["seed"]) == ("rr", 300, 5, 3)
@@ -270,42 +239,24 @@ def test_simulate_writes_a_log_with_its_truth(tmp_path):
 @pytest.mark.parametrize(
     ("command", "case", "arguments", "expected"),
     [
-        (
-            "yahoo-l18",
-            "yahoo_l18/log_and_judgments",
-            ("log.txt", "--judgments", "judgments.txt"),
-            [0, 1, 513],
-        ),
-        ("tiangong-st", "tiangong_st/gb18030", ("sessions.xml", "--encoding", "gb18030"), [1]),
-        (
-            "tiangong-st",
-            "tiangong_st/sessions_and_labels",
-            ("sessions.xml", "--judgments", "labels.txt"),
-            [0, 1, 3],
-        ),
-        (
-            "baidu-ultr",
-            "baidu_ultr/searches_and_labels",
-            ("part.txt", "--judgments", "labels.txt"),
-            [1, 1, 2, 2],
-        ),
-        ("pyclick", "pyclick/pages", ("pages.txt",), [0, 0, 1, 2, 5]),
-        ("yandex", "yandex/log_alone", ("log.tsv",), [2]),
-        ("trec-session", "trec_session/2012", ("sessions.xml", "qrels.txt"), [0, 0, 1, 2]),
+        ("yahoo-l18", "log_and_judgments", "log.txt --judgments judgments.txt", [0, 1, 513]),
+        ("tiangong-st", "gb18030", "sessions.xml --encoding gb18030", [1]),
+        ("tiangong-st", "sessions_and_labels", "sessions.xml --judgments labels.txt", [0, 1, 3]),
+        ("baidu-ultr", "searches_and_labels", "part.txt --judgments labels.txt", [1, 1, 2, 2]),
+        ("pyclick", "pages", "pages.txt", [0, 0, 1, 2, 5]),
+        ("yandex", "log_alone", "log.tsv", [2]),
+        ("trec-session", "2012", "sessions.xml qrels.txt", [0, 0, 1, 2]),
     ],
 )
 def test_what_an_import_leaves_is_read_as_a_log(tmp_path, command, case, arguments, expected):
-    folder = IMPORTED / case
-    given = [folder / word if "." in word else word for word in arguments]
+    folder = IMPORTED / command.replace("-", "_") / case
+    given = [folder / word if "." in word else word for word in arguments.split()]
     lines = said_by("import", command, *given, "--out", tmp_path / "log").splitlines()
-    searches, clicks = (tmp_path / "log" / f"{name}.parquet" for name in ("searches", "clicks"))
+    places = {name: tmp_path / "log" / f"{name}.parquet" for name in ("searches", "clicks")}
     assert lines[0] == f"Canonical log: {tmp_path / 'log'}"
-    assert {
-        f"  searches: {pl.read_parquet(searches).height}",
-        f"  clicks: {pl.read_parquet(clicks).height}",
-    } <= set(lines)
+    assert {f"  {name}: {pl.read_parquet(file).height}" for name, file in places.items()} <= set(lines)
     assert any(line.startswith("Note: ") for line in lines)
-    said_by("patterns", "--searches", searches, "--clicks", clicks, "--depth", 10, "--out", tmp_path / "p")
+    said_by("patterns", *inputs_of(places), "--depth", 10, "--out", tmp_path / "p")
     patterns = pl.read_parquet(tmp_path / "p" / "patterns.parquet")
     masks = patterns.select(pl.col("click_mask").repeat_by("sessions").explode())["click_mask"]
     assert sorted(masks.to_list()) == expected
@@ -341,40 +292,39 @@ def test_query_lists_the_ready_questions_and_answers_each(run):
     listed = said_by("query", run, "--list")
     for known in questions():
         assert known.name in listed
-        answer = said_by("query", run, "--name", known.name, "--csv")
-        assert answer.splitlines()[0].count(",") >= 1
-        assert said_by("query", run, known.name, "--csv") == answer
+        assert said_by("query", run, "--name", known.name, "--csv").splitlines()[0].count(",") >= 1
+    assert said_by("query", run, known.name, "--csv") == said_by("query", run, "--name", known.name, "--csv")
 
 
 # ---- exit codes -------------------------------------------------------------------------------
 
 
+LOST = ("patterns", "--searches", "x", "--clicks", "y", "--out", "NOWHERE")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["query", "RUN"], "give either SQL or --name NAME"),
-        (["query", "RUN", "SELECT 1", "--name", "coverage"], "give either SQL or --name NAME"),
-        (["query", "RUN", "SELECT 1", "--csv", "--json"], "give --csv or --json, not both"),
-        (["query", "RUN", "--name", "coverge"], "did you mean coverage"),
-        (["query", "RUN", "SELEC 1"], "SELEC"),
-        (["query", "RUN", "coverge"], "no question 'coverge'; did you mean coverage"),
+        (("query", "RUN"), "give either SQL or --name NAME"),
+        (("query", "RUN", "SELECT 1", "--name", "coverage"), "give either SQL or --name NAME"),
+        (("query", "RUN", "SELECT 1", "--csv", "--json"), "give --csv or --json, not both"),
+        (("query", "RUN", "--name", "coverge"), "did you mean coverage"),
+        (("query", "RUN", "SELEC 1"), "SELEC"),
+        (("query", "RUN", "coverge"), "no question 'coverge'; did you mean coverage"),
         (
-            ["query", "RUN", "FROM statistic"],
+            ("query", "RUN", "FROM statistic"),
             "no table 'statistic'; did you mean statistics? known are agreem",
         ),
-        (["query", "RUN", "SELECT * FROM nowhere.b"], "no table 'nowhere.b'; known are agreement, "),
-        (["query", "NOWHERE", "SELECT 1"], "no run.duckdb at"),
-        (["report", "--patterns", "RUN", "--judgments", "x.csv", "--out", "NOWHERE"], "RUN"),
+        (("query", "RUN", "SELECT * FROM nowhere.b"), "no table 'nowhere.b'; known are agreement, "),
+        (("query", "NOWHERE", "SELECT 1"), "no run.duckdb at"),
+        (("report", "--patterns", "RUN", "--judgments", "x.csv", "--out", "NOWHERE"), "RUN"),
         (
-            ["simulate", "--n-searches", "10", "--world", "flat", "--out", "NOWHERE"],
+            ("simulate", "--n-searches", "10", "--world", "flat", "--out", "NOWHERE"),
             "world 'flat' is unknown",
         ),
-        (["simulate", "--n-searches", "10", "--out", "RUN"], "exists already"),
-        (["patterns", "--searches", "x", "--clicks", "y", "--out", "NOWHERE"], "x does not exist"),
-        (
-            ["patterns", "--searches", "x", "--clicks", "y", "--out", "NOWHERE", "--folds", "0"],
-            "setting folds",
-        ),
+        (("simulate", "--n-searches", "10", "--out", "RUN"), "exists already"),
+        (LOST, "x does not exist"),
+        ((*LOST, "--folds", "0"), "setting folds"),
     ],
 )
 def test_what_the_user_can_mend_is_one_line_and_exit_code_2(run, tmp_path, arguments, message):
@@ -485,20 +435,11 @@ def test_pandas_is_not_loaded_where_it_is_installed(tmp_path, ids):
 def test_columns_with_more_values_than_markets_or_judges_may_be_are_refused_before_the_work(
     tmp_path, table, column
 ):
-    rows = getattr(tiny, table)()
-    many = pl.concat([rows.with_columns(pl.lit(f"{column}-{number}").alias(column)) for number in range(3)])
-    if table == "searches":
-        many = (
-            rows.with_row_index("row")
-            .with_columns(market=pl.format("market-{}", pl.col("row") % 3))
-            .drop("row")
-        )
-    log = tiny.write_log(tmp_path, **{table: many})
-    said = tiny.refused(log, more=("--max-markets", "2"))
-    assert (
-        f"{table}: column {column} has 3 different values ('{column}-0', '{column}-1', '{column}-2'" in said
-    )
-    assert "give --max-markets 3" in said
+    named = pl.format(f"{column}-{{}}", pl.int_range(pl.len()) % 3).alias(column)
+    log = tiny.write_log(tmp_path, **{table: getattr(tiny, table)().with_columns(named)})
+    three = f"'{column}-0', '{column}-1', '{column}-2'"
+    words = (f"{table}: column {column} has 3 different values ({three}", "give --max-markets 3")
+    tiny.refused(log, *words, more=("--max-markets", "2"))
     looked_at = inside("inspect", log.folder, "--depth", "3", "--max-markets", "2")
     assert looked_at.code == 1
-    assert "give --max-markets 3" in looked_at.out + looked_at.err
+    assert words[1] in looked_at.out + looked_at.err

@@ -3,13 +3,11 @@
 import polars as pl
 import pytest
 
-from clickassay.core.settings import Settings
+from clickassay.jobs.analyse import analyse
 from clickassay.jobs.inputs import Sources
-from clickassay.jobs.run import make_run
 from support.logs.tiny import refusal, said_by
-from support.places import ROOT
-
-SAMPLE = ROOT / "data_samples"
+from support.places import SAMPLE
+from support.runs.given_runs import SETTINGS, patterns
 
 
 @pytest.fixture(scope="module")
@@ -54,21 +52,17 @@ def test_a_table_with_groups_and_a_file_that_exists_are_refused_in_one_line(judg
 
 
 def test_a_run_takes_its_groups_for_units_and_says_nothing_of_near_duplicates(tmp_path):
-    files = [str(SAMPLE / f"{name}.parquet") for name in ("searches", "clicks", "judgments")]
-    queries = pl.read_parquet(SAMPLE / "queries.parquet").with_row_index("n")
+    queries = pl.read_parquet(SAMPLE["queries"]).with_row_index("n")
     queries.select("query", group=pl.col("n") // 2).write_parquet(tmp_path / "queries.parquet")
-    settings = Settings(depth=(5,), click_models=(), metric=("ERR",), click_metric=("MeanRR",))
-    tables = {}
-    for name, table in (("alone", None), ("grouped", str(tmp_path / "queries.parquet"))):
-        make_run(Sources(*files, table), settings, out=tmp_path / name)
-        tables[name] = pl.read_parquet(tmp_path / name / "within.parquet").filter(split="all")
-    alone, grouped = tables["alone"], tables["grouped"]
+    settings = SETTINGS.model_copy(update={"metric": ("ERR",), "click_metric": ("MeanRR",)})
+    found = [
+        analyse(patterns(), Sources(judgments=SAMPLE["judgments"], queries=table), settings)
+        for table in (None, tmp_path / "queries.parquet")
+    ]
+    alone, grouped = (frames["within"].filter(split="all") for frames in found)
     assert alone["correlation"].to_list() == pytest.approx(grouped["correlation"].to_list(), abs=1e-12)
     assert (alone["ci_low"] != grouped["ci_low"]).all()
     everywhere = grouped.filter(market="all")["n_queries"].unique().to_list()
     assert everywhere[0] < 0.6 * alone.filter(market="all")["n_queries"][0]
-    checks = pl.read_parquet(tmp_path / "grouped" / "health.parquet")["check"].to_list()
-    assert "near_duplicate_queries" not in checks
-    assert (
-        "near_duplicate_queries" in pl.read_parquet(tmp_path / "alone" / "health.parquet")["check"].to_list()
-    )
+    told = ["near_duplicate_queries" in frames["health"]["check"].to_list() for frames in found]
+    assert told == [True, False]

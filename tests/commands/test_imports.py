@@ -26,14 +26,24 @@ def loaded_by(folder, *arguments):
     return set(done.stdout.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_help_and_version_need_nothing_but_the_command_line(tmp_path, option):
-    assert loaded_by(tmp_path, option) & (ARRAYS | PAGES | {"pydantic"}) == set()
+HELPS = """
+import contextlib, sys
+from clickassay.cli.app import app
+for words in {lines}:
+    with contextlib.suppress(SystemExit):
+        app(words)
+    print("after", *words, *sorted({names} & set(sys.modules)))
+"""
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_of_a_command_needs_no_data(tmp_path, name):
-    assert loaded_by(tmp_path, name, "--help") & (ARRAYS | PAGES) == set()
+def test_help_needs_nothing_but_the_command_line_and_that_of_a_command_no_data(tmp_path):
+    lines = [["--version"], ["--help"], *([name, "--help"] for name in COMMANDS)]
+    code = HELPS.format(lines=lines, names=ARRAYS | PAGES | {"pydantic"})
+    shown = ran(sys.executable, "-c", code, cwd=tmp_path).stdout.splitlines()
+    after = [line.split()[1:] for line in shown if line.startswith("after ")]
+    assert after[:2] == lines[:2]
+    assert [loaded for loaded in after if (ARRAYS | PAGES) & set(loaded)] == []
+    assert len(after) == len(lines)
 
 
 def test_importing_the_package_needs_nothing(tmp_path):

@@ -1,9 +1,10 @@
 """Options of all commands: where they come from, how many a command writes, what the shell completes."""
 
+import contextlib
+import io
 import json
 import os
-import subprocess
-import sys
+from unittest import mock
 
 import pytest
 from typer.main import get_command
@@ -26,18 +27,9 @@ def commands(group=None, path=()):
 ALL = dict(commands())
 
 
+CHOOSING = {f"clicks {name}" for name in ("compare", "fit", "judgments")}
 NARROWER = {
-    "depth": {
-        "check",
-        "diff",
-        "power",
-        "audit",
-        "learn",
-        "plan",
-        "clicks compare",
-        "clicks fit",
-        "clicks judgments",
-    },
+    "depth": {"check", "diff", "power", "audit", "learn", "plan", *CHOOSING},
     "metric": {"diff", "plan"},
     "click_metric": {"audit", "diff", "learn", "power"},
     "click_models": {"clicks compare"},
@@ -79,16 +71,10 @@ def completed(*words):
     """Return what bash is offered for the last of `words`."""
     line = " ".join(("clickassay", *words))
     asked = {"_CLICKASSAY_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
-    code = "from clickassay.cli.app import app; app(args=[], prog_name='clickassay')"
-    ended = subprocess.run(
-        [sys.executable, "-c", code],
-        check=False,
-        env=os.environ | asked,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    return ended.stdout.split()
+    offered = io.StringIO()
+    with mock.patch.dict(os.environ, asked), contextlib.redirect_stdout(offered), pytest.raises(SystemExit):
+        app(args=[], prog_name="clickassay")
+    return offered.getvalue().split()
 
 
 @pytest.mark.parametrize(
@@ -154,15 +140,7 @@ COMMAND_LINES = {
     "evaluate": lambda folder, *_: (folder / "qrels", folder / "ranks", "-q"),
     "clicks compare": lambda folder, *_: (folder / "store", "-q", "--click-models", "GCTR"),
     "clicks fit": lambda folder, *_: (folder / "store", "-q", "--click-model", "GCTR", "--out", folder / "f"),
-    "plan": lambda folder, *_: (
-        "--ranking",
-        folder / "ranks",
-        "--budget",
-        "3",
-        "--out",
-        folder / "plan",
-        "-q",
-    ),
+    "plan": lambda at, *_: ("--ranking", at / "ranks", "--budget", "3", "--out", at / "plan", "-q"),
 }
 
 

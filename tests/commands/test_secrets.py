@@ -14,12 +14,7 @@ from support.logs import tiny
 
 URL = "s3a://KEY:HUSH@bucket/log"
 CONNECT = "sc://localhost:1/;token=HUSH"
-USAGE = [
-    (URL,),
-    ("check", "run", URL),
-    ("run", "--unjudged", URL),
-    ("run", f"--{URL}"),
-]
+USAGE = [(URL,), ("check", "run", URL), ("run", "--unjudged", URL), ("run", f"--{URL}")]
 
 
 @pytest.mark.parametrize("arguments", USAGE, ids=lambda words: words[0])

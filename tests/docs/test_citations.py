@@ -41,13 +41,6 @@ def cited(text):
     return found
 
 
-def test_a_citation_is_read_with_its_rule_and_its_neighbours():
-    assert cited("(Method 3, rule 7). By method 7.2 and 8, or method 2 to 4.") == [
-        *(("3", 7), ("7.2", 0), ("8", 0), ("2", 0), ("4", 0))
-    ]
-    assert cited("the method of 2009, a method: 3") == []
-
-
 def test_every_heading_of_the_method_has_a_number_of_its_own():
     assert len(sections()) == len(re.findall(r"^##+ ", METHOD, flags=re.MULTILINE)) > 10
     assert sections()["3"] == 7

@@ -1,7 +1,6 @@
 """docs/reference/evaluate.md says what `clickassay evaluate` does: names, files, formats, and an example."""
 
 import re
-import subprocess
 import sys
 from typing import get_args
 
@@ -14,6 +13,7 @@ from clickassay.studies.evaluation.evaluate import evaluate
 from clickassay.studies.evaluation.forms import EVALUATION_TABLES
 from support.pages import parts
 from support.places import ROOT
+from support.processes import ran
 
 PAGE = (ROOT / "docs" / "reference" / "evaluate.md").read_text(encoding="utf-8")
 PARTS = parts(PAGE)
@@ -70,11 +70,7 @@ def test_the_example_prints_what_the_page_shows(tmp_path):
     (commands,) = re.findall(r"For instance\n\n((?:    .+\n)+)", PARTS["Output"])
     (shown,) = re.findall(r"```text\n(.*?)```", PARTS["Output"], re.DOTALL)
     ours = commands.replace("clickassay ", f"{sys.executable} -m clickassay ")
-    ended = subprocess.run(
-        ["bash", "-ec", ours], cwd=tmp_path, env={"PATH": "/usr/bin:/bin"},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert ended.stdout == shown
+    assert ran("bash", "-ec", ours, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}).stdout == shown
 
 
 def test_the_block_of_python_runs_as_it_stands(tmp_path, monkeypatch, capsys):

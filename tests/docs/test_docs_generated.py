@@ -8,27 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from clickassay.cli.app import app
-from clickassay.core.settings import Settings
 from support.pages import parts, script
 from support.places import ROOT
 from support.runs.sample_run import sample
 
 REFERENCE = ROOT / "docs" / "reference"
-AGAIN = "make it again with `make pages` and commit it"
 GROUPS = ("clicks", "import", "store")
-
-
-def sections(name):
-    """Return the parts of a committed page by their headings of the second level."""
-    return parts((REFERENCE / name).read_text(encoding="utf-8"))
-
-
-def rows_of(text):
-    """Return the cells of the last pipe table of a text, its head first and its rule left out."""
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    last = max(number for number, line in enumerate(lines) if set(line) <= set("|-: "))
-    kept = [lines[last - 1], *lines[last + 1 :]]
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in kept]
 
 
 MADE = {
@@ -50,34 +35,26 @@ def test_a_page_is_what_its_script_makes_today(name):
 
 
 def test_a_page_says_in_its_first_line_that_a_script_makes_it_and_only_then():
-    made = {script(name).PAGE for name in ("audit", "cli", "health", "questions", "settings", "tables")}
-    says = {
-        page
-        for page in (ROOT / "docs").rglob("*.md")
-        if page.read_text(encoding="utf-8").startswith("<!-- Made by `make pages`")
-    }
-    assert says == made
+    pages = {page: page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md")}
+    says = {page for page, text in pages.items() if text.startswith("<!-- Made by `make pages`")}
+    assert says == {script(name).PAGE for name in MADE if name != "sql"}
 
 
 # ---- docs/reference/cli.md --------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def helps():
-    """Return what --help shows in a wide terminal, by command."""
+def listed():
+    """Return the commands that --help lists in a wide terminal."""
 
     def shown(*words):
         environment = {"COLUMNS": "400", "TERMINAL_WIDTH": "400", "NO_COLOR": "1", "TERM": "dumb"}
         result = CliRunner().invoke(app, [*words, "--help"], env=environment)
         assert result.exit_code == 0
-        return re.sub(r"\x1b\[[0-9;]*m", "", result.output)
+        return re.findall(r"^│ ([a-z][\w-]*)  ", re.sub(r"\x1b\[[0-9;]*m", "", result.output), re.MULTILINE)
 
-    def listed(*words):
-        return re.findall(r"^│ ([a-z][\w-]*)  ", shown(*words), flags=re.MULTILINE)
-
-    inner = [(group, name) for group in GROUPS for name in listed(group)]
-    outer = [(name,) for name in listed() if name not in GROUPS]
-    return {" ".join(words): shown(*words) for words in [*outer, *inner]}
+    outer = [name for name in shown() if name not in GROUPS]
+    return {*outer, *(f"{group} {name}" for group in GROUPS for name in shown(group))}
 
 
 def test_the_reference_does_not_depend_on_the_terminal(monkeypatch):
@@ -91,66 +68,9 @@ def test_the_reference_does_not_depend_on_the_terminal(monkeypatch):
     assert "\x1b" not in pages.pop()
 
 
-def test_the_reference_has_every_command_that_help_lists(helps):
-    assert len(helps) >= 13
-    assert set(sections("cli.md")) == {*helps, "Shared options"}
-
-
-def spelled(text):
-    """Return how the options of the tables of a text are spelled: {first name: all its names}."""
-    cells = re.findall(r"^\| (`-[^|]*)\|", text, re.MULTILINE)
-    names = (re.findall(r"`(--?[a-z][\w-]*)`", cell) for cell in cells)
-    return {first: {first, *others} for first, *others in names}
-
-
-def groups_of_settings():
-    """Return the options under each heading of the page of settings; --click is short for --click-metric."""
-    text = (REFERENCE / "settings.md").read_text(encoding="utf-8")
-    _, *parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
-    return {
-        name: {f"--{one.replace('_', '-')}" for one in re.findall(r"^\| `(\w+)` ", part, re.MULTILINE)}
-        | ({"--click"} if "`click_metric`" in part else set())
-        for name, part in zip(parts[::2], parts[1::2], strict=True)
-    }
-
-
-def test_the_reference_has_every_option_and_argument_that_help_lists(helps):
-    told, groups = sections("cli.md"), groups_of_settings()
-    elsewhere = spelled(told.pop("Shared options"))
-    elsewhere |= {
-        f"--{name.replace('_', '-')}": {f"--{name.replace('_', '-')}", f"--no-{name.replace('_', '-')}"}
-        for name, field in Settings.model_fields.items()
-        if field.annotation is bool
-    }
-    for command, text in told.items():
-        listed = re.findall(r"^│ .*", helps[command], flags=re.MULTILINE)
-        # what stands before the type, or before the word in its place
-        heads = [re.split(r"\s{2,}(?=<|[A-Z])", line.removeprefix("│ *"))[0] for line in listed]
-        shown = {word for head in heads for word in re.findall(r"(?<![\w-])--?[a-z][\w-]*", head)}
-        lines = "".join(re.findall(r"^\[S.*", text, re.MULTILINE))
-        named = set(re.findall(r"`(--[a-z][\w-]*)`", lines))
-        named = named.union(*(groups[name] for name in re.findall(r"all of \*([^*]+)\*", lines)))
-        own = spelled(text)
-        assert shown - {"--help", "-h"} == set().union(
-            *own.values(), *(elsewhere.get(name, {name}) for name in named)
-        ), command
-        assert not named.intersection(own), command
-        arguments = {words[0] for line in listed if (words := re.findall(r"^│ [* ]\s+([A-Z]\w*)  ", line))}
-        assert arguments == set(re.findall(r"^\| `([A-Z]\w*)` ", text, re.MULTILINE)), command
-
-
-def test_an_option_that_is_explained_elsewhere_is_explained_there():
-    told = sections("cli.md")
-    shared = set(spelled(told.pop("Shared options")))
-    settings = {
-        f"--{row[0].strip('`').replace('_', '-')}"
-        for text in sections("settings.md").values()
-        for row in rows_of(text)
-    } | {"--click"}
-    for command, text in told.items():
-        for link, known in (("Shared", shared), ("Settings", settings)):
-            lines = re.findall(rf"\[{link}\]\([^)]*\): ([^.]*)\.", text)
-            assert set(re.findall(r"`(--[a-z][\w-]*)`", "".join(lines))) <= known, command
+def test_the_reference_has_every_command_that_help_lists(listed):
+    assert len(listed) >= 13
+    assert set(parts((REFERENCE / "cli.md").read_text(encoding="utf-8"))) == {*listed, "Shared options"}
 
 
 # ---- docs/reference/questions.md --------------------------------------------------------------

@@ -1,11 +1,10 @@
 """The pages on metrics and on reasons against the code, other tools, and arithmetic done here."""
 
-import ast
 import itertools
 import math
-import operator
 import re
 import shutil
+from functools import cache
 from statistics import fmean as mean
 
 import ir_measures
@@ -15,17 +14,12 @@ import pytest
 import pytrec_eval
 from scipy import stats
 
-from clickassay.core.records import Split
 from clickassay.core.settings import Settings
 from clickassay.correlation.rankers import (
     exact_correlations,
-    monte_carlo_correlations,
     query_covariances,
-    ranker_differences,
     within_queries,
 )
-from clickassay.correlation.tables import correlations
-from clickassay.correlation.uncertainty.intervals import holm
 from clickassay.metrics.catalogue import BASELINES, METRICS, editorial_values, report_measures
 from clickassay.metrics.clicks import CLICK_METRICS, CLICKS, click_values
 from clickassay.metrics.editorial import EDITORIAL_METRICS
@@ -110,30 +104,15 @@ def of_clicks(masks):
 
 # ---- arithmetic written out on the pages --------------------------------------------------------
 
-OPERATORS = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-}
-FUNCTIONS = {"log2": math.log2, "sqrt": math.sqrt, "asin": math.asin}
-SPELLINGS = {"·": "*", "log₂": "log2", "√": "sqrt", "π": str(math.pi), "²": "**2"}
+SPELLINGS = {"·": "*", "log₂": "log2", "√": "sqrt", "π": "pi", "²": "**2"}
 
 
 def calculated(text):
     """Compute an expression of numbers, + - · / ², brackets, log₂(), √() and asin()."""
     for sign, spelling in SPELLINGS.items():
         text = text.replace(sign, spelling)
-    return value_of(ast.parse(text.strip(), mode="eval").body)
-
-
-def value_of(node):
-    if isinstance(node, ast.BinOp):
-        return OPERATORS[type(node.op)](value_of(node.left), value_of(node.right))
-    if isinstance(node, ast.Call):
-        return FUNCTIONS[node.func.id](*(value_of(part) for part in node.args))
-    return ast.literal_eval(node)
+    names = {name: getattr(math, name) for name in ("log2", "sqrt", "asin", "pi")}
+    return eval(text, {"__builtins__": {}}, names)  # noqa: S307 - our own page
 
 
 def worked(text):
@@ -148,11 +127,6 @@ def worked(text):
 def test_the_page_has_every_metric_of_a_run_in_the_order_of_reports():
     assert tuple(SECTIONS) == (*CLICK_METRICS, *EDITORIAL_METRICS, *VARIANTS, *BASELINES)
     assert tuple(SECTIONS)[len(CLICK_METRICS) :] == tuple(map(str, report_measures(SETTINGS)))
-
-
-def test_the_committed_run_has_the_metrics_of_the_page():
-    columns = table("configurations").schema
-    assert set(SECTIONS) == {name for name, kind in columns.items() if kind == pl.Float64}
 
 
 def test_the_overview_names_every_metric_once():
@@ -185,15 +159,20 @@ def test_settings_and_source_of_a_metric_are_those_it_declares(name):
         assert f"`{setting}` ({getattr(SETTINGS, setting)})" in said["settings"]
 
 
+@cache
+def values_of_all_lists():
+    lists = np.array(list(itertools.product(range(5), repeat=DEPTH)), dtype=np.int8)
+    names, values = editorial_values(lists, None, Settings(pool="shown"))
+    clicks = [of_clicks([mask]) for mask in range(1 << DEPTH)]
+    return dict(zip(names, values.T.tolist(), strict=True)) | {
+        name: [one[name] for one in clicks] for name in CLICK_METRICS
+    }
+
+
 @pytest.mark.parametrize("name", SECTIONS)
 def test_the_range_is_that_of_all_lists_and_all_sessions_at_depth_5(name):
     low, high = re.match(r"(\d) … ([\d.]+)", facts(name)["range"]).groups()
-    if name in CLICK_METRICS:
-        found = [of_clicks([mask])[name] for mask in range(1 << DEPTH)]
-    else:
-        lists = np.array(list(itertools.product(range(5), repeat=DEPTH)), dtype=np.int8)
-        names, values = editorial_values(lists, None, Settings(pool="shown"))
-        found = values[:, names.index(name)].tolist()
+    found = values_of_all_lists()[name]
     assert min(found) == float(low)
     assert max(found) == pytest.approx(float(high), abs=5e-5)
 
@@ -363,12 +342,6 @@ def plain_correlation(x, y, weights=None):
     return covariances[0, 1] / np.sqrt(covariances[0, 0] * covariances[1, 1])
 
 
-def overall(sample):
-    """The one weighted correlation of a sample with one click metric and one editorial metric."""
-    whole = Split("all", ("all",), np.zeros(len(sample.queries), dtype=np.int64))
-    return correlations(sample, (whole,))
-
-
 def bold(text):
     return [float(number) for number in re.findall(r"\*\*(-?[\d.]*\d)\*\*", text)]
 
@@ -409,25 +382,6 @@ def test_weights_keep_single_sessions_from_outvoting_thousands():
 def test_intervals_that_assume_independent_configurations_cover_the_true_value_as_rarely_as_the_page_says():
     assert "covers the true value in 72 %" in reason("left out")
     assert 2 * stats.norm.cdf(1.96 / math.sqrt(3.25)) - 1 == pytest.approx(0.72, abs=0.005)
-    rng = np.random.default_rng(1)
-    samples, queries, each = 4000, 50, 10
-    shared = rng.standard_normal((2, samples, queries, 1))
-    values = (shared + rng.standard_normal((2, samples, queries, each))).reshape(2, samples, -1)
-    x, y = (values - values.mean(axis=2, keepdims=True)) / values.std(axis=2, keepdims=True)
-    found = (x * y).mean(axis=1)
-    holds = np.abs(np.arctanh(found)) < 1.96 / math.sqrt(queries * each - 3)
-    assert holds.mean() == pytest.approx(0.72, abs=0.02)
-
-
-def test_leaving_out_queries_sees_the_larger_error():
-    rng = np.random.default_rng(2)
-    queries, each = 400, 10
-    index = np.repeat(np.arange(queries), each)
-    values = rng.standard_normal((queries, 2))[index] + rng.standard_normal((queries * each, 2))
-    row = overall(sample_of(values[:, :1], values[:, 1:], query_index=index))
-    half = math.atanh(row["ci_high"][0]) - math.atanh(row["ci_low"][0])
-    independent = 2 * 1.96 / math.sqrt(queries * each - 3)
-    assert half / independent == pytest.approx(math.sqrt(3.25), rel=0.15)
 
 
 def test_the_twelve_draws_of_two_rankers_have_the_correlation_of_the_closed_form():
@@ -445,8 +399,6 @@ def test_the_twelve_draws_of_two_rankers_have_the_correlation_of_the_closed_form
     )
     closed = exact_correlations(query_covariances(within).sum(axis=0), 1)[0, 0]
     assert closed == pytest.approx(enumerated, abs=1e-12)
-    drawn = ranker_differences(within, iterations=40_000, rng=np.random.default_rng(3))
-    assert monte_carlo_correlations(drawn, 1).values[0, 0] == pytest.approx(enumerated, abs=0.015)
 
 
 def test_noise_lowers_the_correlation_of_a_perfect_metric_as_the_page_says():
@@ -456,30 +408,12 @@ def test_noise_lowers_the_correlation_of_a_perfect_metric_as_the_page_says():
         assert correlation == pytest.approx(math.sqrt(0.01 / (0.01 + 0.24 / sessions)), abs=5e-5)
 
 
-def test_ten_sessions_each_show_the_lowered_value_and_the_correction_finds_the_perfect_one():
-    rng = np.random.default_rng(4)
-    truth = np.repeat([0.4, 0.6], 6000)
-    clicked = rng.random((len(truth), 10)) < truth[:, None]
-    sample = sample_of(
-        clicked.mean(axis=1)[:, None],
-        truth[:, None],
-        sessions=np.full(len(truth), 10),
-        variances=clicked.var(axis=1, ddof=1)[:, None],
-    )
-    row = overall(sample)
-    assert row["correlation"][0] == pytest.approx(tables(reason("noise"))[0][1][3], abs=0.02)
-    assert row["noise_corrected"][0] == pytest.approx(1, abs=0.03)
-
-
 def test_normal_differences_have_the_same_sign_as_often_as_the_page_says():
-    rng = np.random.default_rng(5)
-    first, other = rng.standard_normal((2, 200_000))
     pairs = re.findall(r"(0\.\d{4}) at \u03c1 = (0\.\d)", reason("sign"))
     assert len(pairs) == 2
     for same, correlation in (map(float, pair) for pair in pairs):
-        assert same == pytest.approx(0.5 + math.asin(correlation) / math.pi, abs=5e-5)
-        second = correlation * first + math.sqrt(1 - correlation**2) * other
-        assert np.mean((first > 0) == (second > 0)) == pytest.approx(same, abs=0.005)
+        both = stats.multivariate_normal(cov=[[1, correlation], [correlation, 1]]).cdf([0, 0])
+        assert same == pytest.approx(2 * both, abs=5e-5)
 
 
 def test_one_of_two_differences_is_significant_and_small_and_one_neither():
@@ -490,10 +424,8 @@ def test_one_of_two_differences_is_significant_and_small_and_one_neither():
     assert below < 0 < low
 
 
-def test_of_55_pairs_the_smallest_p_value_must_lie_below_a_55th_of_5_percent():
+def test_there_are_55_pairs_as_the_page_says():
     assert math.comb(len(report_measures(SETTINGS)), 2) == 55
-    below, above = (holm(np.array([0.05 / 55 * times, *[0.5] * 54]))[0] for times in (0.99, 1.01))
-    assert below < 0.05 < above
 
 
 def test_clicks_fall_as_quality_rises_when_the_page_answers():

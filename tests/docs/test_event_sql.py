@@ -1,6 +1,7 @@
 """The SQL for tables of events: searches and clicks as each tool writes them, read as the page says."""
 
 import json
+import re
 from datetime import UTC, datetime
 
 import polars as pl
@@ -48,50 +49,13 @@ def ga4_file(folder, events):
     pl.DataFrame(events, infer_schema_length=None).write_parquet(folder / "ga4" / "events.parquet")
 
 
-def ga4(folder):
-    """Return the ids of the searches; items in no order, other events between."""
-    events = []
-    for number, ((user, query), results) in enumerate(LISTS.items()):
-        items = [(one, str(place)) for place, one in enumerate(results, 1)]
-        at = times(number) * 1000
-        events += [
-            ga4_event(user, at, "view_item_list", items[::-1], string_value=query),
-            ga4_event(user, at - 5, "page_view"),
-            ga4_event(user, at + 9, "view_item_list", items),
-        ]
-        for place, one in enumerate(CLICKED[user, query], 1):
-            events.append(ga4_event(user, at + place * 1_000_000, "select_item", [(one, None)]))
-    ga4_file(folder, events)
-    return [f"{user}/{times(number) * 1000}" for number, (user, _) in enumerate(LISTS)]
+def segment_file(folder, calls):
+    lines(folder / "segment" / "calls.jsonl", calls)
 
 
 def segment_call(user, at, event, name, *, login=None, **properties):
     call = {"type": "track", "messageId": name, "userId": login, "anonymousId": user, "timestamp": iso(at)}
     return call | {"event": event, "properties": properties}
-
-
-def segment(folder):
-    """As ga4; a delivery is repeated, and another list is seen and clicked."""
-    rows = []
-    for number, ((user, query), results) in enumerate(LISTS.items()):
-        at = times(number)
-        products = [{"product_id": one, "position": place} for place, one in enumerate(results, 1)]
-        shown, other = (
-            {"list_id": "search", "products": products[::-1]},
-            {"list_id": "related", "products": products},
-        )
-        rows.append(segment_call(user, at - 50, "Products Searched", f"q{number}", query=query))
-        rows.append(segment_call(user, at, "Product List Viewed", f"l{number}", **shown))
-        rows.append(segment_call(user, at + 500, "Product List Viewed", f"o{number}", **other))
-        for place, one in enumerate(CLICKED[user, query], 1):
-            clicked = {"list_id": "search", "product_id": one}
-            rows.append(
-                segment_call(user, at + 1000 * place, "Product Clicked", f"c{number}{place}", **clicked)
-            )
-        clicked = {"list_id": "related", "product_id": "p7"}
-        rows.append(segment_call(user, at + 9000, "Product Clicked", f"x{number}", **clicked))
-    lines(folder / "segment" / "calls.jsonl", [*rows, rows[1]])
-    return ["l0", "l1"]
 
 
 def algolia(folder):
@@ -129,22 +93,6 @@ def snowplow_file(folder, events):
     frame.write_parquet(folder / "snowplow" / "events.parquet")
 
 
-def snowplow(folder):
-    events = []
-    for number, ((user, query), results) in enumerate(LISTS.items()):
-        at, page = times(number), f"v{number}"
-        products = [(one, place) for place, one in enumerate(results, 1)]
-        events.append(snowplow_event(user, at - 20, page, terms=query.split()))
-        events.append(snowplow_event(user, at, page, action="list_view", products=products[::-1]))
-        for place, one in enumerate(CLICKED[user, query], 1):
-            clicked = {"action": "list_click", "products": [(one, place)]}
-            events.append(snowplow_event(user, at + 1000 * place, page, **clicked))
-        elsewhere = {"action": "list_view", "products": products}
-        events.append(snowplow_event(user, at + 3, "a page without a search", **elsewhere))
-    snowplow_file(folder, events)
-    return [f"v{number}/{times(number) * 1000}" for number, _ in enumerate(LISTS)]
-
-
 def metarank(folder):
     rows = [{"event": "item", "id": "i", "item": "p1", "timestamp": str(NOON), "fields": []}]
     for number, ((user, query), results) in enumerate(LISTS.items()):
@@ -160,23 +108,24 @@ def metarank(folder):
     return ["r0", "r1"]
 
 
-TOOLS = [ga4, segment, algolia, snowplow, metarank]
+WITH_LISTS = {"algolia": algolia, "metarank": metarank}
+"""Tools that name the search of a click."""
+
+TOOLS = {*WITH_LISTS, "ga4", "segment", "snowplow"}
 
 
 def read(tool, folder, monkeypatch):
     """Return searches and clicks of a tool in canonical types."""
     monkeypatch.chdir(folder)
-    files = [
-        InputSql.of(str(EVENTS / f"{tool.__name__}-{what}.sql"), None) for what in ("searches", "clicks")
-    ]
+    files = [InputSql.of(str(EVENTS / f"{tool}-{what}.sql"), None) for what in ("searches", "clicks")]
     with scratch():
         inputs = open_log(Sources(*files), Settings(shape="lists"))
         return [one.frame.collect().sort("timestamp") for one in (inputs.searches, inputs.clicks)]
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", WITH_LISTS)
 def test_searches_and_clicks_of_each_tool_are_read(tmp_path, monkeypatch, tool):
-    ids = tool(tmp_path)
+    ids = WITH_LISTS[tool](tmp_path)
     searches, clicks = read(tool, tmp_path, monkeypatch)
     assert searches["search_id"].cast(pl.String).to_list() == ids
     assert searches.select("user_id", "query").rows() == list(LISTS)
@@ -212,20 +161,20 @@ def ga4_click(at, item, **more):
     return ga4_event("ann", at * 1000, "select_item", [(item, None)], **more)
 
 
-def viewed(at, name, products, **more):
+def viewed(at, name, products, *, to="search", **more):
     told = [
         {"product_id": one} if place is None else {"product_id": one, "position": place}
         for one, place in products
     ]
-    return segment_call("ann", at, "Product List Viewed", name, list_id="search", products=told, **more)
+    return segment_call("ann", at, "Product List Viewed", name, list_id=to, products=told, **more)
 
 
 def asked(at, name, query):
     return segment_call("ann", at, "Products Searched", name, query=query)
 
 
-def clicked(at, name, product, **more):
-    return segment_call("ann", at, "Product Clicked", name, list_id="search", product_id=product, **more)
+def clicked(at, name, product, *, to="search", **more):
+    return segment_call("ann", at, "Product Clicked", name, list_id=to, product_id=product, **more)
 
 
 def page(at, *, terms=None, action=None, products=()):
@@ -236,67 +185,86 @@ UNPLACED = [(one, None) for one in ZMA]
 D = ["d1", "d2", "d3", "d4", "d5", "d6"]
 CUP, MUG = ["c1", "c2", "c3"], ["m1", "m2", "m3"]
 ODD = {
+    "ga4: what has no term is no search, and items come in any order": (
+        "ga4", [
+            ga4_list(0, shown(ZMA)[::-1], "lamp"), ga4_event("ann", 5, "page_view"),
+            ga4_event("ann", 9, "view_item_list", shown(ZMA)), ga4_click(5000, "z"),
+        ], [("lamp", ZMA)], [("lamp", "z")],
+    ),
+    "ga4: a click is of the list that its user saw": (
+        "ga4", [
+            ga4_list(0, shown(ZMA), "lamp"), ga4_click(5000, "z"),
+            ga4_event("bob", S, "view_item_list", shown(CHAIRS), string_value="chair"),
+        ], [("lamp", ZMA), ("chair", CHAIRS)], [("lamp", "z")],
+    ),
+    "segment: another list and its clicks are of no search, and a repeated delivery is none": (
+        "segment", [
+            asked(0, "1", "lamp"), viewed(100, "2", shown(ZMA)[::-1]), viewed(100, "2", shown(ZMA)[::-1]),
+            viewed(500, "3", shown(CHAIRS), to="related"), clicked(5000, "4", "z"),
+            clicked(9000, "5", "c1", to="related"),
+        ], [("lamp", ZMA)], [("lamp", "z")],
+    ),
     "ga4: without an index the order of the array is the order shown": (
-        ga4, [ga4_list(0, UNPLACED, "lamp"), ga4_click(5000, "z")], [("lamp", ZMA)], [("lamp", "z")],
+        "ga4", [ga4_list(0, UNPLACED, "lamp"), ga4_click(5000, "z")], [("lamp", ZMA)], [("lamp", "z")],
     ),
     "ga4: an index that is not set is none": (
-        ga4, [ga4_list(0, [(one, "(not set)") for one in ZMA], "lamp"), ga4_click(5000, "a")],
+        "ga4", [ga4_list(0, [(one, "(not set)") for one in ZMA], "lamp"), ga4_click(5000, "a")],
         [("lamp", ZMA)], [("lamp", "a")],
     ),
     "ga4: terms that are numbers are text": (
-        ga4, [ga4_list(0, shown(ZMA), 1984), ga4_click(5000, "m"), ga4_list(9000, shown(CHAIRS), 7.5)],
+        "ga4", [ga4_list(0, shown(ZMA), 1984), ga4_click(5000, "m"), ga4_list(9000, shown(CHAIRS), 7.5)],
         [("1984", ZMA), ("7.5", CHAIRS)], [("1984", "m")],
     ),
     "ga4: a list in pieces is one, a repeated delivery none, a list seen again another": (
-        ga4, [
+        "ga4", [
             ga4_list(100, shown(D[3:], first=4), "desk"), ga4_list(0, shown(D[:3]), "desk"),
             ga4_list(200, shown(D[3:], first=4), "desk"), ga4_click(5000, "d2"),
             ga4_list(60_000, shown(D[:3]), "desk"), ga4_click(65_000, "d3"),
         ], [("desk", D), ("desk", D[:3])], [("desk", "d2"), ("desk", "d3")],
     ),
     "ga4: two lists of one time are two, in the order of the file": (
-        ga4, [ga4_list(0, shown(CUP), "cup"), ga4_list(0, shown(MUG), "mug"), ga4_click(5000, "m1")],
+        "ga4", [ga4_list(0, shown(CUP), "cup"), ga4_list(0, shown(MUG), "mug"), ga4_click(5000, "m1")],
         [("cup", CUP), ("mug", MUG)], [("mug", "m1")],
     ),
     "ga4: events of one time are in the order of their batch": (
-        ga4, [
+        "ga4", [
             ga4_click(0, "c2", **batch(5, 2)), ga4_list(0, shown(MUG), "mug", **batch(5, 3)),
             ga4_list(0, shown(CUP), "cup", **batch(5, 1)), ga4_click(0, "m1", **batch(6, 1)),
         ], [("cup", CUP), ("mug", MUG)], [("cup", "c2"), ("mug", "m1")],
     ),
     "ga4: a click after no list stays": (
-        ga4, [ga4_click(0, "z"), ga4_list(1000, shown(ZMA), "lamp")], [("lamp", ZMA)], [(None, "z")],
+        "ga4", [ga4_click(0, "z"), ga4_list(1000, shown(ZMA), "lamp")], [("lamp", ZMA)], [(None, "z")],
     ),
     "segment: without a position the order of the array is the order shown": (
-        segment, [asked(0, "1", "lamp"), viewed(100, "2", UNPLACED), clicked(5000, "3", "z")],
+        "segment", [asked(0, "1", "lamp"), viewed(100, "2", UNPLACED), clicked(5000, "3", "z")],
         [("lamp", ZMA)], [("lamp", "z")],
     ),
     "segment: lists that come before their searches": (
-        segment, [
+        "segment", [
             viewed(0, "1", shown(ZMA)), asked(50, "2", "lamp"), viewed(60_000, "3", shown(CHAIRS)),
             asked(60_050, "4", "chair"), clicked(65_000, "5", "c1"),
         ], [("lamp", ZMA), ("chair", CHAIRS)], [("chair", "c1")],
     ),
     "segment: a search at each key, and a page two": (
-        segment, [
+        "segment", [
             asked(0, "1", "la"), viewed(200, "2", shown(CHAIRS)), asked(300, "3", "lamp"),
             viewed(500, "4", shown(ZMA)), viewed(60_000, "5", shown(CHAIRS)),
         ], [("la", CHAIRS), ("lamp", ZMA), ("lamp", CHAIRS)], [],
     ),
     "segment: a login changes no user, and a click after no list stays": (
-        segment, [
+        "segment", [
             clicked(0, "0", "z"), asked(50, "1", "lamp"), viewed(100, "2", shown(ZMA)),
             clicked(9000, "3", "m", login="u"),
         ], [("lamp", ZMA)], [(None, "z"), ("lamp", "m")],
     ),
     "snowplow: without a position the order of the array is the order shown": (
-        snowplow, [
+        "snowplow", [
             page(0, terms=["lamp"]), page(50, action="list_view", products=UNPLACED),
             page(5000, action="list_click", products=[("z", None)]),
         ], [("lamp", ZMA)], [("lamp", "z")],
     ),
     "snowplow: two searches of one page view are two, whichever event came first": (
-        snowplow, [
+        "snowplow", [
             page(0, terms=["red", "chair"]), page(50, action="list_view", products=shown(CHAIRS, kind=int)),
             page(90, action="list_view", products=[("offer", 1)]),
             page(180_000, action="list_view", products=shown(ZMA, kind=int)), page(180_050, terms=["sofa"]),
@@ -310,13 +278,13 @@ ODD = {
 @pytest.mark.parametrize("what", ODD)
 def test_events_as_sites_send_them_are_read(tmp_path, monkeypatch, what):
     tool, events, lists, clicked = ODD[what]
-    write = {ga4: ga4_file, snowplow: snowplow_file}.get(
-        tool, lambda at, rows: lines(at / "segment" / "a.jsonl", rows)
-    )
-    write(tmp_path, events)
+    {"ga4": ga4_file, "snowplow": snowplow_file, "segment": segment_file}[tool](tmp_path, events)
     searches, clicks = read(tool, tmp_path, monkeypatch)
     assert searches.select("query", "results").rows() == lists
     assert searches["search_id"].is_unique().all()
+    ids = {"ga4": r"(ann|bob)/\d+", "segment": r"\d", "snowplow": r"v/\d+"}
+    assert all(re.match(ids[tool], one) for one in searches["search_id"])
+    assert searches["timestamp"].max() <= 180_050
     queries = dict(searches.select("search_id", "query").iter_rows())
     assert [(queries.get(id_), url) for id_, url in clicks.select("search_id", "url").iter_rows()] == clicked
     assert clicks["search_id"].null_count() == 0
@@ -350,14 +318,5 @@ def test_events_without_a_user_are_counted(tmp_path, monkeypatch):
 def test_every_file_of_sql_is_tested_and_named_on_the_page():
     page = (ROOT / "docs" / "how-to" / "own-log-format.md").read_text(encoding="utf-8")
     files = {file.name for file in EVENTS.iterdir()}
-    assert files == {f"{tool.__name__}-{what}.sql" for tool in TOOLS for what in ("searches", "clicks")}
-    for tool in TOOLS:
-        assert f"events/{tool.__name__}-searches.sql" in page
-
-
-def test_they_run_from_the_command_line(tmp_path, monkeypatch):
-    metarank(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    files = [f"{EVENTS}/metarank-{what}.sql" for what in ("searches", "clicks")]
-    said = tiny.said_by("inspect", "--searches-sql", files[0], "--clicks-sql", files[1], "--depth", 2)
-    assert "2 sessions of 2 distinct queries" in said
+    assert files == {f"{tool}-{what}.sql" for tool in TOOLS for what in ("searches", "clicks")}
+    assert all(f"events/{tool}-searches.sql" in page for tool in TOOLS)

@@ -2,7 +2,6 @@
 
 import contextlib
 import doctest
-import importlib.util
 import inspect
 import json
 import re
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import clickassay as ca
+from support.pages import script
 from support.places import ROOT, SAMPLES
 from support.runs.sample_run import sample
 
@@ -60,10 +60,7 @@ def test_parameters_of_a_function_are_explained():
 
 @pytest.mark.thorough
 def test_the_notebook_shows_what_its_cells_show(tmp_path):
-    made = ROOT / "docs" / "make" / "notebook.py"
-    spec = importlib.util.spec_from_file_location("notebook", made)
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
+    maker = script("notebook")
     cells = json.loads(maker.NOTEBOOK.read_text(encoding="utf-8"))["cells"]
     again = json.loads(json.dumps(cells))
     maker.run_cells(again, Path(tmp_path))

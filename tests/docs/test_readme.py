@@ -146,11 +146,6 @@ def test_what_it_says_to_type_after_installing_works_and_so_does_every_option_be
     assert ran("bash", "-c", f". ~/.bashrc; {typing}", env=home).stdout == "evaluate\n"
 
 
-@pytest.mark.parametrize("group", ["import", "store", "clicks"])
-def test_groups_of_commands_install_no_completion_of_their_own(group):
-    assert tiny.inside(group, "--install-completion").code == 2
-
-
 def test_a_shell_without_completion_is_refused(tmp_path):
     home = tiny.environment() | {"HOME": str(tmp_path)}
     line = f"{shlex.join(tiny.started_with('--install-completion'))}; exit $?"

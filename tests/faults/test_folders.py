@@ -12,8 +12,6 @@ from clickassay.core.errors import MachineError
 from clickassay.inputs.files import unreadable_file
 from support.logs import tiny
 
-ENGINES = pytest.mark.parametrize("engine", ["arrays", "duckdb"])
-
 
 def days(folder):
     """Write the searches as three days of Parquet; return their folder."""
@@ -22,10 +20,6 @@ def days(folder):
         place.mkdir(parents=True)
         tiny.searches().slice(8 * number, 8).write_parquet(place / "part.parquet")
     return folder / "days"
-
-
-def read(log, *more):
-    return tiny.counted(log, *more)["searches", "read", ""]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become someone who may not read")
@@ -42,25 +36,6 @@ def test_a_day_that_may_not_be_listed_is_refused(tmp_path, given):
         outcome = tiny.inside(*log.options("patterns", out=log.out.with_name("other")))
     (place / "day=1").chmod(0o755)
     assert f"searches: cannot list {place}/day=1: Permission denied; its rows" in tiny.one_line(outcome)
-
-
-@ENGINES
-def test_a_day_that_is_a_link_is_read_once(tmp_path, engine):
-    place = days(tmp_path)
-    (place / "day=2").rename(tmp_path / "moved")
-    (place / "day=2").symlink_to(tmp_path / "moved")
-    (place / "latest").symlink_to("day=1")
-    log = tiny.write_log(tmp_path, searches=place)
-    assert read(log, "--engine", engine) == tiny.ROWS
-
-
-@ENGINES
-def test_what_was_deleted_or_never_finished_does_not_come_back(tmp_path, engine):
-    place = days(tmp_path)
-    for hidden in ("_temporary/0", ".snapshot/hourly.0", ".Trash/day=0"):
-        (place / hidden).mkdir(parents=True)
-        tiny.searches().write_parquet(place / hidden / "part.parquet")
-    assert read(tiny.write_log(tmp_path, searches=place), "--engine", engine) == tiny.ROWS
 
 
 @pytest.mark.parametrize("command", ["run", "patterns", "--dry-run", "--store", "inspect"])

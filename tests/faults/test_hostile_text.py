@@ -73,19 +73,11 @@ def page(run) -> Page:
     return page_of(run)
 
 
-@pytest.fixture(scope="module")
-def good_page(tmp_path_factory) -> Page:
-    log = tiny.write_log(tmp_path_factory.mktemp("good"))
-    tiny.said_by(*log.options())
-    return page_of(log.out)
-
-
-def test_the_report_has_only_the_elements_that_we_write_and_no_event_handlers(page, good_page):
-    harmful = "iframe object embed base form input audio video frame applet template"
+def test_the_report_has_only_the_elements_that_we_write_and_no_event_handlers(page):
+    harmful = "iframe object embed base form input audio video frame applet template img link"
     assert set(page.tags).isdisjoint(harmful.split())
-    ours = {"title", "h1", "h2", "h3", "table", "tr", "td", "p", "svg", "script", "style"}
-    assert ours & set(good_page.tags) <= set(page.tags) | {"table"}
-    assert [page.tags.count(tag) for tag in ("img", "script", "link")] == [0, 2, 0]
+    assert {"title", "h1", "h2", "h3", "tr", "td", "p", "svg", "script", "style"} <= set(page.tags)
+    assert page.tags.count("script") == 2
     assert [found for found in page.attributes if found[1].startswith("on")] == []
 
 
@@ -126,9 +118,8 @@ def test_no_csv_cell_is_a_formula(run):
 def test_latex_runs_no_command_of_others(run):
     texts = [file.read_text(encoding="utf-8") for file in (run / "tables").glob("*.tex")]
     assert texts
-    assert [
-        text for text in texts if re.search(r"(?<!\\textbackslash)\\input\b", text) or "\x1b" in text
-    ] == []
+    harm = re.compile(r"(?<!\\textbackslash)\\input\b|\x1b")
+    assert [text for text in texts if harm.search(text)] == []
 
 
 def test_the_database_and_the_tables_hold_the_queries_as_they_were(run):
@@ -156,7 +147,7 @@ def test_the_progress_bar_shows_hostile_text_as_text(tmp_path):
     searches = tiny.searches().with_columns(market=pl.lit("[bold]\x1b]0;title\x07\x1b[31m\u202e"))
     log = tiny.write_log(tmp_path, searches=searches)
     control, terminal = os.openpty()
-    command = tiny.started_with(*log.options(), "--iterations", "600000")
+    command = tiny.started_with(*log.options(), "--iterations", "100000")
     environment = {**tiny.environment(), "TERM": "xterm", "COLUMNS": "200"}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, env=environment) as process:
         os.close(terminal)
@@ -179,16 +170,8 @@ def read_terminal(control: int) -> bytes:
 # ---- names of files and folders ---------------------------------------------------------------
 
 NAMES = (
-    "a b'c\"d[1]*?$(x)",
-    "*",
-    "[a-z]",
-    "日本語 ünï",
-    "-leading",
-    "per%20cent%",
-    "new\nline",
-    "semi;colon&amp",
-    "\\back\\",
-    "~",
+    *("a b'c\"d[1]*?$(x)", "*", "[a-z]", "日本語 ünï", "-leading", "per%20cent%", "new\nline"),
+    *("semi;colon&amp", "\\back\\", "~"),
 )
 
 
@@ -207,14 +190,6 @@ def test_a_file_of_any_name_is_read_and_no_other(tmp_path, name, ending):
     assert tiny.counted(log)["clicks", "kept", ""] == tiny.CLICKS
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_folder_of_any_name_is_read(tmp_path, name):
-    folder = tmp_path / "in" / name
-    folder.mkdir(parents=True)
-    tiny.clicks().write_parquet(folder / "1.parquet")
-    assert tiny.counted(tiny.write_log(tmp_path / "log", clicks=folder))["clicks", "kept", ""] == tiny.CLICKS
-
-
 @pytest.mark.parametrize("command", ["run", "patterns"])
 @pytest.mark.parametrize(
     ("name", "why"), [("what?", "there is a ? in its path"), ("no\udcfftext", "is not UTF-8")]
@@ -222,8 +197,7 @@ def test_a_folder_of_any_name_is_read(tmp_path, name):
 def test_an_output_that_no_library_can_write_is_refused(tmp_path, command, name, why):
     log = tiny.write_log(tmp_path)
     before = tiny.tree(tmp_path)
-    outcome = tiny.outside(*log.options(command), "--out", tmp_path / name / "run")
-    assert why in tiny.one_line(outcome)
+    assert why in tiny.refusal(*log.options(command), "--out", tmp_path / name / "run")
     assert tiny.tree(tmp_path) == before
 
 

@@ -50,14 +50,7 @@ def test_judgments_without_one_grade_are_refused_with_what_makes_grades(tmp_path
     )
 
 
-def test_grades_that_are_true_or_false_are_refused(tmp_path):
-    frame = tiny.judgments().with_columns(pl.col("grade") > 2)
-    tiny.refused(
-        tiny.write_log(tmp_path, judgments=frame), "judgments: column grade is Boolean", "integers or labels"
-    )
-
-
-@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt64, pl.Float32, pl.Float64, pl.String])
+@pytest.mark.parametrize("dtype", [pl.UInt64, pl.Float32, pl.String])
 def test_whole_grades_of_any_type_are_the_same(tmp_path, dtype):
     good = tiny.analysed(tiny.write_log(tmp_path / "good"))
     cast = tiny.write_log(

@@ -1,7 +1,5 @@
 """Settings that are unknown, mistyped, out of range or contradict each other; options win over the file."""
 
-import json
-
 import polars as pl
 import pytest
 
@@ -74,21 +72,6 @@ def test_a_settings_file_that_is_missing_a_folder_or_not_utf_8_is_named(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        *(("--depth", depth) for depth in ("0", "63", "-1")),
-        *(("--max-rejected", part) for part in ("-0.1", "1.1", "nan")),
-        *(("--idle-minutes", minutes) for minutes in ("0", "nan", "inf", "1e9")),
-        *(("--memory-limit", limit) for limit in ("", "4", "-4GB", "4 gigabytes")),
-        *(("--threads", "0"), ("--folds", "0")),
-    ],
-)
-def test_an_option_out_of_range_is_said_in_one_line(tmp_path, option, value):
-    name = option.removeprefix("--").replace("-", "_")
-    tiny.refused(tiny.write_log(tmp_path), f"setting {name}", command="patterns", more=(f"{option}={value}",))
-
-
-@pytest.mark.parametrize(
     "more",
     [("--depth", "five"), ("--conflicts", "min"), ("--nonsense",), ("--idle-scope", "page"), ("stray",)],
 )
@@ -100,21 +83,6 @@ def test_options_that_cannot_be_parsed_end_with_code_2_and_no_traceback(tmp_path
     assert more[0].removeprefix("--") in outcome.err
     assert "Traceback" not in outcome.err
     assert tiny.tree(tmp_path) == before
-
-
-def test_options_win_over_the_settings_file(tmp_path):
-    log = tiny.write_log(tmp_path)
-    file = with_file(
-        tmp_path, "depth = [1, 2]\nidle-minutes = 30\nidle-scope = 'query'\nfolds = 4\nmax_rejected = 0.5\n"
-    )
-    tiny.said_by(*log.options("patterns"), *file, "--folds", "2", "--no-normalise-urls")
-    used = json.loads((log.out / "settings.json").read_text())["settings"]
-    chosen = {
-        **{"depth": [3], "folds": 2, "normalise_urls": False, "threads": 1},
-        **{"idle_minutes": 30.0, "idle_scope": "query", "max_rejected": 0.5},
-    }
-    assert chosen.items() <= used.items()
-    assert set(pl.read_parquet(log.out / "patterns.parquet")["fold"]) <= {0, 1}
 
 
 def test_the_deepest_depth_works(tmp_path):

@@ -75,6 +75,17 @@ def interrupted_at(
     return tiny.Outcome(process.returncode, out, err)
 
 
+def ended_in_one_line(log, *arguments, **options):
+    """Hold that a run that is interrupted ends in one line and leaves nothing."""
+    before = tiny.tree(log.folder)
+    try:
+        outcome = interrupted_at(log, *arguments, **options)
+        assert tiny.one_line(outcome) == "clickassay: interrupted; nothing was left behind"
+        assert tiny.tree(log.folder) == before
+    finally:
+        shutil.rmtree(log.out.parent, ignore_errors=True)
+
+
 @pytest.mark.parametrize("number", first(1, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
 @pytest.mark.parametrize(
     ("message", "more"),
@@ -89,30 +100,17 @@ def interrupted_at(
     ],
 )
 def test_a_signal_ends_a_run_with_one_line_and_nothing_left(long_log, message, more, number):
-    before = tiny.tree(long_log.folder)
-    try:
-        outcome = interrupted_at(long_log, message, number, more=more)
-        assert tiny.one_line(outcome) == "clickassay: interrupted; nothing was left behind"
-        assert tiny.tree(long_log.folder) == before
-    finally:
-        shutil.rmtree(long_log.out.parent, ignore_errors=True)
+    ended_in_one_line(long_log, message, number, more=more)
 
 
 def test_a_run_in_the_background_of_a_script_ends_with_sigterm(long_log):
-    before = tiny.tree(long_log.folder)
-    try:
-        outcome = interrupted_at(long_log, "correlating", signal.SIGTERM, more=LONG, usual=IGNORED)
-        assert tiny.one_line(outcome) == "clickassay: interrupted; nothing was left behind"
-        assert tiny.tree(long_log.folder) == before
-    finally:
-        shutil.rmtree(long_log.out.parent, ignore_errors=True)
+    ended_in_one_line(long_log, "correlating", signal.SIGTERM, more=LONG, usual=IGNORED)
 
 
 def test_a_lost_connection_ends_a_run_but_not_under_nohup(long_log):
+    ended_in_one_line(long_log, "correlating", signal.SIGHUP, more=LONG)
+    nohup = f"{HEARD}); signal.signal(signal.SIGHUP, signal.SIG_IGN"
     try:
-        ended = interrupted_at(long_log, "correlating", signal.SIGHUP, more=LONG)
-        assert tiny.one_line(ended) == "clickassay: interrupted; nothing was left behind"
-        nohup = f"{HEARD}); signal.signal(signal.SIGHUP, signal.SIG_IGN"
         assert interrupted_at(long_log, "forming sessions", signal.SIGHUP, usual=nohup).code == 0
     finally:
         shutil.rmtree(long_log.out.parent, ignore_errors=True)
@@ -129,13 +127,6 @@ def test_a_killed_run_leaves_nothing_that_looks_like_a_result(long_log):
         assert not left.exists()
     finally:
         shutil.rmtree(long_log.out.parent, ignore_errors=True)
-
-
-def test_what_a_killed_run_left_does_not_disturb_the_next(tmp_path):
-    log = tiny.write_log(tmp_path)
-    (log.out.parent / ".run.abcdefgh").mkdir(parents=True)
-    (log.out.parent / ".run.abcdefgh" / "settings.json").write_text("{")
-    tiny.counted(log)
 
 
 def test_an_interrupt_outside_the_stages_is_one_line_too(capsys):
@@ -156,17 +147,6 @@ def test_an_interrupt_outside_the_stages_is_one_line_too(capsys):
 def test_an_interrupt_that_duckdb_meets_while_tables_are_written_is_no_full_disk(met):
     with pytest.raises(KeyboardInterrupt), writing_tables():
         raise met
-
-
-def test_a_reader_that_goes_away_ends_the_command_quietly(tmp_path):
-    command = [*tiny.started_with("--help")]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=tiny.environment()
-    )
-    process.stdout.close()
-    assert b"Traceback" not in process.stderr.read()
-    process.stderr.close()
-    process.wait(timeout=30)
 
 
 LIBRARY_THAT_SPEAKS = """

@@ -164,14 +164,8 @@ ALLOWED_STATEMENTS = {
     ("inputs/staging/sql.py", "SET enable_progress_bar = false"): "DuckDB draws its own on stdout",
     ("jobs/project.py", "SELECT {}{}FROM {}"): "stands in a project file, for files of judgments",
     ("jobs/project.py", "{}UNION ALL{}"): "likewise",
-    (
-        "logs/duckdb.py",
-        "CREATE OR REPLACE TEMP TABLE {} AS {}",
-    ): "names the SELECT of a step",
-    (
-        "logs/duckdb.py",
-        "CREATE OR REPLACE TEMP VIEW {} AS {}",
-    ): "names the SELECT of a step",
+    ("logs/duckdb.py", "CREATE OR REPLACE TEMP TABLE {} AS {}"): "names the SELECT of a step",
+    ("logs/duckdb.py", "CREATE OR REPLACE TEMP VIEW {} AS {}"): "names the SELECT of a step",
     ("logs/duckdb.py", "DROP TABLE {}"): "lets go of a step's table",
     ("logs/duckdb.py", "DROP VIEW IF EXISTS {}"): "lets go of a step's view",
     (
