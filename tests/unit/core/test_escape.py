@@ -21,25 +21,12 @@ from support.reports.harmful import HARMS
 from support.reports.report_world import HOSTILE
 
 KEPT = (
-    "日本 café مرحبا",
-    "नमस्\u200dते",
-    "ゼロ\u200c幅",
-    "👩\u200d🔬",
-    "a\u3000b\xa0c\u2009d\u202fe",
-    "e\u0301\ufe0f",
-)
+    "日本 café مرحبا", "नमस्\u200dते", "ゼロ\u200c幅", "👩\u200d🔬",
+    "a\u3000b\xa0c\u2009d\u202fe", "e\u0301\ufe0f",
+)  # fmt: skip
 TEXTS = (
-    *HARMS,
-    HOSTILE,
-    *KEPT,
-    "",
-    "\udcff",
-    "\ue000\U000f0000",
-    "\ufffe\u0378",
-    "\U000e0041",
-    "~^\\{}&",
-    "%",
-)
+    *HARMS, HOSTILE, *KEPT, "", "\udcff", "\ue000\U000f0000", "\ufffe\u0378", "\U000e0041", "~^\\{}&", "%",
+)  # fmt: skip
 texts = pytest.mark.parametrize("text", TEXTS, ids=ascii)
 any_text = given(st.one_of(st.text(), st.text(st.characters(categories=["C", "Z"])), st.sampled_from(TEXTS)))
 

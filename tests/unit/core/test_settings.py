@@ -32,11 +32,6 @@ def test_defaults_are_those_of_the_paper():
     assert chosen.iterations == 1000
 
 
-def test_a_file_wins_over_defaults_and_an_option_over_the_file(tmp_path):
-    chosen = from_toml(tmp_path, "iterations = 7\nseed = 8\n", seed=9, folds=None)
-    assert (chosen.iterations, chosen.seed, chosen.folds) == (7, 9, 16)
-
-
 def test_names_may_be_spelt_as_on_the_command_line(tmp_path):
     assert from_toml(tmp_path, 'idle-minutes = 0.5\nidle-scope = "query"').idle_ms == 30_000
 
@@ -87,6 +82,7 @@ def test_settings_cannot_be_changed():
         ({"success_grade": 5}, "success_grade 5 is above max_grade 4"),
         ({"scale": ["a", " A", "b"]}, "at least two distinct labels"),
         ({"scale": ["a", ""]}, "at least two distinct labels"),
+        ({"folds": 0, "max_grade": 0}, "expected a whole number, 1 to 1024; setting max_grade"),
     ],
 )
 def test_what_is_out_of_range_is_refused_by_name(options, message):
@@ -106,11 +102,6 @@ SIZES = {
 def test_a_memory_limit_is_a_number_with_its_unit(limit, size):
     settings = load_settings(memory_limit=limit)
     assert (settings.memory_limit, settings.memory_limit_bytes) == (limit, size)
-
-
-def test_several_faults_are_told_together():
-    with pytest.raises(SettingsError, match=r"folds.*; .*seed"):
-        load_settings(folds=0, seed=-1)
 
 
 def test_settings_survive_json():

@@ -230,17 +230,8 @@ def test_a_position_where_one_order_alone_occurs_says_nothing():
     row = judge_disagreements(lists_of(rows), patterns_of([("x0", 0, 1, 4), ("x1", 0, 2, 4)])).row(
         0, named=True
     )
-    names = (
-        "upper_a",
-        "difference",
-        "ci_low",
-        "p_value",
-        "p_adjusted",
-        "queries_needed",
-        "supported",
-        "caution",
-    )
-    assert {row[name] for name in names} == {None}
+    names = "upper_a difference ci_low p_value p_adjusted queries_needed supported caution"
+    assert {row[name] for name in names.split()} == {None}
     assert (row["n_pairs"], row["n_clicks"], row["n_queries"]) == (0, 0, 0)
 
 

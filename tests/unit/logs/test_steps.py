@@ -37,15 +37,9 @@ PROPERTIES = sorted({when.property for when in CONDITIONS if isinstance(when, If
 LOOKED_AT = sorted({when.table for when in CONDITIONS if isinstance(when, IfRows)})
 GIVEN_ONLY_IF = {"judged_queries": "only_judged", "outcomes_log": "outcomes"}
 OF_BATCH = (
-    *FORM_SESSIONS,
-    *FUNNEL,
-    *FUNNEL_OF_SIGNALS,
-    *PATTERNS,
-    *PATTERNS_OF_DAYS,
-    *PATTERNS_OF_SIGNALS,
-    *PATTERNS_OF_OUTCOMES,
-    *FUNNEL_OF_SESSIONS,
-)
+    *FORM_SESSIONS, *FUNNEL, *FUNNEL_OF_SIGNALS, *PATTERNS, *PATTERNS_OF_DAYS, *PATTERNS_OF_SIGNALS,
+    *PATTERNS_OF_OUTCOMES, *FUNNEL_OF_SESSIONS,
+)  # fmt: skip
 COUNTED = {"periods", "signals", "satisfied", "actions_alone", "outcomes", "every_visit"}
 TABLES_OF = {
     **dict.fromkeys(PATTERNS_OF_DAYS, "periods"),
@@ -156,15 +150,9 @@ def test_a_log_of_clicks_alone_runs_no_step_of_signals():
     reader = Reader(GIVEN)
     reader.run(LOGS["in one batch"][0], ())
     own = (
-        "signal",
-        "dwell",
-        "satisfied",
-        "visit_events",
-        "visit_times",
-        "action_",
-        "every_user",
+        "signal", "dwell", "satisfied", "visit_events", "visit_times", "action_", "every_user",
         "carry_over_events",
-    )
+    )  # fmt: skip
     assert not [step for step in reader.read if any(word in step for word in own)]
     reader = Reader(GIVEN)
     settings = load_settings(signal=["satisfied"])

@@ -70,18 +70,8 @@ def test_the_report_counts_one_more_grade_relevant_in_ap_and_rr_and_has_the_base
 
 
 def test_a_run_takes_the_names_of_trec_eval_and_the_whole_catalogue_and_prints_ours():
-    asked = (
-        "ndcg_cut_5",
-        "map",
-        "MAP@5",
-        "MRR",
-        "Rprec",
-        "F(beta=2)@5",
-        "IPrec@0.1",
-        "NDCG@3",
-        "nDCG(dcg='jk-log2')",
-    )
-    found = [str(measure) for measure in report_measures(Settings(metric=asked))]
+    asked = "ndcg_cut_5 map MAP@5 MRR Rprec F(beta=2)@5 IPrec@0.1 NDCG@3 nDCG(dcg='jk-log2')"
+    found = [str(measure) for measure in report_measures(Settings(metric=tuple(asked.split())))]
     assert found[-9:] == [
         "nDCG(dcg='log2')@5", "AP(rel=1)", "AP(rel=1)@5", "RR(rel=1)", "Rprec", "F(beta=2.0)@5",
         "IPrec@0.1", "NDCG@3", "nDCG(dcg='jk-log2')",

@@ -29,28 +29,8 @@ from clickassay.core.settings.project import PROJECT, ProjectFile, project_at_ha
 from clickassay.core.settings.texts import RATING, SUM, kinds_named
 
 __all__ = [
-    "LOG_SETTINGS",
-    "MAX_DEPTH",
-    "NAMED_SETTINGS",
-    "OF_DWELL_TIMES",
-    "PREFIX",
-    "PROJECT",
-    "RATING",
-    "SETTINGS",
-    "SIGNAL_NAME",
-    "SUM",
-    "Origins",
-    "ProjectFile",
-    "Setting",
-    "Settings",
-    "inputs_in",
-    "kinds_named",
-    "load_settings",
-    "log_settings",
-    "memory_bytes",
-    "options_of",
-    "origins_of",
-    "project_at_hand",
-    "read_project",
-    "settings_from",
-]
+    "LOG_SETTINGS", "MAX_DEPTH", "NAMED_SETTINGS", "OF_DWELL_TIMES", "PREFIX", "PROJECT", "RATING",
+    "SETTINGS", "SIGNAL_NAME", "SUM", "Origins", "ProjectFile", "Setting", "Settings", "inputs_in",
+    "kinds_named", "load_settings", "log_settings", "memory_bytes", "options_of", "origins_of",
+    "project_at_hand", "read_project", "settings_from",
+]  # fmt: skip

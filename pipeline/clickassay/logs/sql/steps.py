@@ -79,16 +79,9 @@ def end_of_times(settings: Settings) -> int:
 
 
 Property = Literal[
-    "only_judged",
-    "is_open",
-    "periods",
-    "has_number_ids",
-    "signals",
-    "satisfied",
-    "actions_alone",
-    "outcomes",
-    "every_visit",
-]
+    "only_judged", "is_open", "periods", "has_number_ids", "signals", "satisfied", "actions_alone",
+    "outcomes", "every_visit",
+]  # fmt: skip
 """Properties of a run: only lists of queries with judgments are kept; the pattern table is of sessions
 that may still grow; sessions are counted by day or week; search ids are whole numbers; signals are counted;
 satisfied clicks are a signal; they are none, and actions are; outcomes of sessions are counted; visits of all
