@@ -210,16 +210,16 @@ def test_outcomes_that_cannot_be_used_are_named(rows, words, tmp_path):
 
 def test_an_outcome_keeps_its_kind_in_a_store(tmp_path):
     small_log(tmp_path)
-    days = [(tmp_path / f"s{n}.parquet", tmp_path / f"c{n}.parquet", tmp_path / "store") for n in range(3)]
-    second = tmp_path / "second.parquet"
+    days = [(tmp_path / f"s{n}.parquet", tmp_path / f"c{n}.parquet") for n in range(3)]
+    store, second = tmp_path / "store", tmp_path / "second.parquet"
     pl.DataFrame({"search_id": [1], "name": ["revenue"], "value": [2.0]}).write_parquet(second)
     plain = chosen({}, depth=[2], max_rejected=0.01)
     rated = chosen({}, depth=[2], max_rejected=0.01, outcome_kind=["revenue=rating"])
-    grow_store(Sources(*days[0], outcomes=tmp_path / "o.parquet"), rated)
+    grow_store(Sources(*days[0], outcomes=tmp_path / "o.parquet"), store, rated)
     with pytest.raises(
         InputError, match=r"revenue is a sum here, and a rating in .*--outcome-kind revenue=ra"
     ):
-        grow_store(Sources(*days[1], outcomes=second), plain)
-    grow_store(Sources(*days[1], outcomes=second), rated)
-    grow_store(Sources(*days[2]), plain)  # of a day without a rating
-    assert PatternStore(days[0][2]).table().info["outcome_kinds"] == {"revenue": "rating"}
+        grow_store(Sources(*days[1], outcomes=second), store, plain)
+    grow_store(Sources(*days[1], outcomes=second), store, rated)
+    grow_store(Sources(*days[2]), store, plain)  # of a day without a rating
+    assert PatternStore(store).table().info["outcome_kinds"] == {"revenue": "rating"}
