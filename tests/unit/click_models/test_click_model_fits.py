@@ -98,7 +98,7 @@ def test_without_pseudo_counts_what_was_never_seen_is_one_half():
 # ---- expectation maximisation -----------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(seed=SEEDS, pseudo_count=st.sampled_from([0.0, 0.5, 1.0]))
 def test_objectives_never_fall(seed, pseudo_count):
     log = random_log(np.random.default_rng(seed), patterns=20)
@@ -107,7 +107,7 @@ def test_objectives_never_fall(seed, pseudo_count):
         assert (np.diff(objectives) >= -1e-9 * np.abs(objectives[1:])).all(), name
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(seed=SEEDS)
 def test_without_pseudo_counts_the_objective_is_the_log_likelihood(seed):
     log = random_log(np.random.default_rng(seed), patterns=20)

@@ -19,7 +19,7 @@ from support.runs.sample_run import sample
 
 OF_GRADES = [metric for metric in METRICS if {*metric.needs} <= {"grades", "pool", "size", "deepest"}]
 OTHERS = [metric for metric in METRICS if metric not in OF_GRADES]
-TAKEN = 25
+TAKEN = 8
 """Configurations of each market and depth that are looked at: some of the heaviest, some of the lightest."""
 
 

@@ -523,11 +523,11 @@ def test_correcting_a_good_model_is_more_precise_and_holds_the_mean(world, model
     held, errors = [], {"corrected": [], "active": []}
     truth = np.mean(list(errs(world, "first").values()))
     for seed in range(60):
-        for variant, found in errors.items():
+        for variant in ("corrected", "active") if seed < 10 else ("corrected",):
             made = make_plan(sources, PlanOptions("ERR", variant, 60, None, 0.1, seed), SCALE)
             labels = labels_of(world, made.draws, tmp_path / "labels.parquet")
             one = estimate_plan(made, labels, SCALE).estimate
-            found.append(one.error)
+            errors[variant].append(one.error)
             if variant == "corrected":
                 held.append(one.ci_low <= truth <= one.ci_high)
     assert np.mean(errors["corrected"]) < 0.8 * np.mean(errors["active"])

@@ -30,7 +30,7 @@ def test_fits_are_those_of_statsmodels():
 
 
 def test_planted_values_come_back():
-    found = fit_ordered_logit(*drawn(100_000), grades_of_scale=5)
+    found = fit_ordered_logit(*drawn(40_000), grades_of_scale=5)
     assert found.slope == pytest.approx(TRUTH.slope, abs=0.03)
     assert found.thresholds == pytest.approx(TRUTH.thresholds, abs=0.05)
 

@@ -10,6 +10,7 @@ import pytest
 from clickassay.core.errors import OutputError
 from clickassay.core.text.words import number
 from clickassay.studies.runs_compared.compare import compare_runs
+from clickassay.studies.runs_compared.numbers import DiffOptions
 from clickassay.studies.runs_compared.report import (
     build_comparison,
     check_comparison_place,
@@ -78,8 +79,9 @@ def test_the_lead_says_what_did_not_change_beyond_noise(whole, tmp_path):
 
 
 def test_only_sizes_that_changed_are_shown(whole, halves):
+    few = DiffOptions(("ERR",), ("MeanRR",))
     same, others = (
-        sections(build_comparison(between(whole, run), ""))["asked"] for run in (whole, halves[0])
+        sections(build_comparison(between(whole, run, few), ""))["asked"] for run in (whole, halves[0])
     )
     told = "Queries, configurations, sessions and coverage are the same."
     assert (same.tables[1].rows, told in same.reading) == ((), True)
