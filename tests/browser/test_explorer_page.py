@@ -111,8 +111,6 @@ def test_an_own_question_is_answered_and_downloaded_whole(sample):
     ("sql", "words"),
     [
         ("UPDATE configurations SET n_sessions = 0", "found a UPDATE statement"),
-        ("COPY configurations TO 'stolen.csv'", "found a COPY statement"),
-        ("ATTACH 'other.duckdb'", "found a ATTACH statement"),
         ("SELECT * FROM read_csv('/etc/passwd')", "cannot be answered"),
         ("SELECT 1; SELECT 2", "found 2 SQL statements"),
     ],

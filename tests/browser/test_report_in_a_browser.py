@@ -13,7 +13,7 @@ from support.tiers import first
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 DESK = {"viewport": {"width": 1280, "height": 900}}
-KINDS = ("sample", "hostile", "full", "nothing kept", "one market")
+KINDS = ("hostile", "sample", "full", "nothing kept", "one market")
 
 DRAWN = """svg => {
     const page = getComputedStyle(document.body).backgroundColor;
@@ -29,7 +29,7 @@ DRAWN = """svg => {
 VALUES = "table => [...table.tBodies[0].rows].map(row => row.cells[1].dataset.order)"
 
 
-@pytest.fixture(params=first(2, KINDS))
+@pytest.fixture(params=first(1, KINDS))
 def folder(request, run_folders, sample_run):
     return sample_run if request.param == "sample" else run_folders[request.param]
 

@@ -96,7 +96,6 @@ def of_users(name):
 
 
 LOGS = {
-    "sample": lambda _: ([*SAMPLE.values()], {}),
     "upside down": simulated("web", judgments=upside_down),
     "null world": simulated("null"),
     "few judged": simulated("web", judgments=few_judged),
@@ -113,27 +112,25 @@ TITLES = {
     "prefer, by MeanRR",
     "few judged": "This log cannot decide: no metric can be shown to predict MeanRR",
 }
-IN_EVERY_RUN = ("sample", "upside down")
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory):
+def made(tmp_path_factory, sample_run):
     """Return a function that makes the run of a log once."""
-    folders = {}
+    folders = {"sample": sample_run}
 
     def run(name):
         if name not in folders:
             folder = tmp_path_factory.mktemp("log")
             files, settings = LOGS[name](folder)
-            queries = str(files[3]) if len(files) > 3 else None
-            make_run(Sources(*map(str, files[:3]), queries), load_settings(**settings), out=folder / "run")
+            make_run(Sources(*map(str, files)), load_settings(**settings), out=folder / "run")
             folders[name] = folder / "run"
         return folders[name]
 
     return run
 
 
-@pytest.fixture(params=first(len(IN_EVERY_RUN), dict.fromkeys([*IN_EVERY_RUN, *LOGS])))
+@pytest.fixture(params=first(1, ["sample", *LOGS]))
 def name(request):
     return request.param
 

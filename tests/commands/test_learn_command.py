@@ -20,15 +20,23 @@ PLANTED = (0.0, 0.1, 0.35, 0.4, 0.8)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
+    """Make the run of a log; beside it lie its pattern table and its judgments."""
     folder = tmp_path_factory.mktemp("learn")
     planted = ",".join(map(str, PLANTED))
     size = ("--n-searches", "400000", "--n-queries", "300", "--seed", "3")
     log = folder / "log"
     tiny.said_by("simulate", "--world", "cascade", *size, "--gains", planted, "--out", log, "--quiet")
-    inputs = [f"--{name}={log / name}.parquet" for name in ("searches", "clicks", "judgments")]
-    tiny.said_by("run", *inputs, "--depth=5", "--iterations=10", f"--out={folder / 'run'}", "--quiet")
+    inputs = [f"--{name}={log / name}.parquet" for name in ("searches", "clicks")]
+    tiny.said_by("patterns", *inputs, "--depth=5", f"--out={folder / 'patterns'}", "--quiet")
     assert json.loads((log / "truth.json").read_text())["parameters"] == {"gains": list(PLANTED)}
-    return folder / "run"
+    return reported(folder, folder / "run")
+
+
+def reported(folder, out, *asked):
+    given = (f"--patterns={folder / 'patterns'}", f"--judgments={folder / 'log' / 'judgments.parquet'}")
+    quick = ("--depth=5", "--iterations=10", "--click-models=none", "--quiet")
+    tiny.said_by("report", *given, *quick, *asked, f"--out={out}")
+    return out
 
 
 @pytest.mark.parametrize("options", [(), ("--objective", "rankers"), ("--utilities",)], ids=" ".join)
@@ -52,15 +60,12 @@ def test_a_planted_map_is_found_again(run, tmp_path, options):
     assert f'--metric "{written["metric"]}"' in said
 
 
-def test_the_page_shows_the_map_of_this_log(run):
+def test_the_page_shows_the_map_of_this_log_and_utilities_are_shown_where_they_are_learned(run):
     said = tiny.inside("learn", run, "--quiet").out
+    assert "phi(" not in said
     (name,) = re.findall(r'--metric "(.*?)"', said)
     page = (ROOT / "docs" / "reference" / "learn.md").read_text(encoding="utf-8")
     assert set(re.findall(r"ERR\(gains='[\d. ]+'\)", page)) == {name}
-
-
-def test_utilities_are_shown_where_they_are_learned(run):
-    assert "phi(" not in tiny.inside("learn", run, "--quiet").out
     assert "phi(2)" in tiny.inside("learn", run, "--utilities", "--quiet").out
 
 
@@ -87,9 +92,7 @@ def said_map(*arguments):
 def test_the_printed_option_carries_the_map_into_a_run(run, tmp_path, options, table, column, name):
     agreement, *asked = said_map(run, *options)
     assert re.fullmatch(name, asked[1])
-    inputs = [f"--{what}={run.parent / 'log' / what}.parquet" for what in ("searches", "clicks", "judgments")]
-    out = tmp_path / "again"
-    tiny.said_by("run", *inputs, "--depth=5", "--iterations=10", *asked, f"--out={out}", "--quiet")
+    out = reported(run.parent, tmp_path / "again", *asked)
     found = pl.read_parquet(out / f"{table}.parquet").filter(
         editorial_metric=asked[1], click_metric="MeanRR", market="all"
     )

@@ -179,43 +179,22 @@ def test_a_folder_that_is_no_run_or_a_broken_one_is_refused_by_file(run, tmp_pat
     assert "no patterns.parquet" in tiny.refusal("power", broken)
 
 
-def text_for_sessions(rows):
-    return rows.with_columns(n_sessions=pl.lit("many"))
+HOLE = pl.when(pl.int_range(pl.len()) > 3).then("ERR")
+CHANGED = {
+    "conversion from `str` to `i64` failed": lambda rows: rows.with_columns(n_sessions=pl.lit("many")),
+    "null in ERR": lambda rows: rows.with_columns(ERR=HOLE),
+    "not 5 grades in every row": lambda rows: rows.with_columns(pl.col("grades").list.head(2)),
+    "missing columns grades)": lambda rows: rows.drop("grades"),
+}
 
 
-def a_metric_with_a_hole(rows):
-    return rows.with_columns(ERR=pl.when(pl.int_range(pl.len()) > 3).then("ERR"))
-
-
-def two_grades_a_list(rows):
-    return rows.with_columns(pl.col("grades").list.head(2))
-
-
-def no_grades_at_all(rows):
-    return rows.drop("grades")
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (text_for_sessions, "conversion from `str` to `i64` failed"),
-        (a_metric_with_a_hole, "null in ERR"),
-        (two_grades_a_list, "not 5 grades in every row"),
-        (no_grades_at_all, "missing columns grades)"),
-    ],
-)
-def test_configurations_that_were_changed_by_hand_are_named_with_what_is_wrong(run, tmp_path, change, words):
-    changed = changed_table(run, tmp_path / "changed", "configurations", change)
+@pytest.mark.parametrize("words", CHANGED)
+def test_configurations_that_were_changed_by_hand_are_named_with_what_is_wrong(run, tmp_path, words):
+    changed = changed_table(run, tmp_path / "changed", "configurations", CHANGED[words])
     line = tiny.refusal("power", changed)
     assert f"{changed / 'configurations.parquet'} is broken (" in line
     assert words in line
     assert line.endswith("make the run again")
-
-
-def test_patterns_that_lack_a_configuration_are_named(run, tmp_path):
-    changed = changed_table(run, tmp_path / "changed", "patterns", lambda rows: rows.head(50))
-    wanted = f"{changed / 'patterns.parquet'} is broken (configurations without a click pattern)"
-    assert wanted in tiny.refusal("power", changed)
 
 
 def sample_of(run, **wanted):

@@ -48,8 +48,14 @@ def files_of(case):
 CASES = [case for case in sorted(IMPORTED.glob("*/*")) if case.is_dir()]
 
 
-@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
+FIRST = {case.parent: case for case in reversed(CASES)}.values()
+
+
+@pytest.mark.parametrize(
+    ("case", "packed"),
+    [*((case, False) for case in CASES), *((case, True) for case in FIRST)],
+    ids=lambda case: f"{case.parent.name}-{case.name}" if hasattr(case, "parent") else str(case),
+)
 def test_what_inspect_prints_of_a_file_of_a_case_works(case, packed, tmp_path):
     for number, file in enumerate(files_of(case)):
         given = file

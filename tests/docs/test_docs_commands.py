@@ -130,8 +130,16 @@ def check(shell, command, lines, code):
 
 
 LONG = (
-    "spark.md", "nightly-run.md", "spend-labels.md", "opensearch.md", "own-log-format.md", "coming-from.md",
-)  # fmt: skip
+    *(
+        "spark.md",
+        "nightly-run.md",
+        "spend-labels.md",
+        "opensearch.md",
+        "own-log-format.md",
+        "coming-from.md",
+    ),
+    *("llm-judges.md", "own-scores.md", "signals.md"),
+)
 
 
 @pytest.mark.parametrize(

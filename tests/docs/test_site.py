@@ -14,9 +14,10 @@ from support.places import ROOT
 NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_copybutton")
 MISSING = [name for name in NEEDED if find_spec(name) is None]
 
-pytestmark = pytest.mark.skipif(
-    bool(MISSING), reason=f"the site needs {', '.join(MISSING)}: make .venv/documents"
-)
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(bool(MISSING), reason=f"the site needs {', '.join(MISSING)}: make .venv/documents"),
+]
 
 SOURCES = dict.fromkeys(("script", "iframe", "audio", "embed"), ("src",))
 LOADING = SOURCES | dict.fromkeys(("use", "image"), ("href", "xlink:href")) | {

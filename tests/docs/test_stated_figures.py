@@ -221,6 +221,24 @@ def test_what_heavy_tails_do_to_decisions_is_what_was_found():
     ] == found
 
 
+def test_false_examples_of_the_cascade_effect_are_as_rare_as_the_method_says():
+    found = pl.read_csv(ROOT / "reports" / "calibration" / "cascade_effects.csv")
+    none, there = (found.filter(effect=effect) for effect in (False, True))
+    pattern = (
+        r"Of ([\d,]+) simulated logs without the effect, ([\d.]+) % have a row, at most ([\d.]+) % of a kind"
+        r"; pairs without the test of all queries would give one in ([\d.]+) to ([\d.]+) %\. "
+        r"With the effect, ([\d.]+) to ([\d.]+) % of logs of 100 queries have one, ([\d.]+) to ([\d.]+) % of "
+        r"20\."
+    )
+    large, small = (there.filter(queries=size)["any_example"] * 100 for size in (100, 20))
+    logs, alarms = none["logs"].sum(), (none["any_example"] * none["logs"]).sum()
+    most = round(100 * none["any_example"].max(), 1)
+    expected = [logs, round(100 * alarms / logs, 1), most, *ends(none["any_pair"] * 100, 1)]
+    text = " ".join(page("docs/explanation/method.md").split())
+    assert numbers(pattern, text) == [*expected, *ends(large, 1), *ends(small, 1)]
+    assert alarms <= 0.04 * logs
+
+
 def test_corrected_means_hold_as_often_as_the_page_on_evaluation_says():
     pattern = (
         r"In (\d,\d{3}) simulated worlds for each of (\d+) kinds, [^.]*, they held the truth in "

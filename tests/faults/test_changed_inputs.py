@@ -42,8 +42,7 @@ def parquet(log, name):
 
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])
 @pytest.mark.parametrize("name", ["searches", "clicks"])
-def test_a_log_that_is_replaced_while_it_is_read_leaves_no_pattern_table(tmp_path, engine, name):
-    log = tiny.write_log(tmp_path)
+def test_a_log_that_is_replaced_while_it_is_read_leaves_no_pattern_table(log, engine, name):
     paths = [str(parquet(log, one)) for one in ("searches", "clicks")]
     replace = replaced_at("writing" if engine == "duckdb" else "forming sessions", parquet(log, name))
     settings = load_settings(depth=[3], engine=engine, max_rejected=0.9)

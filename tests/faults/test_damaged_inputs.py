@@ -62,7 +62,7 @@ def command(what, file, log, out):
     return [name, *options, *(tiny.QUICK if name == "run" else ("--depth", 3)), "--out", out, "--force"]
 
 
-@pytest.mark.parametrize("number", first(2, range(20)))
+@pytest.mark.parametrize("number", first(1, range(6)))
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
 @pytest.mark.parametrize("what", FRAMES)
 def test_damage_anywhere_in_any_input_ends_in_one_line(tmp_path, what, ending, number):
@@ -100,13 +100,8 @@ def test_impressions_that_cannot_be_decoded_name_their_file(tmp_path, engine, en
 
 
 IMPOSSIBLE = (
-    "a\0b.parquet",
-    "days/*\0/x",
-    "half \ud800.csv",
-    "n" * 5000,
-    "http://h/../x",
-    "s3://b/./x",
-    "s3://b/a\0b",
+    *("a\0b.parquet", "days/*\0/x", "half \ud800.csv", "n" * 5000),
+    *("http://h/../x", "s3://b/./x", "s3://b/a\0b"),
 )
 
 

@@ -92,9 +92,7 @@ def test_files_and_folders_with_signs_of_a_glob_are_inspected(tmp_path, ending):
         assert "9 rows" in tiny.said_by("inspect", path)
 
 
-@pytest.mark.parametrize(
-    ("engine", "limits"), [("arrays", "100:100"), ("duckdb", "100:100"), ("arrays", "30:4096")]
-)
+@pytest.mark.parametrize(("engine", "limits"), [("duckdb", "100:100"), ("arrays", "30:4096")])
 def test_more_files_than_may_be_open_are_read(tmp_path, engine, limits):
     for number in range(300):
         place = tmp_path / "searches" / f"day={number}"

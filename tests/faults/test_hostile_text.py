@@ -147,7 +147,7 @@ def test_the_progress_bar_shows_hostile_text_as_text(tmp_path):
     searches = tiny.searches().with_columns(market=pl.lit("[bold]\x1b]0;title\x07\x1b[31m\u202e"))
     log = tiny.write_log(tmp_path, searches=searches)
     control, terminal = os.openpty()
-    command = tiny.started_with(*log.options(), "--iterations", "100000")
+    command = tiny.started_with(*log.options(), "--iterations", "40000")
     environment = {**tiny.environment(), "TERM": "xterm", "COLUMNS": "200"}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, env=environment) as process:
         os.close(terminal)

@@ -42,7 +42,6 @@ JUDGED = "--judgments {log.judgments} --depth 3 --click-models none --clock 2026
 
 JOBS = [
     (f"run {LOG} {JUDGED} --out run", "Report: run"),
-    (f"run {LOG} {JUDGED} --out run --force", "Report: run"),
     (f"patterns {LOG} --store store --depth 3 --clock 2026-06-30", "1 batch added"),
     ("store verify store", "every file is as it was written"),
     ("evaluate qrels.txt ranking.txt", "nDCG"),

@@ -9,6 +9,7 @@ agree about what is listed, and what they make of the rest, is shown in ``spark/
 
 import ast
 import re
+from functools import cache
 
 import sqlglot
 from sqlglot import exp
@@ -31,8 +32,14 @@ STEPS = [file for file in SQL_FILES if not {"macros", "questions"} & set(file.re
 LONGEST_MODULE = 600
 
 
+@cache
 def text_of(file):
     return file.read_text(encoding="utf-8")
+
+
+@cache
+def tree_of(file):
+    return ast.parse(text_of(file))
 
 
 def offending(files, found):
@@ -99,7 +106,7 @@ def test_files_are_listed_by_one_walk_and_opened_by_one_function():
     found = {
         (module.relative_to(PACKAGE).as_posix(), call)
         for module in MODULES
-        for call in calls_to_files(ast.parse(text_of(module)))
+        for call in calls_to_files(tree_of(module))
     }
     assert sorted(found - set(ALLOWED_CALLS)) == [], (
         "use inputs/sources/walk.py, parts.py or core/files/tables.py"
@@ -125,7 +132,7 @@ def test_texts_are_written_with_the_same_line_ends_on_every_system():
     found = {
         (module.relative_to(PACKAGE).as_posix(), call)
         for module in MODULES
-        for call in writes_in_the_line_ends_of_the_system(ast.parse(text_of(module)))
+        for call in writes_in_the_line_ends_of_the_system(tree_of(module))
     }
     assert found == ends
 
@@ -193,9 +200,10 @@ def strings_of(tree):
             yield node.value
 
 
+@cache
 def statements_in(module):
     """Return the strings of a module that look like SQL."""
-    return [text for text in strings_of(ast.parse(text_of(module))) if looks_like_sql(text)]
+    return [text for text in strings_of(tree_of(module)) if looks_like_sql(text)]
 
 
 def test_python_holds_no_sql():

@@ -245,28 +245,27 @@ def test_what_is_installed_without_extras_has_no_spark():
 # ---- what it does -----------------------------------------------------------------------------
 
 
-def test_the_installed_package_is_not_the_checkout(installed, elsewhere):
-    code = "import clickassay; print(clickassay.__file__)"
-    place = Path(run(installed / "python", "-c", code, cwd=elsewhere).strip())
-    assert place.is_relative_to(installed.parent)
-    assert not place.is_relative_to(ROOT)
+ASKED = """
+import importlib.util as found
+print(found.find_spec('pipeline'))
+import clickassay
+from clickassay.measures import nDCG
+print(clickassay.__file__, nDCG @ 5, sep="\\n")
+"""
 
 
-def test_the_installed_command_tells_the_version_of_the_project(installed, elsewhere):
-    assert run(installed / "clickassay", "--version", cwd=elsewhere) == f"clickassay {PROJECT['version']}\n"
+def test_the_installed_package_is_not_the_checkout_and_nothing_of_it_is_called_pipeline(installed, elsewhere):
+    nothing, place, measure = run(installed / "python", "-c", ASKED, cwd=elsewhere).split()
+    assert Path(place).is_relative_to(installed.parent)
+    assert not Path(place).is_relative_to(ROOT)
+    assert (nothing, measure) == ("None", "nDCG(dcg='exp-log2')@5")
 
 
 @pytest.mark.parametrize("command", [("clickassay",), ("python", "-m", "clickassay")])
 def test_a_pipeline_of_the_users_own_breaks_nothing(installed, elsewhere, command):
     (elsewhere / "pipeline.py").write_text("raise SystemExit('a file of the user')\n")
-    code = "from clickassay import evaluate, measures; from clickassay.measures import nDCG; print(nDCG @ 5)"
-    assert run(installed / command[0], *command[1:], "--version", cwd=elsewhere).startswith("clickassay ")
-    assert run(installed / "python", "-c", code, cwd=elsewhere).strip() == "nDCG(dcg='exp-log2')@5"
-
-
-def test_nothing_that_is_installed_is_called_pipeline(installed, elsewhere):
-    code = "import importlib.util as found; print(found.find_spec('pipeline'))"
-    assert run(installed / "python", "-c", code, cwd=elsewhere).strip() == "None"
+    told = run(installed / command[0], *command[1:], "--version", cwd=elsewhere)
+    assert told == f"clickassay {PROJECT['version']}\n"
 
 
 def test_starting_the_command_imports_nothing_of_the_extra_for_spark(installed, elsewhere):
@@ -327,36 +326,11 @@ def test_an_editable_install_is_the_checkout_with_its_sql(tmp_path, elsewhere):
 # ---- where it finds its SQL --------------------------------------------------------------------
 
 
-def bare_package(place):
-    """Copy what finds SQL files, and nothing else of the package; return its folder."""
-    package = place / "clickassay"
-    for folder in ("files", "text"):
-        (package / "core" / folder).mkdir(parents=True)
-    for file in (
-        "__init__.py",
-        "core/__init__.py",
-        "core/errors.py",
-        "core/files/__init__.py",
-        "core/files/sql.py",
-        "core/text/__init__.py",
-        "core/text/words.py",
-        "core/text/escape.py",
-    ):
-        shutil.copy(ROOT / "pipeline" / "clickassay" / file, package / file)
-    return package
-
-
-def test_an_installed_package_finds_the_files_inside_itself(tmp_path):
-    package = bare_package(tmp_path)
-    (package / "sql" / "checks").mkdir(parents=True)
-    (package / "sql" / "checks" / "only_here.sql").write_text("-- in the wheel\n")
-    code = "from clickassay.core.files.sql import *; print(sql_names('checks'), sql_text('checks/only_here'))"
-    done = ran(sys.executable, "-c", code, cwd=tmp_path)
-    assert done.stdout.strip() == "('only_here',) -- in the wheel"
-
-
 def test_a_broken_installation_says_so(tmp_path):
-    bare_package(tmp_path)
+    left = shutil.ignore_patterns("__pycache__", "sql")
+    ours, broken = ROOT / "pipeline" / "clickassay", tmp_path / "clickassay"
+    shutil.copytree(ours / "core", broken / "core", ignore=left)
+    shutil.copy(ours / "__init__.py", broken)
     code = "from clickassay.core.files.sql import sql_names; sql_names('checks')"
     done = ran(sys.executable, "-c", code, cwd=tmp_path, code=1)
     assert "EngineError: no folder sql in" in done.stderr

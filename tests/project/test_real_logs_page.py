@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from clickassay.core.text.words import MINUS
 from support.places import DATA, ROOT
 from support.processes import ran
 
@@ -31,18 +30,6 @@ def test_a_statement_that_does_not_hold_is_refused(page):
     assert page.holds(True, "Two is more than one.") == "Two is more than one."
     with pytest.raises(page.StatementError, match="Two is less"):
         page.holds(not True, "Two is less than one.")
-
-
-def test_figures_are_written_as_documents_write_them(page):
-    assert [page.decimals(value) for value in (0.12345, -0.0001, -0.5, None)] == [
-        "0.123",
-        "0.000",
-        f"{MINUS}0.500",
-        "",
-    ]
-    row = {"correlation": 0.1, "ci_low": -0.05, "ci_high": 0.25, "caution": None}
-    assert page.interval(row) == f"0.100 [{MINUS}0.050, 0.250]"
-    assert page.interval({**row, "ci_low": None, "caution": "few"}) == "0.100 [no bound]*"
 
 
 def test_the_gallery_quotes_decisions_of_the_sample_the_tutorial_and_the_real_logs():
