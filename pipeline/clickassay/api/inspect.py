@@ -395,7 +395,11 @@ def _log_parts(inspection: Inspection) -> Iterator[Part]:
     yield from _signals(inspection)
     yield from _positions(inspection)
     yield from _judged(inspection)
-    yield from _lost(inspection)
+    if inspection.lost:
+        rows = [(one.source, f"{one.rows:,}", one.step, one.reason) for one in inspection.lost]
+        yield ShownTable(("left out of", "rows", "step", "reason"), rows, ("rows",))
+    elif inspection.sessions is not None:
+        yield "No row is left out."
     yield from (f"Note: {note}" for note in inspection.notes)
     for problem in inspection.problems:
         yield f"Problem: {problem}"
@@ -447,14 +451,6 @@ def _judged(inspection: Inspection) -> Iterator[Part]:
     ]
     heads = ("depth", "results shown", "judged", "share", "lists", "judged in full", "share")
     yield ShownTable(heads, rows, heads)
-
-
-def _lost(inspection: Inspection) -> Iterator[Part]:
-    if inspection.lost:
-        rows = [(one.source, f"{one.rows:,}", one.step, one.reason) for one in inspection.lost]
-        yield ShownTable(("left out of", "rows", "step", "reason"), rows, ("rows",))
-    elif inspection.sessions is not None:
-        yield "No row is left out."
 
 
 def _share(part: int, whole: int) -> str:

@@ -12,16 +12,13 @@ _CODE = re.compile("`([^`]*)`")
 
 def html_of(parts: Iterable[Part]) -> str:
     """Return parts as one element."""
-    return f"<section>{''.join(map(_part, parts))}</section>"
+    shown = (_table(part) if isinstance(part, ShownTable) else paragraph(part) for part in parts)
+    return f"<section>{''.join(shown)}</section>"
 
 
 def paragraph(text: str) -> str:
     """Return a line as a paragraph, with what is in backquotes as code."""
     return _CODE.sub(r"<code>\1</code>", f"<p>{_shown(text)}</p>")
-
-
-def _part(part: Part) -> str:
-    return _table(part) if isinstance(part, ShownTable) else paragraph(part)
 
 
 def _table(shown: ShownTable) -> str:

@@ -125,9 +125,11 @@ def _bar(console: Console) -> Iterator[Callback]:
             now = time.monotonic()
             began = now if began is None and event.batch else began
             pace = None if began is None else event.pace(now - began)
+            # '' is in every message
+            named = event.batch in event.message
             bar.update(
                 task,
-                description=escape(_shown(_described(event))),
+                description=escape(_shown(event.message if named else f"{event.batch}  {event.message}")),
                 total=None if event.part is None else 1.0,
                 completed=event.part or 0.0,
                 pace=pace and (*pace, now),
@@ -138,11 +140,6 @@ def _bar(console: Console) -> Iterator[Callback]:
 
 def _shown(message: str) -> str:
     return terminal(without_secrets(message))
-
-
-def _described(event: Event) -> str:
-    # '' is in every message
-    return event.message if event.batch in event.message else f"{event.batch}  {event.message}"
 
 
 class _PaceColumn(ProgressColumn):

@@ -119,7 +119,13 @@ class DiffResult(Result):
         yield from cautions_words(comparison.numbers)
         folders = zip(names, (comparison.a, comparison.b), strict=True)
         yield from (f"{name}: {own}" for name, own in folders if own != Path() and name != str(own))
-        yield from _entries(comparison)
+        same = [entry.name for entry in comparison.entries if entry.status == SAME]
+        if same:
+            yield f"Inputs that are the same: {', '.join(same)}"
+        rows = [(e.kind, e.name, e.status, e.a, e.b) for e in comparison.entries if e.status != SAME]
+        yield from _table(
+            "Inputs, settings and versions", ("what", "name", "", *names), rows, most=MOST_OTHERS
+        )
         yield from _sizes(comparison)
         yield from _numbers(comparison)
         yield from order_sentences(comparison)
@@ -128,15 +134,6 @@ class DiffResult(Result):
         """Yield which changes are findings, where any change could be one."""
         if self.watch is not None:
             yield from _finding_lines(self.numbers, self.watch)
-
-
-def _entries(comparison: RunComparison) -> Iterator[Part]:
-    same = [entry.name for entry in comparison.entries if entry.status == SAME]
-    if same:
-        yield f"Inputs that are the same: {', '.join(same)}"
-    rows = [(e.kind, e.name, e.status, e.a, e.b) for e in comparison.entries if e.status != SAME]
-    heads = ("what", "name", "", *comparison.names)
-    yield from _table("Inputs, settings and versions", heads, rows, most=MOST_OTHERS)
 
 
 def _sizes(comparison: RunComparison) -> Iterator[Part]:

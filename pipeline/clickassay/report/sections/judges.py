@@ -54,8 +54,14 @@ def judges_sections(run: Run) -> tuple[Section, ...]:
     if tested.height:
         by_pair = tested.group_by(*PAIR, maintain_order=True)
         compared = (*(_pair_reading(rows.to_dicts()) for _, rows in by_pair), SS_NOTE)
+    widest = pairs.sort("n_results", descending=True, maintain_order=True).row(0, named=True)
+    found = estimate(widest, "kappa_quadratic")
+    kappa = "no kappa" if found.value is None else f"quadratic kappa {number(found.value)}"
     readings = (
-        _agreement_reading(pairs),
+        sentence(
+            f"judges {_judges(widest)} both judged {plural(widest['n_results'], 'result')}; "
+            f"{percent(widest['equal'])} got the same grade from both; {kappa} ({interval_text(found)})"
+        ),
         *(_disagreement_reading(row) for row in disputed.iter_rows(named=True)),
         *compared,
     )
@@ -176,16 +182,6 @@ def _confusion(run: Run) -> ReportTable:
 
 
 # ---- sentences ----------------------------------------------------------------------------------
-
-
-def _agreement_reading(pairs: pl.DataFrame) -> str:
-    widest = pairs.sort("n_results", descending=True, maintain_order=True).row(0, named=True)
-    found = estimate(widest, "kappa_quadratic")
-    kappa = "no kappa" if found.value is None else f"quadratic kappa {number(found.value)}"
-    return sentence(
-        f"judges {_judges(widest)} both judged {plural(widest['n_results'], 'result')}; "
-        f"{percent(widest['equal'])} got the same grade from both; {kappa} ({interval_text(found)})"
-    )
 
 
 def _disagreement_reading(row: Mapping[str, Any]) -> str:
