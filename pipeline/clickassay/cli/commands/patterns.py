@@ -24,7 +24,6 @@ from clickassay.core.settings import PROJECT, ProjectFile, Settings
 from clickassay.core.text.words import plural, utc_text
 
 if TYPE_CHECKING:
-    from clickassay.api.patterns import PatternsResult
     from clickassay.jobs.inputs import Sources
     from clickassay.logs.batches import RunPlan
 
@@ -101,7 +100,11 @@ def patterns(
         plan = _plan(inputs, place, settings, quiet=quiet)
         write_json(_plain(plan)) if json else _show_plan(plan)
         return
-    made = _make(inputs, place, settings, quiet=quiet)
+    from clickassay.api.patterns import PatternsResult, TableOrStore
+
+    target = TableOrStore(place.out, place.store, place.force)
+    with shown_progress(quiet=quiet) as progress:
+        made = PatternsResult.of(_sources(inputs, settings), settings, target, progress)
     inputs.tell(quiet=quiet)
     write_json(made.facts) if json else show(made.parts())
     conclude(is_finding=any(one.is_finding for one in made.findings), stderr=json)
@@ -111,14 +114,6 @@ def _sources(inputs: Given, settings: Settings) -> "Sources":
     """Return the log, and the judgments if they are used."""
     sources = inputs.needing("searches", *(("judgments",) if settings.only_judged else ()))
     return sources if settings.only_judged else replace(sources, judgments=None)
-
-
-def _make(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> "PatternsResult":
-    from clickassay.api.patterns import PatternsResult, TableOrStore
-
-    target = TableOrStore(place.out, place.store, place.force)
-    with shown_progress(quiet=quiet) as progress:
-        return PatternsResult.of(_sources(inputs, settings), settings, target, progress)
 
 
 def _plan(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> "RunPlan":

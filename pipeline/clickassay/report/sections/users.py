@@ -344,11 +344,8 @@ Example = Mapping[str, Any]
 
 def cascade_effects_section(run: Run) -> Section:
     """Show the clearest examples of the cascade effect whose query may be named."""
-    name, title, data = (
-        "cascade_effects",
-        "Cascade effect: clicks below a better result",
-        run.frames["cascade_effects"],
-    )
+    name, title = "cascade_effects", "Cascade effect: clicks below a better result"
+    data = run.frames["cascade_effects"]
 
     def nameable(own: pl.DataFrame) -> list[dict[str, Any]]:
         return run.labels.label(own).filter(~pl.col("hidden")).to_dicts()
