@@ -134,19 +134,3 @@ def test_an_hour_that_no_clock_shows_is_counted_and_the_message_names_the_zone(t
     tiny.said_by(*log.options(), "--time-zone", ZONE, "--max-rejected", "0.1")
     funnel = found_in(log.out)[0][0].filter(source="searches", reason="null timestamp")
     assert funnel["rows"].to_list() == [1]
-
-
-def test_a_zone_is_no_matter_of_a_script(tmp_path, monkeypatch):
-    monkeypatch.setenv("CLICKASSAY_TIME_ZONE", ZONE)
-    line = tiny.refusal(
-        "sql",
-        "--searches",
-        "s.parquet",
-        "--clicks",
-        "c.parquet",
-        "--out",
-        tmp_path / "o",
-        "--dialect",
-        "duckdb",
-    )
-    assert "convert timestamp in the two views" in line
