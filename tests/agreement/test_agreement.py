@@ -24,14 +24,14 @@ from support.logs.messy import write_log
 from support.oracle.messy_logs import seeded_log
 from support.oracle.oracle_run import oracle
 
-LOGS, CHUNK = 320, 10
+LOGS, CHUNK = 320, 5
 NO_MODELS = ("NONE",)
 TOLERANCE = 1e-9
 MOST_CHOICES = 2000
 SAMPLE = ("market", "depth", "judge")
 
 
-EACH_TIME = range(0, LOGS, 8 * CHUNK)
+EACH_TIME = range(0, LOGS, 16 * CHUNK)
 
 
 @pytest.mark.parametrize(

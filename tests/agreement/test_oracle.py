@@ -25,6 +25,7 @@ from support.oracle.oracle_metrics import (
     err,
     ndcg,
     rbp,
+    read_judgments,
     reciprocal_rank,
 )
 from support.oracle.oracle_run import oracle
@@ -220,11 +221,13 @@ def test_the_parts_of_a_messy_funnel_add_up_to_what_was_read(seed):
 
 
 def test_messy_logs_hold_every_trouble_and_many_correlations():
-    steps, correlations = Counter(), []
-    for seed in range(60):
-        answer = oracle(*seeded_log(seed))
-        steps.update({(key[0], key[5]) for key in answer["funnel"]})
-        correlations.append(sum(row["correlation"] is not None for row in answer["correlations"].values()))
+    funnel = Counter()
+    for searches, clicks, judgments, _, settings in map(seeded_log, range(60)):
+        sessions = log_to_sessions(searches, clicks, settings, funnel)
+        read_judgments(judgments, sessions, settings, funnel)
+    steps = {(key[0], key[5]) for key in funnel}
+    found = [oracle(*seeded_log(seed))["correlations"].values() for seed in range(20)]
+    correlations = [sum(row["correlation"] is not None for row in rows) for rows in found]
     nulls = {
         "searches": ("search_id", "user_id", "query", "timestamp", "results", "market", "page"),
         "clicks": ("search_id", "timestamp", "url", "position"),
@@ -237,8 +240,8 @@ def test_messy_logs_hold_every_trouble_and_many_correlations():
     }
     expected |= {("clicks", "beyond the idle limit"), ("judgments", "its query is not in the log")}
     expected |= {("judgments", "no grade, -1 or a refusal")}
-    assert expected <= set(steps)
-    assert sum(number > 100 for number in correlations) >= 30
+    assert expected <= steps
+    assert sum(number > 100 for number in correlations) >= 10
 
 
 def test_the_same_seed_draws_the_same_log():

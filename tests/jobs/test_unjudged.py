@@ -105,6 +105,14 @@ def analysed(log, judgments, **settings):
     )
 
 
+def once(log, judgments=None, made={}, **settings):  # noqa: B006
+    """Return a run of the judgments that many tests ask for, which is made once."""
+    key = str(judgments), str(settings)
+    if key not in made:
+        made[key] = analysed(log, log["some"] if judgments is None else judgments, **settings)
+    return made[key]
+
+
 def judgments_in_full(log, grade):
     """Write down a judgment for each shown result that has none; the queries are all judged."""
     known = pl.read_parquet(log["some"]).with_columns(
@@ -122,7 +130,7 @@ def judgments_in_full(log, grade):
 
 
 def test_zero_is_as_if_every_hole_had_been_judged_the_worst(log):
-    found = analysed(log, log["some"], unjudged="zero")
+    found = once(log, unjudged="zero")
     expected = analysed(log, judgments_in_full(log, 0))
     for name in ("statistics", "configurations", "correlations", "differences", "comparisons", "influence"):
         assert found[name].equals(expected[name]), name
@@ -134,8 +142,8 @@ def test_zero_is_as_if_every_hole_had_been_judged_the_worst(log):
 
 
 def test_extremes_are_the_two_cases_besides_the_numbers_of_a_run_without_them(log):
-    found = analysed(log, log["some"], unjudged="extremes")
-    plain = analysed(log, log["some"])
+    found = once(log, unjudged="extremes")
+    plain = once(log)
     for one in ANALYSED_TABLES:
         if one.name != "unjudged":
             assert found[one.name].equals(plain[one.name]), one.name
@@ -157,9 +165,7 @@ def test_extremes_are_the_two_cases_besides_the_numbers_of_a_run_without_them(lo
 
 
 def test_collapses_are_never_of_filled_grades(log):
-    assert analysed(log, log["some"], unjudged="zero")["cascade_effects"].equals(
-        analysed(log, log["some"])["cascade_effects"]
-    )
+    assert once(log, unjudged="zero")["cascade_effects"].equals(once(log)["cascade_effects"])
 
 
 # ---- clicks that fill are never clicks that try -----------------------------------------------
@@ -187,14 +193,14 @@ def test_what_is_measured_is_the_log_of_the_users_that_no_grade_is_drawn_from(lo
 
 
 def test_of_16_folds_the_even_ones_are_the_half_that_2_folds_set_apart(log):
-    two, sixteen = (analysed(log, log["some"], unjudged="model", folds=folds) for folds in (2, 16))
+    two, sixteen = (once(log, unjudged="model", folds=folds) for folds in (2, 16))
     assert set(sixteen["patterns"]["fold"]) == {*range(1, 16, 2)}
     for name in ("funnel", "statistics", "correlations", "differences", "unjudged"):
         assert sixteen[name].equals(two[name]), name
 
 
 def test_the_funnel_counts_what_is_set_apart_and_still_adds_up(log):
-    funnel = analysed(log, log["some"], unjudged="model", folds=2)["funnel"].filter(source="sessions")
+    funnel = once(log, unjudged="model", folds=2)["funnel"].filter(source="sessions")
     (formed,) = funnel.filter(step="formed").group_by("source").agg(pl.col("rows").sum())["rows"]
     for depth in (5, 10):
         own = funnel.filter(depth=depth)

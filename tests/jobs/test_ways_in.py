@@ -104,7 +104,9 @@ WAYS = [by_impressions, by_impressions_of_other_names, by_sql, by_delta, by_buck
 
 @pytest.mark.parametrize("engine", ["arrays", "duckdb", pytest.param("spark", marks=pytest.mark.spark)])
 @pytest.mark.parametrize("way", WAYS)
-def test_every_way_in_gives_the_same_bytes_on_every_engine(log, plain, tmp_path, way, engine):
+def test_every_way_in_gives_the_same_bytes_on_every_engine(log, plain, tmp_path, way, engine, request):
+    if engine == "spark":
+        request.getfixturevalue("spark")
     searches, clicks, more = way(log, tmp_path)
     if way is by_bucket and engine == "spark":
         pytest.skip("Spark reads buckets by itself")

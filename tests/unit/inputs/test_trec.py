@@ -16,7 +16,7 @@ from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.text.detect import recognise
 from clickassay.inputs.text.trec import ranked, read_qrels, read_run
 from clickassay.studies.evaluation.evaluate import evaluate
-from clickassay.studies.labelling.inputs import Sources, read_pool
+from clickassay.studies.labelling.inputs import PoolSources, read_pool
 
 SESSION = """<sessiontrack2013><session num="1" userid="1" starttime="00:00:01.0"><topic num="1"/>
 <interaction num="1" starttime="00:00:02.0"><query>q</query><results>
@@ -40,7 +40,7 @@ def of_sessions(file):
 
 
 def planned(file):
-    pool = read_pool(Sources((file,)), Settings(), depth=None)
+    pool = read_pool(PoolSources((file,)), Settings(), depth=None)
     return pool.documents.sort("query", "rank_1").select("query", "url").rows()
 
 
