@@ -64,7 +64,18 @@ def comparisons_section(run: Run, findings: Findings) -> Section:
     table = pairs_table(run, COMPARISONS, "comparisons", f"Differences of correlations with {run.click}")
     if rows.is_empty():
         return Section("comparisons", title, ("There are no two metrics to compare.",), tables=(table,))
-    figures = _lead_figure(ranking)
+    figures: tuple[Figure, ...] = ()
+    if ranking.leads:
+        best = ranking.best
+        leads = {name: Estimate(one.value, *one.together) for name, one in ranking.leads.items()}
+        domain = common_domain([*leads.values(), Estimate(0.0)])
+        hollow = (*ranking.tied, *ranking.untested(best))
+        values = ", ".join(
+            f"{name} {signed(one.value or 0.0)} ({span(one.low, one.high)})" for name, one in leads.items()
+        )
+        drawing = intervals(ranking.others, leads, TOGETHER, domain=domain, hollow=hollow)
+        heading = f"How far {best} is ahead of each other metric and baseline"
+        figures = (Figure("leads", heading, f"{best} minus: {values}.", drawing, "comparisons"),)
     reading = (*first_finding(findings.correlation).reading, *_reading(run, rows, ranking))
     return Section(
         "comparisons", title, reading, figures, legend=LEAD_LEGEND if figures else (),
@@ -119,22 +130,17 @@ def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
             f"{better} predicts {ranking.click} better than {worse} by {number(lead.value)} "
             f"({test_text(lead)}){more}.{caution_sentence(lead.estimate)}"
         )
-    return (*texts, *_ties(ranking), FAMILY)
-
-
-def _ties(ranking: Ranking) -> tuple[str, ...]:
-    """Return how many judged queries would show a difference between the best metric and those tied."""
-    leads = {name: ranking.leads[name] for name in ranking.tied}
-    within = {name: one.queries_needed or 0.0 for name, one in leads.items() if one.is_within_reach}
-    if not within:
-        return ()
-    fewest, most = min(within, key=lambda name: within[name]), max(within, key=lambda name: within[name])
-    more = "" if most == fewest else f" or {needed_text(leads[most])} (for {most})"
-    return (
-        f"To show a difference between {ranking.best} and the metrics that are not significantly different "
-        f"from it would take {needed_text(leads[fewest])} judged queries (for {fewest}){more}"
-        f"; there are {count(leads[fewest].n_queries)}. That many detect such a difference 4 times out of 5.",
-    )
+    tied = {name: ranking.leads[name] for name in ranking.tied}
+    within = {name: one.queries_needed or 0.0 for name, one in tied.items() if one.is_within_reach}
+    if within:  # how many judged queries would show a difference between the best metric and those tied
+        fewest, most = min(within, key=lambda name: within[name]), max(within, key=lambda name: within[name])
+        more = "" if most == fewest else f" or {needed_text(tied[most])} (for {most})"
+        texts.append(
+            f"To show a difference between {ranking.best} and the metrics that are not significantly "
+            f"different from it would take {needed_text(tied[fewest])} judged queries (for {fewest}){more}; "
+            f"there are {count(tied[fewest].n_queries)}. That many detect such a difference 4 times out of 5."
+        )
+    return (*texts, FAMILY)
 
 
 def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[ReportTable, ...]:
@@ -157,21 +163,6 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Repo
             tuple(lines), notes=(LETTERS_NOTE,),
         ),
     )  # fmt: skip
-
-
-def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
-    if not ranking.leads:
-        return ()
-    best = ranking.best
-    leads = {name: Estimate(one.value, *one.together) for name, one in ranking.leads.items()}
-    domain = common_domain([*leads.values(), Estimate(0.0)])
-    hollow = (*ranking.tied, *ranking.untested(best))
-    values = ", ".join(
-        f"{name} {signed(one.value or 0.0)} ({span(one.low, one.high)})" for name, one in leads.items()
-    )
-    drawing = intervals(ranking.others, leads, TOGETHER, domain=domain, hollow=hollow)
-    title = f"How far {best} is ahead of each other metric and baseline"
-    return (Figure("leads", title, f"{best} minus: {values}.", drawing, "comparisons"),)
 
 
 # ---- within queries -----------------------------------------------------------------------------

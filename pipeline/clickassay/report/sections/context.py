@@ -5,12 +5,11 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.records import SampleKey
 from clickassay.core.text.words import listed, number, sentence, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.run import Run
 from clickassay.inputs.sources.fingerprint import recorded_digest
-from clickassay.report.model import Section, title_suffix
+from clickassay.report.model import Section, headline_suffix
 from clickassay.report.tables import (
     Cell,
     ReportTable,
@@ -83,8 +82,17 @@ def provenance_section(run: Run) -> Section:
     """Return definitions, choices, settings, inputs and versions as tables."""
     # the clock is that of the run unless it is given: settings.json has it, and the page stays the same
     settings = {name: value for name, value in (run.info.get("settings") or {}).items() if name != "clock"}
+    rows = []
+    for name, entry in sorted((run.info.get("inputs") or {}).items()):
+        known: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"names": entry}
+        sizes = (known.get(size) for size in ("files", "bytes"))
+        whole = (size if isinstance(size, int) else None for size in sizes)
+        cells = (_text(known.get("names")), *whole, _text(recorded_digest(known)))
+        rows.append(Row("", visible(name), cells))
+    heads = ("First three files", "Number of files", "Bytes", "Digest")
     tables = (
-        _definitions(run), _named_values("Settings", ("Setting", "Value"), settings), _inputs(run),
+        _definitions(run), _named_values("Settings", ("Setting", "Value"), settings),
+        ReportTable("inputs", "Inputs", "Input", heads, tuple(rows), for_papers=False),
         _named_values("Versions", ("Software", "Version"), run.info.get("versions") or {}),
     )  # fmt: skip
     seed = run.settings.seed
@@ -127,20 +135,6 @@ def _named_values(title: str, heads: tuple[str, str], values: Mapping[str, Any])
     return ReportTable(title.lower(), title, heads[0], heads[1:], rows, for_papers=False)
 
 
-def _inputs(run: Run) -> ReportTable:
-    inputs: Mapping[str, Any] = run.info.get("inputs") or {}
-    rows = []
-    for name, entry in sorted(inputs.items()):
-        known: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"names": entry}
-        sizes = (known.get(size) for size in ("files", "bytes"))
-        whole = (size if isinstance(size, int) else None for size in sizes)
-        rows.append(
-            Row("", visible(name), (_text(known.get("names")), *whole, _text(recorded_digest(known))))
-        )
-    heads = ("First three files", "Number of files", "Bytes", "Digest")
-    return ReportTable("inputs", "Inputs", "Input", heads, tuple(rows), for_papers=False)
-
-
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -160,18 +154,14 @@ OWN_NOTE = (
 
 def conventions_section(run: Run) -> Section:
     """Return what other tools would report of the headline sample."""
-    found = ((sample, _conventions(run, sample)) for sample in run.headline_samples)
-    tables = tuple(_conventions_table(run, sample, rows) for sample, rows in found if rows.height)
-    return Section("conventions", "The same metric in other tools", _conventions_reading(run), tables=tables)
+    name, title = "conventions", "The same metric in other tools"
+    rows = run.headline_rows(name).filter(click_metric=run.click)
+    if rows.is_empty():
+        return Section(name, title, ("There is no number that another tool could report differently.",))
+    first = pl.col("place").min().over("quantity")
+    rows = rows.sort("place").with_columns(first=first).sort("first", ~pl.col("own"), "place")
+    different = rows.filter(pl.col("same_as").is_null())
 
-
-def _conventions(run: Run, sample: SampleKey) -> pl.DataFrame:
-    rows = sample.rows(run.frames["conventions"]).filter(click_metric=run.click)
-    own_first = rows.sort("place").with_columns(first=pl.col("place").min().over("quantity"))
-    return own_first.sort("first", ~pl.col("own"), "place")
-
-
-def _conventions_table(run: Run, sample: SampleKey, rows: pl.DataFrame) -> ReportTable:
     def gap(row: Mapping[str, Any]) -> Cell:
         return None if row["own"] else Estimate(row["gap"], row["gap_low"], row["gap_high"], row["reason"])
 
@@ -179,34 +169,26 @@ def _conventions_table(run: Run, sample: SampleKey, rows: pl.DataFrame) -> Repor
         same_values = rows.filter(pl.col("same_as") == row["convention"])["tools"].to_list()
         return "; ".join((row["tools"], *same_values))
 
-    return shown_table(
-        "conventions", f"Mean and correlation with {run.click} by convention{title_suffix(run, sample)}",
-        rows.filter(pl.col("same_as").is_null()), field("Convention", "convention"),
+    table = shown_table(
+        name, f"Mean and correlation with {run.click} by convention{headline_suffix(run)}", different,
+        field("Convention", "convention"),
         (
             value("Mean", "mean"), with_interval("Correlation", "correlation"),
             ShownColumn("Difference from the run's own", gap), ShownColumn("Reported by", tools),
         ),
-        group=lambda row: row["quantity"], notes=(OWN_NOTE,), data=run.frames["conventions"],
-        group_head="Metric",
+        group=lambda row: row["quantity"], notes=(OWN_NOTE,), data=run.frames[name], group_head="Metric",
     )  # fmt: skip
-
-
-def _conventions_reading(run: Run) -> tuple[str, ...]:
-    rows = None if run.headline is None else _conventions(run, run.headline)
-    if rows is None or rows.is_empty():
-        return ("There is no number that another tool could report differently.",)
     ranges = []
-    for name in rows["quantity"].unique(maintain_order=True):
-        means = rows.filter(quantity=name)["mean"].drop_nulls().sort()
+    for (metric,), own in rows.group_by("quantity", maintain_order=True):
+        means = own["mean"].drop_nulls().sort()
         if len(means):
-            ranges.append(f"{name} {number(means[0])} to {number(means[-1])}")
-    significant = rows.filter(
-        pl.col("same_as").is_null() & ((pl.col("gap_low") > 0) | (pl.col("gap_high") < 0))
-    )
+            ranges.append(f"{metric} {number(means[0])} to {number(means[-1])}")
+    significant = different.filter((pl.col("gap_low") > 0) | (pl.col("gap_high") < 0))
     changed = listed(significant["convention"]) if significant.height else "none"
-    return (
+    reading = (
         "Tools give the same name to different numbers. Range of the mean over the same lists, by "
         f"convention: {'; '.join(ranges)}.",
         f"Conventions whose correlation with {run.click} differs from the run's own (the 95 % interval "
         f"of the difference excludes 0): {changed}. The command audit shows which conclusions that changes.",
     )
+    return Section(name, title, reading, tables=(table,))

@@ -46,10 +46,18 @@ Chance = tuple[float, float] | None
 def influence_section(run: Run, claims: Findings) -> Section:
     """Return the correlations without their most influential queries, and these queries."""
     ranking, where = claims.correlation.ranking, headline_suffix(run)
+    overall = {} if run.headline is None else by_pair(run.correlations(run.headline))
+    lines = []
+    for name in run.editorial:
+        if (run.click, name) in overall:
+            raised, lowered, part = _cells(influence_rows(run, name))
+            mostly = "unknown"
+            if part.value is not None:
+                mostly = "yes" if depends_mostly(part.value, claims.chance) else "no"
+            lines.append(Row("", name, (overall[run.click, name], raised, lowered, part, mostly)))
     table = ReportTable(
         "influence", f"Correlation with {run.click} without the most influential queries{where}",
-        "Editorial metric", HEADS, _rows(run, claims.chance),
-        data=run.labels.relabel(run.frames["influence"]),
+        "Editorial metric", HEADS, tuple(lines), data=run.labels.relabel(run.frames["influence"]),
     )  # fmt: skip
     tables = [table]
     if ranking.values:
@@ -81,20 +89,6 @@ def _table(run: Run, name: str, title: str, rows: pl.DataFrame) -> ReportTable:
         group=lambda row: f"{row['side']} it", notes=(run.labels.rule,) if rows.height else (), data=None,
         group_head="Effect",
     )  # fmt: skip
-
-
-def _rows(run: Run, chance: Chance) -> tuple[Row, ...]:
-    if run.headline is None:
-        return ()
-    overall, rows = by_pair(run.correlations(run.headline)), []
-    for name in run.editorial:
-        if (run.click, name) in overall:
-            raised, lowered, part = _cells(influence_rows(run, name))
-            mostly = "unknown"
-            if part.value is not None:
-                mostly = "yes" if depends_mostly(part.value, chance) else "no"
-            rows.append(Row("", name, (overall[run.click, name], raised, lowered, part, mostly)))
-    return tuple(rows)
 
 
 def _cells(rows: pl.DataFrame) -> tuple[Estimate, Estimate, Share]:

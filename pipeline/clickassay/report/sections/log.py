@@ -1,8 +1,7 @@
 """The log: its sizes (Table 1), its funnel and health, and results without a judgment."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -88,24 +87,24 @@ def unjudged_sections(run: Run) -> tuple[Section, ...]:
         spanners=(("Correlation", len(HEADS), len(run.editorial)),),
         notes=tuple(note for rule, note in (("model", MODEL_NOTE), ("best", EXTREMES_NOTE)) if rule in rules),
     )  # fmt: skip
-    return (Section("unjudged", "Results without a judgment", _unjudged_reading(run), tables=(table,)),)
-
-
-def _unjudged_reading(run: Run) -> tuple[str, ...]:
-    if run.headline is None:
-        return ("No configuration was kept under the rule of this run.",)
-    own = run.headline.rows(run.frames["unjudged"]).filter(click_metric=run.click)
-    rules = [rule for rule in RULES if own.filter(rule=rule).height]
-    ranked = own.filter(rule=rules[0]).sort("correlation", descending=True, nulls_last=True)
-    best = ranked["editorial_metric"][0]
-    texts = [f"At {run.headline.label}, for {best}:"]
-    for rule in rules:
-        row = own.filter(rule=rule, editorial_metric=best).row(0, named=True)
-        cell = estimate(row)
-        value = cell.reason if cell.value is None else f"{number(cell.value)} ({span(cell.low, cell.high)})"
-        text = f"{RULES[rule]}: coverage {percent(row['coverage'])}, {percent(row['filled'])} of the grades "
-        texts.append(sentence(f"{text}filled in, correlation with {row['click_metric']} {value}"))
-    return tuple(texts)
+    texts = ["No configuration was kept under the rule of this run."]
+    if run.headline is not None:
+        there = run.headline.rows(frame).filter(click_metric=run.click)
+        tried = [rule for rule in RULES if there.filter(rule=rule).height]
+        ranked = there.filter(rule=tried[0]).sort("correlation", descending=True, nulls_last=True)
+        best = ranked["editorial_metric"][0]
+        texts = [f"At {run.headline.label}, for {best}:"]
+        for rule in tried:
+            row = there.filter(rule=rule, editorial_metric=best).row(0, named=True)
+            cell = estimate(row)
+            known = (
+                cell.reason if cell.value is None else f"{number(cell.value)} ({span(cell.low, cell.high)})"
+            )
+            text = (
+                f"{RULES[rule]}: coverage {percent(row['coverage'])}, {percent(row['filled'])} of the grades "
+            )
+            texts.append(sentence(f"{text}filled in, correlation with {row['click_metric']} {known}"))
+    return (Section("unjudged", "Results without a judgment", tuple(texts), tables=(table,)),)
 
 
 # ---- what to judge next -------------------------------------------------------------------------
@@ -142,26 +141,22 @@ def next_judgments_section(run: Run) -> Section:
     )  # fmt: skip
     reading: tuple[str, ...] = ("No shown result is left to judge in the queries of this log.",)
     if run.headline is not None and own.height:
-        now = run.headline.rows(run.frames["statistics"])["coverage"][0]
-        last = {goal: own.filter(goal=goal).head(SHOWN).tail(1).to_dicts() for goal in GOALS}
-        sentences = [
-            _goal_sentence(run.headline, now, row, goal) for goal, rows in last.items() for row in rows
-        ]
+        now = percent(run.headline.rows(run.frames["statistics"])["coverage"][0])
+        sentences = []
+        for goal in GOALS:
+            for row in own.filter(goal=goal).head(SHOWN).tail(1).iter_rows(named=True):
+                judged = (
+                    f"{plural(row['labels_so_far'], 'result')} of {plural(row['rank'], 'query', 'queries')}"
+                )
+                sentences.append(
+                    f"At {run.headline.label}, judging {judged} would raise coverage from {now} to "
+                    f"{percent(row['coverage'])}."
+                    if goal == "coverage"
+                    else f"To narrow intervals, {judged} would make them {number(row['width'], 2)} times as "
+                    "wide as they are now."
+                )
         reading = (*sentences, HOW)
     return Section("next_judgments", "What to judge next", reading, tables=(table,) if frame.height else ())
-
-
-def _goal_sentence(sample: SampleKey, now: float, last: Mapping[str, Any], goal: str) -> str:
-    results, queries = plural(last["labels_so_far"], "result"), plural(last["rank"], "query", "queries")
-    if goal == "coverage":
-        return (
-            f"At {sample.label}, judging {results} of {queries} would raise coverage from {percent(now)} to "
-            f"{percent(last['coverage'])}."
-        )
-    return (
-        f"To narrow intervals, {results} of {queries} would make them {number(last['width'], 2)} times as "
-        "wide as they are now."
-    )
 
 
 # ---- sizes of the log ----------------------------------------------------------------------------
@@ -237,25 +232,22 @@ def statistics_section(run: Run) -> Section:
         "table1_statistics", "Table 1. Data left after the join with the judgments", rows,
         field("Sample", "sample"), SIZES, data=frame, notes=tuple(notes),
     )  # fmt: skip
-    return Section("data", "The data", (_coverage_sentence(run),), tables=(table,))
-
-
-def _coverage_sentence(run: Run) -> str:
-    kept = run.frames["statistics"].filter(pl.col("n_sessions") > 0)
+    kept = frame.filter(pl.col("n_sessions") > 0)
     if kept.is_empty():
-        return sentence(f"There is nothing to correlate: {nothing_kept_reason(run)}")
+        text = sentence(f"There is nothing to correlate: {nothing_kept_reason(run)}")
+        return Section("data", "The data", (text,), tables=(table,))
     row = kept.sort("coverage", descending=True).row(0, named=True)
-    best = SampleKey.of(row)
-    text = f"Coverage at {best.label} is {percent(row['coverage'])}"
+    best = SampleKey.of(row).label
+    text = f"Coverage at {best} is {percent(row['coverage'])}"
     if kept.height > 1 and kept["coverage"].n_unique() == 1:
         text = f"Coverage is {percent(row['coverage'])} in all {count(kept.height)} samples"
     elif kept.height > 1:
         worst = kept.sort("coverage").row(0, named=True)
-        label = SampleKey.of(worst).label
-        text = f"Coverage is highest at {best.label} ({percent(row['coverage'])}) and lowest at {label} "
-        text += f"({percent(worst['coverage'])})"
+        text = f"Coverage is highest at {best} ({percent(row['coverage'])}) and lowest at "
+        text += f"{SampleKey.of(worst).label} ({percent(worst['coverage'])})"
     per_query = row["n_configurations"] / max(1, row["n_queries"])
-    return f"{text}. A query has {per_query:.1f} configurations on average at {best.label}."
+    text += f". A query has {per_query:.1f} configurations on average at {best}."
+    return Section("data", "The data", (text,), tables=(table,))
 
 
 # ---- the funnel ---------------------------------------------------------------------------------
@@ -299,9 +291,20 @@ def funnel_section(run: Run) -> Section:
         "funnel", "The funnel in numbers", "Step", ("Rows", "Share"), rows, data=run.frames["funnel"],
         group_head="Source",
     )  # fmt: skip
+    texts = []
+    for panel in [one for one in panels if one.title.startswith(("Searches", "Sessions"))] or panels:
+        lost = [row for row in panel.rows if not row.goes_on and row.rows]
+        if not lost:
+            continue
+        most = max(lost, key=lambda row: row.rows)
+        total, part = sum(row.rows for row in lost), sum(row.share or 0.0 for row in lost)
+        text = f"{panel.title}: {count(total)} ({percent(part)}) {'is' if total == 1 else 'are'} left out"
+        text += f", most of them as “{most.label}” ({count(most.rows)})" if len(lost) > 1 else ""
+        texts.append(sentence(text if len(lost) > 1 else f"{text} as “{most.label}”"))
+    nothing = "No row was left out." if panels else "The run counted no rows: there is no funnel to show."
     legend = (("bar-on", "kept for the next step"), ("bar-off", "left out, with the reason"))
     return Section(
-        "funnel", "What was read, what was kept", _funnel_reading(panels), figures,
+        "funnel", "What was read, what was kept", tuple(texts[:2]) or (nothing,), figures,
         legend=legend if figures else (), folded=(table,),
     )  # fmt: skip
 
@@ -342,23 +345,6 @@ def _panel(title: str, frame: pl.DataFrame, drawn: bool) -> FunnelPanel:
         part = row["rows"] / whole if whole else None
         rows.append(FunnelRow(visible(row["step"]) + reason, row["rows"], part, row["reason"] == ""))
     return FunnelPanel(capital(title), tuple(rows), drawn)
-
-
-def _funnel_reading(panels: Sequence[FunnelPanel]) -> tuple[str, ...]:
-    if not panels:
-        return ("The run counted no rows: there is no funnel to show.",)
-    own = [panel for panel in panels if panel.title.startswith(("Searches", "Sessions"))]
-    texts = []
-    for panel in own or panels:
-        lost = [row for row in panel.rows if not row.goes_on and row.rows]
-        if not lost:
-            continue
-        most = max(lost, key=lambda row: row.rows)
-        total, part = sum(row.rows for row in lost), sum(row.share or 0.0 for row in lost)
-        text = f"{panel.title}: {count(total)} ({percent(part)}) {'is' if total == 1 else 'are'} left out"
-        text += f", most of them as “{most.label}” ({count(most.rows)})" if len(lost) > 1 else ""
-        texts.append(sentence(text if len(lost) > 1 else f"{text} as “{most.label}”"))
-    return tuple(texts[:2]) or ("No row was left out.",)
 
 
 # ---- health -------------------------------------------------------------------------------------

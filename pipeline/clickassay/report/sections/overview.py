@@ -40,33 +40,32 @@ def caveats(run: Run) -> tuple[str, ...]:
         highest = max(null, key=lambda name: null[name])
         value = number(null[highest])
         of_ss = f": if clicks ignored the grades, its correlation with {highest} would still be {value}"
+    rest = "fully judged queries are rarely like the rest, and this report says nothing about the rest"
+    covered = f"No session is fully judged; {rest}"
+    if run.headline is not None:
+        row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
+        where, filled = (
+            f"At {run.headline.label}, {percent(row['coverage'])}",
+            filled_share(run, run.headline),
+        )
+        covered = f"{where} of the sessions are fully judged; {rest}"
+        if filled is not None:
+            covered = (
+                f"{where} of the sessions have a grade for every result; {percent(filled)} of these grades "
+                f"are not judgments but filled in ({RULES[run.settings.unjudged]})"
+            )
     return (
         "Correlation is not validity. A metric that correlates with clicks need not measure whether users "
         "found what they wanted; both may depend on something that has nothing to do with quality.",
         "Position bias. Users click results near the top more often, whatever these results are, and the "
         "click metrics reward clicks near the top. Metrics that give the top much weight agree with them for "
         f"this reason too{baseline}.",
-        sentence(f"Coverage. {_covered(run)}"),
+        sentence(f"Coverage. {covered}"),
         sentence(f"SS uses the grades itself{of_ss}"),
         "Intervals come from leaving out queries. They cover no errors of the judges. Correlations within "
         "queries are without what periods and users share; all others are not. Each interval holds for its "
         "own number only, unless it is said to hold for all at once; whether two metrics are significantly "
         "different is adjusted for the number of pairs.",
-    )
-
-
-def _covered(run: Run) -> str:
-    rest = "fully judged queries are rarely like the rest, and this report says nothing about the rest"
-    if run.headline is None:
-        return f"No session is fully judged; {rest}"
-    row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
-    filled = filled_share(run, run.headline)
-    if filled is None:
-        return f"At {run.headline.label}, {percent(row['coverage'])} of the sessions are fully judged; {rest}"
-    rule = RULES[run.settings.unjudged]
-    return (
-        f"At {run.headline.label}, {percent(row['coverage'])} of the sessions have a grade for every result; "
-        f"{percent(filled)} of these grades are not judgments but filled in ({rule})"
     )
 
 

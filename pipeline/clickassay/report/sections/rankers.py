@@ -130,8 +130,20 @@ def _reading(run: Run, own: pl.DataFrame, claim: Claim) -> tuple[str, ...]:
         none = nothing_kept_reason(run) if run.headline is None else "nothing was computed"
         why = listed(sorted(map(visible, own["reason"].drop_nulls().unique()))) or none
         return (sentence(f"There is nothing to show: {why}"),)
+    noise = []
     subject = known.filter(click_metric=run.click, editorial_metric=claim.subject or "")
-    noise = (_noise_corrected_sentence(claim.subject, row) for row in subject.iter_rows(named=True))
+    for corrected in map(noise_corrected, subject.iter_rows(named=True)):
+        if corrected.value is None or abs(corrected.value) > 1 or not corrected.has_interval:
+            noise.append(
+                f"How much higher the correlation of {claim.subject} would be with infinitely many sessions "
+                "cannot be estimated: the log has too few sessions to separate the noise of clicks from real "
+                "differences."
+            )
+        else:
+            noise.append(
+                f"With infinitely many sessions, the correlation of {claim.subject} would be "
+                f"{number(corrected.value)} ({interval_text(corrected)}; as an estimate, it may be above 1)."
+            )
     both = known.filter(pl.col("monte_carlo").is_not_null(), pl.col("monte_carlo_se") > 0)
     error = (pl.col("monte_carlo") - pl.col("exact")).abs()
     near = both.filter(error <= _MAX_ERRORS * pl.col("monte_carlo_se")).height
@@ -141,19 +153,6 @@ def _reading(run: Run, own: pl.DataFrame, claim: Claim) -> tuple[str, ...]:
         "share the same draws, so their errors are correlated."
     )
     return (*second_finding(claim).reading, *noise, simulation)
-
-
-def _noise_corrected_sentence(name: str | None, row: Mapping[str, Any]) -> str:
-    corrected = noise_corrected(row)
-    if corrected.value is None or abs(corrected.value) > 1 or not corrected.has_interval:
-        return (
-            f"How much higher the correlation of {name} would be with infinitely many sessions cannot be "
-            "estimated: the log has too few sessions to separate the noise of clicks from real differences."
-        )
-    return (
-        f"With infinitely many sessions, the correlation of {name} would be {number(corrected.value)} "
-        f"({interval_text(corrected)}; as an estimate, it may be above 1)."
-    )
 
 
 # ---- the draws ----------------------------------------------------------------------------------

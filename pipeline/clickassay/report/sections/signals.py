@@ -100,7 +100,15 @@ def _outcomes(run: Run) -> tuple[ReportTable, ...]:
     heads = ("Sessions with it", "Share", "Mean", f"Correlation with {best}")
     notes, spreads = [OUTCOMES_READING], run.info.get("outcome_values") or {}
     for (name,), mine in sorted(own.group_by("outcome")):
-        notes += _by_values(str(name), spreads[name]) if name in spreads else _by_lists(str(name), mine)
+        if name in spreads:
+            notes += _by_values(str(name), spreads[name])
+            continue
+        # the same of the lists with the largest totals, where single values are not kept
+        by_list = mine.group_by("configuration_id").agg(pl.col("total").sum().cast(pl.Float64).abs())["total"]
+        largest, whole = float(by_list.top_k(MOST_VALUES).sum()), float(by_list.sum())
+        if whole and len(by_list) > MOST_VALUES and largest > HEAVY * whole:
+            part = percent(largest / whole)
+            notes.append(f"Of {visible(name)}, {MOST_VALUES} lists hold {part}: a few values decide.")
     title, data = f"Outcomes of sessions, {run.headline.label}", run.tables["outcomes"]
     return (ReportTable("outcomes", title, "Outcome", heads, tuple(rows), notes=tuple(notes), data=data),)
 
@@ -117,14 +125,6 @@ def _by_values(name: str, spread: dict[str, float]) -> Iterator[str]:
     if spread["searches"] > MOST_VALUES and spread["largest"] > HEAVY:
         share = percent(spread["largest"])
         yield f"Of {visible(name)}, the {MOST_VALUES} largest values make up {share}: a few values decide."
-
-
-def _by_lists(name: str, rows: pl.DataFrame) -> Iterator[str]:
-    """Say the same of the lists with the largest totals, where single values are not kept."""
-    totals = rows.group_by("configuration_id").agg(pl.col("total").sum().cast(pl.Float64).abs())["total"]
-    largest, whole = float(totals.top_k(MOST_VALUES).sum()), float(totals.sum())
-    if whole and len(totals) > MOST_VALUES and largest > HEAVY * whole:
-        yield f"Of {visible(name)}, {MOST_VALUES} lists hold {percent(largest / whole)}: a few values decide."
 
 
 def _cells(run: Run, one: SignalRanking) -> tuple[Cell, ...]:
