@@ -66,11 +66,6 @@ def largest_samples(rows: pl.DataFrame) -> tuple[SampleKey, ...]:
     return tuple(SampleKey(*row) for row in ordered.select(SAMPLE_COLUMNS).iter_rows())
 
 
-def kept_samples(statistics: pl.DataFrame) -> tuple[SampleKey, ...]:
-    """Return the samples that have judged configurations, the headline first."""
-    return largest_samples(statistics.filter(pl.col("n_sessions") > 0))
-
-
 @dataclass(frozen=True)
 class Run:
     """A run: every study, and the report, reads it through this record."""
@@ -96,7 +91,7 @@ class Run:
     @cached_property
     def samples(self) -> tuple[SampleKey, ...]:
         """The samples with judged configurations, the headline first."""
-        return kept_samples(self.tables["statistics"])
+        return largest_samples(self.tables["statistics"].filter(pl.col("n_sessions") > 0))
 
     @property
     def headline(self) -> SampleKey | None:

@@ -241,14 +241,6 @@ def without_judgments(
     return (*why, *proposed, *alone, *_remedies(shown, graded, settings, has_proposed=bool(proposed)))
 
 
-def _shown(lists: LogLists, graded: Judgments, deepest: int) -> pl.DataFrame:
-    """Return (list, query, place, url, sessions, judges) of every result down to `deepest`, once a list."""
-    known = lists.configurations.select("market", "query", "results", "sessions")
-    results, on = results_shown(known, deepest), (*graded.query_key, "url")
-    judges = graded.grades.group_by(on).agg(pl.col("judge").alias("judges"))
-    return results.join(judges, on=on, how="left", maintain_order="left")
-
-
 def _why(
     shown: pl.DataFrame, settings: Settings, frames: Mapping[str, pl.DataFrame], judge: str, words: str
 ) -> list[str]:

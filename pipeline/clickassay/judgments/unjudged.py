@@ -63,12 +63,6 @@ def unjudged_results(table: LogLists, judgments: Judgments, *, deepest: int) -> 
     return wanted.join(judgments.grades, on=KEY, how="anti").select(KEY).sort(KEY)
 
 
-def _shown(configurations: pl.DataFrame, *, by_market: bool, deepest: int) -> pl.DataFrame:
-    market = "market" if by_market else pl.lit(EVERY).alias("market")
-    lists = configurations.select(market, "query", "results")
-    return results_shown(lists, deepest).select("market", "query", "url").unique()
-
-
 def hot_deck_from_clicks(
     fitting: LogLists, judgments: Judgments, *, deepest: int, rng: np.random.Generator
 ) -> GradeRule:

@@ -72,39 +72,38 @@ def find_holes(lists: Lists, cut: int | None) -> Holes:
 # ---- pairs in the wrong order -----------------------------------------------------------------------------
 
 
-def most_wrong(holes: Holes, cut: int | None, top: int) -> Callable[[Floats], HoleGrades]:
-    """Return the function that chooses grades which make wrong - x different largest, x in 0..1.
+def most_or_fewest_wrong(
+    holes: Holes, cut: int | None, top: int, *, most: bool
+) -> Callable[[Floats], HoleGrades]:
+    """Return the function that chooses grades which make wrong - x different largest, or smallest, x in 0..1.
 
     `wrong` counts the pairs of results of a list in the wrong order, `different` those of different grades.
     Swapping the grades of two holes so that the lower one has the better grade makes no pair right, and
-    changes `different` by nothing: the grades of holes rise from the top down. So those of grade 0 come
-    first, then those of grade 1: where each grade ends is found by dynamic programming.
+    changes `different` by nothing: for the most, the grades of holes rise from the top down. So those of
+    grade 0 come first, then those of grade 1: where each grade ends is found by dynamic programming. For the
+    fewest they fall: no pair of holes is then in the wrong order.
     """
-    every = _against_graded(holes, cut, top)
+    lists, scale, every = holes.lists, np.arange(top + 1), []
+    for query, inside in holes.by_list:
+        grades = lists.grades[lists.starts[query] : lists.starts[query + 1]][:cut]
+        judged, column = (grades >= 0)[:, None], grades[:, None]
+        worse_above = np.cumsum(judged & (column < scale), axis=0)
+        better = judged & (column > scale)
+        better_below = better.sum(axis=0) - np.cumsum(better, axis=0)
+        # of the n holes inside the cut and the results with a grade: (n, top + 1) pairs in the wrong order
+        # that a hole of a grade makes, and (top + 1,) pairs of different grades
+        wrong = (worse_above + better_below)[grades < 0].astype(np.float64)
+        every.append((query, inside, wrong, (judged & (column != scale)).sum(axis=0).astype(np.float64)))
 
     def choose(ratio: Floats) -> HoleGrades:
-        grades = np.zeros(len(holes.rows), dtype=np.int64)
+        chosen = np.zeros(len(holes.rows), dtype=np.int64)
         for query, inside, wrong, different in every:
             x = ratio[query]
-            grades[inside] = _best_blocks(wrong - x * different, penalty=1 - x)
-        return grades
-
-    return choose
-
-
-def fewest_wrong(holes: Holes, cut: int | None, top: int) -> Callable[[Floats], HoleGrades]:
-    """Return the function that chooses grades which make x different - wrong largest, x in 0..1.
-
-    As `most_wrong`, but for grades that fall: no pair of holes is then in the wrong order.
-    """
-    every = _against_graded(holes, cut, top)
-
-    def choose(ratio: Floats) -> HoleGrades:
-        grades = np.zeros(len(holes.rows), dtype=np.int64)
-        for query, inside, wrong, different in every:
-            x = ratio[query]
-            grades[inside] = top - _best_blocks((x * different - wrong)[:, ::-1], penalty=x)
-        return grades
+            if most:
+                chosen[inside] = _best_blocks(wrong - x * different, penalty=1 - x)
+            else:
+                chosen[inside] = top - _best_blocks((x * different - wrong)[:, ::-1], penalty=x)
+        return chosen
 
     return choose
 
@@ -134,24 +133,6 @@ def _best_blocks(score: Floats, *, penalty: float) -> Sizes:
         places[first:end] = column
         end = first
     return places
-
-
-def _against_graded(holes: Holes, cut: int | None, top: int) -> list[tuple[int, Sizes, Floats, Floats]]:
-    """Return how the n holes inside the cut of each list stand to its results with a grade.
-
-    The place of the query, the holes, the (n, top + 1) pairs in the wrong order that a hole of a grade makes
-    with those results, and the (top + 1,) pairs of different grades.
-    """
-    lists, scale, found = holes.lists, np.arange(top + 1), []
-    for query, inside in holes.by_list:
-        grades = lists.grades[lists.starts[query] : lists.starts[query + 1]][:cut]
-        judged, column = (grades >= 0)[:, None], grades[:, None]
-        worse_above = np.cumsum(judged & (column < scale), axis=0)
-        better = judged & (column > scale)
-        better_below = better.sum(axis=0) - np.cumsum(better, axis=0)
-        wrong = (worse_above + better_below)[grades < 0].astype(np.float64)
-        found.append((query, inside, wrong, (judged & (column != scale)).sum(axis=0).astype(np.float64)))
-    return found
 
 
 # ---- stops, and ideal lists -------------------------------------------------------------------------------
@@ -330,23 +311,24 @@ def _novelty(asked: _Asked) -> Bounds:
 
 
 def _of_ideal(asked: _Asked) -> Bounds:
-    """Bounds of nDCG and NCG."""
     low = asked.among(asked.of_every_number(last=True)).low
     choose = best_for_ideal(asked.holes, asked.measure, asked.given, asked.top)
     return Bounds(low, climb(asked.value, choose, low))
 
 
 def _inversions(asked: _Asked) -> Bounds:
-    number, nothing = asked.measure.depth, np.zeros(len(asked.holes.lists.queries))
-    chosen = (pairs(asked.holes, number, asked.top)(nothing) for pairs in (fewest_wrong, most_wrong))
-    return asked.among(chosen)
+    holes, cut, nothing = asked.holes, asked.measure.depth, np.zeros(len(asked.holes.lists.queries))
+    return asked.among(
+        most_or_fewest_wrong(holes, cut, asked.top, most=most)(nothing) for most in (False, True)
+    )
 
 
 def _tau_distance(asked: _Asked) -> Bounds:
     # all alike: no pair of different grades, which counts 0
     alike = asked.among(np.full(len(asked.holes.rows), grade) for grade in range(asked.top + 1))
-    holes, cut = asked.holes, asked.measure.depth
-    fewest, most = (pairs(holes, cut, asked.top) for pairs in (fewest_wrong, most_wrong))
+    fewest, most = (
+        most_or_fewest_wrong(asked.holes, asked.measure.depth, asked.top, most=end) for end in (False, True)
+    )
     high = climb(asked.value, most, alike.high)
     low = climb(lambda grades: -asked.value(grades), lambda ratio: fewest(-ratio), -alike.low)
     return Bounds(-low + 0.0, high)

@@ -20,6 +20,7 @@ from clickassay.core.errors import (
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings, load_settings
+from clickassay.health.overlap import rank_findings
 from clickassay.inputs.frames import is_list, query_columns
 from clickassay.inputs.text.trec import (
     Source,
@@ -54,7 +55,6 @@ from clickassay.studies.evaluation.forms import (
 )
 from clickassay.studies.evaluation.lists import (
     check_queries,
-    contradictions,
     documents_apart,
     judgment_cautions,
     lists_of_dicts,
@@ -156,16 +156,14 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     top = {"scale": ",".join(scale)} if scale else {"max_grade": max_grade}
     settings = load_settings(relevant_grade=rel, success_grade=1, persistence=persistence, **top)
     parsed = tuple(dict.fromkeys(spell_out(measure, settings) for measure in _parse(measures)))
-    users = _UserKnowledge(
-        None if known is None else read_pairs(known), None if expected is None else read_numbers(expected)
-    )
-    options = _Options(parsed, settings, average_over, bounds, users)
+    known_pairs = None if known is None else read_pairs(known)
+    numbers = None if expected is None else read_numbers(expected)
+    options = _Options(parsed, settings, average_over, bounds, known_pairs, numbers)
     progress(Event("reading judgments and runs"))
     sources, counts = _by_name(runs), dict[str, int]()
     judged = partial(read_qrels, conflicts=conflicts, scale=settings.scale)
-    grades, read = _read(
-        qrels, sources, users, partial(judged, counts=counts), progress, tables=judge is not None
-    )
+    may_be_dicts = judge is None and known is None and expected is None
+    grades, read = _read(qrels, sources, partial(judged, counts=counts), progress, may_be_dicts=may_be_dicts)
     of_judge = dict[str, int]()
     more = None if judge is None else judged(judge, counts=of_judge)
     parts, cautions = {}, list(judgment_cautions(counts, conflicts))
@@ -175,7 +173,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         file = _file_name(sources[name]) or name
         parts[name] = _RunValues.of((file, run), grades, options)
         cautions += _finding(parts[name].apart, strict=strict)
-        cautions += contradictions(file, run)
+        if isinstance(run, pl.DataFrame):
+            cautions += rank_findings(file, run, decides="score")
         cautions += precision_caution(file, parts[name].lists, parsed, settings)
     refuse_different_queries({name: part.lists.queries for name, part in parts.items()})
     if design is not None and more is None:
@@ -265,11 +264,10 @@ def _by_name(runs: Source | Mapping[str, Source]) -> dict[str, Source]:
 def _read(
     qrels: Source,
     runs: Mapping[str, Source],
-    users: "_UserKnowledge",
     judged: Callable[..., pl.DataFrame],
     progress: Progress,
     *,
-    tables: bool,
+    may_be_dicts: bool,
 ) -> tuple[_Grades, Mapping[str, _Grades]]:
     """Return judgments and runs as dicts where all are, which spares making tables, else as tables.
 
@@ -278,13 +276,7 @@ def _read(
     """
     plain = plain_dict(qrels, int)
     plain_runs = {name: plain_dict(run, float) for name, run in runs.items()}
-    if (
-        not tables
-        and plain is not None
-        and users.known is None
-        and users.expected is None
-        and None not in plain_runs.values()
-    ):
+    if may_be_dicts and plain is not None and None not in plain_runs.values():
         return plain, {name: run for name, run in plain_runs.items() if run is not None}
     readings = []
     for ids in (False, True):
@@ -342,18 +334,13 @@ def _finding(apart: tuple[str, ...], *, strict: bool) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _UserKnowledge:
-    known: pl.DataFrame | None
-    expected: pl.DataFrame | None
-
-
-@dataclass(frozen=True)
 class _Options:
     measures: tuple[Measure, ...]
     settings: Settings
     average_over: AverageOver
     bounds: bool
-    users: _UserKnowledge
+    known: pl.DataFrame | None  # What users knew before, and how many results they expected.
+    expected: pl.DataFrame | None
     judgments: str = "the judgments"
 
 
@@ -444,15 +431,14 @@ def _queries(table: _Grades) -> set[str]:
 
 
 def _with_user_knowledge(lists: Lists, run: pl.DataFrame, grades: pl.DataFrame, options: _Options) -> Lists:
-    users = options.users
     numbers = pl.DataFrame({"query": lists.queries}, schema={"query": pl.String}).with_row_index("q")
-    if users.expected is not None:
-        counts = numbers.join(users.expected, on="query", how="left", maintain_order="left")
+    if options.expected is not None:
+        counts = numbers.join(options.expected, on="query", how="left", maintain_order="left")
         lists = replace(lists, expected=counts["number"].fill_null(0).to_numpy())
-    if users.known is not None:
-        marks = users.known.with_columns(grade=pl.lit(1, dtype=pl.Int16))
+    if options.known is not None:
+        marks = options.known.with_columns(grade=pl.lit(1, dtype=pl.Int16))
         known = ranked_lists(run, marks, lists.queries, max_grade=1).grades == 1
-        judged = grades.join(users.known, on=["query", "doc"], how="semi").join(numbers, on="query")
+        judged = grades.join(options.known, on=["query", "doc"], how="semi").join(numbers, on="query")
         counted = {
             rel: np.bincount(judged.filter(pl.col("grade") >= rel)["q"].to_numpy(), minlength=numbers.height)
             for rel in {int(str(dict(one.arguments).get("rel", 1))) for one in options.measures}

@@ -29,7 +29,7 @@ from clickassay.studies.evaluation.forms import (
     ONLY_IF_ASKED,
     asked_for,
 )
-from clickassay.studies.evaluation.report import evaluation_tables
+from clickassay.studies.evaluation.report import build_evaluation_report, evaluation_tables
 
 _OF_SCALE = ("top_grade_unused", "bottom_grade_unused")
 SHALLOWEST, DEEPEST = 10, 100
@@ -199,10 +199,7 @@ def write_evaluation(
 
     Raises OutputError if the folder exists already, or cannot be written.
     """
-    from clickassay.report.writers.page import write_study  # noqa: PLC0415 - as above
-    from clickassay.studies.evaluation.report import (  # noqa: PLC0415 - templates take a while to import
-        build_evaluation_report,
-    )
+    from clickassay.report.writers.page import write_study  # noqa: PLC0415 - templates take a while to import
 
     frames = evaluation_frames(result)
     report = build_evaluation_report(

@@ -12,7 +12,7 @@ from clickassay.core.errors import InputError, NothingInCommonError
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
 from clickassay.core.text.words import number, plural, visible
-from clickassay.health.overlap import Side, names_apart, rank_findings
+from clickassay.health.overlap import Side, names_apart
 from clickassay.inputs.text.trec import Sizes, ranking
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import NO_GRADE, Grades, Lists, SinglePrecision, measure_values
@@ -166,12 +166,6 @@ def overlap(runs: pl.DataFrame) -> str:
         graded = f"{row['results_judged']:,} of {plural(row['results'], 'result')} with a grade"
         told.append(f"{visible(row['run'])}: {both} in both, {alone}; {graded}")
     return "; ".join(told)
-
-
-def contradictions(run: str, pairs: Pairs) -> Iterator[str]:
-    """Yield sentences where the ranks of a run contradict its scores."""
-    if isinstance(pairs, pl.DataFrame):
-        yield from rank_findings(run, pairs, decides="score")
 
 
 def judgment_cautions(counts: Mapping[str, int], rule: str, who: str = "") -> Iterator[str]:

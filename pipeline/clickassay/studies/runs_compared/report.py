@@ -289,11 +289,15 @@ def correlations_section(numbers: pl.DataFrame, key: SampleKey, click: str) -> S
         "A correlation says how well a metric predicts clicks. It can fall while both rise.",
         f"The picture shows those with {visible(click)}; the table has all.",
     )
-    tables = [numbers_table("correlations", "Weighted correlations", numbers.filter(family=WEIGHTED))]
+    weighted = numbers.filter(family=WEIGHTED)
+    tables = [numbers_table("correlations", "Weighted correlations", weighted)]
     by_class = numbers.filter(family=BY_CLASS)
     if by_class.height:
         tables.append(numbers_table("correlations_by_class", "Correlations by class of queries", by_class))
-    figures = tuple(correlations_figures(numbers.filter(family=WEIGHTED), key, click))
+    drawn = _changes(key.rows(weighted).filter(click_metric=click), "editorial_metric")
+    axis = f"correlation with {visible(click)}"
+    title = f"{capital(axis)}, {key.label}"
+    figures = tuple(_figure("correlations", title, f"Weighted {axis}", drawn, "correlations"))
     return _section("prediction", "How well metrics predict clicks", reading, tables, figures)
 
 
@@ -437,15 +441,6 @@ def means_figures(rows: pl.DataFrame, key: SampleKey) -> Iterator[Figure]:
         own = key.rows(rows).filter(pl.col(column).is_not_null())
         drawn = [row for row in _changes(own, column) if is_share(row.name)]
         yield from _figure(name, f"{title}, {key.label}", "Mean over the sessions", drawn, name)
-
-
-def correlations_figures(rows: pl.DataFrame, key: SampleKey, click: str) -> Iterator[Figure]:
-    """Yield a picture of the correlations of one sample with a click metric."""
-    drawn = _changes(key.rows(rows).filter(click_metric=click), "editorial_metric")
-    title = f"Correlation with {visible(click)}, {key.label}"
-    yield from _figure(
-        "correlations", title, f"Weighted correlation with {visible(click)}", drawn, "correlations"
-    )
 
 
 def _changes(rows: pl.DataFrame, column: str) -> list[ChangedNumber]:

@@ -20,7 +20,7 @@ from clickassay.core.contracts.correlation import (
 from clickassay.core.contracts.judges import AGREEMENT
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.errors import SettingsError
-from clickassay.core.records import Floats, SampleKey
+from clickassay.core.records import SampleKey
 from clickassay.core.settings import Settings
 from clickassay.core.text.words import did_you_mean, listed
 from clickassay.findings.arrays import folds_of, graded_sample, sample_without
@@ -149,51 +149,25 @@ def _editorial(run: Run, name: str) -> str:
 
 
 def _mean(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
+    """Read a mean over sessions: queries, and folds of users, are left out as where two runs are compared."""
     name = click_metric(names[0]) or _editorial(run, names[0])
-    levels = mean_levels(run, key)
-    place = levels.names.index(name)
-    value, low, high = (
-        None if math.isnan(ends[place]) else float(ends[place])
-        for ends in (levels.means, levels.low, levels.high)
-    )
-    return RunQuantity(value, low, high, levels.cautions[place])
-
-
-@dataclass(frozen=True)
-class Levels:
-    """Means over sessions: of click metrics, then of editorial ones; arrays (P,), NaN where unknown."""
-
-    names: tuple[str, ...]  # The P metrics.
-    # means, low, high: Their means, and the ends of the 95 % intervals.
-    means: Floats
-    low: Floats
-    high: Floats
-    cautions: tuple[str | None, ...]  # Why an interval may be unreliable; None where there is no reason.
-
-
-def mean_levels(run: Run, key: SampleKey) -> Levels:
-    """Return the means of all metrics of one sample of a run.
-
-    Queries are left out one at a time, and the folds of users too, if the run has several, as where two
-    runs are compared.
-    """
     sample = graded_sample(run, key).sample
     folds = folds_of(run) if len(folds_of(run)) > 1 else ()
     without = [sample_without(run, key, fold) for fold in folds]
-    few = FEW_FOLDS if len(folds) < MIN_FOLDS else None
-    found = [(sample, mean_intervals(sample, without))]
+    every = [(sample, mean_intervals(sample, without))]
     for rated in sample.each_rating():
         parts = [rated, *(one.rated(rated.click_names[0]) for one in without)]
         own, *others = [one.narrowed(one.click_names, ()) for one in parts]
-        found.append((own, mean_intervals(own, others)))
-    cautions = tuple(
-        caution or (few if place < len(one.click_names) and np.isfinite(own.low[place]) else None)
-        for one, own in found
-        for place, caution in enumerate(own.cautions)
+        every.append((own, mean_intervals(own, others)))
+    own, means = next(
+        (one, found) for one, found in every if name in (*one.click_names, *one.editorial_names)
     )
-    names = tuple(name for one, _ in found for name in (*one.click_names, *one.editorial_names))
-    means, low, high = (np.concatenate([getattr(own, of) for _, own in found]) for of in ("b", "low", "high"))
-    return Levels(names, means, low, high, cautions)
+    place = (*own.click_names, *own.editorial_names).index(name)
+    value, low, high = (
+        None if math.isnan(ends[place]) else float(ends[place]) for ends in (means.b, means.low, means.high)
+    )
+    is_rough = len(folds) < MIN_FOLDS and name in own.click_names and np.isfinite(means.low[place])
+    return RunQuantity(value, low, high, means.cautions[place] or (FEW_FOLDS if is_rough else None))
 
 
 def _paired(
