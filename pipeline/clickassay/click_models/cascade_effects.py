@@ -289,7 +289,6 @@ def _numbered(codes: Integers) -> tuple[Integers, Integers]:
 
 
 def _renumbered(codes: Integers) -> Integers:
-    """Return codes without gaps."""
     return _numbered(codes)[1]
 
 
@@ -346,7 +345,6 @@ def _expected(cells: Cells) -> Floats:
 
 
 def _sums(codes: Integers, values: Floats | Integers) -> Floats:
-    """Return the sum of the values that each code has."""
     return np.asarray(np.bincount(codes, values), dtype=np.float64)
 
 

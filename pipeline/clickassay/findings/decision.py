@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Literal
 
 from clickassay.correlation.uncertainty.intervals import FEW_QUERIES, HEAVY_TAIL, NO_INTERVAL
-from clickassay.findings.claims import Claim, Verdict
+from clickassay.findings.claims import Verdict
 from clickassay.findings.ranking import Lead, Question, Ranking, Shared
 from clickassay.health.checks import HealthCheck
 
@@ -69,29 +69,9 @@ class Decision:
     other_judges: Mapping[str, "Decision"] = field(default_factory=dict)
 
 
-def decide_with_judges(
-    verdict: Verdict,
-    other_judges: Mapping[str, Verdict],
-    health: Sequence[HealthCheck],
-    current: str | None,
-    margin: float,
-) -> Decision:
-    """Return the decision of a run by its headline sample, and what it would be by another judge."""
-    own = decide(verdict, health, current, margin)
-    others = {judge: decide(other, health, current, margin) for judge, other in other_judges.items()}
-    return replace(own, other_judges={judge: one for judge, one in others.items() if not same(one, own)})
-
-
 def same(one: Decision, other: Decision) -> bool:
     """Tell whether two decisions advise the same."""
     return (one.kind, one.subject) == (other.kind, other.subject)
-
-
-def with_capped(decision: Decision, capped: Decision) -> Decision:
-    """Return the decision that is made with capped weights of queries too, or with what it would be then."""
-    if same(decision, capped):
-        return replace(decision, is_heavy_tailed=False)
-    return replace(decision, capped=capped)
 
 
 def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None, margin: float) -> Decision:
@@ -107,10 +87,12 @@ def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None,
     decision = Decision("cannot_decide", question=verdict.question, current=current, margin=margin)
     if health and health[0].is_finding:
         return replace(decision, kind="log_at_fault")
-    if is_undecided(claim):
+    ranking = claim.ranking
+    if claim.kind in {"no_correlation", "not_tested", "nothing_predicts"}:
+        return decision
+    if ranking.competitors[ranking.highest].estimate.caution in {FEW_QUERIES, NO_INTERVAL}:
         return decision
     made = _about(verdict, current, margin) if current and is_compared else _without_current(verdict, margin)
-    ranking = claim.ranking
     if made.kind in _ADVICE:  # nothing about what is not shown to be above nothing
         about = made.names if made.subject is None else (made.subject,)
         unproven = next((name for name in about if not ranking.competitors[name].is_above_nothing), None)
@@ -127,13 +109,6 @@ def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None,
         made, question=verdict.question, current=current, margin=margin, is_compared=is_compared,
         is_heavy_tailed=any(one.caution == HEAVY_TAIL for one in known),
     )  # fmt: skip
-
-
-def is_undecided(claim: Claim) -> bool:
-    """Whether the tests of a click metric decide nothing."""
-    if claim.kind in {"no_correlation", "not_tested", "nothing_predicts"}:
-        return True
-    return claim.ranking.competitors[claim.ranking.highest].estimate.caution in {FEW_QUERIES, NO_INTERVAL}
 
 
 def _upper(lead: Lead) -> float:

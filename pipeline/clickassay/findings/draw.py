@@ -16,7 +16,7 @@ from clickassay.correlation.estimates import Level, levels
 from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL, MIN_QUERIES
 from clickassay.correlation.within.groups import NO_GROUP
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
-from clickassay.findings.decision import Decision, decide, decide_with_judges, with_capped
+from clickassay.findings.decision import Decision, decide, same
 from clickassay.findings.depends import by_click, dependences, varied
 from clickassay.findings.influence import (
     capped_run,
@@ -84,11 +84,16 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
     verdict = with_signals(run, verdict_of(run, deciding(run, run.headline)))
     judges = varied(run, run.headline, "judge")[1:]
     others = {sample.judge: verdict_of(run, deciding(run, sample)) for sample in judges}
-    decision = decide_with_judges(verdict, others, wrong, run.current, run.settings.margin)
-    capped = None
+    decision, *of_others = (
+        decide(one, wrong, run.current, run.settings.margin) for one in (verdict, *others.values())
+    )
+    unlike = {judge: one for judge, one in zip(others, of_others, strict=True) if not same(one, decision)}
+    decision, capped = replace(decision, other_judges=unlike), None
     if decision.question == "queries" and decision.is_heavy_tailed:
         capped = verdict_of(capped_run(run, run.headline), Deciding("queries", run.headline))
-        decision = with_capped(decision, decide(capped, wrong, run.current, run.settings.margin))
+        then = decide(capped, wrong, run.current, run.settings.margin)
+        alike = same(decision, then)
+        decision = replace(decision, is_heavy_tailed=not alike, capped=None if alike else then)
     clicks = by_click(run)
     depends = DependsClaim((), clicks, _coverage(run))
     if first.competitors:

@@ -439,18 +439,13 @@ def deciding_in(run: Run, place: SampleKey, sample: SampleKey) -> Deciding:
     """Return the same by the lists of a place alone; a sample answers where it cannot."""
     if run.settings.question == "queries":
         return Deciding("queries", sample)
-    queries = n_units(run, place)
+    # with two judged lists or more
+    queries = int(max(place.rows(run.tables["within"]).filter(split=EVERY)["n_queries"], default=0))
     if queries >= MIN_QUERIES:
         return Deciding("rankings", place)
     has = {0: "No query has", 1: "Only 1 query has"}.get(queries, f"Only {count(queries)} queries have")
     why = f"{has} two judged lists, too few to compare rankings: more months or an A/B test would have them."
     return Deciding("queries", sample, why)
-
-
-def n_units(run: Run, place: SampleKey) -> int:
-    """Return the queries of a place that have two judged lists or more."""
-    queries = place.rows(run.tables["within"]).filter(split=EVERY)["n_queries"]
-    return int(max(queries, default=0))
 
 
 # ---- letters: two metrics that share one are not significantly different ----------------------------

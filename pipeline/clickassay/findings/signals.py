@@ -101,7 +101,6 @@ class _Matched:
 
 
 def _matched(even: Sample, odd: Sample, run: Run, names: tuple[str, ...]) -> _Matched | None:
-    """Correlate signals over the lists that users of both halves were shown."""
     place = {name: at for at, name in enumerate(odd.configuration_ids.to_list())}
     pairs = [(at, place[name]) for at, name in enumerate(even.configuration_ids.to_list()) if name in place]
     if not pairs:

@@ -151,7 +151,6 @@ def look_up_grades(
 
 
 def _of_candidates(rows: pl.DataFrame, chosen: NDArray[np.uint32]) -> pl.DataFrame:
-    """Return the rows of some lists, with the place of the list among them."""
     lists = rows["list"].to_numpy()
     place = np.full(1 + max(lists.max(initial=0), chosen.max(initial=0)), -1, np.int64)
     place[chosen] = np.arange(len(chosen))
@@ -236,7 +235,6 @@ def _cut_patterns(patterns: pl.DataFrame, became: NDArray[np.int64], depth: int)
 
 
 def _cut_shown(shown: pl.DataFrame, became: NDArray[np.int64]) -> pl.DataFrame:
-    """Add up the days of lists that become one: n, day and sessions."""
     numbers = became[shown["place"].to_numpy()]
     kept = np.flatnonzero(numbers >= 0)
     days = shown["day"].to_physical().fill_null(0).to_numpy()
@@ -255,7 +253,6 @@ def _cut_signals(signals: pl.DataFrame, became: NDArray[np.int64], depth: int) -
 
 
 def _cut_outcomes(outcomes: pl.DataFrame, became: NDArray[np.int64]) -> pl.DataFrame:
-    """Add up the outcomes of lists that become one: n, fold, outcome, sessions and totals."""
     numbers = pl.Series("n", became[outcomes["place"].to_numpy()])
     rows = outcomes.select(numbers, pl.exclude("place")).filter(pl.col("n") >= 0)
     return rows.group_by("n", "fold", "outcome").agg(pl.all().sum()).sort("n", "fold", "outcome")

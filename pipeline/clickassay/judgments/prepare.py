@@ -209,14 +209,12 @@ def normal_judgments(rows: pl.DataFrame, *, normalise_urls: bool) -> pl.DataFram
 
 
 def _odd(texts: pl.Series, pattern: str) -> pl.Series:
-    """Return the distinct texts that a pattern matches."""
     return texts.filter(texts.str.contains(pattern)).unique()
 
 
 def _map_values(
     rows: pl.DataFrame, column: str, distinct: pl.Series, function: Callable[[str], str]
 ) -> pl.DataFrame:
-    """Apply `function` to the `distinct` values of a text column, and leave all others alone."""
     if distinct.is_empty():
         return rows
     normal = pl.Series("normal", [function(text) for text in distinct], dtype=pl.String)

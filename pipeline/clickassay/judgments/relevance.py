@@ -108,7 +108,8 @@ def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -
     gives no grades, or nothing was clicked.
     """
     model = settings.click_judge or ""
-    estimate, name, on = check_click_judge(model), click_judge_name(model), graded.query_key
+    estimate, on = check_click_judge(model), graded.query_key
+    name = f"{CLICK_JUDGE}{model.strip().upper()})"
     if name in graded.judges:
         raise JudgmentError(
             f"judgments: a judge is called {name!r}, as the judge of --click-judge; rename it"
@@ -125,11 +126,6 @@ def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -
     people = graded.grades.with_columns(pl.col("judge").replace(EVERY, PEOPLE))
     every = pl.concat([people, own.select(people.columns)], how="vertical_relaxed")
     return replace(graded, grades=people), replace(graded, grades=every)
-
-
-def click_judge_name(model: str) -> str:
-    """Return the name of the judge that a click model makes."""
-    return f"{CLICK_JUDGE}{model.strip().upper()})"
 
 
 # ---- judgments of the same clicks ------------------------------------------------------------------

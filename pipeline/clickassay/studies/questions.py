@@ -173,7 +173,6 @@ def frame_of(rows: duckdb.DuckDBPyRelation) -> pl.DataFrame:
 
 
 def _with_texts(rows: duckdb.DuckDBPyRelation, names: list[str]) -> pl.DataFrame:
-    """Return rows with these columns as texts."""
     if not names:
         return _frame(rows)
     columns = [(name, duckdb.ColumnExpression(name)) for name in rows.columns]

@@ -94,7 +94,6 @@ def _in(table: Table, columns: Mapping[str, object], **same: object) -> pl.DataF
 
 
 def _with_holm(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return comparisons with p-values corrected for all their rows."""
     frame = pl.concat(frames)
     corrected = holm(frame["p_value"].fill_null(np.nan).to_numpy())
     return frame.with_columns(pl.Series("p_holm", corrected).fill_nan(None))

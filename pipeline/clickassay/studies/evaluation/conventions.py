@@ -89,7 +89,6 @@ _OF_MEASURES = (_GAINS, _IDEAL, _RELEVANT, _SATISFACTION, _UNGRADED)
 
 
 def _of_measure(measure: Measure) -> dict[str, str]:
-    """Return the conventions that one measure depends on."""
     name, arguments, rules = measure.metric.name, dict(measure.arguments), dict(measure.rules)
     given: dict[str, Any] = given_arguments(measure, Settings())
     texts = {}

@@ -73,7 +73,6 @@ def evaluate_files(
 
 
 def _scale_cautions(evaluation: Evaluation) -> Iterator[str]:
-    """Yield faults of the scale, where a measure is told its ends."""
     arguments = [dict(one.arguments) for one in evaluation.measures]
     tops = [int(str(one["max_rel"])) for one in arguments if "max_rel" in one and "gains" not in one]
     counts = next(iter(evaluation.lists.values())).pool.sum(axis=0)

@@ -228,7 +228,6 @@ def random_success(run: ExploredRun, key: SampleKey, good: int) -> float:
 
 
 def _patterns(run: ExploredRun, rows: pl.LazyFrame) -> pl.DataFrame:
-    """Return the sessions by mask, over all folds and configurations."""
     return run.finished.collect(rows.group_by("click_mask").agg(pl.sum("sessions")).sort("click_mask"))
 
 

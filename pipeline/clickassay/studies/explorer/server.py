@@ -174,7 +174,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _values(text: str) -> dict[str, str]:
-    """Return the last value of each name of a query or form."""
     return {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
 
 

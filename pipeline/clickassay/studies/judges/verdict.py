@@ -122,7 +122,6 @@ def _differ(number: int) -> str:
 
 
 def _of_two(row: Mapping[str, Any], a: str, b: str) -> str:
-    """Say how two rankings differ under each judge."""
     of_a, of_b = (
         "not significantly different"
         if row[f"p_holm_{side}"] is None or row[f"p_holm_{side}"] >= ALPHA

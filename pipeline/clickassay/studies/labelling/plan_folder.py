@@ -96,7 +96,6 @@ class PlanRecord(BaseModel):
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
-        """Refuse an expected error of no value."""
         if "error" in self.expected and "value" not in self.expected:
             raise ValueError("expected has no value")
         return self

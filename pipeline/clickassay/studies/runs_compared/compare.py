@@ -115,7 +115,6 @@ def _sizes(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
 
 
 def _flips(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
-    """Return `RunComparison.flips`."""
     place = (*SAMPLE_COLUMNS, "click_metric", "metric_a", "metric_b")
     joined = _ordered(a).join(_ordered(b), on=place, suffix="_b")
     # 1 or -1 where the first or second metric is significantly better, else 0

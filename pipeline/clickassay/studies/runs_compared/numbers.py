@@ -153,7 +153,6 @@ def compare_numbers(runs: tuple[Run, Run], options: DiffOptions) -> tuple[pl.Dat
 
 
 def _numbers_of(run: Run, options: DiffOptions) -> pl.DataFrame:
-    """Return the numbers of one run that the options select, from all tables."""
     found = []
     for table, value in _VALUES.items():
         frame = run.tables[table].with_columns(pl.lit(table).alias("table"))
@@ -394,7 +393,6 @@ def _floats(rows: pl.DataFrame, name: str) -> Floats:
 
 
 def _verdicts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the tested rows in the columns of `compare_numbers`."""
     a, b, p = pl.col("value"), pl.col("value_b"), pl.col("p_adjusted")
     status = (
         pl.when(a.is_null() & b.is_null()).then(pl.lit(NO_VALUE))

@@ -160,7 +160,6 @@ def _first_words(rows: pl.DataFrame) -> str:
 
 
 def _found(rows: pl.DataFrame) -> RunQuantity:
-    """Return the first change as a number with its interval."""
     if rows.is_empty():
         return RunQuantity(None)
     row: Mapping[str, Any] = rows.row(0, named=True)
