@@ -41,12 +41,14 @@ def cascade_effects(judged: JudgedConfigurations, *, judge: str, depth: int) -> 
     clicks on all results together are significantly fewer below a better one
     (`markets_with_effect`).
     """
-    places = _compared_places(judged)
+    places = compared_places(judged)
     there = places.filter(pl.col("market").is_in(markets_with_effect(places)))
-    return _clearest(judged, there, judge=judge, depth=depth)
+    return clearest_pairs(judged, there, judge=judge, depth=depth)
 
 
-def clearest_pairs(judged: JudgedConfigurations, *, judge: str, depth: int) -> pl.DataFrame:
+def clearest_pairs(
+    judged: JudgedConfigurations, places: pl.DataFrame, *, judge: str, depth: int
+) -> pl.DataFrame:
     """Find the results that lose most clicks below a better one, whether or not the others do.
 
     A result is a query's URL with its grade; a URL shown twice in a list counts at its first place. It is
@@ -64,15 +66,13 @@ def clearest_pairs(judged: JudgedConfigurations, *, judge: str, depth: int) -> p
     The quantile takes account of all pairs of the market that are compared (Bonferroni): the clearest of
     thousands looks clear by chance alone.
 
+    places: rows of `compared_places`, of all markets or of some.
+
     Returns rows of contracts.clicks.CASCADE_EFFECTS: of each query the pair with the largest
     min_excess_ctr_ratio (of equal ones the first by URL, position_alone, position_below, better_position,
     better_url), and of these by market at most `MAX_QUERIES`, the largest first, equal ones by query. Only
     pairs with min_excess_ctr_ratio > 1.
     """
-    return _clearest(judged, _compared_places(judged), judge=judge, depth=depth)
-
-
-def _clearest(judged: JudgedConfigurations, places: pl.DataFrame, *, judge: str, depth: int) -> pl.DataFrame:
     named = _with_texts(judged, _pairs(_exposures(places)))
     value = pl.col("min_excess_ctr_ratio").round(DIGITS)
     tie = ("url", "position_alone", "position_below", "better_position", "better_url")
@@ -87,7 +87,7 @@ def _clearest(judged: JudgedConfigurations, places: pl.DataFrame, *, judge: str,
     return CASCADE_EFFECTS.canonical(ranked.filter(pl.col("rank") <= MAX_QUERIES))
 
 
-def _compared_places(judged: JudgedConfigurations) -> pl.DataFrame:
+def compared_places(judged: JudgedConfigurations) -> pl.DataFrame:
     """Return the places of judged configurations whose result is shown both alone and below.
 
     Returns rows (n, market, query, result, position, better, better_position, sessions, clicks, average): n

@@ -253,11 +253,6 @@ class Run:
         """Names or digests of its queries."""
         return QueryLabels(self.tables["queries"], self.settings.min_users)
 
-    @property
-    def success_label(self) -> str:
-        """The label of the lowest grade that counts as success for SS."""
-        return self.grade_label(self.settings.success_grade)
-
     def grade_label(self, grade: int) -> str:
         """Return the scale's label of a grade, or ``grade 2`` where the scale has none of its own."""
         scale = self.settings.scale

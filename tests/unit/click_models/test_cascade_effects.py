@@ -11,6 +11,7 @@ from clickassay.click_models import cascade_effects as cascade_module
 from clickassay.click_models.cascade_effects import (
     cascade_effects,
     clearest_pairs,
+    compared_places,
     markets_with_effect,
     p_value,
 )
@@ -41,7 +42,8 @@ def found_in(rows, grades, *, depth=2, **options):
     """Return the clearest pairs of configurations (market, query, letters, sessions by mask)."""
     table = table_of([row[:3] for row in rows], [row[3] for row in rows], stored_depth=depth)
     graded = judgment_rows(grades, **options.pop("columns", {}))
-    return clearest_pairs(judged_at(depth, table, graded, **options), judge="all", depth=depth)
+    judged = judged_at(depth, table, graded, **options)
+    return clearest_pairs(judged, compared_places(judged), judge="all", depth=depth)
 
 
 def test_the_myspace_of_the_paper_falls_more_than_positions_do():
@@ -221,9 +223,8 @@ def test_the_clearest_pairs_are_those_of_plain_loops_over_places_exposures_and_p
     expected, found = [], []
     for depth in DEPTHS:
         for judge in JUDGES:
-            found.append(
-                clearest_pairs(judged_of(depth, judge, lists, masks, grades), judge=judge, depth=depth)
-            )
+            judged = judged_of(depth, judge, lists, masks, grades)
+            found.append(clearest_pairs(judged, compared_places(judged), judge=judge, depth=depth))
             for market in MARKETS:
                 own = configurations_at(depth, market, judge, lists, masks, grades)
                 key = {"market": market, "depth": depth, "judge": judge}
@@ -278,4 +279,4 @@ def test_one_query_alone_gives_no_example_and_many_alike_do():
 
 def test_no_place_to_compare_gives_no_market():
     judged = judged_at(2, table_of([], [], stored_depth=2), judgment_rows(GRADES))
-    assert markets_with_effect(cascade_module._compared_places(judged)) == []
+    assert markets_with_effect(compared_places(judged)) == []

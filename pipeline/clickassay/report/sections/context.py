@@ -107,7 +107,7 @@ def provenance_section(run: Run) -> Section:
 
 def _definitions(run: Run) -> ReportTable:
     values = {
-        "good": run.success_label,
+        "good": run.grade_label(run.settings.success_grade),
         "pool": "all judged results" if run.settings.pool == "judged" else "the shown results",
         "relevant": run.grade_label(run.settings.relevant_grade),
         "top": str(run.settings.max_grade),
