@@ -200,21 +200,19 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 def _checked(
     options: Iterable[inspect.Parameter], given: Mapping[str, Any], *, on_spark: bool
 ) -> dict[str, Any]:
-    return {
-        one.name: checked(_spelled(one), given[one.name], place_of(one.annotation), on_spark=on_spark)
-        for one in options
-    }
-
-
-def _spelled(option: inspect.Parameter) -> str:
-    """Return the name of an option or argument as a user writes it."""
-    shown = next(one for one in get_args(option.annotation) if isinstance(one, typer.models.ParameterInfo))
-    if isinstance(shown, typer.models.ArgumentInfo):
-        return str(shown.metavar or option.name.upper())
-    return next(
-        (one for one in shown.param_decls or () if one.startswith("--")),
-        f"--{option.name.replace('_', '-')}",
-    )
+    values = {}
+    for one in options:
+        shown = next(
+            mark for mark in get_args(one.annotation) if isinstance(mark, typer.models.ParameterInfo)
+        )
+        name = next(
+            (name for name in shown.param_decls or () if name.startswith("--")),
+            f"--{one.name.replace('_', '-')}",
+        )
+        if isinstance(shown, typer.models.ArgumentInfo):
+            name = str(shown.metavar or one.name.upper())
+        values[one.name] = checked(name, given[one.name], place_of(one.annotation), on_spark=on_spark)
+    return values
 
 
 def _group(hint: Any) -> Group | None:  # noqa: ANN401 - any annotation

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -132,8 +131,23 @@ class DiffResult(Result):
 
     def findings(self) -> Iterator[Part]:
         """Yield which changes are findings, where any change could be one."""
-        if self.watch is not None:
-            yield from _finding_lines(self.numbers, self.watch)
+        if self.watch is None:
+            return
+        numbers, above = self.numbers.filter(self.watch.watched), self.watch.above
+        findings, height = numbers.filter("finding"), numbers.filter(pl.col("a").is_not_null()).height
+        if findings.is_empty():
+            yield f"No finding: none of {height:,} correlations is gone or changed by more than {above:g}."
+            return
+        yield f"{findings.height:,} of {height:,} correlations are gone or changed by more than {above:g}:"
+        gone = alone_words(numbers, ONLY_A)
+        order = (pl.col("status") != BEYOND, pl.col("change").abs())
+        each = findings.filter(~not_computed(ONLY_A)).sort(
+            *order, descending=[False, True], nulls_last=False, maintain_order=True
+        )
+        changes = [change_words(row) for row in each.head(MOST_FINDINGS).iter_rows(named=True)]
+        yield from (f"FINDING {words}" for words in (*([gone] if gone else []), *changes))
+        if each.height > MOST_FINDINGS:
+            yield f"and {each.height - MOST_FINDINGS:,} more"
 
 
 def _sizes(comparison: RunComparison) -> Iterator[Part]:
@@ -177,7 +191,18 @@ def _numbers(comparison: RunComparison) -> Iterator[Part]:
     rows = pl.concat([clearest(moved.filter(family=one)).head(MOST_OF_FAMILY) for one in FAMILIES])
     numeric = (*comparison.names, "change", "95 % interval", "p adj.")
     heads = ("", "market", "depth", "judge", "class", "click", "editorial", *numeric, " ")
-    cells = [_number_cells(row) for row in rows.iter_rows(named=True)]
+    cells = []
+    for row in rows.iter_rows(named=True):
+        of_class = "" if row["split"] == EVERY else f"{row['split']} {row['class']}"
+        place = (row["market"], row["depth"], row["judge"], of_class)
+        values = ["" if row[run] is None else f"{row[run]:.4f}" for run in ("a", "b")]
+        change = "" if row["change"] is None else _signed(row["change"])
+        ends = "" if row["ci_low"] is None else f"{_signed(row['ci_low'])} to {_signed(row['ci_high'])}"
+        p = "" if row["p_adjusted"] is None else f"{row['p_adjusted']:.2g}"
+        by = " (from intervals)" if row["tested_by"] == INTERVALS else ""
+        names = (row["click_metric"], row["editorial_metric"])
+        said = row["reason"] or f"{row['status']}{by}"
+        cells.append((_SHORT[row["family"]], *place, *names, *values, change, ends, p, said))
     yield from _table("The clearest changes of each kind", heads, cells, numbers=numeric)
     by_intervals = moved.filter(pl.col("split") == EVERY, pl.col("tested_by") == INTERVALS).height
     if by_intervals:
@@ -185,24 +210,6 @@ def _numbers(comparison: RunComparison) -> Iterator[Part]:
             f"{plural(by_intervals, 'change')} judged from the intervals of both runs alone: the "
             "correlations that they state cannot be computed again from their configurations"
         )
-
-
-def _number_cells(row: Mapping[str, Any]) -> tuple[object, ...]:
-    of_class = "" if row["split"] == EVERY else f"{row['split']} {row['class']}"
-    values = ["" if row[run] is None else f"{row[run]:.4f}" for run in ("a", "b")]
-    change = "" if row["change"] is None else _signed(row["change"])
-    ends = "" if row["ci_low"] is None else f"{_signed(row['ci_low'])} to {_signed(row['ci_high'])}"
-    p = "" if row["p_adjusted"] is None else f"{row['p_adjusted']:.2g}"
-    by = " (from intervals)" if row["tested_by"] == INTERVALS else ""
-    place = (
-        row["market"],
-        row["depth"],
-        row["judge"],
-        of_class,
-        row["click_metric"],
-        row["editorial_metric"],
-    )
-    return (_SHORT[row["family"]], *place, *values, change, ends, p, row["reason"] or f"{row['status']}{by}")
 
 
 def _signed(value: float) -> str:
@@ -250,24 +257,3 @@ def _table(
         numbers=numbers,
         title=title if len(cells) == len(every) else f"{title}: {len(cells)} of {len(every):,}",
     )
-
-
-def _finding_lines(numbers: pl.DataFrame, watch: Watch) -> Iterator[str]:
-    numbers, above = numbers.filter(watch.watched), watch.above
-    findings, height = numbers.filter("finding"), numbers.filter(pl.col("a").is_not_null()).height
-    if findings.is_empty():
-        yield f"No finding: none of {height:,} correlations is gone or changed by more than {above:g}."
-        return
-    yield f"{findings.height:,} of {height:,} correlations are gone or changed by more than {above:g}:"
-    gone = alone_words(numbers, ONLY_A)
-    each = findings.filter(~not_computed(ONLY_A)).sort(
-        pl.col("status") != BEYOND,
-        pl.col("change").abs(),
-        descending=[False, True],
-        nulls_last=False,
-        maintain_order=True,
-    )
-    changes = [change_words(row) for row in each.head(MOST_FINDINGS).iter_rows(named=True)]
-    yield from (f"FINDING {words}" for words in (*([gone] if gone else []), *changes))
-    if each.height > MOST_FINDINGS:
-        yield f"and {each.height - MOST_FINDINGS:,} more"

@@ -1,7 +1,7 @@
 """How users read results: how far down they look, what satisfies them, and the cascade effect."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -281,34 +281,28 @@ def position_bias_sections(run: Run) -> tuple[Section, ...]:
     if all(one.value is None for one in of_ips.values()):
         why = next((one.reason for one in of_ips.values()), None) or "it was not computed"
         tables, reading = (), (f"IPS has no value: {why}.", IPS_MEANING, LIMIT)
-    folded = (_bias_table(run, run.headline.market),)
-    return (Section("position_bias", IPS_TITLE, reading, tables=tables, folded=folded),)
-
-
-def _bias_table(run: Run, market: str) -> ReportTable:
-    """Return the examination of each position, as either half of the users tells it."""
-
-    def cell(row: Mapping[str, Any]) -> Estimate:
-        value, error = row["examination"], row["log_error"]
-        if value is None or error is None:
-            return Estimate(None, reason=visible(row["reason"] or "clicks do not tell", limit=160))
-        if not error:  # the first position is 1 by definition
-            return Estimate(value)
-        return Estimate(value, *(pl.Series([-1.96 * error, 1.96 * error]).exp() * value))
-
-    own = run.tables["position_bias"]
+    own, market = run.tables["position_bias"], run.headline.market
     chosen = market if market in own["market"] else own["market"][0]
-    chosen_rows = own.filter(market=chosen)
-    halves = chosen_rows["users"].unique().sort().to_list()
-    rows = []
-    for (place,), found in sorted(chosen_rows.partition_by("position", as_dict=True).items()):
+    halves = own.filter(market=chosen)["users"].unique().sort().to_list()
+    examined = []
+    for (place,), found in sorted(own.filter(market=chosen).partition_by("position", as_dict=True).items()):
         by_half = {row["users"]: row for row in found.iter_rows(named=True)}
-        rows.append(Row("", str(place), tuple(cell(by_half[half]) for half in halves)))
+        examined.append(Row("", str(place), tuple(_examination(by_half[half]) for half in halves)))
     where = "" if chosen == EVERY else f", market {visible(chosen)}"
-    return ReportTable(
+    by_position = ReportTable(
         "position_bias", f"Examination of positions by users of even folds and of odd folds{where}",
-        "Position", tuple(f"{half} folds" for half in halves), tuple(rows), notes=(ERRORS,), data=own,
+        "Position", tuple(f"{half} folds" for half in halves), tuple(examined), notes=(ERRORS,), data=own,
     )  # fmt: skip
+    return (Section("position_bias", IPS_TITLE, reading, tables=tables, folded=(by_position,)),)
+
+
+def _examination(row: Mapping[str, Any]) -> Estimate:
+    value, error = row["examination"], row["log_error"]
+    if value is None or error is None:
+        return Estimate(None, reason=visible(row["reason"] or "clicks do not tell", limit=160))
+    if not error:  # the first position is 1 by definition
+        return Estimate(value)
+    return Estimate(value, *(pl.Series([-1.96 * error, 1.96 * error]).exp() * value))
 
 
 # ---- the cascade effect --------------------------------------------------------------------------
@@ -363,8 +357,14 @@ def cascade_effects_section(run: Run) -> Section:
     if sample is None or not named:
         why = NONE if data.is_empty() else _not_shown(run, data if own.is_empty() else own)
         return Section(name, title, (why,), tables=(table,))
+    found = f"At {sample.label}, {plural(own.height, 'query has', 'queries have')} such a result"
+    if own.height == MAX_FOUND:
+        found = f"These are from the {MAX_FOUND} queries with the clearest effect at {sample.label}"
+    rare = own.height - len(named)
+    found += f", {count(rare)} of them too rare to be named" if rare else ""
+    found += f"; the first {EXAMPLES} are drawn" if len(named) > EXAMPLES else ""
     return Section(
-        name, title, (_reading(run, named[0]), POINT, _number_of_examples(run, sample, own, named)),
+        name, title, (_reading(run, named[0]), POINT, f"{found}. {run.labels.rule}"),
         tuple(_figure(place, example) for place, example in enumerate(named[:EXAMPLES])),
         legend=LEGEND, folded=(table,),
     )  # fmt: skip
@@ -379,16 +379,6 @@ def _not_shown(run: Run, effects: pl.DataFrame) -> str:
         more = plural(effects.height - rare, "example lies", "examples lie")
         texts.append(f"{more} in samples that are not on this page; the CSV file has them.")
     return " ".join(texts)
-
-
-def _number_of_examples(run: Run, sample: SampleKey, own: pl.DataFrame, named: Sequence[Example]) -> str:
-    found = f"At {sample.label}, {plural(own.height, 'query has', 'queries have')} such a result"
-    if own.height == MAX_FOUND:
-        found = f"These are from the {MAX_FOUND} queries with the clearest effect at {sample.label}"
-    rare = own.height - len(named)
-    text = f"{found}, {count(rare)} of them too rare to be named" if rare else found
-    text += f"; the first {EXAMPLES} are drawn" if len(named) > EXAMPLES else ""
-    return f"{text}. {run.labels.rule}"
 
 
 def _reading(run: Run, row: Example) -> str:

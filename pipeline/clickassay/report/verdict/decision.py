@@ -389,11 +389,8 @@ def _use(verdict: Verdict, decision: Decision) -> Told:
 
 def _baseline_as_good(verdict: Verdict, decision: Decision) -> Told:
     ranking, baseline = verdict.claims[0].ranking, decision.subject or ""
-    adding, purpose, bound = (
-        ranking.adding(baseline, ranking.metrics),
-        PURPOSE[decision.question],
-        decision.bound,
-    )
+    adding = ranking.adding(baseline, ranking.metrics)
+    purpose, bound = PURPOSE[decision.question], decision.bound
     as_good = f"is better than every metric {purpose}"
     if bound is not None and bound >= 0:
         by = f" by more than {rounded_up(bound)}" if bound else ""
@@ -449,13 +446,9 @@ def _undecided(claim: Claim) -> Told:
     more = "Judge more queries: intervals get narrower."
     if claim.kind == "not_tested":
         return "This log cannot decide: no correlation could be tested", more
-    if claim.kind == "nothing_predicts":
-        return _nothing_predicts(ranking)
-    caution = ranking.competitors[ranking.highest].estimate.caution
-    return f"This log cannot decide: its intervals are not reliable ({caution_reason(caution)})", more
-
-
-def _nothing_predicts(ranking: Ranking) -> Told:
+    if claim.kind != "nothing_predicts":
+        caution = ranking.competitors[ranking.highest].estimate.caution
+        return f"This log cannot decide: its intervals are not reliable ({caution_reason(caution)})", more
     metrics = [ranking.competitors[name] for name in ranking.metrics]
     if all(one.is_below_nothing for one in metrics):
         return (

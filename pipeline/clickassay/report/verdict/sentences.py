@@ -19,7 +19,6 @@ from clickassay.core.text.words import (
 )
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Verdict
-from clickassay.findings.depends import Dependence
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.influence import N_INFLUENTIAL
@@ -401,6 +400,15 @@ def _metric_sentences(claim: Claim, subject: str) -> Iterator[_Said]:
 # ---- finding 3 ------------------------------------------------------------------------------------
 
 
+_EACH = {"click metric": "by {}", "market": "in market {}", "depth": "at depth {}", "judge": "with judge {}"}
+_EVERY = {
+    "click metric": "by every click metric",
+    "market": "in every market",
+    "depth": "at every depth",
+    "judge": "with every judge",
+}
+
+
 def third_finding(claim: DependsClaim) -> Finding:
     """Say whether the best metric depends on the click metric, the market, the depth or the judge."""
     if claim.reason is not None:
@@ -413,38 +421,23 @@ def third_finding(claim: DependsClaim) -> Finding:
     if not depending:
         verdict = f"does not depend significantly on {listed(names, 'or')}"
     clicks = f" (click metrics: {', '.join(claim.counted)})" if len(claim.counted) > 1 else ""
-    texts = (
-        f"What is best {verdict}.",
-        *(text for one in claim.varied for text in _dependence_sentences(one)),
-        f"Among the best are all that are significantly below none; each choice is varied alone{clicks}.",
+    texts = [f"What is best {verdict}."]
+    for one in claim.varied:
+        each = _EACH[one.by]
+        if one.depends:
+            best = (f"{few_spoken(choice.best, 'or')} {each.format(choice.value)}" for choice in one.known)
+            texts.append(f"{capital('; '.join(best))}.")
+        elif len(one.known) > 1:
+            verb = "is" if len(one.shared) == 1 else "are"
+            texts.append(f"{capital(few_spoken(one.shared))} {verb} among the best {_EVERY[one.by]}.")
+        unknown = listed(choice.value for choice in one.choices if not choice.best)
+        if unknown:
+            of = unknown if one.by == "click metric" else f"clicks {each.format(unknown)}"
+            texts.append(f"No metric can be shown to predict {of}.")
+    texts.append(
+        f"Among the best are all that are significantly below none; each choice is varied alone{clicks}."
     )
-    return Finding(f"{len(depending)} of {len(claim.varied)}", texts)
-
-
-_EACH = {"click metric": "by {}", "market": "in market {}", "depth": "at depth {}", "judge": "with judge {}"}
-_EVERY = {
-    "click metric": "by every click metric",
-    "market": "in every market",
-    "depth": "at every depth",
-    "judge": "with every judge",
-}
-
-
-def _dependence_sentences(dependence: Dependence) -> Iterator[str]:
-    if dependence.depends:
-        each = (
-            f"{few_spoken(one.best, 'or')} {_EACH[dependence.by].format(one.value)}"
-            for one in dependence.known
-        )
-        yield f"{capital('; '.join(each))}."
-    elif len(dependence.known) > 1:
-        verb = "is" if len(dependence.shared) == 1 else "are"
-        yield f"{capital(few_spoken(dependence.shared))} {verb} among the best {_EVERY[dependence.by]}."
-    unknown = [one.value for one in dependence.choices if not one.best]
-    if unknown:
-        names = listed(unknown)
-        of = names if dependence.by == "click metric" else f"clicks {_EACH[dependence.by].format(names)}"
-        yield f"No metric can be shown to predict {of}."
+    return Finding(f"{len(depending)} of {len(claim.varied)}", tuple(texts))
 
 
 def scope_text(run: Run, sample: SampleKey | None, by_other_judges: Mapping[str, str]) -> str:

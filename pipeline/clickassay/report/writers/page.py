@@ -64,10 +64,16 @@ def downloads(tables: Iterable[ReportTable], shown: tuple[SampleKey, ...], *, fu
 
     Arrow's own gzip compresses them: its bytes do not depend on the machine.
     """
+    import pyarrow as pa  # noqa: PLC0415 - only pages need it
+
     most = MAX_PACKED_FULL if full else MAX_PACKED
-    texts = {table.name: csv_text(_only_samples(table, shown)) for table in tables if table.rows}
-    every = {name: _packed(text) for name, text in texts.items() if len(text) <= _MOST_PACKING * most}
-    packed = {name: text for name, text in every.items() if len(text) <= most}
+    packed: dict[str, str] = {}
+    gzip = pa.Codec("gzip", compression_level=_PACKING_LEVEL)
+    for table in tables:
+        text = csv_text(_only_samples(table, shown)) if table.rows else ""
+        if text and len(text) <= _MOST_PACKING * most:
+            small = base64.b64encode(gzip.compress(text.encode("utf-8"), asbytes=True)).decode("ascii")
+            packed |= {table.name: small} if len(small) <= most else {}
     return Markup(script_json(packed))  # noqa: S704 - script_json escapes "<"
 
 
@@ -80,13 +86,6 @@ def _only_samples(table: ReportTable, shown: tuple[SampleKey, ...]) -> ReportTab
         wanted |= set(product((one.market, EVERY), (one.depth, 0), (one.judge, EVERY)))
     kept = pl.DataFrame(sorted(wanted), schema={name: data.schema[name] for name in key}, orient="row")
     return replace(table, data=data.join(kept, on=list(key), how="semi", maintain_order="left"))
-
-
-def _packed(text: str) -> str:
-    import pyarrow as pa  # noqa: PLC0415 - only pages need it
-
-    packed = pa.Codec("gzip", compression_level=_PACKING_LEVEL).compress(text.encode("utf-8"), asbytes=True)
-    return base64.b64encode(packed).decode("ascii")
 
 
 REPORT = "clickassay.report"

@@ -144,16 +144,12 @@ def _html_row(table: ReportTable, row: Row, name: str, sides: Sequence[str]) -> 
         names = (*((f"{name}-group",) if grouped else ()), name, *over, f"c{place}")
         heads = f' headers="{" ".join(f"t-{table.name}-{one}" for one in names)}"' if above else ""
         shown = "\n".join(map(html, cell_text(cell, second_line).split("\n")))
-        yield f'<td{heads} class="{sides[place]}"{_order(cell)}>{shown}</td>'
+        order = ""  # by which a number is sorted; missing values come first
+        if not isinstance(cell, str):
+            value = cell if isinstance(cell, int) or cell is None else cell.value
+            order = f' data-order="{"" if value is None else repr(value)}"'
+        yield f'<td{heads} class="{sides[place]}"{order}>{shown}</td>'
     yield "</tr>"
-
-
-def _order(cell: Cell) -> str:
-    """Return the attribute by which a number is sorted; missing values come first."""
-    if isinstance(cell, str):
-        return ""
-    value = cell if isinstance(cell, int) or cell is None else cell.value
-    return f' data-order="{"" if value is None else repr(value)}"'
 
 
 # ---- Markdown -----------------------------------------------------------------------------------
@@ -208,7 +204,17 @@ def latex_table(table: ReportTable) -> str:
             lines += [*([RULE] if place else []), wide, RULE]
         for row in rows:
             lines.append(_latex_row([visible(row.name, limit=400), *map(cell_text, row.cells)]))
-            lines += _latex_intervals(row)
+            ends = [
+                span(cell.low, cell.high)
+                if isinstance(cell, Estimate) and cell.value is not None and cell.has_interval
+                else ""
+                for cell in row.cells
+            ]
+            if any(ends):  # intervals in small print
+                small = [
+                    rf"{{\scriptsize {latex(text)}}}".replace(MINUS, "$-$") if text else "" for text in ends
+                ]
+                lines.append(" & ".join(["", *small]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular*}", r"\end{table}", ""])
 
 
@@ -216,17 +222,3 @@ def _latex_row(texts: Sequence[str]) -> str:
     row = " & ".join(latex(text).replace(MINUS, "$-$") for text in texts)
     # LaTeX takes a "[" or "*" at the start of a row for an argument of the line break before it
     return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"
-
-
-def _latex_intervals(row: Row) -> list[str]:
-    """Return the row of intervals of `row`, in small print, if it has any."""
-    ends = [
-        span(cell.low, cell.high)
-        if isinstance(cell, Estimate) and cell.value is not None and cell.has_interval
-        else ""
-        for cell in row.cells
-    ]
-    if not any(ends):
-        return []
-    small = [rf"{{\scriptsize {latex(text)}}}".replace(MINUS, "$-$") if text else "" for text in ends]
-    return [" & ".join(["", *small]) + r" \\"]
