@@ -96,6 +96,15 @@ def check_click_judge(model: str) -> Estimate:
     return relevance_by(model, PSEUDO_COUNT, option="--click-judge")
 
 
+def clicks_on_judged(fitting: LogLists, judgments: Judgments, *, depth: int) -> ClickLog:
+    """Return the clicks on the lists of queries that any judge judged; one market, if judgments have none."""
+    on = judgments.query_key
+    lists = fitting.configurations.join(judgments.grades.select(on).unique(), on=on, how="semi")
+    if not judgments.by_market:
+        lists = lists.with_columns(pl.lit(EVERY).alias("market"))
+    return click_log(lists.sort("configuration_id"), fitting.patterns_by_id, depth=depth)
+
+
 def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -> tuple[Judgments, Judgments]:
     """Return judgments with a name for their judge, and with a further judge that is made of clicks.
 
@@ -108,16 +117,13 @@ def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -
     gives no grades, or nothing was clicked.
     """
     model = settings.click_judge or ""
-    estimate, on = check_click_judge(model), graded.query_key
+    estimate = check_click_judge(model)
     name = f"{CLICK_JUDGE}{model.strip().upper()})"
     if name in graded.judges:
         raise JudgmentError(
             f"judgments: a judge is called {name!r}, as the judge of --click-judge; rename it"
         )
-    lists = fitting.configurations.join(graded.grades.select(on).unique(), on=on, how="semi")
-    if not graded.by_market:
-        lists = lists.with_columns(pl.lit(EVERY).alias("market"))
-    log = click_log(lists.sort("configuration_id"), fitting.patterns_by_id, depth=max(settings.depth))
+    log = clicks_on_judged(fitting, graded, depth=max(settings.depth))
     check_clicked(log)
     grades = grades_of(estimate(log), usual_cuts(settings.max_grade))
     found = log.documents.with_columns(judge=pl.lit(name), grade=grades)

@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 
 from clickassay.click_models.cascade import fit_dbn
-from clickassay.click_models.click_log import Floats, click_log
+from clickassay.click_models.click_log import Floats
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import JudgmentError
 from clickassay.core.special import logit
 from clickassay.judgments.join import results_shown
 from clickassay.judgments.prepare import KEY, Judgments
+from clickassay.judgments.relevance import clicks_on_judged
 from clickassay.patterns.lists import LogLists
 
 RULES = {"drop": (), "zero": ("zero",), "model": ("model",), "extremes": ("zero", "best")}
@@ -77,11 +78,7 @@ def hot_deck_from_clicks(
 
     Raises JudgmentError if a judge has fewer than `MIN_DONORS` judged results that were shown.
     """
-    on = judgments.query_key
-    lists = fitting.configurations.join(judgments.grades.select(on).unique(), on=on, how="semi")
-    if not judgments.by_market:
-        lists = lists.with_columns(pl.lit(EVERY).alias("market"))
-    log = click_log(lists.sort("configuration_id"), fitting.patterns_by_id, depth=deepest)
+    log = clicks_on_judged(fitting, judgments, depth=deepest)
     model = fit_dbn(log).model
     documents = log.documents.with_columns(
         attraction=_log_odds(model.attraction),
