@@ -79,11 +79,16 @@ def _quoted(part: str) -> str:
 
 
 def _call(command: str, rest: str, whole: str) -> str:
+    words = _words(rest)
     if command == "report":
-        return _report_call(_words(rest))
+        if "--patterns" not in words[:-1]:
+            return "clickassay.open_patterns(…).report"
+        at = words.index("--patterns")
+        arguments = _arguments([*words[:at], *words[at + 2 :]])
+        return f"clickassay.open_patterns({_literal(words[at + 1])}).report{arguments}"
     if command not in FUNCTIONS:
         return f"{whole}{_ELSEWHERE}"
-    return f"clickassay.{FUNCTIONS[command]}{_arguments(_words(rest))}"
+    return f"clickassay.{FUNCTIONS[command]}{_arguments(words)}"
 
 
 def _words(text: str) -> list[str]:
@@ -92,14 +97,6 @@ def _words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:
         return text.split()
-
-
-def _report_call(words: Sequence[str]) -> str:
-    if "--patterns" not in words[:-1]:
-        return "clickassay.open_patterns(…).report"
-    at = list(words).index("--patterns")
-    rest = [*words[:at], *words[at + 2 :]]
-    return f"clickassay.open_patterns({_literal(words[at + 1])}).report{_arguments(rest)}"
 
 
 def _arguments(words: Sequence[str]) -> str:

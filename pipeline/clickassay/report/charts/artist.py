@@ -44,7 +44,19 @@ class Artist:
         raise ReportError(f"pictures cannot be drawn here: {self.failure}")
 
     def _asked(self, line: bytes) -> bytes:
-        process = self._process or self._started()
+        process = self._process
+        if process is None:
+            library = find_spec("vl_convert")
+            if library is None or library.origin is None:
+                raise OSError("the package vl-convert-python is missing")
+            drawing, home = Path(__file__).with_name("draw.py"), Path(library.origin).parents[1]
+            process = self._process = subprocess.Popen(  # noqa: S603 - our own file
+                [sys.executable, "-I", "-S", str(drawing), str(home)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,  # its last words are those of a machine
+            )
+            atexit.register(self.close)
         if process.stdin is None or process.stdout is None:  # both are pipes
             raise EOFError
         process.stdin.write(line)
@@ -55,20 +67,6 @@ class Artist:
         if not size or len(picture) < size:
             raise EOFError
         return picture
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        library = find_spec("vl_convert")
-        if library is None or library.origin is None:
-            raise OSError("the package vl-convert-python is missing")
-        home = Path(library.origin).parents[1]
-        self._process = subprocess.Popen(  # noqa: S603 - our own file
-            [sys.executable, "-I", "-S", str(Path(__file__).with_name("draw.py")), str(home)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # its last words are those of a machine
-        )
-        atexit.register(self.close)
-        return self._process
 
     def close(self) -> int | None:
         """End the process; return how it ended if it had done so by itself, None if there is none."""

@@ -216,21 +216,25 @@ def _reading(run: Run, split: str) -> str:
         leader: listed(_label(split, name) for name in best if best[name] == leader) for leader in leaders
     }
     parts = [f"{spoken(name)} for {classes}" for name, classes in where_highest.items()]
+    if _leader_changes(by_class, best):
+        return sentence(f"{by}, the leader changes: {'; '.join(parts)}")
+    return sentence(
+        f"{by}, the highest value is that of {'; of '.join(parts)}; but intervals overlap, so that this is "
+        "no evidence that the leader changes"
+    )
+
+
+def _leader_changes(by_class: ByClass, best: Mapping[str, str]) -> bool:
+    """Whether two classes have leaders, each with its interval above the interval of the other's leader."""
 
     def is_above(line: Mapping[str, Estimate], name: str, rival: str) -> bool:
         low, high = (line.get(each, not_computed()) for each in (name, rival))
         return low.low is not None and high.high is not None and low.low > high.high
 
-    # the leader changes if two classes have leaders, each with its interval above that of the other's leader
-    if any(
+    return any(
         is_above(by_class[one], best[one], best[other]) and is_above(by_class[other], best[other], best[one])
         for one, other in combinations(best, 2)
         if best[one] != best[other]
-    ):
-        return sentence(f"{by}, the leader changes: {'; '.join(parts)}")
-    return sentence(
-        f"{by}, the highest value is that of {'; of '.join(parts)}; but intervals overlap, so that this is "
-        "no evidence that the leader changes"
     )
 
 

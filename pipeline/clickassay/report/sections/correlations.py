@@ -148,30 +148,25 @@ def good_section(run: Run) -> Section:
         data=data,
     )  # fmt: skip
     rest = ReportTable("table3_samples", title, "Click metric", names, rows(other_samples(run)))
+    cells = {} if run.headline is None else by_pair(run.correlations(run.headline))
+    changes = []
+    for family in families:
+        values = {name: cells.get((run.click, name), not_computed()).value for name in family}
+        known = [f"{name} {number(one)}" for name, one in values.items() if one is not None]
+        changes += [", ".join(known)] if len(known) > 1 else []
+    text = "There is nothing to show: the run has no variant of AP or RR with another relevance threshold."
+    if families:
+        text = f"There is nothing to compare: AP and RR have no correlation with {run.click}."
+    if changes and run.headline is not None:
+        text = (
+            f"Correlation with {run.click} at {run.headline.label}, by the lowest grade that counts as "
+            f"relevant: {'; '.join(changes)}. AP and RR without a threshold take "
+            f"“{run.grade_label(run.settings.relevant_grade)}”."
+        )
     return Section(
-        "good", "Does the relevance threshold matter?", (_good_reading(run, families),), tables=(own,),
+        "good", "Does the relevance threshold matter?", (text,), tables=(own,),
         folded=other_samples_table(rest), fold_words="Other samples",
     )  # fmt: skip
-
-
-def _good_reading(run: Run, families: Sequence[tuple[str, ...]]) -> str:
-    if not families:
-        return (
-            "There is nothing to show: the run has no variant of AP or RR with another relevance threshold."
-        )
-    cells = {} if run.headline is None else by_pair(run.correlations(run.headline))
-    values = [
-        [(name, cells.get((run.click, name), not_computed()).value) for name in each] for each in families
-    ]
-    known = [[f"{name} {number(value)}" for name, value in each if value is not None] for each in values]
-    changes = [", ".join(texts) for texts in known if len(texts) > 1]
-    if not changes or run.headline is None:
-        return f"There is nothing to compare: AP and RR have no correlation with {run.click}."
-    relevant = run.grade_label(run.settings.relevant_grade)
-    return (
-        f"Correlation with {run.click} at {run.headline.label}, by the lowest grade that counts as relevant: "
-        f"{'; '.join(changes)}. AP and RR without a threshold take “{relevant}”."
-    )
 
 
 # ---- baselines ----------------------------------------------------------------------------------
