@@ -84,25 +84,15 @@ def test_a_web_address_is_a_file(store):
     assert rows_of("judgments", f"{store.address}/{BUCKET}/labels.csv").height == tiny.judgments().height
 
 
-@pytest.mark.parametrize("least", [10, 10**9])
-def test_a_server_that_knows_no_parts_sends_the_whole_file(store, monkeypatch, least):
-    monkeypatch.setattr(objects, "_WORTH_COLUMNS", least)
+def test_a_server_that_knows_no_parts_sends_the_whole_file(store):
     store.knows_ranges = False
     store.put("labels.parquet", parquet(tiny.judgments()))
     assert rows_of("judgments", f"{store.address}/{BUCKET}/labels.parquet").height == tiny.judgments().height
 
 
-def test_large_objects_are_copied_in_ranges_and_only_needed_columns_where_that_is_less(store, monkeypatch):
+def test_large_objects_are_copied_in_ranges(store, monkeypatch):
     monkeypatch.setattr(objects, "RANGE", 100_000)
-    monkeypatch.setattr(objects, "_WORTH_COLUMNS", 4000)
     many = pl.concat([tiny.searches()] * 200).with_columns(search_id=pl.int_range(pl.len()))
-    wide = many.with_columns(page_html=pl.col("search_id").hash().cast(pl.String).str.pad_start(900, "x"))
-    store.put("a.parquet", parquet(wide, compression="uncompressed", row_group_size=1000))
-    with scratch():
-        made = staged("searches", f"s3://{BUCKET}/a.parquet", {})
-        copied = pl.read_parquet(made.path)
-        assert copied.columns == tiny.searches().columns
-        assert copied.equals(many)
     store.put("b.parquet", parquet(many, compression="uncompressed"))
     with scratch():
         made = staged("searches", f"s3://{BUCKET}/b.parquet", {})

@@ -10,14 +10,13 @@ import os
 import shutil
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from http.client import HTTPException
-from io import RawIOBase
 from itertools import islice
 from pathlib import Path
 from threading import Event as Flag
@@ -27,9 +26,6 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import ParseError
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch_folder, scratch_named
 from clickassay.core.progress import Event, Progress, silent
@@ -37,7 +33,7 @@ from clickassay.core.text.paths import STORES, address_fault
 from clickassay.core.text.words import first_line, plural, visible, without_secrets
 from clickassay.inputs.files import format_of
 from clickassay.inputs.sources.fingerprint import FileFingerprint, Made, Origin
-from clickassay.inputs.sources.mapping import Names, needed_columns
+from clickassay.inputs.sources.mapping import Names
 from clickassay.inputs.sources.walk import DELTA, MARKS, find_files
 from clickassay.inputs.staging import keys
 from clickassay.inputs.staging.gate import OPTION_OF, Gate, endpoint, is_of_store, is_signed
@@ -57,8 +53,6 @@ TRIES, CONNECT, READ = 4, timedelta(seconds=10), timedelta(seconds=30)
 
 _AT_ONCE = 4
 _A_MOMENT = 0.1
-_WORTH_COLUMNS = 8 << 20
-"""Smaller objects are copied whole."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +82,7 @@ def fetched(what: str, url: str, names: Names, progress: Progress = silent) -> M
     what: name of the input.
     url: ``s3://bucket/key``, a prefix that stands for a folder, or a glob; ``gs://``, ``az://``; or the
       ``https://`` address of one file.
-    names: the columns that it calls otherwise: of large Parquet objects only needed columns are copied.
+    names: the columns that it calls otherwise: of a Delta table only needed columns are copied.
 
     Raises InputError if nothing is there, it may not be read, or an object is changed meanwhile.
     """
@@ -127,7 +121,7 @@ def _fetched(place: "_Place", names: Names, progress: Progress) -> Made:
     scratch_named(path, place.address)
     files = find_files(place.what, path).files  # as if they lay here: the same are left out
     keys = {file: keys[file] for file in files}
-    _copy(place, keys, names, progress)
+    _copy(place, keys, progress)
     return Made(path, {file: Origin((place.fingerprint(one),)) for file, one in keys.items()})
 
 
@@ -413,12 +407,16 @@ def _short(error: BaseException) -> str:
     return text if len(text) <= _MOST_SIGNS else f"{text[:_MOST_SIGNS]}…"
 
 
-def _copy(place: _Place, keys: dict[Path, _Listed], names: Names, progress: Progress) -> None:
+def _copy(place: _Place, keys: dict[Path, _Listed], progress: Progress) -> None:
     """Copy objects, several at once; progress is in bytes."""
-    whole = sum(one.size for one in keys.values()) or 1
-    _check_room(
-        place, sum(one.size for file, one in keys.items() if not _is_large(file, one)), next(iter(keys))
-    )
+    needed = sum(one.size for one in keys.values())
+    free = shutil.disk_usage(next(iter(keys)).parent).free
+    if needed > free:
+        raise InputError(
+            f"{place.what}: {place.address} has {needed / 1e9:,.1f} GB, and the disk that it is copied to "
+            f"has {free / 1e9:,.1f} GB free; free space, or choose another --out"
+        )
+    whole = needed or 1
     done = 0
 
     def count(size: int) -> None:
@@ -436,54 +434,28 @@ def _copy(place: _Place, keys: dict[Path, _Listed], names: Names, progress: Prog
                 file, one = todo.popleft()
             except IndexError:
                 return
-            _copy_one(place, one, file, names, count)
+            _copy_one(place, one, file, count)
 
     for one in [_started(some) for _ in range(_AT_ONCE)]:
         one.result()
 
 
-def _check_room(place: _Place, needed: int, file: Path) -> None:
-    free = shutil.disk_usage(file.parent).free
-    if needed > free:
-        raise InputError(
-            f"{place.what}: {place.address} has {needed / 1e9:,.1f} GB, and the disk that it is copied to "
-            f"has {free / 1e9:,.1f} GB free; free space, or choose another --out"
-        )
-
-
-def _is_large(file: Path, one: _Listed) -> bool:
-    """Tell whether it may be worth to copy some columns alone."""
-    return format_of(file) == "parquet" and one.size > _WORTH_COLUMNS
-
-
-def _copy_one(place: _Place, one: _Listed, file: Path, names: Names, count: Callable[[int], None]) -> None:
+def _copy_one(place: _Place, one: _Listed, file: Path, count: Callable[[int], None]) -> None:
     try:
-        if _is_large(file, one) and _copy_columns(place, one, file, names):
-            count(one.size)
-        else:
-            _copy_parts(place, one, file, count)
+        with file.open("wb") as stream:
+            for start in range(0, one.size, RANGE):
+                end = min(start + RANGE, one.size)
+                stream.write(_again(place, one, start, end))
+                count(end - start)
     except InputError as error:
         if not isinstance(error.__cause__, _obstore(place.what).exceptions.NotSupportedError):
             raise
-        _copy_whole(place, one, file, count)
-
-
-def _copy_parts(place: _Place, one: _Listed, file: Path, count: Callable[[int], None]) -> None:
-    _check_room(place, one.size, file)
-    with file.open("wb") as stream:
-        for start in range(0, one.size, RANGE):
-            end = min(start + RANGE, one.size)
-            stream.write(_again(place, one, start, end))
-            count(end - start)
-
-
-def _copy_whole(place: _Place, one: _Listed, file: Path, count: Callable[[int], None]) -> None:
-    with file.open("wb") as stream:
-        for part in place.whole(one):
-            stream.write(part)
-            count(len(part))
-    if file.stat().st_size != one.size:
-        raise InputError(f"{place.what}: {place.base}/{one.key} ended too early; run again")
+        with file.open("wb") as stream:
+            for part in place.whole(one):
+                stream.write(part)
+                count(len(part))
+        if file.stat().st_size != one.size:
+            raise InputError(f"{place.what}: {place.base}/{one.key} ended too early; run again") from None
 
 
 def _again(place: _Place, one: _Listed, start: int, end: int) -> bytes:
@@ -509,65 +481,3 @@ def _again(place: _Place, one: _Listed, start: int, end: int) -> bytes:
 def _may_pass(error: InputError) -> bool:
     known = _obstore("").exceptions
     return isinstance(error.__cause__, known.GenericError)
-
-
-def _copy_columns(place: _Place, one: _Listed, file: Path, names: Names) -> bool:
-    """Copy the needed columns of a Parquet object, if they are less than half of it; tell whether so."""
-    try:
-        source = pq.ParquetFile(pa.PythonFile(_ObjectFile(place, one), mode="r"), pre_buffer=True)
-        needed = needed_columns(place.what, source.schema_arrow.names, names)
-        if needed is None or 2 * _bytes_of(source.metadata, needed) > one.size:
-            return False
-        with pq.ParquetWriter(
-            file, pa.schema([source.schema_arrow.field(name) for name in needed])
-        ) as writer:
-            for batch in source.iter_batches(columns=needed):
-                writer.write_batch(batch)
-    except pa.ArrowException:
-        return False  # it is copied whole, and refused by the reader of all files
-    return True
-
-
-def _bytes_of(footer: pq.FileMetaData, needed: Sequence[str]) -> int:
-    chosen = set(needed)
-    return sum(
-        column.total_compressed_size
-        for group in map(footer.row_group, range(footer.num_row_groups))
-        for column in map(group.column, range(group.num_columns))
-        if column.path_in_schema.partition(".")[0] in chosen
-    )
-
-
-class _ObjectFile(RawIOBase):
-    """An object as a file that is read here and there."""
-
-    def __init__(self, place: _Place, one: _Listed) -> None:
-        self._place, self._one, self._at = place, one, 0
-
-    def readable(self) -> bool:
-        """Tell that it can be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """Tell that it has places."""
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._one.size}[whence]
-        self._at = start + offset
-        return self._at
-
-    def tell(self) -> int:
-        """Return the place."""
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - of the caller
-        """Read as many bytes as there is room for."""
-        end = min(self._at + len(buffer), self._one.size)
-        if end <= self._at:
-            return 0
-        read = _again(self._place, self._one, self._at, end)
-        buffer[: len(read)] = read
-        self._at += len(read)
-        return len(read)
