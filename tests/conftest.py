@@ -89,7 +89,9 @@ DRAWN = (
 BLANK_PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
 )
-BLANK_SVG = '<svg class="marks" width="1" height="1" viewBox="0 0 1 1" xmlns="http://www.w3.org/2000/svg"></svg>'
+BLANK_SVG = (
+    '<svg class="marks" width="1" height="1" viewBox="0 0 1 1" xmlns="http://www.w3.org/2000/svg"></svg>'
+)
 draw = Artist.draw
 
 
