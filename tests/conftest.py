@@ -36,6 +36,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "thorough: takes long and repeats on more data what others test")
+    config.addinivalue_line("markers", "slow: takes more than a second; make check leaves it to make test")
     config.addinivalue_line("markers", "spark: runs on Spark (by its folder, nobody marks by hand)")
 
 

@@ -217,6 +217,7 @@ def configurations_at(depth, market, judge, lists, masks, grades):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_the_clearest_pairs_are_those_of_plain_loops_over_places_exposures_and_pairs(seed):
     lists, masks, grades = random_log(random.Random(seed))  # noqa: S311 - no secret

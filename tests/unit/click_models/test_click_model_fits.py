@@ -187,6 +187,7 @@ def test_cascade_fits_are_those_of_sessions_one_by_one(name, pseudo_count):
     assert list(found.shared.values()) == pytest.approx(np.atleast_1d(shared), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EM_FITS)
 def test_accelerated_rounds_reach_the_same_parameters_sooner(name):
     log = planted_log(name)
@@ -255,6 +256,7 @@ ERRORS = {  # as the page says: of attraction, satisfaction and shared parameter
 }
 
 
+@pytest.mark.slow
 def test_a_model_recovers_its_own_parameters_in_a_million_sessions(found):
     name, fit, _ = found
     planted = PLANTED[name]

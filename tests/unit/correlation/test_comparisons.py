@@ -181,6 +181,7 @@ def test_different_correlations_have_the_error_of_steiger(r_ya, r_yb, r_ab):
     assert error_of(row) == pytest.approx(steiger_error(*observed(sample)), rel=0.08)
 
 
+@pytest.mark.slow
 def test_without_a_difference_one_p_value_in_20_is_below_5_percent_and_their_ranks_are_williamss():
     rng = np.random.default_rng(21)
     ours, theirs = [], []
@@ -192,6 +193,7 @@ def test_without_a_difference_one_p_value_in_20_is_below_5_percent_and_their_ran
     assert stats.spearmanr(ours, theirs).statistic > 0.98
 
 
+@pytest.mark.slow
 def test_dependent_configurations_of_a_query_do_not_raise_the_false_alarms():
     """Ten near copies of each query inform no more than one: independent rows would give more alarms."""
     rng = np.random.default_rng(22)
@@ -237,6 +239,7 @@ def test_a_large_difference_needs_two_queries_and_none_no_number():
     assert math.isnan(needed(math.nan, 0.1))
 
 
+@pytest.mark.slow
 def test_as_many_queries_as_are_needed_detect_the_difference_4_times_out_of_5():
     rng = np.random.default_rng(31)
     r = 0.55, 0.35, 0.5

@@ -92,6 +92,7 @@ def test_the_interval_of_the_closed_form_is_that_of_a_loop_over_queries(make_sam
     )
 
 
+@pytest.mark.slow
 def test_19_of_20_intervals_cover_the_correlation_of_the_world():
     rng, held, worlds = np.random.default_rng(8), 0, 300
     for _ in range(worlds):

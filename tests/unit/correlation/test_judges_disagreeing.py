@@ -203,6 +203,7 @@ def test_the_judge_with_fewer_planted_errors_is_supported():
         assert worse["supported"] == "bob"
 
 
+@pytest.mark.slow
 def test_equal_judges_are_told_apart_about_as_often_as_the_level_says():
     lists, patterns = judged_log(11, (0.0, 0.0), queries=60)
     true = dict(lists.filter(judge="ann").select("configuration_id", "grades").iter_rows())

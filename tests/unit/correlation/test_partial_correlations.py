@@ -91,6 +91,7 @@ def test_only_a_metric_and_a_baseline_have_one_and_none_where_they_are_the_same(
     assert known == metrics - {frozenset(("Twice", "MeanGrade@1"))}
 
 
+@pytest.mark.slow
 def test_it_tells_what_is_added_from_what_is_not():
     found = [
         rows_of(world(seed, adds, 60, 2))[frozenset(("NDCG", "MeanGrade@1"))]["partial_p_value"]

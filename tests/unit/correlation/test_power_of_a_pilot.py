@@ -105,6 +105,7 @@ def drawn(make_sample, rng, queries, per_configuration):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1, 4])
 def test_the_stated_power_is_reached_with_the_required_queries(make_sample, factor):
     rng = np.random.default_rng(12)
@@ -207,6 +208,7 @@ def redrawn(sample, chances, means, rng):
     )
 
 
+@pytest.mark.slow
 def test_what_sessions_add_within_queries_is_the_variance_over_logs_with_other_sessions(make_sample):
     rng = np.random.default_rng(8)
     lists = drawn(make_sample, rng, 40, 5)

@@ -236,6 +236,7 @@ def test_correction_finds_the_correlation_of_endless_sessions():
         assert np.abs(errors).max() < 0.08
 
 
+@pytest.mark.slow
 def test_19_of_20_corrected_intervals_cover_the_correlation_of_endless_sessions():
     # of the world itself, from a very large sample of it without noise
     _, large = world(99, queries=60_000)

@@ -125,6 +125,7 @@ def test_no_interval_of_this_confidence_contradicts_holm(p_values, degrees):
 # ---- Holm's adjustment, against statsmodels --------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tests", range(1, 10))
 def test_holms_adjustment_is_that_of_statsmodels_family_by_family(tests):
     rng = np.random.default_rng(tests)

@@ -15,6 +15,7 @@ from support.runs.sample_run import copied_run, sample
 INFO = {"inputs": {}, "layout": LAYOUT, "settings": {}, "versions": {}}
 
 
+@pytest.mark.slow
 def test_the_largest_sample_that_fits_a_choice_is_taken():
     run = open_run(sample())
     assert run.key() == SampleKey("north", 5, "all")
@@ -41,6 +42,7 @@ def test_settings_that_cannot_be_read_are_named(tmp_path, text, message):
         _ = open_run(tmp_path).settings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", [None, 1, LAYOUT + 1])
 @pytest.mark.parametrize("read", [lambda run: run.settings, lambda run: run.tables[STATISTICS.name]])
 def test_a_run_of_another_layout_is_refused_with_what_to_run(tmp_path, layout, read):

@@ -203,6 +203,7 @@ def written(shape, column, name, folder):
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "column", "name"), list(spellings()))
 def test_every_column_is_proposed_and_named_under_every_likely_name(shape, column, name, tmp_path):
     file = written(shape, column, name, tmp_path)

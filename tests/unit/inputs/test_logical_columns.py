@@ -34,6 +34,7 @@ def written(file, frame, **columns):
     return str(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_log_of_uuids_and_json_has_the_tables_of_its_texts(tmp_path, way, engine):
@@ -86,6 +87,7 @@ def test_bytes_that_are_neither_are_refused_with_the_cast(tmp_path):
     tiny.refused(log, "column query of", "is Binary; expected text", "CAST(query AS VARCHAR)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])
 def test_an_interval_that_nobody_reads_changes_nothing(tmp_path, engine):
     plain = tiny.write_log(tmp_path / "plain")

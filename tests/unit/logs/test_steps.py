@@ -114,6 +114,7 @@ class Reader:
         return name in self.empty
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", LOGS)
 @pytest.mark.parametrize("properties", properties_of_runs(), ids="-".join)
 def test_every_table_that_a_step_reads_is_given_or_made_before(properties, log):

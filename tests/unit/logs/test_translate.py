@@ -50,6 +50,7 @@ def given_step(monkeypatch):
     forget()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_no_macro_and_no_placeholder_is_left_in_a_step_and_a_value_that_it_lacks_is_named(step):
     parsed = sqlglot.parse_one(translate_step(step, "spark", VALUES), dialect="spark")

@@ -115,6 +115,7 @@ def test_tables_that_do_not_fit_are_refused(table, message):
         log_lists(table.staged())
 
 
+@pytest.mark.slow
 def test_a_report_has_the_same_numbers_whatever_is_only_counted(tmp_path, monkeypatch):
     log = simulated(tmp_path / "log", searches=1_200, queries=25)
     some = pl.read_parquet(log["judgments"]).filter(pl.col("query").hash() % 3 == 0)

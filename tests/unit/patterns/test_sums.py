@@ -72,6 +72,7 @@ def test_sums_are_right_whether_or_not_a_number_fits_behind_its_key(rows, sessio
     assert list(table) == sorted(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @settings(max_examples=30)
 @given(data=st.data())

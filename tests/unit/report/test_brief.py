@@ -108,6 +108,7 @@ def test_folded_tables_count_too():
     assert folded_if_unreliable(Section("s", "S", (), tables=(unsure,), folded=(sure,))).unreliable is None
 
 
+@pytest.mark.slow
 def test_such_a_section_is_a_folded_line_of_the_page_and_all_there_in_a_full_one():
     for info, is_open in ((run_info(), False), (settings_with(full=True), True)):
         report = report_of(run_tables(), info)

@@ -316,6 +316,7 @@ def png_size(data):
     return struct.unpack(">II", data[16:24])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_with_a_ranking_has_a_picture_for_a_chat_and_others_have_none(reports, made, name):
     path = reports[name][0] / "summary.png"

@@ -38,6 +38,7 @@ def rows_of(path, market):
     return [pair for pair in pairs if pair[0] == market]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["full", "small", "hostile", "one configuration"])
 def test_no_rare_query_and_no_result_of_one_appears_anywhere(reports, name):
     for where, text in texts_of(reports[name][0]).items():

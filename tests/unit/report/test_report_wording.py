@@ -70,6 +70,7 @@ def texts(report):
     return [*sentences(report), *phrases(report)]
 
 
+@pytest.mark.slow
 def test_every_sentence_ends(report):
     for text in sentences(report):
         assert text.endswith((".", ":")), text

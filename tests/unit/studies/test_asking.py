@@ -30,6 +30,7 @@ def test_a_run_is_named_by_its_folder_or_by_its_database_file(folder):
         assert ask(run, "SELECT count(*) AS n FROM configurations").rows() == [(10,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", RUN_TABLES, ids=lambda table: table.name)
 def test_every_table_of_a_run_can_be_read(folder, table):
     assert ask(folder, f"FROM {table.name}").height == tables()[table.name].height

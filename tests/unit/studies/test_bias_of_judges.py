@@ -90,6 +90,7 @@ def test_equal_judges_show_no_bias_by_mean_grade_though_they_do_by_the_grade_of_
     assert by_one[1] < -0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", first(1, [range(100, 125), range(125, 250)]), ids=str)
 def test_groups_of_equal_judges_are_said_to_differ_in_few_worlds(seeds):
     alarms = [

@@ -34,6 +34,7 @@ def same(found, expected):
     return type(found) is type(expected) and found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_answer_is_the_one_worked_out_by_hand(name, run):
     found = ask(run, question(name).sql).rows()
@@ -50,6 +51,7 @@ def empty_run(tmp_path_factory):
     return write_run(tmp_path_factory.mktemp("empty") / "run.duckdb", empty)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_question_to_an_empty_run_has_an_empty_answer_with_the_same_columns(name, run, empty_run):
     answer = ask(empty_run, question(name).sql)

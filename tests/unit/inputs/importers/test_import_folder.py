@@ -29,6 +29,7 @@ def test_an_existing_folder_is_never_overwritten(tmp_path):
     assert [folder.name for folder in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.slow
 def test_a_folder_that_appears_meanwhile_is_not_overwritten(tmp_path):
     log = tmp_path / "log.tsv"
     log.write_text(LOG.read_text() + "".join(f"{n}\t0\tC\ta\n" for n in range(10, 100_010)))
@@ -88,6 +89,7 @@ def test_the_same_log_gives_the_same_bytes(tmp_path):
     assert digests[0] == digests[1]
 
 
+@pytest.mark.slow
 def test_a_log_longer_than_a_batch_keeps_every_row_and_reports_progress(tmp_path):
     lines = 250_000  # searches and clicks in turn: more than one batch of either
     log = tmp_path / "log.tsv"

@@ -87,6 +87,7 @@ def test_clara_spans_the_82_days_that_its_note_reads_from_the_times(clara):
     assert times.min().year == 2000
 
 
+@pytest.mark.slow
 @needs_trec
 def test_the_track_has_the_sessions_pages_and_clicks_of_its_xml(track):
     _, text, imported = track
@@ -134,6 +135,7 @@ def test_grades_of_2012_rise_with_the_labels_in_the_order_of_the_track(tmp_path)
     assert grades[2] > 0
 
 
+@pytest.mark.slow
 @needs_pyclick
 def test_the_sample_of_pyclick_has_the_pages_and_clicks_of_its_text(sample):
     file, imported = sample

@@ -182,6 +182,7 @@ def test_users_make_several_searches_on_several_days(log_of):
 # ---- same bytes -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ["web", "cascade"])
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(world, tmp_path):
     first, again, other = (
@@ -296,6 +297,7 @@ def test_a_folder_appears_only_when_it_is_complete(tmp_path):
     assert out.is_dir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_truth_names_its_world_and_how_to_make_the_log_again(world, tmp_path):
     log = simulate(world, n_searches=500, n_queries=20, seed=5, out=tmp_path / "log")

@@ -65,6 +65,7 @@ def usable(searches):
 # ---- noise ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rows_of_searches_are_counted_as_planted(searches, usable, truth):
     planted = truth["planted"]
     faults = Counter(fault(search) for search in searches)

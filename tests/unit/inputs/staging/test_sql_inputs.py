@@ -39,6 +39,7 @@ def test_sql_reads_files_and_a_database(here):
     assert rows_of(InputSql(both, database=here / "shop.duckdb")).height == tiny.judgments().height
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -74,6 +75,7 @@ def test_what_is_no_select_or_reads_what_it_does_not_name_is_refused_in_a_line(h
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -126,6 +128,7 @@ def test_links_that_sql_names_are_followed_and_their_content_is_known(here, tmp_
         assert [one.digest for one in origin.fingerprint.read] == [f"sha256:{known}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -52,6 +52,7 @@ def section():
     return section_of([EXAMPLE], ["maps"])
 
 
+@pytest.mark.slow
 def test_the_reading_shows_the_clearest_example_with_its_averages(section):
     assert section.reading[0] == (
         "For the query maps, http://a.example/maps (good) is clicked in 45.0 % of the sessions at position "

@@ -33,6 +33,7 @@ def with_draws(tables, draws):
     return {**tables, "draws": draws}
 
 
+@pytest.mark.slow
 def test_the_best_metric_and_the_last_are_drawn_after_the_closed_forms(tables):
     section, ranking = section_of(tables)
     names = [figure.name for figure in section.figures]
@@ -113,6 +114,7 @@ def test_bins_are_drawn_to_the_right_and_upwards_of_zero_as_their_numbers_are(ta
     assert by_draws[-1][1] == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

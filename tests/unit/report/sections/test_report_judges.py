@@ -211,6 +211,7 @@ def test_judges_who_share_no_configuration_are_said_not_to_be_comparable():
     assert section.reading[1] == "No metric can be compared on the configurations that both judged."
 
 
+@pytest.mark.slow
 def test_judges_with_hostile_names_cannot_break_the_page(tmp_path):
     hostile = [{**row, "judge_a": HOSTILE, "value": None, "ci_low": None} for row in AGREEMENT[2:]]
     hostile += [{**row, "judge_a": HOSTILE} for row in AGREEMENT[:2]]
@@ -249,6 +250,7 @@ def test_a_correlation_without_its_most_influential_queries_is_shown_with_their_
     assert shown(marked.folded[0], "ERR")[4] == "yes"  # it depends mostly on a few
 
 
+@pytest.mark.slow
 def test_the_reading_marks_the_headline_when_it_depends_mostly_on_a_few_queries():
     tables = run_tables()
     best = (

@@ -69,6 +69,7 @@ def in_world(kind, **changed):
     return decided(world(**own), current)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRUE)
 @pytest.mark.parametrize("kind", ADVICE)
 def test_an_advice_is_given_where_it_is_true(kind, name):
@@ -78,6 +79,7 @@ def test_an_advice_is_given_where_it_is_true(kind, name):
     assert {key: getattr(found, key) for key in keys} == {key: TRUE[name][of] for key, of in keys.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FALSE)
 @pytest.mark.parametrize("kind", ADVICE)
 def test_no_advice_is_given_where_it_would_be_false(kind, name):

@@ -51,6 +51,7 @@ def written(tmp_path_factory):
     return report, json.loads((folder / "summary.json").read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_the_documented_keys_are_the_written_ones(written):
     _, found = written
     first, second, third, fourth = found["findings"]
@@ -81,6 +82,7 @@ def test_the_documented_kinds_are_those_that_a_verdict_may_have():
     assert sorted(documented()["Kinds of decision"]) == sorted(get_args(DecisionKind))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_every_run_has_a_summary_with_the_sentences_of_its_report(name, tmp_path):
     tables, info = RUNS[name]

@@ -150,6 +150,7 @@ def plain_page(text):
     return html.unescape(page).replace("\u00a0", " ")
 
 
+@pytest.mark.slow
 def test_a_page_holds_the_decision_first_and_the_record_folded(pages, full_page):
     page = pages["full"]
     assert page.tags.index("h1") < page.tags.index("figure") < page.tags.index("nav")

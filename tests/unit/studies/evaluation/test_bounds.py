@@ -67,6 +67,7 @@ def table(frame, column, number):
     return frame[column].to_numpy().reshape(-1, number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", first(12, range(400)))
 def test_bounds_are_the_extremes_over_every_way_to_grade_whatever_the_measure(seed):
     shown, others, known = world(seed)

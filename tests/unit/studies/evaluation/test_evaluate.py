@@ -144,6 +144,7 @@ def test_a_better_grade_never_lowers_a_sum_of_gains(shown, place):
         assert found_or(raised, (), name) >= found_or(shown, (), name) - 1e-12
 
 
+@pytest.mark.slow
 @given(shown=LISTS)
 def test_what_is_not_judged_counts_as_grade_0_unless_it_is_left_out_or_given_another_grade(shown):
     zero = [max(grade, 0) for grade in shown]

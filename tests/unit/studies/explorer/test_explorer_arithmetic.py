@@ -42,6 +42,7 @@ def spelled(name, grades, stored=0.0, seen=(0,) * 5, **settings):
     return editorial_arithmetic(name, np.array(grades), np.array(seen), stored, Settings(**settings))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*EDITORIAL_METRICS, *BASELINES])
 def test_the_steps_of_an_editorial_metric_reach_the_value_of_the_run(run, every, name):
     for shown in every:

@@ -124,6 +124,7 @@ def all_that_is_shown(run):
     yield from (html.unescape(shown(run, name)) for name in FILES[:2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("users", ["some", "none", "no table"])
 def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path, users):
     heaviest = (
@@ -211,6 +212,7 @@ def test_a_download_of_hostile_texts_starts_no_formula_and_keeps_every_row(tmp_p
 # ---- what cannot be shown ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", page.NEEDED)
 def test_a_missing_table_is_named_and_a_broken_one_is_one_line(tmp_path, name):
     folder = copied_run(tmp_path / "run")
@@ -246,6 +248,7 @@ def test_a_run_without_judged_configurations_has_nothing_to_choose(tmp_path):
 # ---- parts ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_correlation_is_shown_with_its_interval_and_a_missing_one_with_its_reason(tmp_path):
     rows = table("correlations")
     row = rows.filter(

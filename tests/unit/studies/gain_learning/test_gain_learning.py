@@ -111,6 +111,7 @@ TO_FIND = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positions", TO_FIND)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_planted_map_is_found_again_without_noise(objective, positions):

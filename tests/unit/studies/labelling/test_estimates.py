@@ -99,6 +99,7 @@ def labelled(honest):
     return {rankings: honest.labelled_pool(rankings, 600) for rankings in (1, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("rankings", [1, 2])

@@ -518,6 +518,7 @@ def labels_of(world, drawn, file):
     return file
 
 
+@pytest.mark.slow
 def test_correcting_a_good_model_is_more_precise_and_holds_the_mean(world, model, tmp_path):
     sources = PoolSources((world / "first.parquet",), model, judgments=world / "judged.csv")
     held, errors = [], {"corrected": [], "active": []}

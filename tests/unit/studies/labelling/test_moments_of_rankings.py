@@ -89,6 +89,7 @@ def long_pool(lists, copies=1):
     return pool_of(range(copies), offsets, probabilities, rankings, costs=np.ones(copies))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("lists", [1, 2])
 def test_lists_of_1200_documents_have_the_moments_of_drawn_labels(measure, lists):

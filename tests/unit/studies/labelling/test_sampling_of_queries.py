@@ -20,6 +20,7 @@ from support.runs.enumerated import Query, distribution
 from support.runs.given_pools import pool_from, small_pools
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("rankings", [1, 2])

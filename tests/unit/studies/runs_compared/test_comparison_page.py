@@ -51,6 +51,7 @@ def sections(report):
 # ---- words ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_title_says_what_changed_beyond_noise_and_the_lead_what_did_not(found, report):
     beyond = found.numbers.filter(status="beyond noise")
     sides = {
@@ -66,6 +67,7 @@ def test_the_title_says_what_changed_beyond_noise_and_the_lead_what_did_not(foun
     assert " ".join(report.sentences) == headline(found)
 
 
+@pytest.mark.slow
 def test_the_lead_says_what_did_not_change_beyond_noise(whole, tmp_path):
     def lowered(rows):
         return rows.with_columns(pl.col("correlation", "ci_low", "ci_high") - 0.25)
@@ -78,6 +80,7 @@ def test_the_lead_says_what_did_not_change_beyond_noise(whole, tmp_path):
     assert build_comparison(one, "").title == "Beyond noise: correlations of ERR fell"
 
 
+@pytest.mark.slow
 def test_only_sizes_that_changed_are_shown(whole, halves):
     few = DiffOptions(("ERR",), ("MeanRR",))
     same, others = (
@@ -182,6 +185,7 @@ def test_markdown_has_the_same_words_and_tables(report, found):
     assert len(list(sentences(found))) == len(re.findall(r"^- (?!Run [AB])", text, flags=re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_texts_of_runs_are_text_on_the_page(tmp_path):
     market = pl.lit(HARMS[0]).alias("market")
     own = {

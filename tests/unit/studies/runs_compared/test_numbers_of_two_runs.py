@@ -31,6 +31,7 @@ from support.runs.given_runs import (
 )
 
 
+@pytest.mark.slow
 def test_a_run_does_not_differ_from_itself(whole):
     diff = compare_runs(whole, whole, DiffOptions(splits=True))
     rows = sum(
@@ -150,6 +151,7 @@ def test_a_number_that_its_configurations_do_not_give_is_tested_by_intervals(who
     assert change_words(number(diff)).endswith("tested from intervals alone")
 
 
+@pytest.mark.slow
 def test_a_large_drop_of_one_metric_is_beyond_noise_and_comes_first(whole, turned):
     diff = between(whole, turned)
     assert number(diff)["status"] == "beyond noise"
@@ -196,6 +198,7 @@ def test_means_are_those_over_sessions_and_families_are_adjusted_each_by_itself(
         np.testing.assert_allclose(own["p_adjusted"].to_numpy(), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_mean_that_rises_is_said_to_rise_although_its_correlation_falls(whole, tmp_path):
     rng = np.random.default_rng(0)  # grades drawn anew, without regard to the results, and high ones
     raised = judgments().with_columns(
@@ -227,6 +230,7 @@ def empty_first(rows):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "reason"), [(drop_first, "not computed"), (empty_first, "clicks are the same")]
 )
@@ -242,6 +246,7 @@ def test_a_number_that_is_gone_is_a_finding_and_one_that_came_is_none(whole, tmp
         assert numbers["finding"].sum() == int(finding)
 
 
+@pytest.mark.slow
 def test_what_only_one_run_computed_is_named_by_what_the_other_lacks(whole, tmp_path):
     def without_dcg(rows):
         return rows.filter(pl.col("editorial_metric") != "DCG")
@@ -254,6 +259,7 @@ def test_what_only_one_run_computed_is_named_by_what_the_other_lacks(whole, tmp_
     assert alone_words(numbers, "only in B") is None
 
 
+@pytest.mark.slow
 def test_another_depth_has_nothing_to_compare_with(whole, tmp_path):
     other = made(tmp_path / "three", depth=(3,))
     diff = compare_runs(whole, other, DiffOptions(metrics=("ERR",), click_metrics=("UCTR",)))

@@ -32,6 +32,7 @@ def compared_pair(difference, p, pair=("DCG", "ERR")):
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("of_a", "of_b", "expected"),
     [
@@ -57,6 +58,7 @@ def test_a_comparison_flips_when_significance_comes_goes_or_changes_sides(
     assert pairs == ([("north", "DCG", "ERR", expected)] if expected else [])
 
 
+@pytest.mark.slow
 def test_the_highest_correlation_may_be_a_baselines(whole, tmp_path):
     def raised(rows):
         highest = pl.col("editorial_metric").replace_strict(

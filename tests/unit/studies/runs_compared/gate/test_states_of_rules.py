@@ -64,6 +64,7 @@ def test_without_a_value_or_an_interval_a_rule_cannot_be_decided(found):
     assert {state_of(found, sign, 0.3) for sign in (">=", ">", "<=", "<")} == {"undecided"}
 
 
+@pytest.mark.slow
 def test_what_fails_a_job(tmp_path):
     run = copied_run(tmp_path / "run", correlations=with_correlation(0.3, 0.2, 0.4))
     undecided = copied_run(tmp_path / "other", correlations=with_correlation(None, None, None))
@@ -134,6 +135,7 @@ def test_a_correlation_of_heavy_tailed_sessions_breaks_a_rule_only_far_beyond_it
     assert outcome(few, "correlation(ERR, MeanRR) >= 0.43").state == "broken"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "low", "caution", "reason"),
     [
@@ -176,6 +178,7 @@ def test_correlations_within_queries_are_of_all_markets_unless_one_is_named():
     assert (found.value, found.high) == (-row["difference"], -row["ci_low"])
 
 
+@pytest.mark.slow
 def test_a_rule_about_the_decision_is_kept_or_broken_by_its_kind(tmp_path):
     for kind, kept in (("switch", "broken"), ("keep", "holds"), ("cannot_say", "holds")):
         rows = table("verdict").with_columns(decision=pl.lit(kind), subject=pl.lit("ERR"))
@@ -242,6 +245,7 @@ def with_status(*statuses):
     return pl.DataFrame(rows, schema=HEALTH_CHECKS.empty().schema, orient="row")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statuses", "is_ok", "no_finding", "status", "reason"),
     [
@@ -294,6 +298,7 @@ def test_a_name_that_the_run_does_not_have_is_an_error_and_no_pass(text, words):
     assert words in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_metric_may_be_named_with_the_parameters_that_the_run_gave_it():
     bare, spelled = (outcome(sample(), f"mean({name}) >= 0").found for name in ("AP", "ap(rel=3)"))
     assert bare == spelled
@@ -326,6 +331,7 @@ def fell(numbers, rule):
     )
 
 
+@pytest.mark.slow
 def test_a_run_whose_metric_fell_beyond_noise_is_worse_and_not_the_other_way_round(whole, turned, fallen):
     found = outcome(turned, f'not worse than "{whole}" in err, meanrr')
     assert found.changes == fell(fallen, "").changes
@@ -413,6 +419,7 @@ def test_a_sample_that_the_other_run_lacks_is_refused(whole):
         outcome(sample(), "not worse than nowhere")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("folds", "state"), [(8, "holds"), (2, "open")])
 def test_a_rule_that_an_interval_from_few_folds_cannot_decide_is_not_decided(halves, tmp_path, folds, state):
     one, other = (with_folds(run, tmp_path / run.name, folds) for run in halves)
