@@ -37,7 +37,7 @@ quick: $(VENV)/installed $(VENV)/tools
 	@tests=$$(PYTHONPATH=pipeline $(BIN)/python tests/support/affected.py) && \
 	  $(PYTEST) --hypothesis-profile=quick "$(ONE_RUN)" "$(ONE_CASE)" $$tests
 
-# Unit tests that take about a second, SQL cases on DuckDB, five logs of the oracle, a whole run, the sample report: before a commit.
+# Unit tests but the slow ones, SQL cases on DuckDB, five logs of the oracle, a whole run, the sample report.
 check: $(VENV)/installed $(VENV)/tools lint
 	$(PYTEST) --hypothesis-profile=quick -m "not spark and not slow" $(CHECKED)
 
