@@ -150,7 +150,7 @@ def test_a_table_shows_values_and_states_and_lines_say_why():
     )
     assert open_.startswith("OPEN correlation(ERR, MeanRR) >= 0.35: the interval 0.304 to 0.424 has values")
     assert caution.startswith("Caution, 2 intervals: sessions per query are heavy-tailed")
-    assert (summary, verdict) == ("4 rules: 1 broken, 1 open, 2 kept.", "verdict: finding")
+    assert (summary, verdict) == ("4 rules: 1 broken, 1 open, 2 kept.", "status: problem found")
     passed = checked(sample(), *RULES[2:]).out.splitlines()[-2]
     assert passed == "3 rules: 1 open, 2 kept. Open rules pass; --strict takes them for broken."
 
@@ -158,7 +158,7 @@ def test_a_table_shows_values_and_states_and_lines_say_why():
 def test_json_has_every_rule_with_its_value_interval_limit_and_reason():
     ended = checked(sample(), *RULES, "--json")
     told = json.loads(ended.out)
-    assert (ended.code, ended.err) == (1, "verdict: finding\n")
+    assert (ended.code, ended.err) == (1, "status: problem found\n")
     assert told["run"] == str(sample())
     assert (told["schema"], told["passed"], told["strict"]) == (SCHEMA, False, False)
     broken, open_, size, health = told["rules"]

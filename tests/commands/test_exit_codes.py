@@ -192,7 +192,7 @@ def test_an_installation_that_is_broken_is_3(tmp_path, missing):
     assert done.stderr.splitlines()[-1].startswith("clickassay: ")
 
 
-LAST = {0: "verdict: fine", 1: "verdict: finding"}
+LAST = {0: "status: ok", 1: "status: problem found"}
 
 
 @pytest.fixture(scope="module")

@@ -89,7 +89,7 @@ def inputs(folder):
 @pytest.fixture(scope="module")
 def run(shop):
     printed = tiny.said_by("run", *inputs(shop), *SCALE, *QUICK, "--out", shop / "june")
-    assert printed.endswith(f"Report: {shop / 'june' / 'report.html'}\nverdict: fine\n")
+    assert printed.endswith(f"Report: {shop / 'june' / 'report.html'}\nstatus: ok\n")
     assert "\nCorrelation with MeanRR, highest first\n" in printed
     return shop / "june"
 

@@ -31,7 +31,7 @@ def test_a_run_under_a_limit_of_addresses_is_published_and_says_that_it_has_no_p
     done = limited(log, resource.RLIMIT_AS, gigabytes * GB)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[-2:] == [f"Report: {log.out / 'report.html'}", "verdict: fine"]
+    assert lines[-2:] == [f"Report: {log.out / 'report.html'}", "status: ok"]
     has_pictures = (log.out / "summary.png").exists()
     assert any(line.startswith("Note: the report has no pictures: ") for line in lines) != has_pictures
     page = (log.out / "report.html").read_text(encoding="utf-8")

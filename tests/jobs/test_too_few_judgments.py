@@ -66,7 +66,7 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         "searches, 4 of 1,000 sessions, 4 of 20 clicks a day, 1 of 20 judged queries, 2 of 20 "
         "judgments, 0 of 20 queries with a correlation and 2 of 20 results).",
         f"Report: {tmp_path / 'run' / 'report.html'}",
-        "verdict: finding",
+        "status: problem found",
     ]
 
 

@@ -1,7 +1,7 @@
 """From Python: a log and judgments to a run, in memory or in a folder; and runs that were saved."""
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,13 +24,22 @@ from clickassay.core.settings import load_settings
 from clickassay.core.text.escape import html
 from clickassay.core.text.words import capital, did_you_mean, listed, number, plural
 from clickassay.findings.draw import Findings, draw_findings
+from clickassay.findings.ranking import Ranking
 from clickassay.findings.run import Run, run_of
 from clickassay.findings.run import open_run as read_run
 from clickassay.health.checks import HealthCheck, well_text
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run, write_run, write_tables
-from clickassay.report.charts.overview import COLOURS
+from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.verdict.decision import Advice, advise_run
+from clickassay.report.verdict.sentences import (
+    BASELINE_MEANINGS,
+    is_of_rankings,
+    named_rankings,
+    scale_sentences,
+    shown_value,
+    signal_words,
+)
 from clickassay.report.verdict.summary import summary
 from clickassay.studies.questions import ask, sql_of
 
@@ -42,8 +51,8 @@ _TABLES = tuple(table.name for table in RUN_TABLES)
 _MOST_CHECKS = 3
 """Checks of the log's health that are shown on the screen; the report has all."""
 
-_MOST_METRICS, _BAR = 12, 24
-"""Metrics of the ranking on the screen, and the letters of the longest bar."""
+_MOST_METRICS = 12
+"""Metrics of the ranking on the screen."""
 
 RANKING = "ranking"
 """The picture of the first screen."""
@@ -317,15 +326,15 @@ class RunResult(Result):
         if self.found_run.undecided:
             yield from self.found_run.undecided
         else:
-            told, content = self._advice, self.summary
+            told = self._advice
             reason = " ".join(filter(None, (told.reason, told.caution)))
             yield from filter(None, (f"{told.sentence}.", told.scope, reason, f"Next: {told.next_step}"))
-            decides = content["verdict"]["quantity"]
-            ranking = next(one for one in content["findings"] if one.get("quantity") == decides)
-            if ranking["numbers"]:
-                yield _ranking_table(ranking, is_tested=told.kind != "cannot_decide")
-                if len(ranking["numbers"]) > _MOST_METRICS:
-                    yield f"{plural(len(ranking['numbers']) - _MOST_METRICS, 'more metric')}: see the report."
+            rankings = named_rankings(self._findings)
+            if rankings[0].competitors:
+                yield _ranking_table(self.found_run, rankings)
+                yield from scale_sentences(self.found_run, self._findings)
+                if (more := len(rankings[0].competitors) - _MOST_METRICS) > 0:
+                    yield f"{plural(more, 'more metric')}: see the report."
         health = self._findings.health
         is_said = self._advice.kind == "log_at_fault" and not self.found_run.undecided
         if is_said and health[0].example:  # which the page does not show
@@ -346,7 +355,7 @@ class RunResult(Result):
         reason = " ".join(filter(None, (told.reason, told.caution)))
         above = filter(None, (told.scope, reason, f"{chart.title}:"))
         health = _health_lines(self._findings.health, well_text(self.tables["health"]))
-        below = (COLOURS, f"Next: {told.next_step}", *map(in_python, health))
+        below = (f"Next: {told.next_step}", *map(in_python, health))
         texts = ("".join(map(paragraph, some)) for some in (above, below))
         return f"<section>{title}{picture_of(chart).join(texts)}</section>"
 
@@ -359,25 +368,19 @@ class RunResult(Result):
         return chart if chart.svg.startswith("<svg") else None
 
 
-def _ranking_table(content: Mapping[str, Any], *, is_tested: bool) -> ShownTable:
-    """Return metrics and baselines, highest first, each with a bar and whether it is among the best.
-
-    Where nothing was tested, it has the values alone: bars would look like an answer.
-    """
-    numbers, best = content["numbers"], set(content["among_best"])
-    highest = max(abs(one["value"]) for one in numbers) or 1.0
-    rows = [
-        (
-            one["metric"],
-            number(one["value"]),
-            "\u2588" * round(_BAR * max(0.0, one["value"]) / highest),
-            "yes" if one["metric"] in best else "",
-        )
-        for one in numbers[:_MOST_METRICS]
-    ]
-    title = f"{capital(content['quantity'])} with {content['click_metric']}, highest first"
-    heads, shown = ("Metric", "Correlation", "", "Among the best"), len(rows[0]) if is_tested else 2
-    return ShownTable(heads[:shown], [row[:shown] for row in rows], ("Correlation",), title)
+def _ranking_table(run: Run, rankings: Sequence[Ranking]) -> ShownTable:
+    """Return metrics and baselines, highest first, and how often each picks the ranking users prefer."""
+    first, names = rankings[0], list(rankings[0].competitors)[:_MOST_METRICS]
+    is_shares = is_of_rankings(first)
+    shares = rankings if is_shares else ()
+    heads = (*(signal_words(one.click) for one in shares), "correlation")
+    rows = []
+    for name in names:
+        mark = " (your metric)" if name == run.current else " (baseline)" if name in BASELINES else ""
+        values = (*(shown_value(one, name) for one in shares), number(first.competitors[name].value))
+        rows.append((f"{BASELINE_MEANINGS.get(name, name)}{mark}", *values))
+    what = "Picks the ranking users prefer" if is_shares else f"Correlation with {first.click}"
+    return ShownTable((what, *heads), rows, heads)
 
 
 def _health_lines(checks: tuple[HealthCheck, ...], well: str) -> Iterator[str]:

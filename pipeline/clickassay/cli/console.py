@@ -114,6 +114,6 @@ def conclude(*, is_finding: bool, stderr: bool) -> None:
 
     Raises typer.Exit: with code 1 for a finding.
     """
-    say(f"verdict: {'finding' if is_finding else 'fine'}", stderr=stderr)
+    say(f"status: {'problem found' if is_finding else 'ok'}", stderr=stderr)
     if is_finding:
         raise typer.Exit(ExitCode.FINDING)

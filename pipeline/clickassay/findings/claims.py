@@ -94,6 +94,8 @@ class Verdict:
 
     claims: tuple[Claim, ...]  # Claims on the question that decides.
     instead: str | None = None  # Why that is not the question that was asked; None where it is.
+    # Click metrics of claims that nobody named: signals that significantly say the opposite of clicks.
+    unasked: frozenset[str] = frozenset()
 
     @property
     def question(self) -> Question:

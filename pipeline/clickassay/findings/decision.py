@@ -2,7 +2,8 @@
 
 "Significant" is Holm in the family of the decision: all others against the metric in use; without one, all
 pairs. Bounds hold for that family at once, but for *keep*, which asks each upper end by itself. Nothing is
-advised about what is not shown to be above nothing, nor where lists changed at one moment only.
+advised about what is not shown to be above nothing, nor where lists changed at one moment only; and no metric
+is advised in place of another where two click metrics that were named have different winners.
 """
 
 import math
@@ -30,6 +31,9 @@ Kind = Literal[
     "cannot_say",
 ]
 """Kinds of decisions; docs/reference/summary.md defines each."""
+
+USUAL = "NDCG"
+"""The metric that most teams have in use."""
 
 _ADVICE = {"switch", "baseline_better", "keep", "use", "baseline_as_good", "use_any"}
 """Kinds that advise something."""
@@ -59,6 +63,8 @@ class Decision:
     is_taken_back: bool = False  # Whether another would be made, had lists not changed at one moment only.
     # By other click metric, the metrics that are significantly better by it, where the first shows none.
     by_others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # By click metric, what is significantly better than the metric in use, where click metrics disagree.
+    winners: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # Whether the metric in use has a correlation, and the decision is by the metrics above it.
     is_compared: bool = False
     # Whether sessions are spread too unevenly for the tests behind it, and it would be another with capped
@@ -67,6 +73,8 @@ class Decision:
     capped: "Decision | None" = None  # What it would be with capped weights then.
     # The decision of each other judge, where it is another.
     other_judges: Mapping[str, "Decision"] = field(default_factory=dict)
+    # What it would be if `USUAL` were in use, where it has a value and no metric is named.
+    with_usual: "Decision | None" = None
 
 
 def same(one: Decision, other: Decision) -> bool:
@@ -128,7 +136,7 @@ def _own_upper(lead: Lead) -> float:
 
 
 @dataclass(frozen=True)
-class _Challenge:
+class Challenge:
     """All other metrics and baselines against the metric in use, by one click metric."""
 
     ranking: Ranking
@@ -150,6 +158,17 @@ class _Challenge:
         competitors = self.ranking.competitors
         return tuple(name for name in self.better(names) if competitors[name].is_above_nothing)
 
+    @cached_property
+    def winners(self) -> tuple[str, ...]:
+        """Metrics that are better, and significantly below none of these; baselines where no metric is."""
+        better = self.proven(self.ranking.metrics) or self.proven(self.ranking.baselines)
+        return tuple(name for name in better if not self.ranking.above(name, better))
+
+    def agrees(self, name: str) -> bool:
+        """Whether nothing is better here, or `name` is and no winner is significantly above it."""
+        is_better = name in self.better((name,)) and not self.ranking.above(name, self.winners)
+        return is_better or not self.winners
+
     @property
     def worse(self) -> set[str]:
         """All that are significantly below the metric in use."""
@@ -163,32 +182,35 @@ class _Challenge:
 
 def _about(verdict: Verdict, current: str, margin: float) -> Decision:
     rankings = [claim.ranking for claim in verdict.claims if current in claim.ranking.competitors]
-    every = first, *rest = [_Challenge(ranking, current, margin) for ranking in rankings]
+    every = first, *rest = [Challenge(ranking, current, margin) for ranking in rankings]
+    winners = {one.ranking.click: one.winners for one in every}
+    disagree = Decision(
+        "choose_click_metric", winners={click: names for click, names in winners.items() if names}
+    )
     worse = set().union(*(one.worse for one in every))
     if any(worse & set(one.better(one.ranking.metrics)) for one in every):
-        return Decision("choose_click_metric")
-    better = first.better(first.ranking.metrics)
-    proven = first.proven(better)
-    if proven:
-        best = next((name for name in proven if not first.ranking.above(name, proven)), proven[0])
-        return _compared("switch", best, first, names=tuple(name for name in better if name != best))
-    baselines = first.proven(first.ranking.baselines)
-    if baselines and baselines[0] in worse:
-        return Decision("choose_click_metric")
-    if baselines:
-        return _compared("baseline_better", baselines[0], first)
-    if better:  # above nothing it is not: `decide` takes it back
+        return disagree
+    if first.winners:
+        named = [one for one in rest if one.ranking.click not in verdict.unasked]
+        best = next((name for name in first.winners if all(one.agrees(name) for one in named)), None)
+        if best is None or best in worse:
+            return disagree
+        if best not in first.ranking.metrics:
+            return _compared("baseline_better", best, first)
+        also = tuple(name for name in first.better(first.ranking.metrics) if name != best)
+        return _compared("switch", best, first, names=also)
+    if better := first.better(first.ranking.metrics):  # above nothing it is not: `decide` takes it back
         return _compared("switch", better[0], first)
     others = {one.ranking.click: one.better(one.ranking.metrics) for one in rest}
     return _kept(first, {click: names for click, names in others.items() if names})
 
 
-def _compared(kind: Kind, subject: str, challenge: _Challenge, names: tuple[str, ...] = ()) -> Decision:
+def _compared(kind: Kind, subject: str, challenge: Challenge, names: tuple[str, ...] = ()) -> Decision:
     lead = challenge.leads[subject]
     return Decision(kind, subject=subject, names=names, other=challenge.current, lead=lead)
 
 
-def _kept(first: _Challenge, by_others: Mapping[str, tuple[str, ...]]) -> Decision:
+def _kept(first: Challenge, by_others: Mapping[str, tuple[str, ...]]) -> Decision:
     strongest = first.strongest
     if strongest is None:
         return Decision("keep", subject=first.current)

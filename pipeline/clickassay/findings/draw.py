@@ -16,7 +16,7 @@ from clickassay.correlation.estimates import Level, levels
 from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL, MIN_QUERIES
 from clickassay.correlation.within.groups import NO_GROUP
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
-from clickassay.findings.decision import Decision, decide, same
+from clickassay.findings.decision import USUAL, Decision, decide, same
 from clickassay.findings.depends import by_click, dependences, varied
 from clickassay.findings.influence import (
     capped_run,
@@ -38,7 +38,7 @@ from clickassay.findings.ranking import (
     values_of,
 )
 from clickassay.findings.run import Run
-from clickassay.findings.signals import opposed, signal_correlations, signal_rankings
+from clickassay.findings.signals import Evidence, evidence, opposed, signal_correlations, signal_rankings
 from clickassay.health.checks import HealthCheck, fired
 from clickassay.metrics.clicks import USES_GRADES
 
@@ -56,6 +56,7 @@ class Findings:
     depends: DependsClaim  # Whether that depends on the click metric or the sample.
     health: tuple[HealthCheck, ...]  # The checks of the log and its judgments that fire, findings first.
     decision: Decision  # What they amount to.
+    evidence: tuple[Evidence, ...] = ()  # What each signal says of it, the one that decides first.
     # A metric that is significantly better than another at comparing rankings and significantly worse at
     # telling queries apart, and that other one; None without such a pair.
     opposed: tuple[str, str] | None = None
@@ -89,6 +90,9 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
     )
     unlike = {judge: one for judge, one in zip(others, of_others, strict=True) if not same(one, decision)}
     decision, capped = replace(decision, other_judges=unlike), None
+    if run.current is None:
+        usual = decide(verdict, wrong, USUAL, run.settings.margin)
+        decision = replace(decision, with_usual=usual if usual.is_compared else None)
     if decision.question == "queries" and decision.is_heavy_tailed:
         capped = verdict_of(capped_run(run, run.headline), Deciding("queries", run.headline))
         then = decide(capped, wrong, run.current, run.settings.margin)
@@ -103,7 +107,7 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
         opposite = opposed(first, within.ranking, (decision.subject, decision.other, decision.current))
     return Findings(
         verdict, headline, Claim(ranked, _sign_agreement(run, ranked)), within, depends, wrong,
-        decision, opposite, others, capped,
+        decision, evidence(run, verdict, decision), opposite, others, capped,
         mean_levels(run) if first.competitors else {}, chance,
     )  # fmt: skip
 
@@ -130,12 +134,13 @@ def with_signals(run: Run, verdict: Verdict) -> Verdict:
     Signals that say less, or nothing, change nothing: a rare one has little power.
     """
     counted = {claim.ranking.click for claim in verdict.claims}
-    against = (
+    against = [
         Claim(one.ranking)
         for one in signal_rankings(run)
         if one.opposed is not None and one.queries >= MIN_QUERIES and one.ranking.click not in counted
-    )
-    return replace(verdict, claims=(*verdict.claims, *against))
+    ]
+    unasked = frozenset(claim.ranking.click for claim in against)
+    return replace(verdict, claims=(*verdict.claims, *against), unasked=unasked)
 
 
 def _nothing_kept(run: Run, wrong: tuple[HealthCheck, ...]) -> Findings:

@@ -390,6 +390,14 @@ def _minus(number: float | None) -> float | None:
     return None if number is None else -number
 
 
+def prefers_the_same(correlation: float) -> float:
+    """Return how often a metric picks the ranking that users prefer, 0..1: 1/2 + asin(r)/pi (method 7.2).
+
+    For differences that are jointly normal.
+    """
+    return 0.5 + math.asin(max(-1.0, min(1.0, correlation))) / math.pi
+
+
 def highest_possible(run: Run, ranking: Ranking) -> float | None:
     """Return the correlation of a metric that knew the click rate of every list; None if it is not known.
 

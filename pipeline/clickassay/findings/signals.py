@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -11,9 +11,11 @@ from clickassay.core.contracts.findings import SIGNAL_CORRELATIONS
 from clickassay.core.records import Sample, SampleKey
 from clickassay.correlation.estimates import AcrossHalves, Halves, across_halves
 from clickassay.findings.arrays import folds_of, sample_without
-from clickassay.findings.ranking import Ranking, deciding
+from clickassay.findings.claims import Verdict
+from clickassay.findings.decision import Challenge, Decision
+from clickassay.findings.ranking import Lead, Ranking, deciding
 from clickassay.findings.run import Run
-from clickassay.metrics.clicks import SIGNAL_METRICS, signal_metric
+from clickassay.metrics.clicks import SIGNAL_METRICS, signal_metric, signal_of
 
 CLICK = "click"
 """The name of clicks among signals."""
@@ -70,6 +72,60 @@ def opposed(clicks: Ranking, other: Ranking, first: Sequence[str | None] = ()) -
     ordered = [name for name in dict.fromkeys((*first, *known)) if name in known and name is not None]
     pairs = ((a, b) for a in ordered for b in ordered if a != b and other.lead(a, b).is_ahead)
     return next(((a, b) for a, b in pairs if clicks.lead(b, a).is_ahead), None)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one click metric says of the metric in use and of the advised one, and its own best."""
+
+    ranking: Ranking
+    is_named: bool  # Whether the user named it, so that the decision needs its consent.
+    # Its highest winner against the metric in use, or of all without one; None: there is none.
+    best: str | None
+    lead: Lead | None  # How much that is ahead of the metric in use; None where nothing is compared.
+    advised: Lead | None  # How much the advised one is ahead of the metric in use.
+    has_consent: bool  # Whether nothing is better here, or the advised one is and nothing is above it.
+
+    @property
+    def click(self) -> str:
+        """The click metric."""
+        return self.ranking.click
+
+    @property
+    def kind(self) -> Literal["supports", "opposes", "inconclusive"]:
+        """What that is for what is advised."""
+        if self.advised is not None and self.advised.is_ahead and self.has_consent:
+            return "supports"
+        is_worse = self.advised is not None and self.advised.is_significant and not self.advised.is_ahead
+        return "opposes" if is_worse or not self.has_consent else "inconclusive"
+
+
+def evidence(run: Run, verdict: Verdict, decision: Decision) -> tuple[Evidence, ...]:
+    """Return what each named click metric and each further signal says, the one that decides first."""
+    if run.headline is None or not verdict.claims[0].ranking.competitors:
+        return ()
+    decided, named = deciding(run, run.headline), dict.fromkeys(run.counted)
+    spoken_of = {signal_of(click) or CLICK for click in named}
+    others = [
+        metric_of(run, one) for one in ((CLICK, *run.signals) if run.signals else ()) if one not in spoken_of
+    ]
+    rankings = [decided.rank(run, click) for click in (*named, *others)]
+    return tuple(_evidence(one, decision, is_named=one.click in named) for one in rankings if one.competitors)
+
+
+def _evidence(ranking: Ranking, decision: Decision, *, is_named: bool) -> Evidence:
+    current, subject = decision.current, decision.subject
+    if current not in ranking.competitors:
+        best = next(iter(ranking.among_best), None)
+        consent = subject is None or not ranking.among_best or subject in ranking.among_best
+        return Evidence(ranking, is_named, best, None, None, consent)
+    challenge = Challenge(ranking, current, decision.margin)
+    best = next(iter(challenge.winners), None)
+    advised = None if subject is None else challenge.leads.get(subject)
+    consent = challenge.agrees(subject or current)
+    return Evidence(
+        ranking, is_named, best, None if best is None else challenge.leads[best], advised, consent
+    )
 
 
 def signal_correlations(run: Run) -> pl.DataFrame:

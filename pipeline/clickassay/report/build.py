@@ -33,9 +33,8 @@ from clickassay.report.sections.overview import (
     facts,
     levels_section,
     overview,
-    overview_figure,
+    overview_figures,
     overview_legend,
-    scale_sentences,
     second_figure,
     second_overview,
 )
@@ -48,7 +47,13 @@ from clickassay.report.sections.users import (
 )
 from clickassay.report.tables import ReportTable
 from clickassay.report.verdict.decision import Advice, advise_run
-from clickassay.report.verdict.sentences import Finding, third_finding, write_findings
+from clickassay.report.verdict.sentences import (
+    Finding,
+    named_rankings,
+    scale_sentences,
+    third_finding,
+    write_findings,
+)
 from clickassay.report.verdict.summary import SUMMARY_FILE, summary, summary_markdown
 from clickassay.report.writers.page import downloads, html_page, markdown_page, write_table_files, write_text
 
@@ -103,7 +108,8 @@ def build_report(run: Run, claims: Findings) -> Report:
     """Turn a run and its findings into sentences, tables and pictures, without writing anything."""
     ranking, health = claims.verdict.claims[0].ranking, (health_section(run),)
     decision = advise_run(run, claims)
-    picture = overview(run, ranking) if ranking.competitors else None
+    beside = named_rankings(claims)[1:]
+    picture = overview(run, ranking, beside) if ranking.competitors else None
     second = second_overview(run, claims)
     title = "Is it the same for every click metric, market, depth and judge?"
     depends = Section("depends", title, third_finding(claims.depends).sentences)
@@ -137,9 +143,9 @@ def build_report(run: Run, claims: Findings) -> Report:
     )
     return Report(
         about(run), decision.sentence, decision.scope, decision.lead, decision.next_step,
-        overview_figure(ranking, picture), second_figure(claims, second),
+        overview_figures(run, claims, picture), second_figure(claims, second),
         overview_legend([one for one in (picture, second) if one is not None]),
-        tuple(scale_sentences(run, ranking)), facts(run),
+        tuple(scale_sentences(run, claims)), facts(run, claims),
         write_findings(claims), caveats(run), tuple(map(briefly, decisive)), record,
         command(run), run.labels.rule, shown_samples(run), claims, decision, picture,
         days=run.days, full=run.settings.full,

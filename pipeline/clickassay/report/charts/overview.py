@@ -1,11 +1,12 @@
 """The picture of the first screen: how far each metric is ahead of the metric in use, or of a baseline."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from textwrap import wrap
 
-from clickassay.core.text.words import number, signed, span
+from clickassay.core.text.words import signed, span
 from clickassay.findings.estimates import Estimate
 from clickassay.report.charts.marks import common_domain
 from clickassay.report.charts.vega import (
@@ -50,6 +51,9 @@ _WIDE = _Form(plot=400, step=27, label=268, side=64)
 _NARROW = _Form(plot=322, step=46, label=0, side=0)
 """For a phone: labels above the lines."""
 
+_NARROW_COLUMN = 76
+"""Width of a column of values above the lines."""
+
 _SMALL = _Form(plot=140, step=24, label=256, side=52)
 """For a picture beside another one."""
 
@@ -58,15 +62,16 @@ class Status(StrEnum):
     """What tests and bounds say of a row."""
 
     BETTER = "significantly better"
-    OPEN = "may be better by more than the margin"
-    SAME = "not better by more than the margin"
+    OPEN = "could be meaningfully better"
+    SAME = "no meaningful gain"
     WORSE = "significantly worse"
-    REFERENCE = "what the others are compared with"
+    REFERENCE = "reference"
 
 
-COLOURS = (
-    "Blue: significantly better. Hollow: may be better by more than the margin. Grey: not so. Orange: worse."
-)
+_COLOURS = {
+    Status.BETTER: "Blue", Status.OPEN: "Hollow", Status.SAME: "Grey", Status.WORSE: "Orange",
+    Status.REFERENCE: "Black",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,20 +79,28 @@ class Bar:
     """A row of the picture."""
 
     label: str  # The metric as readers call it.
-    value: float  # Its correlation.
-    # How much it is ahead of the reference, with an interval that holds for all rows at once.
+    # How much it is ahead of the reference, with a simultaneous interval.
     difference: Estimate
     status: Status  # What tests and bounds say of it.
+    texts: tuple[str, ...]  # What stands beside it, one for each column.
+    is_baseline: bool = False
+    is_current: bool = False
 
 
 @dataclass(frozen=True)
 class Overview:
-    """What the picture shows: its rows, the title of its axis, its margin, and the highest value possible."""
+    """What the picture shows: its rows, the title of its axis, its margin, and the heads of its columns."""
 
     bars: Sequence[Bar]
     axis: Sequence[str]
     margin: float
-    ceiling: float | None = None
+    heads: tuple[str, ...]
+
+    @property
+    def colours(self) -> str:
+        """What the colours that are drawn mean."""
+        drawn = {bar.status for bar in self.bars}
+        return " ".join(f"{_COLOURS[one]}: {one}." for one in Status if one in drawn)
 
     def draw(self) -> Drawing:
         """Return the picture."""
@@ -110,7 +123,7 @@ class Overview:
         spec = specification(*parts, size=self._size(_WIDE), sides=self._sides(_WIDE))
         width = _WIDE.plot + sum(self._sides(_WIDE)[::2])
         return image(
-            spec, wrap(title, int(width / TITLE_LETTER)), [*wrap(subtitle, int(width / LETTER)), COLOURS]
+            spec, wrap(title, int(width / TITLE_LETTER)), [*wrap(subtitle, int(width / LETTER)), self.colours]
         )
 
     def _size(self, form: _Form) -> tuple[float, float]:
@@ -121,7 +134,7 @@ class Overview:
         if not form.label:
             return 12, 44, 12, bottom
         labels = [shorten(bar.label, form.label) for bar in self.bars]
-        return label_width(labels, limit=form.label), 24, form.side, bottom
+        return label_width(labels, limit=form.label), 24, form.side * len(self.heads), bottom
 
     def _parts(self, form: _Form) -> tuple[Sequence[Spec], Values, dict[str, str]]:
         heads = apart({bar.label: shorten(bar.label, form.label or form.plot - 60) for bar in self.bars})
@@ -130,21 +143,30 @@ class Overview:
             ahead = bar.difference
             values.append({
                 "name": bar.label, "head": heads[bar.label], "value": ahead.value, "low": ahead.low,
-                "high": ahead.high, "bounded": ahead.has_interval, "text": number(bar.value),
+                "high": ahead.high, "bounded": ahead.has_interval,
+                **{f"text{at}": text for at, text in enumerate(bar.texts)},
+                "italic": bar.is_baseline, "bold": bar.is_current,
                 "ahead": signed(ahead.value or 0.0), "interval": span(ahead.low, ahead.high),
                 "status": bar.status.value, "below": -self.margin, "above": self.margin,
                 **{one.name.lower(): bar.status is one for one in Status},
             })  # fmt: skip
         values[0]["first"] = True
         titles = {
-            "name": "Metric", "text": "Correlation", "ahead": "Difference",
-            "interval": "Interval for all at once", "status": "Test",
+            "name": "Metric", **{f"text{at}": head for at, head in enumerate(self.heads)},
+            "ahead": "Difference in correlation", "interval": "Simultaneous 95% CI", "status": "Test",
         }  # fmt: skip
         return self._layers(form, list(heads.values())), values, titles
 
     def _layers(self, form: _Form, heads: Sequence[str]) -> Sequence[Spec]:
         """Return the band of differences that nobody would act on, lines, dots and texts."""
-        row = names_axis("head", labelColor=INK, labelFontSize=13) | {"scale": {"domain": heads}}
+        italic, bold = (
+            [head for head, bar in zip(heads, self.bars, strict=True) if getattr(bar, name)]
+            for name in ("is_baseline", "is_current")
+        )
+        row = names_axis(
+            "head", labelColor=INK, labelFontSize=13, labelFontStyle=_styled(italic, "italic"),
+            labelFontWeight=_styled(bold, "bold"),
+        ) | {"scale": {"domain": heads}}  # fmt: skip
         if not form.label:
             row["axis"] = None
         domain = common_domain([bar.difference for bar in self.bars], [-self.margin, self.margin])
@@ -171,15 +193,31 @@ class Overview:
     def _texts(self, form: _Form, row: Spec) -> Sequence[Spec]:
         """Return the values beside the plot; or, where labels have no room, both above the lines."""
         text: Spec = {"type": "text", "align": "right", "fontSize": 13}
-        right = {"y": row, "x": {"value": form.plot + max(form.side - 4, 0)}, "text": {"field": "text"}}
-        at_most = "" if self.ceiling is None else f", at most about {number(self.ceiling, 2)}"
+        last = len(self.heads) - 1
+        right = [
+            form.plot + (form.side * (at + 1) - 4 if form.label else _NARROW_COLUMN * (at - last))
+            for at in range(len(self.heads))
+        ]
         head: Spec = {"type": "text", "align": "right", "color": MUTED, "dy": -12 if form.label else -32}
-        place = {"x": right["x"], "y": {"value": 0}}
-        column = layer(head | {"text": f"correlation{at_most}"}, place, only="first")
+        columns = [
+            layer(head | {"text": title}, {"x": {"value": x}, "y": {"value": 0}}, only="first")
+            for x, title in zip(right, self.heads, strict=True)
+        ]
+        values = [{"y": row, "x": {"value": x}, "text": {"field": f"text{at}"}} for at, x in enumerate(right)]
         if form.label:
-            return layer(text, right), column
+            return [*(layer(text, place) for place in values), *columns]
         above = text | {"dy": -15}
         left = {"y": row, "x": {"value": 0}, "text": {"field": "head"}}
+        style = {
+            "fontStyle": {"expr": "datum.italic ? 'italic' : 'normal'"},
+            "fontWeight": {"expr": "datum.bold ? 'bold' : 'normal'"},
+        }
         halo = {"stroke": PAGE, "strokeWidth": 4}  # keeps grid lines off the letters
-        marks = ((above, right), (above | {"align": "left"}, left))
-        return [*(layer(mark | more, place) for more in (halo, {}) for mark, place in marks), column]
+        marks = [(above, place) for place in values] + [(above | {"align": "left"} | style, left)]
+        return [*(layer(mark | more, place) for more in (halo, {}) for mark, place in marks), *columns]
+
+
+def _styled(heads: Sequence[str], style: str) -> Spec:
+    """Return a property of labels that these have; they may be names of a user, so they are quoted."""
+    test = f"indexof({json.dumps(heads)}, datum.value) >= 0"
+    return {"condition": {"test": test, "value": style}, "value": "normal"}

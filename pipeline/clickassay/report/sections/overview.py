@@ -2,17 +2,24 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.text.words import capital, number, percent, sentence, signed, visible
+from clickassay.core.text.words import (
+    capital,
+    number,
+    percent,
+    sentence,
+    signed,
+    visible,
+)
 from clickassay.correlation.estimates import Level
 from clickassay.correlation.uncertainty.intervals import MIN_QUERIES
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import WITHIN_QUERIES, Lead, Quantity, Ranking, highest_possible
+from clickassay.findings.ranking import WITHIN_QUERIES, Lead, Quantity, Ranking
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.charts.overview import Bar, Overview, Status
@@ -21,7 +28,15 @@ from clickassay.report.model import Drawing, Figure, Section
 from clickassay.report.sections.correlations import baseline_values
 from clickassay.report.sections.log import RULES, data_line, filled_share, health_line
 from clickassay.report.tables import ReportTable, Row
-from clickassay.report.verdict.sentences import BASELINE_MEANINGS, spoken
+from clickassay.report.verdict.sentences import (
+    BASELINE_MEANINGS,
+    clicks_of,
+    is_of_rankings,
+    named_rankings,
+    shown_value,
+    signal_words,
+    spoken,
+)
 
 FIRST_GRADE = BASELINES[1]
 
@@ -82,14 +97,18 @@ _LEVELS = {
 }  # fmt: skip
 
 
-def overview(run: Run, ranking: Ranking) -> Overview:
-    """Return the picture of a ranking: how much each is ahead of the metric in use, else of a baseline."""
+def overview(run: Run, ranking: Ranking, beside: Sequence[Ranking] = ()) -> Overview:
+    """Return the picture of a ranking: how much each is ahead of the metric in use, else of a baseline.
+
+    beside: rankings by other signals, whose values stand in further columns.
+    """
     current = run.current if run.current in ranking.competitors else None
     if current is None:
         reference = next(iter(ranking.baselines), ranking.best)
         leads = {name: ranking.lead(name, reference) for name in ranking.competitors if name != reference}
     else:
         reference, leads = current, ranking.against(current)
+    columns = (ranking, *beside)
     bars = []
     for one in ranking.competitors.values():
         lead = leads.get(one.name) or Lead(Estimate(0.0))
@@ -101,11 +120,19 @@ def overview(run: Run, ranking: Ranking) -> Overview:
             status = Status.REFERENCE
         elif lead.is_significant:
             status = Status.BETTER if lead.is_ahead else Status.WORSE
-        name = f"{BASELINE_MEANINGS[one.name]} alone" if one.name in BASELINE_MEANINGS else one.name
-        label = f"{name} (in use)" if one.name == run.current else name
-        bars.append(Bar(label, one.value, Estimate(lead.value, low, high), status))
-    axis = (f"Difference from {spoken(reference)}", "Lines hold for all rows at once (95 %)")
-    return Overview(bars, axis, run.settings.margin, highest_possible(run, ranking))
+        name = BASELINE_MEANINGS.get(one.name, one.name)
+        is_current = one.name == run.current
+        texts = tuple(shown_value(column, one.name) for column in columns)
+        label = f"{name} (your metric)" if is_current else name
+        bars.append(
+            Bar(label, Estimate(lead.value, low, high), status, texts, one.is_baseline, is_current)
+        )  # fmt: skip
+    axis = (
+        f"\u2190 worse \u00b7 difference in correlation from {spoken(reference)} \u00b7 better \u2192",
+        "Lines: simultaneous 95% CIs",
+    )
+    heads = tuple(signal_words(column.click) for column in columns)
+    return Overview(bars, axis, run.settings.margin, heads if is_of_rankings(ranking) else ("correlation",))
 
 
 def second_overview(run: Run, findings: Findings) -> Overview | None:
@@ -124,25 +151,43 @@ def overview_legend(drawn: Sequence[Overview]) -> tuple[tuple[str, str], ...]:
     if not drawn:
         return ()
     there = {bar.status for one in drawn for bar in one.bars}
-    band = ("band", f"a difference below {drawn[0].margin:g} counts as none")
+    band = ("band", f"too small to matter (\u00b1{drawn[0].margin:g})")
     marks = ((_MARKS[one], one.value) for one in Status if one in there)
     return (*marks, band) if drawn[0].margin else tuple(marks)
 
 
-def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, ...]:
-    """Return the picture with its text; none without a value."""
-    return () if drawn is None else (_figure("overview", ranking, drawn, drawn.draw()),)
+def overview_figures(run: Run, findings: Findings, drawn: Overview | None) -> tuple[Figure, ...]:
+    """Return the picture of the signal that decides, and one for each other signal that was named."""
+    if drawn is None:
+        return ()
+    first, *rest = named_rankings(findings)
+    figures = [_figure("overview", first, drawn, drawn.draw())]
+    for place, ranking in enumerate(rest, 2):
+        own = overview(run, ranking)
+        figures.append(_figure(f"overview_{place}", ranking, own, own.draw()))
+    if rest:
+        figures = [
+            replace(one, title=f"{one.title.rstrip('?')}, on {signal}?")
+            for one, signal in zip(
+                figures, (clicks_of(ranking.click) for ranking in (first, *rest)), strict=True
+            )
+        ]
+    return tuple(figures)
 
 
 def second_figure(findings: Findings, drawn: Overview | None) -> tuple[Figure, ...]:
     """Return the small picture with its text; none where it is not drawn."""
-    return () if drawn is None else (_figure("second", _second(findings), drawn, drawn.draw_small()),)
+    if drawn is None:
+        return ()
+    ranking = _second(findings)
+    title = f"Secondary: {_TITLES[ranking.quantity]}"
+    return (replace(_figure("second", ranking, drawn, drawn.draw_small()), title=title),)
 
 
 _TITLES: Mapping[Quantity, str] = {
-    "correlation within queries": "Comparing two rankings",
-    "correlation of differences": "Comparing two rankings",
-    "correlation": "Over all queries",
+    "correlation within queries": "How well does each metric predict which ranking users prefer?",
+    "correlation of differences": "How well does each metric predict which ranking users prefer?",
+    "correlation": "Which metric finds badly served queries?",
 }
 
 
@@ -151,11 +196,11 @@ def _figure(name: str, ranking: Ranking, drawn: Overview, drawing: Drawing) -> F
     for bar in drawn.bars:
         ahead = f", difference {signed(bar.difference.value or 0.0)}"
         words = bar.status + ("" if bar.status is Status.REFERENCE else ahead)
-        texts.append(f"{bar.label} {number(bar.value)} ({words})")
-    alt = f"{capital(ranking.quantity)} with {ranking.click}, highest first: {', '.join(texts)}."
+        texts.append(f"{bar.label} {bar.texts[0]} ({words})")
+    what = "Picks the ranking users prefer" if is_of_rankings(ranking) else "Correlation over all queries"
+    alt = f"{what}, on {clicks_of(ranking.click)}, highest first: {', '.join(texts)}."
     table = "within" if ranking.quantity == WITHIN_QUERIES else "letters"
-    title = f"{_TITLES[ranking.quantity]} ({ranking.click})"
-    return Figure(name, title, alt, drawing, table, drawn.draw_narrow())
+    return Figure(name, _TITLES[ranking.quantity], alt, drawing, table, drawn.draw_narrow())
 
 
 def levels_section(run: Run, levels: Mapping[str, Level]) -> Section:
@@ -184,9 +229,9 @@ def about(run: Run) -> str:
     return " · ".join(filter(None, (name, period, "clickassay")))
 
 
-def facts(run: Run) -> tuple[tuple[str, str], ...]:
+def facts(run: Run, findings: Findings) -> tuple[tuple[str, str], ...]:
     """Return what else a reader needs on the first screen: what is measured where, on how much, how sound."""
-    health = ("Health", health_line(run))
+    health = ("Data checks", health_line(run))
     if run.headline is None:
         return (("Data", data_line(run)), health)
     meanings = {term.name: term.meaning for term in terms()}
@@ -200,25 +245,25 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
         )
     clicks = " ".join(filter(None, (f"{run.click}.", meanings.get(run.click))))
     return (
-        ("Users measured by" if run.click in run.outcomes else "Clicks measured by", clicks),
+        ("Users measured by" if run.click in run.outcomes else "Clicks", clicks),
+        *guardrails(run, findings),
         ("Data", data_line(run)),
         health,
     )
 
 
-def scale_sentences(run: Run, ranking: Ranking) -> Iterator[str]:
-    """Say what a value is to be compared with: noise, and the most that these clicks allow."""
-    if not ranking.competitors:
-        return
-    top = ranking.competitors[ranking.highest]
-    ceiling = highest_possible(run, ranking)
-    text = "If clicks ignored the grades, the value would be 0"
-    if ceiling is None:
-        yield f"{text}; the log has too few sessions to say how much could be reached."
-        return
-    share = f"{percent(top.value / ceiling, 0)} of that" if top.value < ceiling else "that"
-    reached = f" {capital(spoken(top.name))} reaches {share}." if top.is_above_nothing else ""
-    yield (
-        f"{text}; as clicks are noisy, even a metric that knew the true {ranking.click} of every list would "
-        f"reach about {number(ceiling, 2)}.{reached}"
-    )
+def guardrails(run: Run, findings: Findings) -> Iterator[tuple[str, str]]:
+    """Say which metric is highest on each further signal, and its values for those the decision is about."""
+    about = dict.fromkeys(name for name in (findings.decision.subject, run.current) if name is not None)
+    for one in findings.evidence:
+        if one.is_named or not one.ranking.competitors:
+            continue
+        marks = {run.current: " (your metric)", findings.decision.subject: " (advised)"}
+        highest = one.ranking.highest
+        parts = [f"highest {spoken(highest)} {shown_value(one.ranking, highest)}"]
+        parts += [
+            f"{spoken(name)}{marks.get(name, '')} {shown_value(one.ranking, name)}"
+            for name in about
+            if name != highest
+        ]
+        yield capital(signal_words(one.click)), "; ".join(parts)

@@ -1,19 +1,29 @@
 """What to do, why, and what to do next, in sentences."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
-from clickassay.core.text.words import capital, count, listed, number, plural, signed
+from clickassay.core.text.words import capital, count, number, percent, plural, signed
 from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL
 from clickassay.correlation.within.groups import NO_TIMES, NO_USERS
 from clickassay.findings.claims import Claim, Verdict
-from clickassay.findings.decision import Decision, Kind
+from clickassay.findings.decision import USUAL, Decision, Kind
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import not_computed
 from clickassay.findings.influence import MOST_WEIGHT
-from clickassay.findings.ranking import REACH, WITHIN_QUERIES, Lead, Question, Ranking
+from clickassay.findings.ranking import (
+    REACH,
+    WITHIN_QUERIES,
+    Lead,
+    Question,
+    Ranking,
+    highest_possible,
+    prefers_the_same,
+)
 from clickassay.findings.run import Run
+from clickassay.findings.signals import Evidence
 from clickassay.health.checks import HealthCheck
 from clickassay.metrics.clicks import USES_GRADES, click_metric_named
 from clickassay.report.tables import caution_reason, p_text
@@ -22,28 +32,31 @@ from clickassay.report.verdict.sentences import (
     adds_text,
     all_spoken,
     approximate_count,
+    clicks_of,
     few_spoken,
     interval_text,
     rounded_out,
     rounded_up,
     scope_text,
+    signal_words,
     spoken,
 )
 
 PURPOSE: Mapping[Question, str] = {
-    "rankings": "for comparing two rankings",
-    "queries": "for telling good queries from bad",
+    "rankings": "at comparing two rankings",
+    "queries": "at finding badly served queries",
 }
 """What a metric is to be good for."""
 
-_DOING: Mapping[Question, str] = {
-    "rankings": "Compare rankings",
-    "queries": "Look for bad queries",
+_USERS: Mapping[Question, str] = {
+    "rankings": "which of two rankings users prefer",
+    "queries": "which queries are badly served",
 }
 _NUMBER: Mapping[Question, str] = {
-    "rankings": "correlation within queries with {}",
-    "queries": "correlation with {} over all queries",
+    "rankings": "Within-query correlation with {}",
+    "queries": "Correlation with {} over all queries",
 }
+_DECIDE_SIGNAL = "Decide which signal means success for you, and list it first in --click-metric."
 
 
 Told = tuple[str, ...]
@@ -81,6 +94,8 @@ class Advice:
     # Which market, depth and judge it is about, and what other judges would decide, if not the same; '' where
     # no session was kept.
     scope: str = ""
+    # What each click metric says: `docs/reference/summary.md` has the keys.
+    signals: tuple[Mapping[str, Any], ...] = ()
     # The sentence of each other judge whose decision is another.
     other_judges: Mapping[str, str] = field(default_factory=dict)
 
@@ -91,9 +106,10 @@ class Advice:
 
 
 def advise_run(run: Run, findings: Findings) -> Advice:
-    """Return the decision of a run in words, and what it would be by other judges."""
-    decision = findings.decision
-    own = advise(findings.verdict, decision, findings.health)
+    """Return the decision of a run in words, and what it would be with the grades of other judges."""
+    decision, ranking = findings.decision, findings.verdict.claims[0].ranking
+    ceiling = highest_possible(run, ranking)
+    own = advise(findings.verdict, decision, findings.health, findings.evidence, ceiling)
     if findings.capped is not None and decision.capped is not None and own.caution is not None:
         told = advise(findings.capped, decision.capped, findings.health).sentence
         own = replace(own, caution=f"{_CAPPED} \u201c{told}.\u201d")
@@ -112,40 +128,48 @@ def advise_run(run: Run, findings: Findings) -> Advice:
         )
     if click_metric_named(run.settings.click_metric[0]) == USES_GRADES:  # the first that was named
         reasons.append(
-            f"{USES_GRADES} is made of the grades, so it compares no metrics: {run.click} decides."
+            f"{USES_GRADES} is computed from the grades and cannot compare metrics: {run.click} decides."
         )
-    scope = [scope_text(run, findings.verdict.claims[0].ranking.sample, others)]
+    scope = [scope_text(run, ranking.sample, others)]
     shared = decision.shared
     if shared is not None and not shared.is_one_change:
         periods = plural(shared.periods, "period") if shared.periods else ""
         folds = plural(shared.folds, "group of users", "groups of users") if shared.folds else ""
         if parts := " and ".join(filter(None, (periods, folds))):
-            scope.append(f"Taken out: what all queries share in {parts}.")
+            scope.append(f"Effects that all queries share in {parts} are removed.")
     reason, where = (" ".join(filter(None, parts)) for parts in (reasons, scope))
     return replace(own, reason=reason, scope=where, other_judges=others)
 
 
 _CAPPED = (
-    "Sessions per query are heavy-tailed: if each query counted with at most "
-    f"{100 * MOST_WEIGHT:g} % of all sessions, it would be:"
+    "A few frequent queries dominate this log. With each query capped at "
+    f"{100 * MOST_WEIGHT:g}% of the sessions, the result would be:"
 )
 
 
-def advise(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) -> Advice:
+def advise(
+    verdict: Verdict,
+    decision: Decision,
+    health: Sequence[HealthCheck],
+    evidence: Sequence[Evidence] = (),
+    ceiling: float | None = None,
+) -> Advice:
     """Return a decision in words.
 
     verdict, health: what it is drawn from: see `findings.decision.decide`.
+    evidence: what each signal says, the one that decides first.
+    ceiling: the highest possible correlation, 0..1; None = not known.
     """
     if decision.kind == "log_at_fault":
-        told: Told = (f"The log has a fault: {health[0].fault}", health[0].sentence, health[0].remedy)
+        told: Told = (f"The log has a problem: {health[0].fault}", health[0].sentence, health[0].remedy)
     elif decision.kind == "cannot_decide":
         told = _undecided(verdict.claims[0])
     else:
-        told = _TOLD[decision.kind](verdict, decision)
+        told = _told(_Case(verdict, decision, tuple(evidence), ceiling))
     sentence, *reasons, step = told
     if decision.kind not in {"log_at_fault", "cannot_decide"}:
         if decision.current is not None and not decision.is_compared:
-            reasons.append(f"{decision.current}, which is in use, has no correlation here.")
+            reasons.append(f"No correlation could be computed for {decision.current}, your current metric.")
         if verdict.instead is not None:
             reasons.append(verdict.instead)
     lead, shared = decision.lead or Lead(not_computed()), decision.shared
@@ -159,35 +183,56 @@ def advise(verdict: Verdict, decision: Decision, health: Sequence[HealthCheck]) 
         decision.kind, decision.question, sentence, " ".join(filter(None, reasons)), step,
         decision.subject, decision.current, decision.other, lead.value, low, high, lead.p_adjusted,
         decision.bound, decision.margin, " ".join(cautions) or None,
-        **({} if shared is None else asdict(shared)),
+        **({} if shared is None else asdict(shared)), signals=tuple(map(_as_entry, evidence)),
     )  # fmt: skip
 
 
-# ---- a metric in use ------------------------------------------------------------------------------
+def _as_entry(one: Evidence) -> dict[str, Any]:
+    """Return what a click metric says as `summary.json` has it."""
+    parts: dict[str, Any] = {}
+    for name, lead in (("best", one.lead), ("advised", one.advised)):
+        low, high = (None, None) if lead is None else lead.together
+        ahead, p_adjusted = (None, None) if lead is None else (lead.value, lead.p_adjusted)
+        parts |= {
+            f"{name}_difference": ahead,
+            f"{name}_low": low,
+            f"{name}_high": high,
+            f"{name}_p_adjusted": p_adjusted,
+        }
+    return {"click_metric": one.click, "is_named": one.is_named, "kind": one.kind, "best": one.best, **parts}
 
 
-def _switch(verdict: Verdict, decision: Decision) -> Told:
-    ranking, current = verdict.claims[0].ranking, decision.current or ""
-    subject = decision.subject or ""
-    level = ranking.not_above(subject, ranking.baselines)
-    return (
-        f"Switch to {subject}: {PURPOSE[decision.question]} it is significantly better than {current}",
-        _higher(ranking, decision),
-        _too(decision.names, f"significantly better than {current}, too"),
-        f"{subject} is not significantly better than {all_spoken(level, 'or')} alone." if level else "",
-        *_by_others(verdict, decision),
-        f"Use {subject} next to {current} until both have seen the next change of the ranker, then alone.",
-    )
+# ---- parts of sentences ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A decision and what its sentences are made of."""
+
+    verdict: Verdict
+    decision: Decision
+    evidence: tuple[Evidence, ...]
+    ceiling: float | None
+
+    @property
+    def ranking(self) -> Ranking:
+        return self.verdict.claims[0].ranking
+
+    @property
+    def purpose(self) -> str:
+        return PURPOSE[self.decision.question]
+
+    @property
+    def current(self) -> str:
+        return self.decision.current or ""
+
+    @property
+    def subject(self) -> str:
+        return self.decision.subject or ""
 
 
 def _too(names: tuple[str, ...], what: str) -> str:
     return f"{capital(few_spoken(names))} {'is' if len(names) == 1 else 'are'} {what}." if names else ""
-
-
-def _higher(ranking: Ranking, decision: Decision) -> str:
-    lead = decision.lead or Lead(not_computed())
-    what = _NUMBER[decision.question].format(ranking.click)
-    return f"Its {what} is higher by {number(lead.value)} ({_bounds(lead)})."
 
 
 def _bounds(lead: Lead) -> str:
@@ -195,139 +240,241 @@ def _bounds(lead: Lead) -> str:
     low, high = lead.together
     if low is None or high is None:
         return "no interval"
-    p = f", p {p_text(lead.p_adjusted)} by Holm" if lead.is_significant and low <= 0 <= high else ""
+    p = f", Holm-adjusted p {p_text(lead.p_adjusted)}" if lead.is_significant and low <= 0 <= high else ""
     is_plain = lead.together == (lead.estimate.low, lead.estimate.high)
-    what = "95 % interval" if is_plain else "interval for all at once"
-    return f"{what} {rounded_out(low, high)}{p}"
+    return f"{'' if is_plain else 'simultaneous '}95% CI {rounded_out(low, high)}{p}"
 
 
-def _by_others(verdict: Verdict, decision: Decision) -> tuple[str, ...]:
-    """Say what other click metrics say of the same difference."""
-    texts = []
-    for one in (claim.ranking for claim in verdict.claims[1:]):
-        if {decision.subject, decision.other} <= set(one.competitors):
-            lead = one.lead(decision.subject or "", decision.other or "")
-            does = "says the same" if lead.is_ahead else "does not contradict"
-            value = f"{signed(lead.value or 0.0)}, {interval_text(lead.estimate)}"
-            texts.append(f"{one.click} {does} ({value})")
-    return (f"{capital(listed(texts))}.",) if texts else ()
+def _other_leaders(case: _Case) -> Iterator[str]:
+    """Say which signals have a leader that is significantly worse on the first."""
+    for one in case.evidence[1:]:
+        if one.best is not None and one.best not in case.ranking.among_best:
+            yield f"On {signal_words(one.click)}, {spoken(one.best)} is highest."
 
 
-def _baseline_better(verdict: Verdict, decision: Decision) -> Told:
-    ranking = verdict.claims[0].ranking
-    current, baseline = decision.current, spoken(decision.subject or "")
-    return (
-        f"{capital(baseline)} alone is significantly better than {current} {PURPOSE[decision.question]}",
-        _higher(ranking, decision),
-        adds_text(ranking, decision.subject or "", [current or ""]),
-        f"Look at {baseline} next to {current} {PURPOSE[decision.question]}.",
-    )
+def _ahead(lead: Lead) -> str:
+    """Return a difference with its interval, as ``+0.035, simultaneous 95% CI 0.010 to 0.060``."""
+    return f"{signed(lead.value or 0.0)}, {_bounds(lead)}"
 
 
-def _keep(verdict: Verdict, decision: Decision) -> Told:
-    ranking, current, bound = verdict.claims[0].ranking, decision.current or "", decision.bound
-    level = ranking.not_above(current, ranking.baselines)
-    if bound is None:
-        why = "there is nothing else"
-    elif bound < 0:
-        why = "all others are worse"
-    else:
-        why = f"nothing is better by more than {rounded_up(bound)}" if bound else "nothing is better"
-    nearest = ""
-    if decision.other is not None and bound is not None:
-        other = spoken(decision.other)
-        if bound < 0:
-            least = number(math.floor(round(-bound * 1000, 6)) / 1000)
-            nearest = f"The nearest, {other}, is lower by {least} at least."
-        else:
-            end = f"{rounded_up(bound)} is the upper end of the 95 % interval of {other}."
-            nearest = f"{end} {_margin(ranking, decision)}".strip()
-    return (
-        f"Keep {current}: {PURPOSE[decision.question]} {why}",
-        nearest,
-        f"{current} is not significantly better than {all_spoken(level, 'or')} alone." if level else "",
-        "Change nothing; run it again when rankings, users or judges change.",
-    )
+def _compared(case: _Case, first: str, second: str, lead: Lead) -> str:
+    """Say how often each of two picks the ranking that users prefer, and their difference in correlation."""
+    known, shares = case.ranking.competitors, ""
+    if case.decision.question == "rankings" and {first, second} <= set(known):
+        one, other = (percent(prefers_the_same(known[name].value)) for name in (first, second))
+        most = "" if case.ceiling is None else percent(prefers_the_same(case.ceiling))
+        most = f"; best possible here: {most}" if most else ""
+        shares = f"{capital(spoken(first))} picks the ranking users prefer in {one} of pairs, "
+        shares += f"{spoken(second)} in {other} (coin toss: 50%{most}). "
+    what = _NUMBER[case.decision.question].format(clicks_of(case.ranking.click))
+    value = lead.value or 0.0
+    apart = f"{number(abs(value))} {'lower' if value < 0 else 'higher'} than"
+    return f"{shares}{what}: {spoken(first)} is {apart} {spoken(second)} ({_bounds(lead)})."
 
 
-def _margin(ranking: Ranking, decision: Decision) -> str:
-    """Say which differences count as none, and what that means at the correlations that there are."""
+def _margin(case: _Case) -> str:
+    """Say which differences do not matter, and what they mean at the correlations that there are."""
+    decision = case.decision
     if not decision.margin:
         return ""
-    text = f"Differences below {decision.margin:g} count as none"
+    text = f"Differences under {decision.margin:g} are treated as negligible"
     if decision.question == "queries":
         return f"{text}."
-    reference = (decision.is_compared and decision.current) or ranking.highest
-    value = ranking.competitors[reference].value
-    ends = (math.asin(min(1.0, end)) for end in (value + decision.margin, value))
-    share = 100 * (next(ends) - next(ends)) / math.pi
-    return f"{text}: about {number(share, 1)} of 100 pairs of lists in another order."
+    reference = (decision.is_compared and decision.current) or case.ranking.highest
+    value = case.ranking.competitors[reference].value
+    points = 100 * (prefers_the_same(value + decision.margin) - prefers_the_same(value))
+    return f"{text}: about {number(points, 1)} of 100 pairs of rankings."
 
 
-def _open(verdict: Verdict, decision: Decision) -> Told:
+def _signals(case: _Case) -> Iterator[str]:
+    """Say what each further signal says of the metric in use, and of the one that is advised."""
+    current, subject = case.current, case.subject
+    for one in case.evidence[1:]:
+        words = signal_words(one.click)
+        if one.lead is not None and one.best != subject and not one.has_consent:
+            text = f"On {words}, {spoken(one.best or '')} is significantly better than {current} "
+            text += f"({_ahead(one.lead)})"
+            if one.advised is not None:
+                verb = "is less so" if one.advised.is_ahead else "is not"
+                text += f"; {spoken(subject)} {verb} ({_ahead(one.advised)})"
+            yield f"{text}."
+        elif one.advised is not None and one.kind == "supports":
+            better = f"{spoken(subject)} is significantly better than {current} ({_ahead(one.advised)})"
+            yield f"On {words} too, {better}."
+        elif one.advised is not None:
+            value = one.advised.value or 0.0
+            apart = f"{number(abs(value))} {'lower' if value < 0 else 'higher'}"
+            sure = "significant" if one.advised.is_significant else "not significant"
+            verb = "contradict" if one.kind == "opposes" else "do not confirm"
+            there = f"there {spoken(subject)} is {apart} ({_bounds(one.advised)}, {sure})"
+            yield f"{capital(words)} {verb} this: {there}."
+        elif one.lead is None and current in one.ranking.competitors:
+            yield f"On {words}, no metric is significantly better than {current}."
+
+
+# ---- a metric in use ------------------------------------------------------------------------------
+
+
+def _switch(case: _Case) -> Told:
+    current, subject, lead = case.current, case.subject, case.decision.lead or Lead(not_computed())
+    ranking = case.ranking
+    users = _USERS[case.decision.question]
+    level = ranking.not_above(subject, ranking.baselines)
+    margin, value = case.decision.margin, lead.value or 0.0
+    small = (
+        f"The gain is significant but small: under {margin:g}, which is treated as negligible."
+        if value < margin
+        else ""
+    )
+    higher = tuple(
+        name for name in level if ranking.competitors[name].value > ranking.competitors[subject].value
+    )
+    beats = f"{subject} does not significantly beat {all_spoken(level, 'or')}." if level else ""
+    if higher:
+        beats += f" A baseline is advised only where no metric beats {current}."
+    return (
+        f"Switch from {current} to {subject}: {subject} predicts significantly better {users}",
+        _compared(case, subject, current, lead),
+        small,
+        _too(case.decision.names, f"significantly better than {current}, too"),
+        beats,
+        *_signals(case),
+        f"Report {subject} alongside {current} through the next ranker change, then drop {current}.",
+    )
+
+
+def _baseline_better(case: _Case) -> Told:
+    baseline, current = spoken(case.subject), case.current
+    return (
+        f"{capital(baseline)} is significantly better than {current} {case.purpose}",
+        _compared(case, case.subject, current, case.decision.lead or Lead(not_computed())),
+        adds_text(case.ranking, case.subject, [current]),
+        *_signals(case),
+        f"Look at {baseline} alongside {current}.",
+    )
+
+
+def _keep(case: _Case) -> Told:
+    ranking, current, bound, other = case.ranking, case.current, case.decision.bound, case.decision.other
+    level = ranking.not_above(current, ranking.baselines)
+    why, nearest = "there is no other metric to compare with", ""
+    if bound is not None and other is not None:
+        if bound < 0:
+            why = f"every other metric is worse {case.purpose}"
+            least = number(math.floor(round(-bound * 1000, 6)) / 1000)
+            nearest = f"The closest competitor, {spoken(other)}, is at least {least} lower."
+        else:
+            why = f"no metric is {f'more than {rounded_up(bound)} ' if bound else ''}better {case.purpose}"
+            nearest = (
+                f"The upper limit, {rounded_up(bound)}, is that of {spoken(other)}. {_margin(case)}".strip()
+            )
+    return (
+        f"Keep {current}: {why}",
+        nearest,
+        f"{current} does not significantly beat {all_spoken(level, 'or')}." if level else "",
+        *_signals(case),
+        "No change needed. Run again after a change of ranker, audience or grading guidelines.",
+    )
+
+
+def _disagree(case: _Case) -> Told:
+    """Say what wins on each signal; or, without a metric in use, which metrics lead on each."""
+    decision = case.decision
+    if not decision.is_compared:
+        each = [(claim.ranking.click, claim.ranking.among_best) for claim in case.verdict.claims]
+        lead = "; ".join(f"{few_spoken(names)} on {clicks_of(click)}" for click, names in each if names)
+        return (
+            f"Your signals disagree about the best metric {case.purpose}",
+            f"Not significantly worse than any other: {lead}.",
+            _at_one_moment(decision),
+            _DECIDE_SIGNAL,
+        )
+    current, texts = case.current, []
+    for claim in case.verdict.claims:
+        leads = claim.ranking.against(current) if current in claim.ranking.competitors else {}
+        what = _NUMBER[decision.question].format(clicks_of(claim.ranking.click))
+        best = decision.winners.get(claim.ranking.click, ())[:1]
+        told = [
+            f"{spoken(name)} is significantly better than {current} ({_ahead(leads[name])})" for name in best
+        ]
+        for name in dict.fromkeys(names[0] for names in decision.winners.values()):
+            if name in leads and name not in best:
+                lead = leads[name]
+                verb = "is" if lead.is_ahead else "is not"
+                if lead.is_significant and not lead.is_ahead:
+                    verb = f"is significantly worse than {current}"
+                told.append(f"{spoken(name)} {verb} ({_ahead(lead)})")
+        texts.append(f"{what}: {'; '.join(told) or f'no metric is significantly better than {current}'}.")
+    first = {signal_words(click): names[0] for click, names in decision.winners.items()}
+    title = f"Your signals disagree about {current}"
+    if len(set(first.values())) > 1:
+        (signal, winner), *rest = first.items()
+        on = [
+            f"on {signal} {spoken(winner)} is better",
+            *(f"on {other} {spoken(name)}" for other, name in rest),
+        ]
+        title = f"Replace {current}: {', '.join(on)}"
+    return title, *texts, _at_one_moment(decision), _DECIDE_SIGNAL
+
+
+def _open(case: _Case) -> Told:
     """Say what may be better, and what would settle it."""
-    ranking, purpose = verdict.claims[0].ranking, PURPOSE[decision.question]
-    what = f"whether to leave {decision.current}" if decision.is_compared else "which metric to use"
-    seen, lead, one_moment = "", decision.lead, _at_one_moment(decision)
+    ranking, decision, purpose = case.ranking, case.decision, case.purpose
+    lead, one_moment = decision.lead, _at_one_moment(decision)
+    seen = ""
     if lead is not None and lead.value is not None:
-        pair = f"{spoken(decision.subject or '')} minus {spoken(decision.other or '')}"
-        number_of = _NUMBER[decision.question].format(ranking.click)
-        seen = f"In {number_of}, {pair} is {signed(lead.value)} ({_bounds(lead)})."
+        seen = _compared(case, case.subject, decision.other or "", lead)
     if decision.is_taken_back:
         name = decision.subject or decision.names[0]
         value = ranking.competitors[name].estimate
         return (
-            f"Cannot say {what} {purpose}: all lists changed at one moment",
-            f"Queries whose list improved more by {spoken(name)} gained more in {ranking.click} "
-            f"({number(value.value)}, {interval_text(value)}).",
+            "Inconclusive: all rankings changed at one moment",
+            f"Queries whose ranking improved more in {spoken(name)} gained more in "
+            f"{clicks_of(ranking.click)} ({number(value.value)}, {interval_text(value)}).",
             seen,
-            "That is evidence only if nothing else that changed at that moment favoured these queries.",
+            "This is evidence only if nothing else that changed at the same moment favoured these queries.",
             _SETTLE_CHANGE,
         )
     if decision.unproven is not None:
-        why = f"{spoken(decision.unproven)} is not shown to be better than chance {purpose}"
-        return f"Cannot say {what}: {why}", seen, one_moment, _settled(decision)
-    alone = [
-        f"by {click}, {few_spoken(names)} {'is' if len(names) == 1 else 'are'} significantly better"
-        for click, names in decision.by_others.items()
-    ]
-    than = decision.other if decision.is_compared else "others among the best"
-    by_others = f"{capital(listed(alone))} than {than}." if alone else ""
+        why = f"{spoken(decision.unproven)} does not measurably beat chance {purpose}"
+        return f"Inconclusive: {why}", seen, one_moment, _settled(decision)
+    if not decision.is_compared:
+        return _leading(case)
+    current, alone = case.current, []
+    for click, names in decision.by_others.items():
+        are = "is" if len(names) == 1 else "are"
+        alone.append(f"On {clicks_of(click)}, {few_spoken(names)} {are} significantly better than {current}.")
     if decision.bound is not None and decision.bound < decision.margin:
-        show = "shows" if len(decision.by_others) == 1 else "show"
-        why = f"{listed(decision.by_others)} {show} a difference, {ranking.click} shows none"
-        return f"Cannot say {what} {purpose}: {why}", by_others, _AGREE
-    rival = "" if decision.is_compared else f" than {spoken(decision.other or '')}"
-    by = "" if decision.bound is None else f" by up to {rounded_up(decision.bound)}"
-    below = tuple(name for name in ranking.metrics if name not in decision.names)
-    best = ""
-    if below and not decision.is_compared:
-        best = f"Among the best, significantly below none: {few_spoken(decision.names)}."
-        best = f"{best} {_too(below, 'significantly worse')}"
+        (click, names), *_ = decision.by_others.items()
+        why = f"on {signal_words(click)} {spoken(names[0])} is better than {current}, "
+        why += f"on {signal_words(ranking.click)} not"
+        return f"Inconclusive: {why}", seen, *alone, _DECIDE_SIGNAL
+    by = "" if decision.bound is None else f"up to {rounded_up(decision.bound)} "
     return (
-        f"Cannot say {what}: {purpose} {spoken(decision.subject or '')} may be better{rival}{by}",
+        f"Inconclusive: {spoken(case.subject)} could be {by}better than {current} {purpose}",
         seen,
-        best,
-        by_others,
+        *alone,
         one_moment,
+        *(() if alone else _signals(case)),
         _settled(decision),
     )
 
 
-_SETTLE_CHANGE = "Run an A/B test, or wait for another release and run again: either settles it."
+_SETTLE_CHANGE = "Run an A/B test, or wait for another ranker release and run again."
 
 
 def _at_one_moment(decision: Decision) -> str:
     if decision.shared is None or not decision.shared.is_one_change:
         return ""
-    return "All lists changed at one moment, so whatever else changed then may be in these numbers."
+    return "All rankings changed at one moment, so whatever else changed then may be in these numbers."
 
 
 def _settled(decision: Decision) -> str:
     """Say what would settle it: how many judged queries bring the difference above 0, or below the margin."""
     if _at_one_moment(decision):
         return _SETTLE_CHANGE
-    what = "queries with two judged lists" if decision.question == "rankings" else "judged queries"
+    is_rankings = decision.question == "rankings"
+    what = "queries with two fully judged rankings" if is_rankings else "judged queries"
     lead = decision.lead
     if lead is not None and (high := lead.together[1]) is not None:
         value = lead.value or 0.0
@@ -336,98 +483,75 @@ def _settled(decision: Decision) -> str:
         needed = lead.n_queries * ((high - value) / room) ** 2 if room > 0 else math.inf
         if lead.n_queries < needed <= REACH * lead.n_queries:
             return (
-                f"Judge more: it takes at least {approximate_count(needed)} {what} to settle it; there are "
-                f"{count(lead.n_queries)}."
+                f"Judge more queries: a clear answer takes at least {approximate_count(needed)} {what}; "
+                f"you have {count(lead.n_queries)}."
             )
-    return f"More {what} would settle it: judge what the report names first, or take a longer log."
-
-
-_AGREE = "Agree on the click metric that means success here, and name it first."
-
-
-def _depends(verdict: Verdict, decision: Decision) -> Told:
-    """Say what is best; or all that are above the metric in use, by the tests of the decision."""
-    current = decision.current if decision.is_compared else None
-    about, which, each = "What to use", "Among the best", []
-    if current is not None:
-        about, which = f"Whether to leave {current}", f"Significantly better than {current}"
-    for ranking in (claim.ranking for claim in verdict.claims):
-        names = ranking.among_best
-        if current is not None:
-            leads = ranking.against(current) if current in ranking.competitors else {}
-            names = tuple(name for name, lead in leads.items() if lead.is_ahead)
-        each.append(f"{few_spoken(names) or 'nothing'} by {ranking.click}")
-    return (
-        f"{about} depends on the click metric {PURPOSE[decision.question]}",
-        f"{which}: {'; '.join(each)}.",
-        _at_one_moment(decision),
-        _AGREE,
-    )
+    listed_there = "the results listed under \u201cWhat to judge next\u201d"
+    return f"Judge {listed_there}, or use a longer log: more {what} are needed."
 
 
 # ---- no metric in use -----------------------------------------------------------------------------
 
 
-def _use(verdict: Verdict, decision: Decision) -> Told:
-    ranking, subject = verdict.claims[0].ranking, decision.subject or ""
-    own = ranking.competitors[subject]
-    what = _NUMBER[decision.question].format(ranking.click)
-    text = f"Its {what} is {number(own.value)} ({interval_text(own.estimate)})"
-    after = None if decision.other is None else ranking.competitors[decision.other]
-    following = "" if after is None else f"; the next, {spoken(after.name)}, has {number(after.value)}"
-    others = tuple(name for name in ranking.competitors if name != subject)
-    why = "it is significantly better than all others" if others else "there is nothing else"
-    if ranking.not_above(subject, others):
-        why = "each other one is significantly worse than it or than another"
-    return (
-        f"Use {subject}: {PURPOSE[decision.question]} {why}",
-        f"{text}{following}.",
-        *_by_others(verdict, decision),
-        f"{_DOING[decision.question]} by {subject}, and name it with --current in the next run.",
-    )
+def _leading(case: _Case) -> Told:
+    """Say which metrics lead, whether any beats the baselines, and what a metric in use would change."""
+    ranking, decision, users = case.ranking, case.decision, _USERS[case.decision.question]
+    leading = tuple(name for name in ranking.metrics if not ranking.above(name, ranking.metrics))
+    worse = tuple(name for name in ranking.metrics if name not in leading)
+    title = f"No metric is significantly better than another {case.purpose}"
+    if len(ranking.metrics) == 1:
+        title = f"{ranking.best} is the only metric to compare {case.purpose}"
+    elif worse:
+        all_below = all(ranking.lead(one, name).is_ahead for one in leading for name in worse)
+        verb, are = ("predict" if len(leading) > 1 else "predicts"), ("are" if len(worse) > 1 else "is")
+        title = f"{few_spoken(leading)} {verb} best {users}; {few_spoken(worse)} {are} significantly worse"
+        title += "" if all_below else " than another metric"
+    usual, then = decision.with_usual, ""
+    step = "Run again with --current and the name of your metric, to learn whether to keep it."
+    if usual is not None:
+        step = (
+            f"Run again with --current {USUAL} (or your metric) to get a decision about the metric you use."
+        )
+        told = advise(case.verdict, usual, ()).sentence
+        then = f"With --current {USUAL} the answer is: \u201c{told}\u201d."
+    return capital(title), _baselines(case), *_other_leaders(case), then, _at_one_moment(decision), step
 
 
-def _baseline_as_good(verdict: Verdict, decision: Decision) -> Told:
-    ranking, baseline = verdict.claims[0].ranking, decision.subject or ""
-    adding = ranking.adding(baseline, ranking.metrics)
-    purpose, bound = PURPOSE[decision.question], decision.bound
-    as_good = f"is better than every metric {purpose}"
-    if bound is not None and bound >= 0:
-        by = f" by more than {rounded_up(bound)}" if bound else ""
-        as_good = f"does as well {purpose}: no metric is better{by}"
-    step = "Keep another metric only if you have another reason to."
-    if adding is not None:
-        step = f"Look at {adding} next to {spoken(baseline)} {purpose}."
-    return (
-        f"{capital(spoken(baseline))} alone {as_good}",
-        adds_text(ranking, baseline),
-        _margin(ranking, decision),
-        step,
-    )
+def _baselines(case: _Case) -> str:
+    """Say which baselines no metric beats, and by how much at most where that is known."""
+    ranking, decision = case.ranking, case.decision
+    if not ranking.baselines:
+        return ""
+    best = ranking.best
+    if decision.kind == "baseline_as_good":
+        baseline, bound = case.subject, decision.bound
+        if bound is not None and bound >= 0:
+            by = f" by more than {rounded_up(bound)}" if bound else ""
+            limit = f"No metric beats {spoken(baseline)}{by}. {_margin(case)}".strip()
+            return f"{limit} {adds_text(ranking, baseline)}".strip()
+        return (
+            f"{capital(spoken(baseline))} is better than every metric. {adds_text(ranking, baseline)}".strip()
+        )
+    level = ranking.not_above(best, ranking.baselines)
+    if not level:
+        return f"{best} significantly beats every baseline."
+    return f"{best}, the highest metric, does not significantly beat {all_spoken(level, 'or')}."
 
 
-def _use_any(verdict: Verdict, decision: Decision) -> Told:
-    ranking = verdict.claims[0].ranking
-    below = tuple(name for name in ranking.metrics if name not in decision.names)
-    return (
-        f"Use any of {all_spoken(decision.names)}: {PURPOSE[decision.question]} they are equal within "
-        f"{rounded_up(decision.bound or 0.0)}",
-        _too(below, "significantly worse"),
-        _margin(ranking, decision),
-        "Take the metric that your team knows.",
-    )
-
-
-_TOLD: Mapping[Kind, Callable[[Verdict, Decision], Told]] = {
-    "choose_click_metric": _depends,
+_TELL: Mapping[Kind, Callable[[_Case], Told]] = {
+    "choose_click_metric": _disagree,
     "switch": _switch,
     "baseline_better": _baseline_better,
     "keep": _keep,
-    "use": _use,
-    "baseline_as_good": _baseline_as_good,
-    "use_any": _use_any,
+    "use": _leading,
+    "baseline_as_good": _leading,
+    "use_any": _leading,
     "cannot_say": _open,
 }
+
+
+def _told(case: _Case) -> Told:
+    return _TELL[case.decision.kind](case)
 
 
 # ---- nothing can be decided -----------------------------------------------------------------------
@@ -438,39 +562,43 @@ def _undecided(claim: Claim) -> Told:
     ranking = claim.ranking
     if claim.kind == "no_correlation":
         why = ranking.reason or "no value"
-        step = "Judge lists whole: the report counts the sessions that are left out, and why."
+        step = "Judge all top results of a ranking: the report counts the excluded sessions, and why."
         if ranking.sample is not None:
             why = f"there is no correlation ({ranking.reason})"
-            step = "Judge several lists that differ in grades and in clicks."
+            step = "Judge several rankings that differ in grades and in clicks."
         return f"This log cannot decide: {why}", step
     more = "Judge more queries: intervals get narrower."
     if claim.kind == "not_tested":
         return "This log cannot decide: no correlation could be tested", more
     if claim.kind != "nothing_predicts":
         caution = ranking.competitors[ranking.highest].estimate.caution
-        return f"This log cannot decide: its intervals are not reliable ({caution_reason(caution)})", more
+        return f"This log cannot decide: its intervals are unreliable ({caution_reason(caution)})", more
     metrics = [ranking.competitors[name] for name in ranking.metrics]
+    clicks = clicks_of(ranking.click)
     if all(one.is_below_nothing for one in metrics):
         return (
-            f"This log cannot decide: {ranking.click} falls as every metric rises",
+            f"This log cannot decide: every metric correlates negatively with {clicks}",
             f"All metrics are significantly below noise; the highest has {number(metrics[0].value)}.",
-            "Check that the highest grade is the best: else judges and users disagree.",
+            "Check whether the grading scale is reversed; if it is not, graders and users disagree.",
         )
     caution = next((one.estimate.caution for one in metrics if one.estimate.caution), None)
     ends = [end for one in metrics if (end := one.together[1]) is not None]
-    ruled_out = ""  # none by an interval that is not reliable
+    ruled_out, highest = "", None  # none by an interval that is not reliable
     if caution:
         ruled_out = (
-            f"Nor is any correlation ruled out: intervals are not reliable ({caution_reason(caution)})."
+            f"No correlation is ruled out either: intervals are unreliable ({caution_reason(caution)})."
         )
     elif len(ends) == len(metrics):
         highest, queries = rounded_up(max(*ends, 0.0)), count(ranking.n_queries)
-        ruled_out = f"A correlation of a metric above {highest} is ruled out by {queries} queries."
-    predicted = ranking.click
-    if ranking.quantity == WITHIN_QUERIES:
-        predicted = f"{PREDICTED[ranking.quantity]}, by {ranking.click}"
+        ruled_out = f"{queries} queries rule out a correlation above {highest} for every metric."
+    users = f"{PREDICTED[ranking.quantity]} ({clicks})" if ranking.quantity == WITHIN_QUERIES else clicks
+    small = (
+        "smaller correlations would not matter to you"
+        if highest is None
+        else f"a correlation of {highest} would be too small to matter"
+    )
     return (
-        f"This log cannot decide: no metric can be shown to predict {predicted}",
+        f"This log cannot decide: no metric measurably predicts {users}",
         ruled_out,
-        "If smaller correlations are of no use, look at the judgments; else judge more queries.",
+        f"If {small}, review the judgments; otherwise judge more queries.",
     )

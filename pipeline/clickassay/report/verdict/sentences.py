@@ -22,14 +22,15 @@ from clickassay.findings.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Ve
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.influence import N_INFLUENTIAL
-from clickassay.findings.ranking import Lead, Quantity, Ranking
+from clickassay.findings.ranking import Lead, Quantity, Ranking, highest_possible, prefers_the_same
 from clickassay.findings.run import Run
+from clickassay.metrics.clicks import is_click_metric, signal_of
 from clickassay.report.tables import Cell, Spelled, caution_reason, p_text
 
 BASELINE_MEANINGS = {
     "MeanGrade": "mean grade",
-    "MeanGrade@1": "grade of the first result",
-    "P@1": "relevance of the first result",
+    "MeanGrade@1": "top result's grade",
+    "P@1": "top result's relevance",
 }
 """What the baselines of `metrics.catalogue` measure, by name."""
 
@@ -52,6 +53,23 @@ def few_spoken(names: tuple[str, ...], joint: str = "and") -> str:
     if len(names) <= MOST_NAMES:
         return all_spoken(names, joint)
     return f"{spoken(names[0])} {joint} {len(names) - 1} others"
+
+
+_SIGNALS = {"purchase": "purchases", "satisfied": "satisfied clicks", "add_to_cart": "carts", "cart": "carts"}
+
+
+def signal_words(click: str) -> str:
+    """Return what a click metric is of, in words: ``clicks``, ``purchases``; an action by its name."""
+    signal = signal_of(click)
+    if signal is None:
+        return "clicks" if is_click_metric(click) else visible(click)
+    return _SIGNALS.get(signal, f"\u201c{visible(signal)}\u201d")
+
+
+def clicks_of(click: str) -> str:
+    """Return the same with the name of the metric, as ``clicks (MeanRR)``."""
+    words = signal_words(click)
+    return f"{words} ({click.partition('(')[0]})" if is_click_metric(click) else words
 
 
 def approximate_count(queries: float) -> str:
@@ -128,6 +146,52 @@ def rounded_out(low: float, high: float) -> str:
 
 def _up(bound: float) -> float:
     return math.ceil(round(bound * 1000, 6)) / 1000  # no digit more for rounding
+
+
+# ---- the first screen ------------------------------------------------------------------------------
+
+
+def is_of_rankings(ranking: Ranking) -> bool:
+    """Whether a ranking is by how well metrics compare two rankings."""
+    return ranking.quantity != "correlation"
+
+
+def shown_value(ranking: Ranking, name: str) -> str:
+    """Return how often a metric picks the ranking that users prefer; over all queries its correlation."""
+    if name not in ranking.competitors:
+        return MISSING
+    value = ranking.competitors[name].value
+    return percent(prefers_the_same(value)) if is_of_rankings(ranking) else number(value)
+
+
+def named_rankings(findings: Findings) -> tuple[Ranking, ...]:
+    """Return the ranking that decides, and those of other signals that were named."""
+    return tuple(one.ranking for one in findings.evidence if one.is_named) or (
+        findings.verdict.claims[0].ranking,
+    )
+
+
+def scale_sentences(run: Run, findings: Findings) -> Iterator[str]:
+    """Say what a value is to be compared with: a coin toss, and the most that these clicks allow."""
+    rankings = [one for one in named_rankings(findings) if one.competitors]
+    if not rankings:
+        return
+    of_rankings = is_of_rankings(rankings[0])
+    spell = (
+        (lambda value: percent(prefers_the_same(value))) if of_rankings else (lambda value: number(value, 2))
+    )
+    known = [
+        f"{spell(value)}" + (f" on {signal_words(one.click)}" if len(rankings) > 1 else "")
+        for one in rankings
+        if (value := highest_possible(run, one)) is not None
+    ]
+    what = "The columns show how often a metric picks the ranking users prefer; a coin toss gives 50%."
+    if not of_rankings:
+        what = "0 = unrelated to clicks."
+    if not known:
+        yield f"{what} The log has too few sessions to estimate the best possible value."
+        return
+    yield f"{what} Because clicks are noisy, even a perfect metric would reach only about {listed(known)}."
 
 
 # ---- claims --------------------------------------------------------------------------------------
