@@ -38,7 +38,7 @@ from clickassay.report.verdict.sentences import (
     named_rankings,
     scale_sentences,
     shown_value,
-    signal_words,
+    told_apart,
 )
 from clickassay.report.verdict.summary import summary
 from clickassay.studies.questions import ask, sql_of
@@ -373,7 +373,7 @@ def _ranking_table(run: Run, rankings: Sequence[Ranking]) -> ShownTable:
     first, names = rankings[0], list(rankings[0].competitors)[:_MOST_METRICS]
     is_shares = is_of_rankings(first)
     shares = rankings if is_shares else ()
-    heads = (*(signal_words(one.click) for one in shares), "correlation")
+    heads = (*told_apart(one.click for one in shares).values(), "correlation")
     rows = []
     for name in names:
         mark = " (your metric)" if name == run.current else " (baseline)" if name in BASELINES else ""

@@ -30,6 +30,13 @@ def metric_of(run: Run, signal: str) -> str:
     return base if signal == CLICK else signal_metric(base, signal)
 
 
+def asked_of(run: Run, signal: str) -> str:
+    """Return the click metric of a signal that a user named, else the one that stands beside the headline."""
+    return next(
+        (name for name in run.counted if (signal_of(name) or CLICK) == signal), metric_of(run, signal)
+    )
+
+
 @dataclass(frozen=True)
 class SignalRanking:
     """A signal, and the metrics and baselines by how well they predict it."""
@@ -49,7 +56,7 @@ def signal_rankings(run: Run) -> tuple[SignalRanking, ...]:
     if run.headline is None or not run.signals:
         return ()
     decided = deciding(run, run.headline)
-    rankings = {name: decided.rank(run, metric_of(run, name)) for name in (CLICK, *run.signals)}
+    rankings = {name: decided.rank(run, asked_of(run, name)) for name in (CLICK, *run.signals)}
     lists = run.headline.rows(run.tables["configurations"]).select("configuration_id", "query")
     own = run.tables["signals"].join(lists, on="configuration_id")
     clicked = run.tables["patterns"].filter(pl.col("click_mask") > 0).join(lists, on="configuration_id")
@@ -105,17 +112,14 @@ def evidence(run: Run, verdict: Verdict, decision: Decision) -> tuple[Evidence, 
     if run.headline is None or not verdict.claims[0].ranking.competitors:
         return ()
     decided, named = deciding(run, run.headline), dict.fromkeys(run.counted)
-    spoken_of = {signal_of(click) or CLICK for click in named}
-    others = [
-        metric_of(run, one) for one in ((CLICK, *run.signals) if run.signals else ()) if one not in spoken_of
-    ]
-    rankings = [decided.rank(run, click) for click in (*named, *others)]
+    others = [asked_of(run, one) for one in ((CLICK, *run.signals) if run.signals else ())]
+    rankings = [decided.rank(run, click) for click in dict.fromkeys((*named, *others))]
     return tuple(_evidence(one, decision, is_named=one.click in named) for one in rankings if one.competitors)
 
 
 def _evidence(ranking: Ranking, decision: Decision, *, is_named: bool) -> Evidence:
     current, subject = decision.current, decision.subject
-    if current not in ranking.competitors:
+    if current is None or current not in ranking.competitors:
         best = next(iter(ranking.among_best), None)
         consent = subject is None or not ranking.among_best or subject in ranking.among_best
         return Evidence(ranking, is_named, best, None, None, consent)

@@ -118,7 +118,7 @@ def build_report(run: Run, claims: Findings) -> Report:
         comparisons_section(run, claims),
         within_section(run, claims),
         *((depends,) if claims.depends.varied else ()),
-        *signals_sections(run),
+        *signals_sections(run, claims),
         *position_bias_sections(run),
         *judges_sections(run),
         folded_if_unreliable(classes_section(run)),

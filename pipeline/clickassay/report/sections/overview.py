@@ -36,6 +36,7 @@ from clickassay.report.verdict.sentences import (
     shown_value,
     signal_words,
     spoken,
+    told_apart,
 )
 
 FIRST_GRADE = BASELINES[1]
@@ -131,7 +132,7 @@ def overview(run: Run, ranking: Ranking, beside: Sequence[Ranking] = ()) -> Over
         f"\u2190 worse \u00b7 difference in correlation from {spoken(reference)} \u00b7 better \u2192",
         "Lines: simultaneous 95% CIs",
     )
-    heads = tuple(signal_words(column.click) for column in columns)
+    heads = tuple(told_apart(column.click for column in columns).values())
     return Overview(bars, axis, run.settings.margin, heads if is_of_rankings(ranking) else ("correlation",))
 
 

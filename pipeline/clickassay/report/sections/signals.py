@@ -8,6 +8,7 @@ import polars as pl
 from clickassay.core.settings import OF_DWELL_TIMES
 from clickassay.core.text.words import capital, count, listed, number, percent, plural, visible
 from clickassay.correlation.uncertainty.intervals import MIN_QUERIES
+from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate, estimate
 from clickassay.findings.ranking import Lead, rank
 from clickassay.findings.run import Run
@@ -15,7 +16,7 @@ from clickassay.findings.signals import CLICK, SignalRanking, signal_rankings
 from clickassay.patterns.funnel import share_by_last_click, shows_both_ways
 from clickassay.report.model import Section, by_pair
 from clickassay.report.tables import Cell, ReportTable, Row, Share, Spelled, p_cell
-from clickassay.report.verdict.sentences import spoken
+from clickassay.report.verdict.sentences import clicks_of, signal_words, spoken
 
 HEADS = (
     *("Sessions with it", "Share", "Best metric", "Its correlation", "Next", "Ahead of it by"), "Adjusted p",
@@ -53,7 +54,7 @@ TOO_MANY = (
 )
 
 
-def signals_sections(run: Run) -> tuple[Section, ...]:
+def signals_sections(run: Run, findings: Findings) -> tuple[Section, ...]:
     """Say which metric each signal prefers; of a log of clicks alone only outcomes, if there are any."""
     rankings, outcomes = signal_rankings(run), _outcomes(run)
     if not rankings:
@@ -66,15 +67,15 @@ def signals_sections(run: Run) -> tuple[Section, ...]:
         if one.queries < MIN_QUERIES
     )
     table = ReportTable(
-        "signals", f"Best metric by each signal, by {run.click.partition('(')[0]}", "Signal", HEADS,
-        tuple(Row("", visible(one.signal), _cells(run, one)) for one in rankings), notes=(NOTE, *rare),
+        "signals", "Best metric on each signal", "Signal", HEADS,
+        tuple(Row("", _called(one), _cells(run, one)) for one in rankings), notes=(NOTE, *rare),
     )  # fmt: skip
     names = [one.signal for one in rankings]
     others = [name for name in names if name not in (CLICK, *OF_DWELL_TIMES)]
     kinds = [CLICK, *(["satisfied"] if "satisfied" in names else []), *([OTHERS] if others else [])]
     seconds = f"{run.settings.satisfied_seconds:g}"
     meanings = (MEANINGS[kind].format(seconds=seconds) for kind in kinds)
-    reading = (_first_sentence(rankings), *_opposed(rankings), *_last_clicks(run), *meanings)
+    reading = (_first_sentence(rankings), *_agreement(findings, rankings), *_last_clicks(run), *meanings)
     folded = (_correlations(run, rankings), *outcomes)
     return (Section("signals", "Which signal?", reading, tables=(table,), folded=folded),)
 
@@ -144,36 +145,42 @@ def _cells(run: Run, one: SignalRanking) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
+def _called(one: SignalRanking) -> str:
+    return clicks_of(one.ranking.click)
+
+
 def _first_sentence(rankings: Sequence[SignalRanking]) -> str:
-    """Return which metric is the highest by each signal."""
+    """Return which metric is the highest on each signal."""
     known = [one for one in rankings if one.ranking.competitors]
     if not known:
         return "No signal has a correlation with any metric: there is nothing to compare."
-    highest = {one.signal: spoken(one.ranking.highest) for one in known}
+    highest = {_called(one): spoken(one.ranking.highest) for one in known}
     if len(set(highest.values())) == 1:
         name = capital(spoken(known[0].ranking.highest))
-        return f"{name} has the highest correlation by {listed(map(visible, highest))}."
+        return f"{name} has the highest correlation on {listed(highest)}."
     parts = (
-        f"{name} by {listed(visible(signal) for signal, own in highest.items() if own == name)}"
+        f"{name} on {listed(called for called, own in highest.items() if own == name)}"
         for name in dict.fromkeys(highest.values())
     )
-    return f"The highest correlation is that of {'; of '.join(parts)}."
+    return f"The highest metric is {'; '.join(parts)}."
 
 
-def _opposed(rankings: Sequence[SignalRanking]) -> tuple[str, ...]:
-    """Return whether a signal significantly prefers the other of two metrics."""
-    against = [one for one in rankings if one.opposed is not None]
-    if not against:
-        return (
-            "No signal significantly prefers one metric to another where clicks significantly prefer that "
-            "other: the choice of the signal does not turn the decision.",
+def _agreement(findings: Findings, rankings: Sequence[SignalRanking]) -> Iterator[str]:
+    """Say which signals significantly prefer another metric than what is advised, and than clicks do."""
+    subject, current = findings.decision.subject, findings.decision.current
+    against = [one for one in findings.evidence if one.lead is not None and not one.has_consent]
+    for one in against:
+        rest = "" if subject in {None, one.best, current} else f" {spoken(subject or '')} is not."
+        better = f"{spoken(one.best or '')} is significantly better than {current}"
+        yield f"On {signal_words(one.click)}, {better}.{rest}"
+    turned = [(ranked, *ranked.opposed) for ranked in rankings if ranked.opposed is not None]
+    for ranked, better, worse in turned:
+        yield (
+            f"{capital(spoken(better))} is significantly better than {spoken(worse)} on {_called(ranked)}, "
+            "and significantly worse on clicks: which metric to use depends on what you want users to do."
         )
-    pairs = (
-        f"{a} is significantly above {b} by {visible(one.signal)}, and significantly below it by clicks"
-        for one in against
-        for a, b in [one.opposed or ("", "")]
-    )
-    return (f"{'; '.join(pairs)}: which metric to use depends on what you want users to do.",)
+    if not against and not turned:
+        yield "No signal significantly prefers one of two metrics where clicks prefer the other one."
 
 
 def _last_clicks(run: Run) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ from clickassay.report.verdict.sentences import (
     scope_text,
     signal_words,
     spoken,
+    told_apart,
 )
 
 PURPOSE: Mapping[Question, str] = {
@@ -288,9 +289,9 @@ def _margin(case: _Case) -> str:
 
 def _signals(case: _Case) -> Iterator[str]:
     """Say what each further signal says of the metric in use, and of the one that is advised."""
-    current, subject = case.current, case.subject
+    current, subject, called = case.current, case.subject, told_apart(one.click for one in case.evidence)
     for one in case.evidence[1:]:
-        words = signal_words(one.click)
+        words = called[one.click]
         if one.lead is not None and one.best != subject and not one.has_consent:
             text = f"On {words}, {spoken(one.best or '')} is significantly better than {current} "
             text += f"({_ahead(one.lead)})"
@@ -382,10 +383,10 @@ def _disagree(case: _Case) -> Told:
     decision = case.decision
     if not decision.is_compared:
         each = [(claim.ranking.click, claim.ranking.among_best) for claim in case.verdict.claims]
-        lead = "; ".join(f"{few_spoken(names)} on {clicks_of(click)}" for click, names in each if names)
+        leading = "; ".join(f"{few_spoken(names)} on {clicks_of(click)}" for click, names in each if names)
         return (
             f"Your signals disagree about the best metric {case.purpose}",
-            f"Not significantly worse than any other: {lead}.",
+            f"Not significantly worse than any other: {leading}.",
             _at_one_moment(decision),
             _DECIDE_SIGNAL,
         )
@@ -405,7 +406,8 @@ def _disagree(case: _Case) -> Told:
                     verb = f"is significantly worse than {current}"
                 told.append(f"{spoken(name)} {verb} ({_ahead(lead)})")
         texts.append(f"{what}: {'; '.join(told) or f'no metric is significantly better than {current}'}.")
-    first = {signal_words(click): names[0] for click, names in decision.winners.items()}
+    words = told_apart(decision.winners)
+    first = {words[click]: names[0] for click, names in decision.winners.items()}
     title = f"Your signals disagree about {current}"
     if len(set(first.values())) > 1:
         (signal, winner), *rest = first.items()
@@ -446,8 +448,8 @@ def _open(case: _Case) -> Told:
         alone.append(f"On {clicks_of(click)}, {few_spoken(names)} {are} significantly better than {current}.")
     if decision.bound is not None and decision.bound < decision.margin:
         (click, names), *_ = decision.by_others.items()
-        why = f"on {signal_words(click)} {spoken(names[0])} is better than {current}, "
-        why += f"on {signal_words(ranking.click)} not"
+        words = told_apart((click, ranking.click))
+        why = f"on {words[click]} {spoken(names[0])} is better than {current}, on {words[ranking.click]} not"
         return f"Inconclusive: {why}", seen, *alone, _DECIDE_SIGNAL
     by = "" if decision.bound is None else f"up to {rounded_up(decision.bound)} "
     return (

@@ -1,7 +1,8 @@
 """Claims as sentences: the headline, the three findings, and the parts of sentences that sections share."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clickassay.core.records import SampleKey
@@ -70,6 +71,13 @@ def clicks_of(click: str) -> str:
     """Return the same with the name of the metric, as ``clicks (MeanRR)``."""
     words = signal_words(click)
     return f"{words} ({click.partition('(')[0]})" if is_click_metric(click) else words
+
+
+def told_apart(clicks: Iterable[str]) -> dict[str, str]:
+    """Return the words of several click metrics, with their names where two are of the same signal."""
+    words = {click: signal_words(click) for click in clicks}
+    counts = Counter(words.values())
+    return {click: text if counts[text] == 1 else clicks_of(click) for click, text in words.items()}
 
 
 def approximate_count(queries: float) -> str:
@@ -158,9 +166,10 @@ def is_of_rankings(ranking: Ranking) -> bool:
 
 def shown_value(ranking: Ranking, name: str) -> str:
     """Return how often a metric picks the ranking that users prefer; over all queries its correlation."""
-    if name not in ranking.competitors:
-        return MISSING
-    value = ranking.competitors[name].value
+    return _spelled(ranking, ranking.competitors[name].value) if name in ranking.competitors else MISSING
+
+
+def _spelled(ranking: Ranking, value: float) -> str:
     return percent(prefers_the_same(value)) if is_of_rankings(ranking) else number(value)
 
 
@@ -176,17 +185,14 @@ def scale_sentences(run: Run, findings: Findings) -> Iterator[str]:
     rankings = [one for one in named_rankings(findings) if one.competitors]
     if not rankings:
         return
-    of_rankings = is_of_rankings(rankings[0])
-    spell = (
-        (lambda value: percent(prefers_the_same(value))) if of_rankings else (lambda value: number(value, 2))
-    )
+    words = told_apart(one.click for one in rankings)
     known = [
-        f"{spell(value)}" + (f" on {signal_words(one.click)}" if len(rankings) > 1 else "")
+        _spelled(one, value) + (f" on {words[one.click]}" if len(rankings) > 1 else "")
         for one in rankings
         if (value := highest_possible(run, one)) is not None
     ]
     what = "The columns show how often a metric picks the ranking users prefer; a coin toss gives 50%."
-    if not of_rankings:
+    if not is_of_rankings(rankings[0]):
         what = "0 = unrelated to clicks."
     if not known:
         yield f"{what} The log has too few sessions to estimate the best possible value."
