@@ -14,6 +14,7 @@ from support.reports.report_tables import empty_tables, frame_of, run_info
 from scipy.stats import norm as normal
 
 from clickassay.findings.decision import decide
+from clickassay.findings.signals import evidence
 from clickassay.report.verdict.decision import advise
 
 
@@ -127,7 +128,8 @@ NARROW = 0.0001
 
 def decided(run, current=None, health=(), margin=0.05):
     found = found_in(run).verdict
-    return advise(found, decide(found, health, current, margin), health)
+    decision = decide(found, health, current, margin)
+    return advise(found, decision, health, evidence(run, found, decision))
 
 
 def world(values=VALUES, significant=(), **more):

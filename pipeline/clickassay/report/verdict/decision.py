@@ -247,7 +247,10 @@ def _bounds(lead: Lead) -> str:
 
 
 def _other_leaders(case: _Case) -> Iterator[str]:
-    """Say which signals have a leader that is significantly worse on the first."""
+    """Say which signals tell leaders apart, or have one that is significantly worse on the first."""
+    for click, names in case.decision.by_others.items():
+        are = "is" if len(names) == 1 else "are"
+        yield f"On {clicks_of(click)}, {few_spoken(names)} {are} significantly better than another of these."
     for one in case.evidence[1:]:
         if one.best is not None and one.best not in case.ranking.among_best:
             yield f"On {signal_words(one.click)}, {spoken(one.best)} is highest."
@@ -500,14 +503,18 @@ def _leading(case: _Case) -> Told:
     ranking, decision, users = case.ranking, case.decision, _USERS[case.decision.question]
     leading = tuple(name for name in ranking.metrics if not ranking.above(name, ranking.metrics))
     worse = tuple(name for name in ranking.metrics if name not in leading)
-    title = f"No metric is significantly better than another {case.purpose}"
-    if len(ranking.metrics) == 1:
-        title = f"{ranking.best} is the only metric to compare {case.purpose}"
+    above_all = [name for name in ranking.baselines if not ranking.not_above(name, ranking.metrics)]
+    if above_all:
+        title = f"{spoken(above_all[0])} is significantly better than every metric {case.purpose}"
+    elif len(ranking.metrics) == 1:
+        title = f"{ranking.best} is the only metric: there is no other one to compare it with"
     elif worse:
         all_below = all(ranking.lead(one, name).is_ahead for one in leading for name in worse)
         verb, are = ("predict" if len(leading) > 1 else "predicts"), ("are" if len(worse) > 1 else "is")
         title = f"{few_spoken(leading)} {verb} best {users}; {few_spoken(worse)} {are} significantly worse"
         title += "" if all_below else " than another metric"
+    else:
+        title = f"No metric is significantly better than another {case.purpose}"
     usual, then = decision.with_usual, ""
     step = "Run again with --current and the name of your metric, to learn whether to keep it."
     if usual is not None:
@@ -524,20 +531,16 @@ def _baselines(case: _Case) -> str:
     ranking, decision = case.ranking, case.decision
     if not ranking.baselines:
         return ""
-    best = ranking.best
     if decision.kind == "baseline_as_good":
-        baseline, bound = case.subject, decision.bound
+        baseline, bound, limit = case.subject, decision.bound, ""
         if bound is not None and bound >= 0:
             by = f" by more than {rounded_up(bound)}" if bound else ""
-            limit = f"No metric beats {spoken(baseline)}{by}. {_margin(case)}".strip()
-            return f"{limit} {adds_text(ranking, baseline)}".strip()
-        return (
-            f"{capital(spoken(baseline))} is better than every metric. {adds_text(ranking, baseline)}".strip()
-        )
-    level = ranking.not_above(best, ranking.baselines)
+            limit = f"No metric beats {spoken(baseline)}{by}. {_margin(case)}"
+        return f"{limit} {adds_text(ranking, baseline)}".strip()
+    level = ranking.not_above(ranking.best, ranking.baselines)
     if not level:
-        return f"{best} significantly beats every baseline."
-    return f"{best}, the highest metric, does not significantly beat {all_spoken(level, 'or')}."
+        return f"{ranking.best} significantly beats every baseline."
+    return f"{ranking.best}, the highest metric, does not significantly beat {all_spoken(level, 'or')}."
 
 
 _TELL: Mapping[Kind, Callable[[_Case], Told]] = {
@@ -593,7 +596,7 @@ def _undecided(claim: Claim) -> Told:
     elif len(ends) == len(metrics):
         highest, queries = rounded_up(max(*ends, 0.0)), count(ranking.n_queries)
         ruled_out = f"{queries} queries rule out a correlation above {highest} for every metric."
-    users = f"{PREDICTED[ranking.quantity]} ({clicks})" if ranking.quantity == WITHIN_QUERIES else clicks
+    users = f"{PREDICTED[ranking.quantity]}, on {clicks}" if ranking.quantity == WITHIN_QUERIES else clicks
     small = (
         "smaller correlations would not matter to you"
         if highest is None
