@@ -206,6 +206,7 @@ def write_evaluation(
         result.conventions,
         rel=result.options.get("rel", 1),
         shares=frozenset(str(one) for one in result.evaluation.measures if one.metric.high == 1),
+        less_is_better=frozenset(str(one) for one in result.evaluation.measures if one.metric.less_is_better),
         command=command,
         per_query=per_query,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.text.words import MINUS, count, listed, number, plural, visible
+from clickassay.core.text.words import MINUS, count, listed, number, plural, signed, span, visible
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.estimates import Estimate
 from clickassay.report.charts.lines import MOST_LINES, Line, curves, difference_bars
@@ -172,6 +172,26 @@ def highest(frame: pl.DataFrame) -> str:
         others = f"{named} {'is' if len(alike) == 1 else 'are'} not significantly different from it"
     mean = "lowest" if lowest else "highest"
     return f"By {top['measure']}, {visible(top['run'])} has the {mean} mean; {others}."
+
+
+def title_of(frames: Frames, less_is_better: frozenset[str]) -> str:
+    """Return the answer of an evaluation: of two rankings which is better, of several which is highest."""
+    means, comparisons = frames["means"], frames["comparisons"]
+    if "leaderboard" in frames and frames["leaderboard"].height:
+        return highest(frames["leaderboard"]).removesuffix(".")
+    if comparisons.height:
+        row = comparisons.row(0, named=True)
+        one, other, ahead = visible(row["run"]), visible(row["baseline"]), row["difference"]
+        is_less = row["measure"] in less_is_better
+        known = row["ci_low"] is not None
+        ends = f" (95% CI {span(row['ci_low'], row['ci_high'])})" if known else ""
+        numbers = f"{row['measure']} {signed(ahead)}{ends}"
+        if row["p_holm"] is None or row["p_holm"] >= ALPHA:
+            return f"No significant difference between {one} and {other}: {numbers}"
+        return f"{one} {'beats' if (ahead > 0) is not is_less else 'is worse than'} {other}: {numbers}"
+    row = means.row(0, named=True)
+    ends = "" if row["ci_low"] is None else f" (95% CI {span(row['ci_low'], row['ci_high'])})"
+    return f"{visible(row['run'])}: {row['measure']} {number(row['mean'])}{ends}"
 
 
 def class_tables(frames: Frames) -> list[ReportTable]:
@@ -388,6 +408,7 @@ def build_evaluation_report(
     *,
     rel: int,
     shares: frozenset[str],
+    less_is_better: frozenset[str],
     command: str,
     per_query: bool,
 ) -> StudyReport:
@@ -396,6 +417,7 @@ def build_evaluation_report(
     conventions: pairs (convention, text): the definitions that the numbers depend on.
     rel: lowest grade that the curves of precision count as relevant.
     shares: names of the measures that lie in 0..1.
+    less_is_better: names of those whose best value is the smallest.
     per_query: whether the page has the values by query.
     """
     runs, means = frames["runs"]["run"].to_list(), frames["means"]
@@ -412,9 +434,9 @@ def build_evaluation_report(
     if per_query:
         reading, table = ("Every measure of every query.",), per_query_table(frames["per_query"])
         sections.append(Section("queries", "Values by query", reading, folded=(table,)))
-    lead = f"{plural(means['measure'].n_unique(), 'measure')} over {queries}."
+    lead = f"{plural(means['measure'].n_unique(), 'measure')} of {listed(named)} over {queries}."
     return StudyReport(
-        "Rankings against judgments", f"Evaluation of {listed(named)}", lead, conventions, tuple(sections),
+        "Rankings against judgments", title_of(frames, less_is_better), lead, conventions, tuple(sections),
         visible(command, limit=10_000),
     )  # fmt: skip
 

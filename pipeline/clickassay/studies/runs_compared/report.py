@@ -55,11 +55,10 @@ from clickassay.studies.runs_compared.numbers import (
 )
 from clickassay.studies.runs_compared.read import SAME
 from clickassay.studies.runs_compared.words import (
-    beyond_noise,
     clearest,
-    decision_sentence,
     sentences,
     things,
+    title_and_lead,
     uneven_words,
 )
 
@@ -126,9 +125,9 @@ def build_comparison(comparison: RunComparison, command: str) -> ComparisonRepor
         (f"Run {letter}: {name}", visible(folder, limit=400))
         for letter, name, folder in zip("AB", comparison.names, folders, strict=True)
     )
-    title, rest = beyond_noise(comparison)
+    title, lead = title_and_lead(comparison)
     return ComparisonReport(
-        title, f"{decision_sentence(comparison)} {rest}".rstrip(), samples, runs,
+        title, lead, samples, runs,
         tuple(sentences(comparison)), sections, visible(command, limit=10_000),
     )  # fmt: skip
 

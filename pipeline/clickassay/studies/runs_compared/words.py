@@ -24,6 +24,7 @@ from clickassay.studies.runs_compared.numbers import (
     NO_VALUE,
     PLACE,
     WEIGHTED,
+    WITHIN,
     WITHIN_QUERIES,
 )
 from clickassay.studies.runs_compared.read import (
@@ -54,16 +55,29 @@ def headline(diff: RunComparison) -> str:
 _DECISIONS = {
     "log_at_fault": "fix the log",
     "cannot_decide": "the log cannot decide",
-    "choose_click_metric": "choose a click metric",
+    "choose_click_metric": "signals disagree",
     "switch": "switch to {subject}",
     "keep": "keep {subject}",
-    "baseline_better": "{subject} alone is better",
-    "use": "use {subject}",
-    "baseline_as_good": "{subject} alone does as well",
-    "use_any": "use any of several metrics",
-    "cannot_say": "cannot say",
+    "baseline_better": "{subject} is better",
+    "use": "{subject} predicts best",
+    "baseline_as_good": "no metric beats {subject}",
+    "use_any": "several metrics predict best",
+    "cannot_say": "inconclusive",
 }
 """Kinds of decisions in a few words; docs/reference/summary.md defines each."""
+
+
+def title_and_lead(diff: RunComparison) -> tuple[str, str]:
+    """Return the title of the page, without a full stop, and what stands below it.
+
+    A changed decision is the answer; where it is the same, what changed significantly is.
+    """
+    (moved, rest), decision = significant_changes(diff), decision_sentence(diff).removesuffix(".")
+    title, other = (moved, decision) if decision.startswith(_SAME_DECISION) else (decision, moved)
+    return title, f"{other}. {rest}".rstrip()
+
+
+_SAME_DECISION = "The decision is the same"
 
 
 def decision_sentence(diff: RunComparison) -> str:
@@ -74,13 +88,12 @@ def decision_sentence(diff: RunComparison) -> str:
         _DECISIONS[row["decision"]].format(subject=spoken(visible(row["subject"] or ""))) for row in rows
     )
     if before == after:
-        return f"The decision is the same: {after}."
-    a, b = diff.names
-    return f"The decision has changed: {before} in {a}; {after} in {b}."
+        return f"{_SAME_DECISION}: {after}."
+    return f"The decision changed: {before} \u2192 {after}."
 
 
-def beyond_noise(diff: RunComparison) -> tuple[str, str]:
-    """Return what changed beyond noise as a title without a full stop, and a sentence on what did not."""
+def significant_changes(diff: RunComparison) -> tuple[str, str]:
+    """Return what changed significantly, without a full stop, and a sentence on what did not."""
     compared = diff.numbers.filter(pl.col("change").is_not_null())
     changed, rest = [], []
     for subject, families in _SUBJECTS.items():
@@ -97,9 +110,9 @@ def beyond_noise(diff: RunComparison) -> tuple[str, str]:
         elif rows.height:
             rest.append(subject)
     if not changed:
-        return "Nothing changed beyond noise", ""
-    left = f"{capital(listed(rest))} did not change beyond noise." if rest else ""
-    return f"Beyond noise: {', '.join(changed)}", left
+        return "Nothing changed significantly", ""
+    left = f"{capital(listed(rest))} did not change significantly." if rest else ""
+    return f"Significant changes: {', '.join(changed)}", left
 
 
 _SUBJECTS = {
@@ -138,7 +151,7 @@ def sentences(diff: RunComparison) -> Iterator[str]:
             if own.height:
                 beyond = own.filter(status=BEYOND)
                 sides = [f"{count(part.height)} {word}" for word, part in _sides(beyond) if part.height]
-                what = f"{' and '.join(sides)} beyond noise" if sides else "none changed beyond noise"
+                what = f"{' and '.join(sides)} significantly" if sides else "none changed significantly"
                 words = change_words(clearest(beyond if sides else own).row(0, named=True))
                 yield f"Of {plural(shared.height, *nouns)}, {what}; the clearest: {words}."
             elif shared.height:
@@ -196,7 +209,7 @@ def uneven_words(sizes: pl.DataFrame, names: tuple[str, str] = ("A", "B")) -> st
     e_g = listed(f"{size:.3g} in {name}" for size, name in zip(far.row(0), names, strict=True))
     return (
         f"Sessions per configuration differ, e.g. {e_g}. With fewer sessions, chance clicks lower all "
-        "correlations: such a change can be beyond noise though no metric changed."
+        "correlations: such a change can be significant though no metric changed."
     )
 
 
@@ -218,11 +231,15 @@ def things(pairs: Sequence[RecordedPair]) -> str:
     )
 
 
+_STATUS = {BEYOND: "significant", WITHIN: "not significant"}
+"""What the status of a change is called in sentences."""
+
+
 def change_words(row: Mapping[str, Any]) -> str:
     """Describe a change of a mean or correlation in words.
 
-    For instance ``mean ERR (depth 5) rose from 0.4 to 0.42, by 0.02 [0.01, 0.03], beyond noise``, or ``the
-    correlation of ERR with MeanRR (depth 5) fell from 0.4 to 0.37, by 0.03 [0.01, 0.05], within noise``.
+    For instance ``mean ERR (depth 5) rose from 0.4 to 0.42, by 0.02 [0.01, 0.03], significant``, or ``the
+    correlation of ERR with MeanRR (depth 5) fell from 0.4 to 0.37, by 0.03 [0.01, 0.05], not significant``.
 
     row: a row of `RunComparison.numbers` whose value changed, or that is only in A.
     """
@@ -236,7 +253,7 @@ def change_words(row: Mapping[str, Any]) -> str:
     alone = ", tested from intervals alone" if row["tested_by"] == INTERVALS else ""
     few = f" ({FEW_FOLDS})" if FEW_FOLDS in (row["caution"] or "") else ""
     way = f"{rose} from {row['a']:.3g} to {row['b']:.3g}, by {abs(row['change']):.3g}{span}"
-    return f"{place_words(row)} {way}, {row['status']}{p}{alone}{few}"
+    return f"{place_words(row)} {way}, {_STATUS.get(row['status'], row['status'])}{p}{alone}{few}"
 
 
 def place_words(row: Mapping[str, Any]) -> str:
