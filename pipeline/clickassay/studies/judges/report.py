@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.text.words import MINUS, listed, plural, visible
+from clickassay.core.text.words import MINUS, plural, visible
 from clickassay.correlation.agreement import MEASURES
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.estimates import Estimate, estimate
@@ -29,6 +29,7 @@ from clickassay.report.tables import (
 )
 from clickassay.studies.judges.compare import JudgesCompared
 from clickassay.studies.judges.verdict import (
+    answer,
     other_scales,
     overlap_sentence,
     rankings_sentence,
@@ -292,7 +293,7 @@ def build_judges_report(found: JudgesCompared, at_least: float | None, *, comman
             )
         )  # fmt: skip
     return StudyReport(
-        "Judges compared", f"Do {listed(map(visible, found.judges))} agree?", verdict(found, at_least), (),
+        "Judges compared", answer(found, at_least), verdict(found, at_least), (),
         tuple(sections), visible(command, limit=10_000),
     )  # fmt: skip
 

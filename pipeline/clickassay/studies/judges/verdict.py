@@ -23,6 +23,31 @@ MOST_TIMES = 100
 """So many times as many queries as there are is said in words: nobody has them judged."""
 
 
+def answer(found: JudgesCompared, at_least: float | None = None) -> str:
+    """Return whether the first two judges agree, as a title without a full stop: yes, no, or not yet.
+
+    The rule: the whole interval of kappa is above `at_least`, and no pair of rankings changes significantly.
+    """
+    first = found.agreement.row(0, named=True)
+    pair = pl.col("judge_a") == first["judge_a"], pl.col("judge_b") == first["judge_b"]
+    kappa = found.agreement.filter(*pair, measure="kappa_quadratic").row(0, named=True)
+    both = f"{visible(first['judge_a'])} and {visible(first['judge_b'])}"
+    if kappa["value"] is None:
+        return f"{both} give one and the same grade: agreement beyond chance is not defined"
+    said = f"quadratic kappa {_with_interval(kappa)}"
+    changed = int(found.rankings.filter(*pair)["changed"].sum()) if found.rankings.height else 0
+    if at_least is None:
+        return f"{both} agree with {said}" if not changed else f"{both} rank differently: {said}"
+    limit = f"{at_least:g}"
+    if kappa["ci_high"] is not None and kappa["ci_high"] < at_least:
+        return f"No: {said} is below {limit}"
+    if changed:
+        return f"No: {plural(changed, 'pair')} of rankings changes significantly with the judge ({said})"
+    if kappa["ci_low"] is not None and kappa["ci_low"] >= at_least:
+        return f"Yes: {said} is at least {limit}"
+    return f"Not yet: {said} may be above or below {limit}"
+
+
 def verdict(found: JudgesCompared, at_least: float | None = None) -> str:
     """Say how far the first two judges agree, by quadratic kappa, and who gives higher grades.
 
