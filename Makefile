@@ -10,8 +10,7 @@ SAMPLE := data_samples
 .PHONY: report sample explore dev quick check bounds test test-thorough test-all lint samples truth pictures site pages pins packages clean
 
 report: $(VENV)/installed
-	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
-	  --judgments $(SAMPLE)/judgments.parquet --queries $(SAMPLE)/queries.parquet --out reports/sample --force
+	@$(BIN)/clickassay run --project $(SAMPLE)/clickassay.toml --out reports/sample --force
 
 # What a reader looks at: its test makes the run again and compares.
 SHOWN := summary.png $(addprefix tables/,$(addsuffix .csv,baselines click_models funnel health influence_queries \
@@ -92,8 +91,11 @@ dev: $(VENV)/pinned $(VENV)/tools
 	@rm -f $(VENV)/installed
 
 samples: $(VENV)/installed
-	$(BIN)/clickassay simulate --world web --n-searches 20000 --n-queries 250 --seed 1 --out $(SAMPLE).fresh
-	mv $(SAMPLE).fresh/* $(SAMPLE)/ && rmdir $(SAMPLE).fresh
+	$(BIN)/clickassay simulate --world web --actions --n-searches 100000 --n-queries 250 --seed 1 --out build/fresh
+	mv build/fresh/* $(SAMPLE)/
+	rm -r build/fresh
+	$(BIN)/clickassay simulate --world web --n-searches 20000 --n-queries 250 --seed 1 --out build/fresh
+	mv build/fresh/* $(SAMPLE)/inconclusive/
 
 site: $(VENV)/installed $(VENV)/documents
 	$(BIN)/python -m sphinx -q -W --keep-going -c docs/make -d build/doctrees . build/site

@@ -8,7 +8,9 @@ from pathspec import GitIgnoreSpec
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout."""
 
-SAMPLES = ROOT / "data_samples"
+SHOP = ROOT / "data_samples"
+"""The sample that `make report` runs."""
+SAMPLES = SHOP / "inconclusive"
 SAMPLE = {name: str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks", "judgments", "queries")}
 SAMPLE_LOG = {name: SAMPLE[name] for name in ("searches", "clicks")}
 
