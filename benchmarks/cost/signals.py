@@ -3,7 +3,7 @@
     python -m benchmarks.cost.signals [--world NAME …] [--searches N] [--queries N] [--runs N]
                                       [--engine NAME] [-- OPTION …]
 
-Carts follow 8 % of the clicks, purchases a fifth of the carts, and 2 % of the searches have revenue. Whole
+Carts follow 8% of the clicks, purchases a fifth of the carts, and 2% of the searches have revenue. Whole
 processes run in turn; the pattern table is the same, or the benchmark ends.
 """
 

@@ -5,7 +5,7 @@
 Each size is a whole process on this machine (`local[2]`): wall and CPU seconds of it and its Java; bytes
 shuffled, jobs and tasks as Spark's own event log tells. Up to `--check` searches the tables are
 compared, byte for byte, with those of the default engine. `--skew` makes an even log uneven: one user has
-20 % of its searches, one query 10 %; both are measured.
+20% of its searches, one query 10%; both are measured.
 """
 
 import argparse
@@ -126,7 +126,7 @@ def same_bytes(log: Path) -> str:
 
 
 def made_skewed(even: Path) -> Path:
-    """Give 20 % of the searches of a log to one user, and 10 % to one query with its list."""
+    """Give 20% of the searches of a log to one user, and 10% to one query with its list."""
     folder = even.with_name(f"{even.name}-skewed")
     if (folder / "searches.parquet").exists():
         return folder

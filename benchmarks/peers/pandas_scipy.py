@@ -258,7 +258,7 @@ def query_classes(configurations: pd.DataFrame, navigational: dict[str, bool]) -
 def class_correlations(
     configurations: pd.DataFrame, rng: np.random.Generator, split: str, label: str
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Weighted Pearson correlation of every pair, with the 95 % interval of a bootstrap over queries."""
+    """Weighted Pearson correlation of every pair, with the 95% interval of a bootstrap over queries."""
     values, weights = configurations[METRICS].to_numpy(), configurations["n_sessions"].to_numpy()
     query, queries = pd.factorize(configurations["query"])
     found = weighted_correlation(values, weights)
@@ -367,7 +367,7 @@ def times_drawn(queries: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def interval(resamples: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the ends of the 95 % percentile interval."""
+    """Return the ends of the 95% percentile interval."""
     low, high = np.nanpercentile(resamples, [2.5, 97.5], axis=0)
     return {"ci_low": low, "ci_high": high}
 

@@ -4,7 +4,7 @@
 
 A pool of 50,000 queries has 1 to 40 results each, whose grades two judges give: people, who err by a grade
 now and then, and a judge of some kind. A world draws queries from the pool. One row per kind of judge, number
-of queries and measure: how often the 95 % interval holds the value of the pool (`held`), how often an
+of queries and measure: how often the 95% CI holds the value of the pool (`held`), how often an
 interval has no caution (`relied_on`), and, of two equal judges, how often their mean grades are said to
 differ (`alarms`).
 """
@@ -39,7 +39,7 @@ def measured(worlds: int, seed: int, processes: int) -> pl.DataFrame:
 
 
 def people(grades: Grades, query: Grades, rng: np.random.Generator) -> Grades:
-    """Err by a grade either way in 30 % of the grades of a usual query, more on a hard one."""
+    """Err by a grade either way in 30% of the grades of a usual query, more on a hard one."""
     hard = rng.beta(1.5, 3.5, POOL)[query]
     off = np.where(rng.random(len(grades)) < hard, rng.choice([-1, 1], len(grades)), 0)
     return np.clip(grades + off, 0, SIZE - 1)
@@ -53,7 +53,7 @@ def generous(grades: Grades, query: Grades, rng: np.random.Generator) -> Grades:
 
 
 def careless(grades: Grades, query: Grades, rng: np.random.Generator) -> Grades:
-    """Give one grade by lot to all results of a query, for 40 % of the queries."""
+    """Give one grade by lot to all results of a query, for 40% of the queries."""
     lot = rng.integers(0, SIZE, POOL)[query]
     return np.where((rng.random(POOL) < 0.4)[query], lot, people(grades, query, rng))
 

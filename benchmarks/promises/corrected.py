@@ -4,9 +4,9 @@
 
 A pool of 20,000 queries has grades by people and by a judge of some kind for all documents, and three
 rankings: one, a better one, and one as good as the first. A judge errs often and little, or is right except
-in 1 to 10 % of the queries, where it turns grades around, takes everything for perfect, or what the first
+in 1 to 10% of the queries, where it turns grades around, takes everything for perfect, or what the first
 ranking shows alone. A world draws 2,000 queries from the pool, of which people judged some. One row per kind
-of judge, number of queries that people judged, measure, and mean or difference: how often 95 % intervals hold
+of judge, number of queries that people judged, measure, and mean or difference: how often 95% CIs hold
 the mean of the pool by people (`corrected`, `by_judge`, `by_people`: of the corrected mean, and of each side
 alone), the median width of the corrected interval by that of people's alone (`width`) and the number of
 queries by people alone that are worth one judged by both (`worth`), and how often two rankings that are
@@ -53,7 +53,7 @@ def true_grades(rng: np.random.Generator) -> Grades:
 
 
 def noisy(grades: Grades, _order: Grades, rng: np.random.Generator) -> Grades:
-    """Err by a grade either way in 30 % of the grades."""
+    """Err by a grade either way in 30% of the grades."""
     off = rng.choice([-1, 0, 1], grades.shape, p=[0.15, 0.7, 0.15])
     return np.clip(grades + off, 0, 4)
 
@@ -71,7 +71,7 @@ def of_easy_queries(grades: Grades, order: Grades, rng: np.random.Generator) -> 
 
 
 def careless(grades: Grades, _order: Grades, rng: np.random.Generator) -> Grades:
-    """Draw 40 % of the grades by lot."""
+    """Draw 40% of the grades by lot."""
     return np.where(rng.random(grades.shape) < 0.4, rng.integers(0, 5, grades.shape), grades)
 
 

@@ -3,11 +3,11 @@
     python -m benchmarks.promises.promised_power [--worlds N] [--seed N] [--processes N] [--out FILE]
 
 Pilots are drawn from pools of 100,000 queries. Each says how many queries detect the true difference of two
-metrics with a power of 80 %; the power that so many other queries of the pool have is measured with samples
+metrics with a power of 80%; the power that so many other queries of the pool have is measured with samples
 of them, of several sizes. One row per kind of log, correlation and size of the pilot: the true difference,
 the queries that truly have this power (`needed`), what pilots say on average (`promised`, logarithmic mean),
 the power that the promised numbers have on average (`power`), the power of the numbers that take the error of
-each pilot for the truth (`power_by_estimate`), the share of pilots whose 95 % range holds `needed`
+each pilot for the truth (`power_by_estimate`), the share of pilots whose 95% range holds `needed`
 (`in_range`), and the share that says that other queries can need far more (`said`).
 """
 

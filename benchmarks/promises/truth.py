@@ -3,7 +3,7 @@
     python -m benchmarks.promises.truth [--searches N] [--queries N]
 
 2 million sessions over 1,000 queries, editors who do not err. In each world the pair of its law must
-correlate above 0.99 and be first in its row; in `null`, the 95 % intervals of `differences` must leave
+correlate above 0.99 and be first in its row; in `null`, the 95% intervals of `differences` must leave
 out 0 no more often than one time in twenty (SS excepted: it looks at the grades itself).
 """
 
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--null-seeds", type=int, default=10)
     options = parser.parse_args()
     print(f"<!-- {machine()} -->")
-    print("| world | law | correlation [95 %] | first in its row | two rankers, closed form [95 %] |")
+    print("| world | law | correlation [95%] | first in its row | two rankers, closed form [95%] |")
     print("|---|---|---|---|---|")
     for world, (click, editorial) in LAWS.items():
         print(row(run(world, options.searches, options.queries), world, click, editorial), flush=True)

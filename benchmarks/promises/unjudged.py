@@ -6,7 +6,7 @@ In each simulated log every document is judged. Then judgments are taken away: a
 results that are shown far down, or of results that few sessions show. Under each rule of `--unjudged` the
 correlations with MeanRR, over the users that fill nothing, are compared with those when all is judged. One
 row per world, searches, kind of holes and rule: coverage, the mean over seeds and metrics of the error and of
-its absolute value, and in how many cases the 95 % interval holds the correlation when all is judged. The rows
+its absolute value, and in how many cases the 95% CI holds the correlation when all is judged. The rows
 `nothing` compare these users' correlations with those of all users: what half of the sessions costs.
 """
 

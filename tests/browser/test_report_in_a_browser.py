@@ -82,7 +82,7 @@ def test_a_mark_shows_its_numbers_and_a_term_its_meaning(opened, sample_run):
         tip = page.locator(".tip.visible")
         tip.wait_for()
         assert tip.locator("p").all_inner_texts() == mark.get_attribute("aria-label").split("\n")
-        assert "95 % interval: " in tip.inner_text()
+        assert "95% CI: " in tip.inner_text()
         term = page.locator("#correlations a.term", has_text="ERR").first
         term.scroll_into_view_if_needed()
         page.wait_for_timeout(1000)

@@ -380,7 +380,7 @@ def test_weights_keep_single_sessions_from_outvoting_thousands():
 
 
 def test_intervals_that_assume_independent_configurations_cover_the_true_value_as_rarely_as_the_page_says():
-    assert "covers the true value in 72 %" in reason("left out")
+    assert "covers the true value in 72%" in reason("left out")
     assert 2 * stats.norm.cdf(1.96 / math.sqrt(3.25)) - 1 == pytest.approx(0.72, abs=0.005)
 
 
@@ -417,7 +417,7 @@ def test_normal_differences_have_the_same_sign_as_often_as_the_page_says():
 
 
 def test_one_of_two_differences_is_significant_and_small_and_one_neither():
-    found = re.findall(r"(0\.\d+) \((?:95 % interval )?(\S+) to (\S+)\)", reason("intervals"))
+    found = re.findall(r"(0\.\d+) \((?:95% CI )?(\S+) to (\S+)\)", reason("intervals"))
     for difference, low, high in (map(number_or, one) for one in found):
         assert (low + high) / 2 == pytest.approx(difference, abs=1e-4)
     (_, low, _), (_, below, _) = (map(number_or, one) for one in found)
@@ -462,10 +462,10 @@ def test_the_page_says_how_sessions_lie_in_the_sample_run():
     table = sample_rows("configurations")
     few = table.filter(pl.col("n_sessions") <= 3)
     shares = [100 * few.height / table.height, 100 * few["n_sessions"].sum() / table["n_sessions"].sum()]
-    pattern = r"(\d+) % of the configurations have at most 3 sessions; together they have (\d+) %"
+    pattern = r"(\d+)% of the configurations have at most 3 sessions; together they have (\d+)%"
     assert said(pattern, "weighted") == pytest.approx(shares, abs=0.5)
     queries = table.group_by("query").agg(pl.col("n_sessions").sum()).sort("n_sessions", descending=True)
-    count, share = said(r"the (\d+) queries with most sessions, a tenth, have (\d+) %", "weighted")
+    count, share = said(r"the (\d+) queries with most sessions, a tenth, have (\d+)%", "weighted")
     assert count == round(queries.height / 10)
     top = queries["n_sessions"].head(int(count)).sum() / queries["n_sessions"].sum()
     assert share == pytest.approx(100 * top, abs=0.51)
@@ -480,7 +480,7 @@ def test_the_page_says_what_the_two_rankers_of_the_sample_run_gave():
     dcg, err = (one("differences", "exact", editorial_metric=name) for name in ("DCG", "ERR"))
     assert drawn == pytest.approx(one("differences", "monte_carlo", editorial_metric="DCG"), abs=5e-4)
     assert (limit, apart) == (pytest.approx(dcg, abs=5e-4), pytest.approx(abs(dcg - err), abs=5e-4))
-    correlation, agreement = said(r"DCG has ([\d.]+): ([\d.]+) %", "sign")
+    correlation, agreement = said(r"DCG has ([\d.]+): ([\d.]+)%", "sign")
     assert correlation == pytest.approx(dcg, abs=5e-4)
     assert agreement == pytest.approx(50 + 100 * math.asin(dcg) / math.pi, abs=0.05)
 

@@ -34,7 +34,7 @@ def numbers(pattern, text):
 @pytest.mark.parametrize("name", ["README.md", "docs/explanation/trust.md"])
 def test_what_intervals_hold_is_what_the_calibration_found(name):
     pattern = (
-        r"In (\d+,\d+) simulated samples.*?(\d+)\u2013(\d+) % of the time at (\d+) and (\d+) queries"
+        r"In (\d+,\d+) simulated samples.*?(\d+)\u2013(\d+)% of the time at (\d+) and (\d+) queries"
         r".*?in (\d+) of (\d+) kinds of samples; (?:in )?the others (?:have )?(\d+\.\d) and (\d+\.\d)"
     )
     samples, low, high, fewer, more, inside, kinds, lowest, highest = numbers(pattern, page(name))
@@ -50,7 +50,7 @@ def test_what_intervals_hold_is_what_the_calibration_found(name):
 @pytest.mark.parametrize("name", ["README.md", "docs/explanation/trust.md"])
 def test_heavier_tails_are_admitted_where_they_are_found(name):
     text = page(name)
-    assert re.search(r"heavier tails.*?(?:below|less than) 80 %", text)
+    assert re.search(r"heavier tails.*?(?:below|less than) 80%", text)
     heavy = COVERAGE.filter(~pl.col("weights").str.starts_with("lognormal"))
     assert min(heavy["coverage"].min(), TAILS["coverage"].min()) < 0.8
     short = TAILS.filter(pl.col("coverage") < 0.8)
@@ -59,7 +59,7 @@ def test_heavier_tails_are_admitted_where_they_are_found(name):
 
 def test_false_alarms_and_claims_are_those_of_the_calibration():
     pattern = (
-        r"found significantly different in (\d)\u2013(\d) % of tests at 5 %, and in (\d+) runs on logs with "
+        r"found significantly different in (\d)\u2013(\d)% of tests at 5%, and in (\d+) runs on logs with "
         r"a planted metric each of (\d+) claims that a metric is best names it"
     )
     trusted = ALARMS.filter(pl.col("queries") >= 500, pl.col("weights").str.starts_with("lognormal"))
@@ -77,9 +77,9 @@ def ends(values, digits):
 
 def test_what_power_promises_of_longer_logs_is_what_thinned_logs_found():
     pattern = (
-        r"held what the same queries need in the whole one for (\d+\.\d) to (\d+\.\d) % of the differences "
+        r"held what the same queries need in the whole one for (\d+\.\d) to (\d+\.\d)% of the differences "
         r"\((\d+\.\d) on average\), and what other queries of such logs need for (\d+\.\d) to "
-        r"(\d+\.\d) %; the ratio of a difference to its error grew by a factor of (\d\.\d\d) to "
+        r"(\d+\.\d)%; the ratio of a difference to its error grew by a factor of (\d\.\d\d) to "
         r"(\d\.\d\d) of that promised"
     )
     same, others = (POWER[f"in_range_{name}"] * 100 for name in ("same", "others"))
@@ -93,7 +93,7 @@ def test_what_power_promises_of_longer_logs_is_what_thinned_logs_found():
 def test_other_intervals_cover_as_often_as_the_method_says():
     pattern = (
         r"in ([\d,]+) simulated samples of 500 and 5000 queries its intervals held the true value in "
-        r"(\d+\.\d) % of cases on average, those of a studentised bootstrap in (\d+\.\d), of the percentile "
+        r"(\d+\.\d)% of cases on average, those of a studentised bootstrap in (\d+\.\d), of the percentile "
         r"bootstrap in (\d+\.\d) and of BCa in (\d+\.\d) "
     )
     larger = METHODS.filter(pl.col("queries") >= 500)
@@ -124,8 +124,8 @@ def test_what_learn_gains_without_a_gain_is_what_the_calibration_found():
 def test_what_learning_costs_and_finds_is_what_the_calibration_found():
     pattern = (
         rf"learning costs: {D} to {D} on held-out queries with 60 queries, {D} to {D} with 300\. "
-        rf"Where others are right, a gain of {D} to {D} is found in (\d+) to (\d+) % of logs of 60 queries, "
-        r"and in (\d+) to (\d+) % of logs of 300"
+        rf"Where others are right, a gain of {D} to {D} is found in (\d+) to (\d+)% of logs of 60 queries, "
+        r"and in (\d+) to (\d+)% of logs of 300"
     )
     costs = [end for size in (60, 300) for end in ends(-learned("ERR is right", size)["gain"], 3)]
     small, large = (learned("other values are right", size) for size in (60, 300))
@@ -136,8 +136,8 @@ def test_what_learning_costs_and_finds_is_what_the_calibration_found():
 
 def test_labels_saved_are_those_of_the_experiments():
     pattern = (
-        r"plans saved (\d+) to (\d+) % of the labels for one ranking.*?(\d+) to (\d+) % for comparing two "
-        r"rankings.*?(\d+) to (\d+) % for an index update"
+        r"plans saved (\d+) to (\d+)% of the labels for one ranking.*?(\d+) to (\d+)% for comparing two "
+        r"rankings.*?(\d+) to (\d+)% for an index update"
     )
     found = numbers(pattern, page("docs/reference/labelling.md"))
     rows = SAVED.filter(measure="ERR", variant="active", defensive_share=0.0)
@@ -190,9 +190,9 @@ def test_what_a_million_searches_cost_beside_spark_is_what_was_measured():
 
 def test_what_counts_of_health_cost_is_what_was_measured():
     (stated,) = numbers(
-        r"The counts take (\d) % of the CPU time of `patterns`", page("docs/reference/health.md")
+        r"The counts take (\d)% of the CPU time of `patterns`", page("docs/reference/health.md")
     )
-    low, high = numbers(r"take \*\*(\d\.\d) to (\d\.\d) %\*\* of the CPU time of `patterns`", COSTS)
+    low, high = numbers(r"take \*\*(\d\.\d) to (\d\.\d)%\*\* of the CPU time of `patterns`", COSTS)
     assert round(low) == round(high) == stated
 
 
@@ -207,8 +207,8 @@ def test_what_ten_measures_cost_is_what_was_measured():
 
 def test_what_heavy_tails_do_to_decisions_is_what_was_found():
     pattern = (
-        r"intervals of correlations covered (\d+) to (\d+) %, "
-        r"intervals of differences between metrics kept (\d+) to (\d+) %"
+        r"intervals of correlations covered (\d+) to (\d+)%, "
+        r"intervals of differences between metrics kept (\d+) to (\d+)%"
     )
     found = numbers(pattern, page("docs/explanation/decisions.md"))
     heavy = TAILS.filter(pl.col("weights").is_in(["pareto 1.5", "pareto 1.2"]))
@@ -225,9 +225,9 @@ def test_false_examples_of_the_cascade_effect_are_as_rare_as_the_method_says():
     found = pl.read_csv(ROOT / "reports" / "calibration" / "cascade_effects.csv")
     none, there = (found.filter(effect=effect) for effect in (False, True))
     pattern = (
-        r"Of ([\d,]+) simulated logs without the effect, ([\d.]+) % have a row, at most ([\d.]+) % of a kind"
-        r"; pairs without the test of all queries would give one in ([\d.]+) to ([\d.]+) %\. "
-        r"With the effect, ([\d.]+) to ([\d.]+) % of logs of 100 queries have one, ([\d.]+) to ([\d.]+) % of "
+        r"Of ([\d,]+) simulated logs without the effect, ([\d.]+)% have a row, at most ([\d.]+)% of a kind"
+        r"; pairs without the test of all queries would give one in ([\d.]+) to ([\d.]+)%\. "
+        r"With the effect, ([\d.]+) to ([\d.]+)% of logs of 100 queries have one, ([\d.]+) to ([\d.]+)% of "
         r"20\."
     )
     large, small = (there.filter(queries=size)["any_example"] * 100 for size in (100, 20))
@@ -242,7 +242,7 @@ def test_false_examples_of_the_cascade_effect_are_as_rare_as_the_method_says():
 def test_corrected_means_hold_as_often_as_the_page_on_evaluation_says():
     pattern = (
         r"In (\d,\d{3}) simulated worlds for each of (\d+) kinds, [^.]*, they held the truth in "
-        r"(\d+\.\d)\u2013(\d+\.\d) % of cases, the intervals of the model alone in (\d+) % on average; "
+        r"(\d+\.\d)\u2013(\d+\.\d)% of cases, the intervals of the model alone in (\d+)% on average; "
         r"they were at most (\d\.\d\d) times as wide as by people alone, and (\d+) to (\d+) queries worth up "
         r"to (\d\.\d) times as many, (\d\.\d) times on average"
     )
@@ -266,8 +266,8 @@ def test_corrected_means_hold_as_often_as_the_page_on_evaluation_says():
 
 def test_intervals_of_agreement_hold_as_often_as_the_page_on_judges_says():
     pattern = (
-        r"With (\d+) queries or more, their intervals held the truth in (\d+\.\d)\u2013(\d+\.\d) % of "
-        r"\[simulated worlds\]\([^)]*\); with (\d+), where they have a caution, in (\d+\.\d)\u2013(\d+\.\d) %"
+        r"With (\d+) queries or more, their intervals held the truth in (\d+\.\d)\u2013(\d+\.\d)% of "
+        r"\[simulated worlds\]\([^)]*\); with (\d+), where they have a caution, in (\d+\.\d)\u2013(\d+\.\d)%"
     )
     found = pl.read_csv(ROOT / "reports" / "calibration" / "agreement.csv")
     assert found["alarms"].max() <= 0.06

@@ -67,7 +67,7 @@ def test_where_capped_weights_advise_something_else_it_is_said(run):
     assert findings.capped.claims[0].ranking.against("NDCG")["ERR"].is_ahead
     advice = advise_run(own, findings)
     assert advice.caution == (
-        "Sessions per query are heavy-tailed: if each query counted with at most 1 % of all sessions, it "
+        "Sessions per query are heavy-tailed: if each query counted with at most 1% of all sessions, it "
         "would be: \u201cSwitch to ERR: for telling good queries from bad it is significantly better than "
         "NDCG.\u201d"
     )

@@ -205,7 +205,7 @@ def test_grades_that_mean_nothing_hardly_ever_correlate_with_it():
         judgments = world.judgments.with_columns(grade=pl.Series(random))
         run = ca.run(world.searches, world.clicks, judgments, **QUICK)
         alarms += bool((overall(run)["p_adjusted"] < 0.05).any())
-    assert alarms <= 6  # 5 % of 60 are 3
+    assert alarms <= 6  # 5% of 60 are 3
 
 
 def test_a_log_that_shows_results_at_one_position_has_no_value_and_says_why(tmp_path):

@@ -49,14 +49,14 @@ def test_a_small_log_without_a_fault_says_which_checks_could_not_speak(tmp_path)
 def test_clicks_that_are_all_on_no_result_are_a_finding_with_a_pair(tmp_path, form, words):
     code, said = ended(tmp_path, clicks=spelled(CLICKS, "url", form))
     assert code == 1
-    assert "100.0 % (4 of 4) of the clicks are on none of the first 2 results" in said
+    assert "100.0% (4 of 4) of the clicks are on none of the first 2 results" in said
     assert f"For example, search “0” shows {words}" in said
 
 
 def test_clicks_that_all_name_no_search_are_a_finding_with_a_pair(tmp_path):
     code, said = ended(tmp_path, clicks=spelled(CLICKS, "search_id", lambda number: number + 100))
     assert code == 1
-    assert "100.0 % (4 of 4) of the clicks name a search that the log does not have." in said
+    assert "100.0% (4 of 4) of the clicks name a search that the log does not have." in said
     assert "a click names search “100”; a search is “0”." in said
 
 

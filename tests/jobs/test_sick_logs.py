@@ -52,7 +52,7 @@ def test_a_limit_moves_a_check_or_turns_it_off(tmp_path):
     assert found_in(tmp_path, searches, clicks, health_limit=("days_without_clicks=off",)) == []
 
 
-@pytest.mark.parametrize("name", ["60 % of the ids broken", "a few ids broken"])
+@pytest.mark.parametrize("name", ["60% of the ids broken", "a few ids broken"])
 def test_the_number_is_that_of_the_clicks_that_were_broken(name, tmp_path):
     searches, clicks, _, _ = SICK[name]
     broken = int((clicks(CLICKS)["search_id"] != CLICKS["search_id"]).sum())

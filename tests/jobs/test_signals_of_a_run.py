@@ -237,8 +237,8 @@ def test_a_few_large_values_of_an_outcome_are_told_and_the_mean_without_them(eng
     assert found["mean_cut"] == pytest.approx(np.minimum(values, cut).mean(), rel=1e-6)
     assert found["largest"] > 0.25
     text = section_of(run, tmp_path / "run")
-    assert f"the 10 largest values make up {100 * found['largest']:.1f} %: a few values decide" in text
-    assert "with values cut at their 99.9 % quantile" in text
+    assert f"the 10 largest values make up {100 * found['largest']:.1f}%: a few values decide" in text
+    assert "with values cut at their 99.9% quantile" in text
 
 
 def test_values_alike_have_no_caution_and_refunds_count_by_their_size(tmp_path):
@@ -330,7 +330,7 @@ def test_sessions_without_a_rating_are_excluded_and_counted(two_runs):
     assert counted == {"rated": stars.height, "not rated": kept - stars.height}
     assert every.found_run.settings.outcome_kind == ("stars=rating",)
     assert "stars" not in every.draws.columns
-    share = f"({100 * stars.height / kept:.1f} %)."
+    share = f"({100 * stars.height / kept:.1f}%)."
     assert dict(facts(every.found_run))["Users measured by"] == (
         f"stars. Mean of a rating over the sessions that have one {share}"
     )

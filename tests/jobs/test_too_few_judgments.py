@@ -48,13 +48,13 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
     assert lines == [
         "FINDING Metrics cannot be compared with these clicks: no list is judged in full.",
         # a and b of three lists, of 3 + 3 + 3 + 2 results
-        "54.5 % of the results shown have a grade: 6 of 11, in the first 3 of the list of each session.",
+        "54.5% of the results shown have a grade: 6 of 11, in the first 3 of the list of each session.",
         "  depth 3: of 4 sessions, 1 has fewer results and 3 show a result without a grade",
         "To judge first, for the most sessions a label at depth 3:",
         "  tv: c (completes 2 sessions)",
         "What clicks show alone, in 4 sessions (at a position: of the lists that reach it):",
         "  position       1      2      3",
-        "  clicked   50.0 % 25.0 % 33.3 %",
+        "  clicked   50.0% 25.0% 33.3%",
         "                 █      ▅      ▆",
         # first clicks 1, 2, none, 1; last clicks 3, 2, none, 1; MeanRR (1 + 1/3) / 2, 1/2, 0, 1
         "  UCTR 0.750, MaxRR 0.625, MeanRR 0.542, MinRR 0.458, PLC 0.542, QCTR 1.000",
@@ -87,7 +87,7 @@ def test_what_it_says_to_do_works(tmp_path):
 def test_judgments_of_other_queries_alone_are_a_fault_and_nothing_is_proposed(tmp_path):
     code, lines = ended(tmp_path, [{"query": "radio", "url": "a", "grade": 1}], "--depth", "3")
     assert code == 1
-    assert lines[1].startswith("0.0 % of the results shown have a grade: 0 of 11,")
+    assert lines[1].startswith("0.0% of the results shown have a grade: 0 of 11,")
     assert not any("To judge first" in line for line in lines)
     finding = (
         "Finding: Of 1 judged query the log has none. For example, “radio” is judged; a query of the log is "
@@ -200,12 +200,12 @@ def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_ju
     lines = found.out.splitlines()
     assert found.code == 1
     assert len(lines) <= 24 + 1  # a screen, and the verdict
-    share = f"{100 * with_grade / len(shown):.1f} %"
+    share = f"{100 * with_grade / len(shown):.1f}%"
     assert lines[1].startswith(f"{share} of the results shown have a grade: {with_grade} of {len(shown):,},")
     assert with_grade == 72
     assert any(line.startswith("  gold: B0") for line in lines)
     clicked = sum(1 in session.places(1) for session in sessions) / len(sessions)
-    assert f"  clicked   {100 * clicked:.1f} %" in found.out
+    assert f"  clicked   {100 * clicked:.1f}%" in found.out
 
 
 def test_where_ids_are_in_another_case_it_says_so_and_not_to_judge_or_to_fill_in(tmp_path):

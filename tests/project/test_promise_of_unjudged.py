@@ -17,8 +17,8 @@ def row_of(world, holes):
     own = FOUND.filter(world=world, holes=holes, searches=LARGE)
     rules = [own.row(by_predicate=pl.col("rule") == rule, named=True) for rule in ("drop", "zero", "model")]
     errors = [f"{row['error']:+.3f}, {row['absolute_error']:.3f}".replace("-", "\u2212") for row in rules]
-    held = ", ".join(f"{100 * row['held']:.0f} %" for row in rules)
-    return f"| {world} | {holes} | {100 * rules[0]['coverage']:.1f} % | {' | '.join(errors)} | {held} |"
+    held = ", ".join(f"{100 * row['held']:.0f}%" for row in rules)
+    return f"| {world} | {holes} | {100 * rules[0]['coverage']:.1f}% | {' | '.join(errors)} | {held} |"
 
 
 def test_the_table_of_the_page_is_the_committed_result():

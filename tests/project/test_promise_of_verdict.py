@@ -20,13 +20,13 @@ def test_the_method_states_the_figures_of_the_committed_result(table):
     text = " ".join((ROOT / "docs/explanation/method.md").read_text(encoding="utf-8").split())
     (stated,) = re.findall(
         r"In (\d+) simulated samples each of twelve kinds of logs and 60, 200 and 1,000 queries, intervals "
-        r"held the true value in ([\d.]+) to ([\d.]+) %, and all ten simultaneous intervals of differences "
+        r"held the true value in ([\d.]+) to ([\d.]+)%, and all ten simultaneous intervals of differences "
         r"in "
-        r"([\d.]+) to ([\d.]+) %. It found ([\d.]+) times as many significant differences as the closed "
-        r"form; any was found in ([\d.]+) % where there was none .of one kind and size in up to ([\d.]+) %.. "
-        r".*? at most ([\d.]+) % were .switch. to a worse metric, ([\d.]+) % .keep. where .*? "
-        r".up to ([\d.]+) % if .keep. were said .*? and ([\d.]+) % .depends on the click metric.*? "
-        r"among the best in ([\d.]+) % or more",
+        r"([\d.]+) to ([\d.]+)%. It found ([\d.]+) times as many significant differences as the closed "
+        r"form; any was found in ([\d.]+)% where there was none .of one kind and size in up to ([\d.]+)%.. "
+        r".*? at most ([\d.]+)% were .switch. to a worse metric, ([\d.]+)% .keep. where .*? "
+        r".up to ([\d.]+)% if .keep. were said .*? and ([\d.]+)% .depends on the click metric.*? "
+        r"among the best in ([\d.]+)% or more",
         text,
     )
     assert table.height == 12 * 3
@@ -48,9 +48,9 @@ def test_the_method_states_the_power_that_other_queries_have():
     table = pl.read_csv(ROOT / "reports" / "calibration" / "promised_power.csv")
     text = " ".join((ROOT / "docs/explanation/method.md").read_text(encoding="utf-8").split())
     (stated,) = re.findall(
-        r"In six kinds of logs.*? pilots of 60 to 1,000 queries, .*? 80 % gave other queries .*?"
-        r"([\d.]+) to ([\d.]+) % within queries; over all queries ([\d.]+) to ([\d.]+) % where sessions per "
-        r"query are lognormal, ([\d.]+) to ([\d.]+) % where they follow a Pareto law, which",
+        r"In six kinds of logs.*? pilots of 60 to 1,000 queries, .*? 80% gave other queries .*?"
+        r"([\d.]+) to ([\d.]+)% within queries; over all queries ([\d.]+) to ([\d.]+)% where sessions per "
+        r"query are lognormal, ([\d.]+) to ([\d.]+)% where they follow a Pareto law, which",
         text,
     )
     is_within, is_heavy = pl.col("correlation") == "within queries", pl.col("log").str.starts_with("Pareto")
@@ -73,9 +73,9 @@ def test_the_page_on_check_states_how_often_rules_break_by_chance(limits):
     is_heavy = pl.col("log").str.starts_with("Pareto")
     heavy, others = limits.filter(is_heavy), limits.filter(~is_heavy)
     (stated,) = re.findall(
-        r"`within` ([\d.]+) to ([\d.]+) % by kind of log, `correlation` ([\d.]+) to ([\d.]+) %.*?truth lies "
-        r"above a correlation's interval in (\d+) to (\d+) % of samples.*?breaks it \(([\d.]+) to ([\d.]+) "
-        r"%; with 60 queries, whose tail does not always show, ([\d.]+) and ([\d.]+) %\)",
+        r"`within` ([\d.]+) to ([\d.]+)% by kind of log, `correlation` ([\d.]+) to ([\d.]+)%.*?truth lies "
+        r"above a correlation's interval in (\d+) to (\d+)% of samples.*?breaks it \(([\d.]+) to ([\d.]+) "
+        r"%; with 60 queries, whose tail does not always show, ([\d.]+) and ([\d.]+)%\)",
         text,
     )
     few, more = heavy.filter(queries=60), heavy.filter(pl.col("queries") > 60)
@@ -94,7 +94,7 @@ def test_the_page_on_check_states_how_often_rules_break_by_chance(limits):
     ]
     assert list(stated) == ends
     (broken,) = re.findall(
-        r"in ([\d.]+) % of simulated pairs of nights on average, at most ([\d.]+) % of a kind", text
+        r"in ([\d.]+)% of simulated pairs of nights on average, at most ([\d.]+)% of a kind", text
     )
     nights = 50 * (limits["same_lists"] + limits["other_queries"])
     assert list(broken) == [f"{nights.mean():.1f}", f"{nights.max():.1f}"]

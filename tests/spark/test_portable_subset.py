@@ -42,7 +42,7 @@ ROWS = pl.DataFrame(
 SCALARS = (
     # arithmetic: of negative numbers, and with NULL
     *("m + m", "m - 5", "3 - -2", "m * 3", "-m", "- -m", "abs(m)", "m % 3", "m % -3", "n % 2147483647"),
-    *("-7 % 3", "7 % -3", "(m + 2) * 3", "m + 2 * 3", "m - (2 - 3)"),
+    *("-7% 3", "7% -3", "(m + 2) * 3", "m + 2 * 3", "m - (2 - 3)"),
     # comparison: of whole numbers at their ends, of texts by code point, of NULL
     *("n = 9223372036854775807", "n < 0", "m <> 2", "m >= 2", "m <= 2", "m > 2", "m = NULL", "NULL IS NULL"),
     *("t = u", "t <> u", "t < u", "t >= 'a'", "t = 'b '", "t = 'B'", "t BETWEEN 'a' AND u"),

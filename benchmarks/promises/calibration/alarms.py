@@ -9,7 +9,7 @@ from clickassay.correlation.comparisons import comparisons
 
 ALPHA = 0.05
 OFTEN = 3
-"""So many times the worlds of other questions: shares near 5 % must be told to half a point."""
+"""So many times the worlds of other questions: shares near 5% must be told to half a point."""
 
 
 def measured(worlds: int, seed: int, processes: int) -> pl.DataFrame:
@@ -38,7 +38,7 @@ def of_chunk(chunk: Chunk) -> pl.DataFrame:
 
 
 def summary(worlds: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Count false alarms at alpha = 5 %.
+    """Count false alarms at alpha = 5%.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether 95 % intervals hold the truth 95 % of the time."""
+"""Whether 95% CIs hold the truth 95% of the time."""
 
 from dataclasses import dataclass
 

@@ -25,7 +25,7 @@ LOGS = 5
 PLANTED = {
     "equal": ((0.16, False), (0.16, False)),
     "equal, one generous": ((0.16, False), (0.16, True)),
-    "8 % and 25 %": ((0.08, False), (0.25, False)),
+    "8% and 25%": ((0.08, False), (0.25, False)),
 }
 """The share of wrong grades of each judge, and whether the judge gives a grade more than that."""
 
@@ -123,7 +123,7 @@ def with_places(lists: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
 
 
 def summary(trials: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Count how often clicks support one of two judges at 5 %, and how often the first, who errs no more.
+    """Count how often clicks support one of two judges at 5%, and how often the first, who errs no more.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ def resample_counts(queries: int, resamples: int, rng: np.random.Generator) -> F
 
 
 def bootstrap_intervals(statistic: Statistic, counts: Floats) -> dict[str, Ends]:
-    """Return the 95 % intervals of three kinds of bootstrap; NaN where the sample has no value.
+    """Return the 95% intervals of three kinds of bootstrap; NaN where the sample has no value.
 
     Resamples without a value are left out.
     """
@@ -151,7 +151,7 @@ def _bca(statistic: Statistic, value: float, values: Floats) -> Ends:
 
 
 def _studentised(statistic: Statistic, value: float, values: Floats, counts: Floats) -> Ends:
-    """Value -+ the 95 % quantile of |resampled - value| / its own error, times the error."""
+    """Value -+ the 95% quantile of |resampled - value| / its own error, times the error."""
     error = standard_errors(
         statistic, statistic.contributions.sum(axis=0)[None], np.ones((1, counts.shape[1]))
     )[0]

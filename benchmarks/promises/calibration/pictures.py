@@ -14,7 +14,7 @@ NOMINAL, LOWEST, HIGHEST = 95, 93, 97
 
 
 def draw_coverage(rows: pl.DataFrame, statistics: Sequence[str], file: Path) -> None:
-    """Draw the coverage of each statistic by size, with 1.96 Monte-Carlo errors; the band is 93-97 %."""
+    """Draw the coverage of each statistic by size, with 1.96 Monte-Carlo errors; the band is 93-97%."""
     base = alt.Chart().encode(
         x=alt.X("queries:O", title="queries", axis=alt.Axis(labelAngle=0)),
         xOffset=alt.XOffset("world:N", sort=None),
@@ -94,7 +94,7 @@ def _colour(rows: pl.DataFrame) -> alt.Color:
 
 
 def _percent(field: str | int, lowest: float) -> alt.Y | alt.YDatum:
-    """Return the axis of coverage from `lowest` to 100 %; all layers must state the same one."""
+    """Return the axis of coverage from `lowest` to 100%; all layers must state the same one."""
     scale = alt.Scale(domain=[lowest, 100], zero=False, nice=False, clamp=True)
     if isinstance(field, str):
         return alt.Y(field, title="coverage, %", scale=scale)
@@ -102,7 +102,7 @@ def _percent(field: str | int, lowest: float) -> alt.Y | alt.YDatum:
 
 
 def _band(lowest: float) -> tuple[alt.Chart, alt.Chart]:
-    """Return the band 93-97 % and the line at 95 %."""
+    """Return the band 93-97% and the line at 95%."""
     band = alt.Chart().mark_rect(color=BAND, opacity=0.7)
     line = alt.Chart().mark_rule(color=RULE, strokeDash=[3, 3])
     return (

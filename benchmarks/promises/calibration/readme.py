@@ -38,8 +38,8 @@ def _coverage_verdict(table: pl.DataFrame) -> str:
     held = _trusted(table)["coverage"]
     below, above = (held < 0.93).sum(), (held > 0.97).sum()
     return (
-        "| 95 % intervals cover the true value 93-97 % of the time at 500 and 5000 queries "
-        f"| {_span(held)} %; of {len(held)} kinds of worlds and statistics, below 93: {below}, "
+        "| 95% CIs cover the true value 93-97% of the time at 500 and 5000 queries "
+        f"| {_span(held)}%; of {len(held)} kinds of worlds and statistics, below 93: {below}, "
         f"above 97 (wider than need be): {above} |"
     )
 
@@ -47,14 +47,14 @@ def _coverage_verdict(table: pl.DataFrame) -> str:
 def _methods_verdict(table: pl.DataFrame) -> str:
     means = _trusted(table).group_by("method", maintain_order=True).agg(pl.col("coverage").mean())
     found = "; ".join(f"{name} {percent(mean)}" for name, mean in means.iter_rows())
-    return f"| they are as reliable as the best bootstrap | mean coverage: {found} % |"
+    return f"| they are as reliable as the best bootstrap | mean coverage: {found}% |"
 
 
 def _alarms_verdict(table: pl.DataFrame) -> str:
     rows = _trusted(table)
     return (
-        "| equally good metrics differ significantly 4-6 % of the time at 5 %, any of ten in at most 5 % "
-        f"| {_span(rows['alarms'])} %; {_span(rows['family'])} % |"
+        "| equally good metrics differ significantly 4-6% of the time at 5%, any of ten in at most 5% "
+        f"| {_span(rows['alarms'])}%; {_span(rows['family'])}% |"
     )
 
 
@@ -62,9 +62,9 @@ def _recovery_verdict(table: pl.DataFrame) -> str:
     planted, null = table.filter(pl.col("world") != "null"), table.filter(world="null")
     claims, right = ((planted[name] * planted["runs"]).sum() for name in ("claims", "right"))
     return (
-        "| at least 95 % of the runs that claim a best metric name the planted one, at most 5 % another "
+        "| at least 95% of the runs that claim a best metric name the planted one, at most 5% another "
         f"| {right:.0f} of {claims:.0f} claims in {planted['runs'].sum():,} runs; a wrong one in "
-        f"{_span(planted['wrong'])} % of the runs of a world; in the null world {_span(null['wrong'])} % |"
+        f"{_span(planted['wrong'])}% of the runs of a world; in the null world {_span(null['wrong'])}% |"
     )
 
 
@@ -73,27 +73,25 @@ def _judges_verdict(table: pl.DataFrame) -> str:
         table.filter(pl.col("judges").str.starts_with("equal") == kind) for kind in (True, False)
     )
     return (
-        "| clicks support one of two judges who err equally often about 5 % of the time, and of two others "
-        f"the one who errs less | {_span(equal['decided'])} %; {_span(unequal['first'])} % where they err in "
-        "8 % and 25 % of their grades |"
+        "| clicks support one of two judges who err equally often about 5% of the time, and of two others "
+        f"the one who errs less | {_span(equal['decided'])}%; {_span(unequal['first'])}% where they err in "
+        "8% and 25% of their grades |"
     )
 
 
 def _users_verdict(table: pl.DataFrame) -> str:
     found = "; ".join(
-        f"{name}, {folds} folds: {_span(table.filter(numbers=name, folds=folds)['alarms'])} %"
+        f"{name}, {folds} folds: {_span(table.filter(numbers=name, folds=folds)['alarms'])}%"
         for name in ("means of click metrics", "weighted correlations")
         for folds in (2, 16)
     )
-    return (
-        f"| between halves of the users, `diff` has p < 0.05 about 5 % of the time, with habits | {found} |"
-    )
+    return f"| between halves of the users, `diff` has p < 0.05 about 5% of the time, with habits | {found} |"
 
 
 def _rankers_verdict(table: pl.DataFrame) -> str:
     return (
-        "| 95 % of the runs of Algorithm 3 lie within 1.96 stated errors of the closed form "
-        f"| {_span(table['within'])} % on {table.height} samples |"
+        "| 95% of the runs of Algorithm 3 lie within 1.96 stated errors of the closed form "
+        f"| {_span(table['within'])}% on {table.height} samples |"
     )
 
 
@@ -105,24 +103,24 @@ def _tails_verdict(table: pl.DataFrame) -> str:
     without = table.filter(pl.col("labelled") < 0.5)["coverage_unlabelled"]
     marked = table.filter(pl.col("labelled") >= 0.5)["coverage_labelled"]
     return (
-        "| where heavy tails make intervals too short they have a caution; others cover 93-97 % "
-        f"| {_span(without)} % where most have none, {_span(marked)} % of those with a caution elsewhere |"
+        "| where heavy tails make intervals too short they have a caution; others cover 93-97% "
+        f"| {_span(without)}% where most have none, {_span(marked)}% of those with a caution elsewhere |"
     )
 
 
 def _power_verdict(table: pl.DataFrame) -> str:
     return (
         "| the range that `power` gives for a log 2, 4 or 16 times as long holds what the same queries need "
-        f"there in 95 % of cases | in {percent(table['in_range_same'].mean())} % on average, by kind of log "
-        f"{_span(table['in_range_same'])} %; what other queries need in {_span(table['in_range_others'])} % |"
+        f"there in 95% of cases | in {percent(table['in_range_same'].mean())}% on average, by kind of log "
+        f"{_span(table['in_range_same'])}%; what other queries need in {_span(table['in_range_others'])}% |"
     )
 
 
 def _learn_verdict(table: pl.DataFrame) -> str:
     null = table.filter(world="clicks ignore grades")
     return (
-        "| `learn` finds a gain on held-out queries in at most 2.5 % of logs whose clicks ignore grades "
-        f"| in {_span(null['gain_claimed'])} %; gains of {_signed(null['gain'].min())} to "
+        "| `learn` finds a gain on held-out queries in at most 2.5% of logs whose clicks ignore grades "
+        f"| in {_span(null['gain_claimed'])}%; gains of {_signed(null['gain'].min())} to "
         f"{_signed(null['gain'].max())} on average |"
     )
 

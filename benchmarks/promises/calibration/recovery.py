@@ -1,7 +1,7 @@
 """Whether runs name the metric that was planted, and no other.
 
 A run claims a best metric when that metric correlates better than every other of EDITORIAL_METRICS, each
-difference with an adjusted p-value below 5 %.
+difference with an adjusted p-value below 5%.
 """
 
 import tempfile

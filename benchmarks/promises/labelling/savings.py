@@ -6,13 +6,13 @@ KEYS = ("data", "comparison", "measure")
 PLAN = ("variant", "defensive_share")
 
 PAPER = {
-    "forest": "20 %",
-    "ordered logit": "10 %",
-    "forest regression or classification": "30-55 %",
-    "ordered logit or linear": "30-55 %",
-    "ordered logit or forest": "30-55 %",
-    "index update": "75 %",
-    "twice the training data": "45 %",
+    "forest": "20%",
+    "ordered logit": "10%",
+    "forest regression or classification": "30-55%",
+    "ordered logit or linear": "30-55%",
+    "ordered logit or forest": "30-55%",
+    "index update": "75%",
+    "twice the training data": "45%",
 }
 """Labels that active plans save in Sawade et al. 2012, section 5."""
 

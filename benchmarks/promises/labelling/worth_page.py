@@ -104,7 +104,7 @@ def _saved_table(savings: pl.DataFrame, measure: str) -> str:
 def _saving(row: Row) -> str:
     """Write a saving; where no budget that was tried comes to the same error, on which side it lies."""
     if row["saved"] is not None:
-        return f"{round(100 * row['saved'])} %"
+        return f"{round(100 * row['saved'])}%"
     if row["plan_error"] == row["passive_error"]:
         return "-"
     return "more than tried" if row["plan_error"] < row["passive_error"] else "less than tried"
@@ -133,7 +133,7 @@ def _off(row: Row) -> str:
 
 
 def _wrong(row: Row) -> str:
-    return f"{100 * row['selection_error']:.1f} ± {100 * row['selection_error_se']:.1f} %"
+    return f"{100 * row['selection_error']:.1f} ± {100 * row['selection_error_se']:.1f}%"
 
 
 def _markdown(lines: Sequence[Sequence[str]]) -> str:

@@ -138,7 +138,7 @@ def decimals(value: float | None, digits: int = 3) -> str:
 
 def percent(value: float, digits: int = 1) -> str:
     """Return a share in percent."""
-    return f"{100 * value:.{digits}f} %"
+    return f"{100 * value:.{digits}f}%"
 
 
 def thousands(value: float) -> str:

@@ -3,7 +3,7 @@
     python -m benchmarks.promises.verdict.pools [--worlds N] [--seed N] [--processes N] [--out FILE]
 
 Queries are drawn from a large pool, so the truth is the value over the whole pool. One row per kind of log
-and number of queries: how often 95 % intervals hold the true value (`held`); how often the simultaneous
+and number of queries: how often 95% CIs hold the true value (`held`); how often the simultaneous
 intervals of all ten differences of five metrics hold at once (`jointly`); pairs found significant by Holm, of
 ten, with this correlation (`pairs`), with the closed form of Algorithm 3 and with the weighted correlation;
 the share of `pairs` that have the wrong sign (`wrong`); and how often any pair is significant where metrics

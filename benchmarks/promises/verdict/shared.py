@@ -6,7 +6,7 @@ Logs are those of `logs`. One row per world and number of queries. `off_zero`: t
 of six metrics is significantly off 0 (Holm), by the first click metric, and by each (`off_uctr` and its
 like); `any_pair`: in which any of the 15 pairs is. Where clicks ignore grades, both are errors; where they do
 not, `pairs` counts the pairs found, `pairs_of_none` those of the same log where times and users are not
-known, and `held` says how often 95 % intervals hold the value that the same world has without drift.
+known, and `held` says how often 95% CIs hold the value that the same world has without drift.
 `moments` and `beside` are medians; `one_change` is the share of logs that changed in one way. Decisions are
 as in `decisions`, by the first two click metrics.
 """

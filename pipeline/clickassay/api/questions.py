@@ -188,7 +188,7 @@ def check(
 ) -> "CheckResult":
     """Check rules that a run must keep.
 
-    A rule about a correlation, a difference or a mean is broken only if its whole 95 % interval breaks it.
+    A rule about a correlation, a difference or a mean is broken only if its whole 95% CI breaks it.
     The sample is of rules that do not name one.
 
     Raises

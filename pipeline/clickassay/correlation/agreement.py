@@ -38,7 +38,7 @@ def with_intervals(
     measures: turns (..., K) sums over queries into (..., E) values.
     ranges: (2, E) least and largest value of each measure; infinite: it has none.
 
-    Returns (E,) values and the ends of their 95 % intervals: value -+ t error on Fisher's scale, for which
+    Returns (E,) values and the ends of their 95% CIs: value -+ t error on Fisher's scale, for which
     ranges become -1..1, with Satterthwaite's degrees of freedom. NaN where too few queries vary: judges who
     agree in all queries but one, or in all, may still differ in others.
     """

@@ -123,7 +123,7 @@ def partial_correlations(place: QueryGroups, held: Sequence[str]) -> tuple[Float
     coefficient of one is 0 where it says nothing beside the other; the partial correlation is this
     coefficient in standard units of what the other leaves of clicks and of it (method 8.1).
 
-    Returns (C, B, E) partial correlations, NaN where none exists; both ends of their 95 % intervals, which
+    Returns (C, B, E) partial correlations, NaN where none exists; both ends of their 95% CIs, which
     leave out units one at a time as those of correlations do; and p-values of 0.
     """
     at = [place.editorial_names.index(name) for name in held]

@@ -37,7 +37,7 @@ SAME = 1e-12
 
 @dataclass(frozen=True)
 class Gap:
-    """Differences from a reference convention with the ends of their 95 % intervals; NaN where undefined."""
+    """Differences from a reference convention with the ends of their 95% CIs; NaN where undefined."""
 
     value: Floats
     low: Floats

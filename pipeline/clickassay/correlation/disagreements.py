@@ -105,7 +105,7 @@ class _Tested:
     # first.
     upper_a: float
     upper_b: float
-    # difference, low, high: upper_a - upper_b, and its 95 % interval.
+    # difference, low, high: upper_a - upper_b, and its 95% CI.
     difference: float
     low: float
     high: float

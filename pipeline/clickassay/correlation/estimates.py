@@ -34,13 +34,13 @@ Statistic = Callable[[Floats], tuple[Floats, Floats]]
 class Estimates:
     """Intervals of (C, E) correlations; all arrays are (C, E), NaN where there is none."""
 
-    # low, high: 95 % interval, within -1..1.
+    # low, high: 95% CI, within -1..1.
     low: Floats
     high: Floats
     # The correlations with infinitely many sessions: divided by the root of the reliability. May lie beyond
     # -1 or 1.
     corrected: Floats
-    # corrected_low, corrected_high: Their 95 % interval; NaN where noise leaves too little for a bound, or
+    # corrected_low, corrected_high: Their 95% CI; NaN where noise leaves too little for a bound, or
     # `low` is NaN.
     corrected_low: Floats
     corrected_high: Floats
@@ -124,7 +124,7 @@ def _fisher(correlations: Floats) -> Floats:
 class Level:
     """The mean of a metric over sessions; NaN ends where a query cannot be left out."""
 
-    # mean, low, high: The mean and its 95 % interval, in units of the metric.
+    # mean, low, high: The mean and its 95% CI, in units of the metric.
     mean: float
     low: float
     high: float
@@ -186,7 +186,7 @@ class Halves:
 
 @dataclass(frozen=True)
 class AcrossHalves:
-    """(S, S) correlations between metrics, and their 95 % intervals; NaN where there is none.
+    """(S, S) correlations between metrics, and their 95% CIs; NaN where there is none.
 
     An interval is NaN too where noise leaves it without bound; values may lie beyond -1 or 1.
     """

@@ -292,7 +292,7 @@ _NUMBERS = {
     "correlation": (("ci_low", "ci_high"), ("simultaneous_low", "simultaneous_high")),
     "noise_corrected": (("noise_corrected_low", "noise_corrected_high"),),
 }
-"""Numbers, and the ends of their intervals; the first has a confidence of 95 %."""
+"""Numbers, and the ends of their intervals; the first has a confidence of 95%."""
 
 
 def estimated_correlations(sample: Sample, name: str) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from clickassay.core.text.words import visible
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95 % interval, or the reason why there is none."""
+    """A number with its 95% CI, or the reason why there is none."""
 
     # value, low, high: The number and the ends of its interval.
     value: float | None

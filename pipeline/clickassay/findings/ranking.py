@@ -55,7 +55,7 @@ class Lead:
     p_value: float | None = None
     error: float | None = None
     degrees: float | None = None
-    # Judged queries that detect such a difference with a power of 80 %; None when no number does.
+    # Judged queries that detect such a difference with a power of 80%; None when no number does.
     queries_needed: float | None = None
     n_queries: int = 0  # Judged queries of the run.
     # Ends of the interval that holds for all pairs of the family at once; None where there is none.

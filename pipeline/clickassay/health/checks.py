@@ -304,7 +304,7 @@ CHECKS = (
           fault="the better the grade of the first result, the fewer clicks",
           measure="surely_reversed", least=(("correlated_queries", 20, "queries with a correlation"),),
           sentence="The better the grade of the first result, the fewer clicks: their correlation is "
-          "{first_grade} (95 % interval {first_grade_interval}); {grades_in_order}.",
+          "{first_grade} (95% CI {first_grade_interval}); {grades_in_order}.",
           remedy="If that is not their order, turn the scale round: `--scale` takes labels worst first, "
           "`import judgments --grade-map` gives grades other numbers."),
 )  # fmt: skip

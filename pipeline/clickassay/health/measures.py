@@ -337,7 +337,7 @@ def order_numbers(
 ) -> Numbers:
     """Return whether better grades go with fewer clicks.
 
-    value, low, high: correlation of the grade of the first result with clicks, and its 95 % interval; None =
+    value, low, high: correlation of the grade of the first result with clicks, and its 95% CI; None =
       unknown.
     """
     if value is None or high is None:

@@ -57,7 +57,7 @@ class DuckDBEngine:
     """A `SqlEngine` on DuckDB; tables between them lie in memory, or in `folder` beyond the memory limit.
 
     folder: empty folder for spilled rows and for tables that are fetched; the caller removes it.
-    threads, memory_limit: memory in bytes. None = all cores; 3 GB, or 80 % of RAM if that is less.
+    threads, memory_limit: memory in bytes. None = all cores; 3 GB, or 80% of RAM if that is less.
     """
 
     def __init__(self, *, folder: Path, threads: int | None = None, memory_limit: int | None = None) -> None:

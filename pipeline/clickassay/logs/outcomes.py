@@ -38,7 +38,7 @@ class Outcomes:
         """Return by outcome how its values are spread over the searches that it is given for.
 
         `searches`; the `mean`; the part of all that the `LARGEST` values furthest from 0 make up, `largest`
-        (0..1); the 99.9 % `quantile`; and the mean of values cut at it, `mean_cut`.
+        (0..1); the 99.9% `quantile`; and the mean of values cut at it, `mean_cut`.
         """
         rated = pl.when("is_rating").then(pl.col("value") / pl.col("given_rows")).otherwise("value")
         by_name = self.rows.with_columns(value=rated).partition_by("outcome", as_dict=True)

@@ -103,7 +103,7 @@ def distinct_users(bits: Numbers) -> float:
     """Estimate how many users a log has, from `LOWEST_BITS` of all buckets; 0 = an empty bucket.
 
     HyperLogLog, with linear counting where few users leave many buckets empty (Flajolet et al. 2007,
-    Figure 3); the standard error is 1.6 %.
+    Figure 3); the standard error is 1.6%.
     """
     ranks = np.where(bits > 0, np.log2(np.maximum(bits, 1)) + 1, 0)
     share = 0.7213 / (1 + 1.079 / USER_BUCKETS)

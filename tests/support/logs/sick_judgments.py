@@ -97,7 +97,7 @@ SICK_JUDGMENTS = {
         {"urls_alike": "finding", "unjudged_results": "caution"},
         ("“SKU-0/1” is judged, and “https://shop.example/0/1” is shown: they differ in their beginning",),
     ),
-    "5 % of the URLs in another form": (
+    "5% of the URLs in another form": (
         unchanged, with_urls(URL.str.replace("https", "http"), (NUMBER * 10 + PLACE) % 20 == 0),
         {"urls_alike": "caution"}, ("have a judgment in another form only",),
     ),
@@ -141,21 +141,21 @@ SICK_JUDGMENTS = {
          "--grade-map 1=0,2=1,3=2,4=3"),
     ),
     "deep pools": (
-        unchanged, more_results(120), {"unshown_results": "caution"}, ("99.2 % of the judged results",),
+        unchanged, more_results(120), {"unshown_results": "caution"}, ("99.2% of the judged results",),
     ),
 }  # fmt: skip
 
 WELL_JUDGED = {
     "healthy": (unchanged, unchanged),
-    "0.9 % of the URLs in another form": (
+    "0.9% of the URLs in another form": (
         unchanged, with_urls(URL.str.replace("https", "http"), (NUMBER < 9) & (PLACE == 1)),
     ),
-    "94 % of the results unjudged or of queries without judgments": (
+    "94% of the results unjudged or of queries without judgments": (
         unchanged, lambda frame: frame.filter((PLACE == 1) | ((PLACE == 2) & (NUMBER < 30))),
     ),
     "a query with other signs": (unchanged, with_queries(QUERY.str.replace(" ", "+"), NUMBER < 1)),
     "800 judged queries that nobody asks": (unchanged, more_queries(800)),
-    "98 % of the judged results in no list": (unchanged, more_results(49)),
+    "98% of the judged results in no list": (unchanged, more_results(49)),
     "3 judged queries": (unchanged, some_queries(3)),
     "two grades": (unchanged, with_grades(pl.when(NUMBER == 0).then(4).otherwise(0))),
 }  # fmt: skip

@@ -93,7 +93,7 @@ def of_difference(error: Error | None, queries: int) -> Error | None:
 def margin(error: Error, tests: int = 1) -> float | None:
     """Return half the width of the interval of Student's t; None where nothing varies.
 
-    It holds in 95 % of samples for each of several tests at once (Bonferroni).
+    It holds in 95% of samples for each of several tests at once (Bonferroni).
     """
     return None if error[1] is None else student_quantile(1 - 0.05 / 2 / tests, error[1]) * error[0]
 
@@ -205,7 +205,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 def queries_needed(difference: float, error: Error | None, queries: int, tests: int) -> float | None:
     """Return for how many queries the difference is t + z errors wide, tested at 0.05 / tests; not rounded.
 
-    80 % of the time a normal value lies above z = -0.84 errors below its mean.
+    80% of the time a normal value lies above z = -0.84 errors below its mean.
     """
     if error is None or error[1] is None or difference == 0:
         return None

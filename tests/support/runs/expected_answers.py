@@ -126,7 +126,7 @@ EXPECTED = {
     ],
     "good_but_abandoned": [
         # mean ERR: cats .1, maps 7/30, myspace 14/19, weather .95, jobs .96; the upper quartile is .95.
-        # Of their 60 sessions 24 + 3 have no click, 45 %; weather's 80 % are 10.5 sessions too many.
+        # Of their 60 sessions 24 + 3 have no click, 45%; weather's 80% are 10.5 sessions too many.
         (*UK, "weather", 1, 30, 0.95, 0.8, 0.45, 10.5),
         (*UK, "jobs", 1, 30, 0.96, 0.1, 0.45, -10.5),
         (*US, "news", 1, 10, 0.4, 0.2, 0.2, 0.0),

@@ -133,7 +133,7 @@ def test_markdown_shows_hostile_text_as_text(text):
 
 
 def test_markdown_leaves_numbers_as_they_are():
-    for text in ("0.480", "+0.050", "\N{MINUS SIGN}0.013", "5.8 %", "1.5", "AP(rel=2)", "-3"):
+    for text in ("0.480", "+0.050", "\N{MINUS SIGN}0.013", "5.8%", "1.5", "AP(rel=2)", "-3"):
         assert escape.markdown(text) == text
 
 

@@ -38,7 +38,7 @@ def test_numbers_have_three_decimals_and_a_true_minus(value, text):
 
 def test_small_words_read_as_english():
     assert [signed(0.05), signed(-0.05), signed(0.0)] == ["+0.050", "\N{MINUS SIGN}0.050", "0.000"]
-    assert [percent(0.0583), percent(None), percent(1.0)] == ["5.8 %", "\N{EN DASH}", "100.0 %"]
+    assert [percent(0.0583), percent(None), percent(1.0)] == ["5.8%", "\N{EN DASH}", "100.0%"]
     assert [listed([]), listed("a"), listed("ab"), listed("abc", "or")] == ["", "a", "a and b", "a, b or c"]
     assert [plural(1, "query", "queries"), plural(2000, "query", "queries")] == ["1 query", "2,000 queries"]
     assert [span(-0.1, 0.25), span(None, 0.2)] == ["\N{MINUS SIGN}0.100 to 0.250", "no interval"]

@@ -75,7 +75,7 @@ def test_lines_are_differences_that_hold_for_the_family_of_the_decision(small):
         else:
             ends = (bar.value - 0.36 - reach * error, bar.value - 0.36 + reach * error)
             assert (bar.difference.low, bar.difference.high) == pytest.approx(ends, abs=1e-6)
-    assert "hold for all rows at once (95 %)" in " ".join(drawn.axis)
+    assert "hold for all rows at once (95%)" in " ".join(drawn.axis)
 
 
 def test_without_a_metric_in_use_the_highest_baseline_is_compared_with(small):
@@ -214,7 +214,7 @@ def test_the_scale_says_how_much_of_the_highest_is_reached():
     run = with_reliability(0.64)
     (text,) = scale_sentences(run, ranking_of(run))
     assert text.startswith("If clicks ignored the grades, the value would be 0; ")
-    assert text.endswith("would reach about 0.80. ERR reaches 50 % of that.")
+    assert text.endswith("would reach about 0.80. ERR reaches 50% of that.")
 
 
 def test_what_is_not_above_noise_reaches_nothing():

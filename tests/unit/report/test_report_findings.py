@@ -130,7 +130,7 @@ def test_caveats_name_validity_position_bias_coverage_and_ss():
     ):
         assert words in text
     coverage = run.headline.rows(run.frames["statistics"])["coverage"][0]
-    assert f"{100 * coverage:.1f} % of the sessions are fully judged" in text
+    assert f"{100 * coverage:.1f}% of the sessions are fully judged" in text
     overall = run_tables()["correlations"].filter(market="m1", depth=5, judge="editor", split="all")
     first = overall.filter(click_metric="MeanRR", editorial_metric="MeanGrade@1")["correlation"][0]
     assert f"the grade of the first result alone has a correlation of {first:.3f}." in text

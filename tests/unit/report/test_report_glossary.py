@@ -61,7 +61,7 @@ def test_what_is_linked_is_a_whole_word(text):
         ("AP and AP(rel=2)", [("ap", "AP")]),
         ("MeanGrade@1 beats MeanGrade", [("meangrade-1", "MeanGrade@1"), ("meangrade", "MeanGrade")]),
         ("MeanGrade@10 and DCG@5 and P@1", [("p-1", "P@1")]),
-        ("95 % interval", [("interval", "95 % interval")]),
+        ("95% CI", [("interval", "95% CI")]),
         ("95\u00a0% interval", [("interval", "95\u00a0% interval")]),
         ("NDCG, not DCG", [("ndcg", "NDCG"), ("dcg", "DCG")]),
         ("undepth depths_ non-depth", []),

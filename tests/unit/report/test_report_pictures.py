@@ -253,9 +253,9 @@ def test_bars_are_as_long_as_their_share_and_what_is_left_out_is_grey():
     drawn = [mark.element.get("fill") for mark in parts]
     assert drawn == [vega.ACCENT, vega.QUIET, vega.QUIET, vega.ACCENT]
     assert [mark.tip for mark in picture.with_tip] == [
-        "Step: read\nRows: 40  (100.0 %)",
-        "Step: lost\nRows: 10  (25.0 %)",
-        "Step: none\nRows: 0  (0.0 %)",
+        "Step: read\nRows: 40  (100.0%)",
+        "Step: lost\nRows: 10  (25.0%)",
+        "Step: none\nRows: 0  (0.0%)",
         "Step: all\nRows: 0",
     ]
 
@@ -294,7 +294,7 @@ def test_click_rates_have_a_tick_at_the_average_and_the_colour_of_their_place():
     assert widths(picture.layer(1)) == pytest.approx([0.6 * 330, 0.02 * 330])
     assert [mark.element.get("fill") for mark in picture.layer(1)] == [vega.ACCENT, vega.WARM]
     assert [mark.centre[0] for mark in picture.layer(2)] == pytest.approx([0.3 * 330, 0.15 * 330])
-    assert [mark.text for mark in picture.layer(4)] == ["60.0 %", "2.0 %"]
+    assert [mark.text for mark in picture.layer(4)] == ["60.0%", "2.0%"]
 
 
 # ---- heat map ---------------------------------------------------------------------------------
@@ -541,10 +541,10 @@ def picture(pictures):
 def test_a_row_shows_both_values_the_change_its_interval_and_the_test(picture):
     tips = [mark.tip for mark in picture.of("role-mark") if mark.tip]
     assert tips[0] == (
-        "Metric: ERR\nRun A: 0.400\nRun B: 0.600\nChange: +0.200\n95 % interval of the change: "
+        "Metric: ERR\nRun A: 0.400\nRun B: 0.600\nChange: +0.200\n95% interval of the change: "
         "0.100 to 0.300\nTest: beyond noise"
     )
-    assert "95 % interval of the change: no interval" in tips[2]
+    assert "95% interval of the change: no interval" in tips[2]
     assert len(tips) == len(ROWS)
     assert [mark.text for mark in picture.of("role-axis-title")] == ["Mean over the sessions"]
 

@@ -109,7 +109,7 @@ def test_the_largest_difference_is_described_from_the_better_metric(tables):
     low, high = sorted([abs(row["ci_low"]), abs(row["ci_high"])])
     assert row["difference"] < 0
     assert reading_of(run)[1] == (
-        f"{b} predicts MeanRR better than {a} by {-row['difference']:.3f} (95 % interval {low:.3f} to "
+        f"{b} predicts MeanRR better than {a} by {-row['difference']:.3f} (95% CI {low:.3f} to "
         f"{high:.3f}, adjusted p < 0.001), the largest of these differences."
     )
 
@@ -315,7 +315,7 @@ def test_the_reading_shows_what_infinitely_many_sessions_would_show(tables):
     assert reading[:-2] == first.reading
     assert " ".join(reading[:-2]) == first.text
     assert reading[-2] == (
-        f"With infinitely many sessions, the correlation of {best['editorial_metric']} would be 0.810 (95 % "
+        f"With infinitely many sessions, the correlation of {best['editorial_metric']} would be 0.810 (95% "
         "interval 0.620 to 1.070; as an estimate, it may be above 1)."
     )
 
@@ -412,7 +412,7 @@ def test_a_metric_above_all_baselines_is_said_to_be(tables):
     text, order, _ = baselines_section(run).reading
     assert text.endswith("It is significantly above all of them (adjusted p < 0.05).")
     assert order == (
-        "The mean grade ignores the order of results; the correlation of ERR is higher by 0.100 (95 % "
+        "The mean grade ignores the order of results; the correlation of ERR is higher by 0.100 (95% "
         "interval 0.080 to 0.120, adjusted p < 0.001)."
     )
 

@@ -85,7 +85,7 @@ def test_intervals_of_tau_hold_where_judges_differ_rarely_and_much(queries):
     for seed in range(60):
         rng = np.random.default_rng((seed, queries))
         one = np.clip(rng.normal(0.5, 0.08, 4) + rng.normal(0, 0.2, (2_000, 4)), 0, 1)
-        two = one.copy()  # but for 5 % of the queries, for which it takes the worst run for the best
+        two = one.copy()  # but for 5% of the queries, for which it takes the worst run for the best
         two[:100, one.mean(axis=0).argmin()], two[:100, one.mean(axis=0).argmax()] = 1, 0
         drawn = rng.integers(0, 2_000, queries)
         row, _ = compared(tuple({f"r{at}": side[drawn, at] for at in range(4)} for side in (one, two)))

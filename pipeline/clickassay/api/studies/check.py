@@ -62,7 +62,7 @@ class CheckResult(Result):
     def parts(self) -> Iterator[Part]:
         """Yield the rules with their numbers, what needs words, and how many are broken."""
         outcomes = self.outcomes
-        heads = ("rule", "", "about", "value", "95 % interval")
+        heads = ("rule", "", "about", "value", "95% CI")
         rows = [
             (one.rule, str(one.state), "" if one.sample is None else one.sample.label, *_numbers(one))
             for one in outcomes

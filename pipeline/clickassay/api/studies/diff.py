@@ -189,7 +189,7 @@ def _numbers(comparison: RunComparison) -> Iterator[Part]:
     known = numbers.filter(~not_computed(ONLY_A), ~not_computed(ONLY_B))
     moved = known.filter((pl.col("change") != 0) | pl.col("status").is_in([ONLY_A, ONLY_B]))
     rows = pl.concat([clearest(moved.filter(family=one)).head(MOST_OF_FAMILY) for one in FAMILIES])
-    numeric = (*comparison.names, "change", "95 % interval", "p adj.")
+    numeric = (*comparison.names, "change", "95% CI", "p adj.")
     heads = ("", "market", "depth", "judge", "class", "click", "editorial", *numeric, " ")
     cells = []
     for row in rows.iter_rows(named=True):

@@ -110,7 +110,7 @@ class LearnResult(Result):
             f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations"
         )
         if study.reason is None:
-            numbers = ("learned", "95 % interval", "ERR has", "configurations")
+            numbers = ("learned", "95% CI", "ERR has", "configurations")
             rows = [
                 (
                     row["what"] if row["what"] == "gamma" else f"{row['what']}({row['place']})",

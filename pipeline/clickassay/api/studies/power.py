@@ -192,7 +192,7 @@ def analysed(  # noqa: PLR0913 - one for each choice
 
 
 def _sizes(sizes: tuple[RequiredSize, ...], per_query: float) -> ShownTable:
-    heads = ("sessions per query", "judged queries", "95 % range", "configurations", "sessions")
+    heads = ("sessions per query", "judged queries", "95% range", "configurations", "sessions")
     rows = []
     for need in sizes:
         if per_query * need.factor < 1:

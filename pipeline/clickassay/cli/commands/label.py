@@ -284,7 +284,7 @@ def _show_estimate(made: "LabelPlan", answer: "PlanEstimate") -> None:
     one = answer.estimate
     if one is None:  # either is there
         return
-    say(f"{what}{at}: {one.value:.4f}, 95 % interval {one.ci_low:.4f} to {one.ci_high:.4f}.")
+    say(f"{what}{at}: {one.value:.4f}, 95% CI {one.ci_low:.4f} to {one.ci_high:.4f}.")
     if made.compares:
         say(f"The first ranking is better with confidence {one.above_zero:.1%}.")
     say(

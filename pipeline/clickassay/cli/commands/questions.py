@@ -106,7 +106,7 @@ def check(
 ) -> None:
     """Check rules that a run must keep, and end with exit code 1 if one is broken.
 
-    A rule about a correlation, a difference or a mean is broken only if its whole 95 % interval breaks it.
+    A rule about a correlation, a difference or a mean is broken only if its whole 95% CI breaks it.
     Rules are such as:
 
     `coverage >= 0.8`, `queries >= 500`, `health == "ok"`, `mean(ERR) >= 0.4`,

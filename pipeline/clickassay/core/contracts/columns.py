@@ -27,14 +27,14 @@ def with_interval(name: str, what: str, *, ends: str = "") -> tuple[Column, Colu
     """Return the columns of a value and of the ends of its interval; `ends` adds to their meaning."""
     return (
         Column(name, pl.Float64, what),
-        Column(f"{name}_low", pl.Float64, f"lower end of its 95 % interval{ends}"),
-        Column(f"{name}_high", pl.Float64, f"upper end of its 95 % interval{ends}"),
+        Column(f"{name}_low", pl.Float64, f"lower end of its 95% CI{ends}"),
+        Column(f"{name}_high", pl.Float64, f"upper end of its 95% CI{ends}"),
     )
 
 
 INTERVAL = (
     Column(
-        "ci_low", pl.Float64, "lower end of the 95 % interval of the value before it, by leaving out queries"
+        "ci_low", pl.Float64, "lower end of the 95% interval of the value before it, by leaving out queries"
     ),
     Column("ci_high", pl.Float64, "upper end of the same interval"),
 )
@@ -61,7 +61,7 @@ SIMULTANEOUS = (
     Column(
         "simultaneous_low",
         pl.Float64,
-        "lower end of an interval that holds for the whole family at once (95 %, Bonferroni)",
+        "lower end of an interval that holds for the whole family at once (95%, Bonferroni)",
     ),
     Column("simultaneous_high", pl.Float64, "upper end of the same interval"),
 )

@@ -89,9 +89,9 @@ JUDGE_DISAGREEMENTS = Table(
         Column(
             "ci_low",
             pl.Float64,
-            "lower end of its 95 % interval, queries being the units; null without bound",
+            "lower end of its 95% CI, queries being the units; null without bound",
         ),
-        Column("ci_high", pl.Float64, "upper end of its 95 % interval; null without bound"),
+        Column("ci_high", pl.Float64, "upper end of its 95% CI; null without bound"),
         *TESTED,
         Column("n_pairs", pl.Int64, "pairs of results, at a position, that the judges order oppositely"),
         Column("n_clicks", pl.Int64, "sessions that clicked exactly one result of such a pair"),

@@ -123,8 +123,8 @@ class Settings(SettingsOfLog):
         unset="batches of 1.5 million searches, about 2 GB", metavar="SIZE",
         details="arrays chooses its batches by it, but reads a row group whole (1.7 GB where one has "
         "5 million rows), and needs more where a log has millions of distinct lists; duckdb spills beyond "
-        "it to disk (unset = 3GB, or 80 % of RAM if that is less); a local Spark gives it to Java "
-        "(unset = 40 % of RAM, 1 to 8 GB).",
+        "it to disk (unset = 3GB, or 80% of RAM if that is less); a local Spark gives it to Java "
+        "(unset = 40% of RAM, 1 to 8 GB).",
     )  # fmt: skip
     # where the work is done changes no number, and Spark's own settings may hold secrets: none is written
     engine: Literal["arrays", "duckdb", "spark"] = setting(

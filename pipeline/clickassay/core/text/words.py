@@ -39,8 +39,8 @@ def count(value: int) -> str:
 
 
 def percent(share: float | None, decimals: int = 1) -> str:
-    """Return a share 0..1 in per cent, e.g. ``5.8 %``."""
-    return MISSING if share is None else f"{number(100 * share, decimals)} %"
+    """Return a share 0..1 in per cent, e.g. ``5.8%``."""
+    return MISSING if share is None else f"{number(100 * share, decimals)}%"
 
 
 def span(low: float | None, high: float | None) -> str:

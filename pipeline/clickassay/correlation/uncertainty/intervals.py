@@ -42,7 +42,7 @@ def holm(p_values: Floats) -> Floats:
 
 
 def together_confidence(p_values: Floats) -> Floats:
-    """Return the confidence of single intervals that together cover a family in 95 % of samples (Bonferroni).
+    """Return the confidence of single intervals that together cover a family in 95% of samples (Bonferroni).
 
     Returns (..., 1) confidences, 0.95 or more. What `holm` leaves at 0.05 or more has an interval that
     contains the null value: it multiplies the smallest p-value by as much, and the others by less.
@@ -322,7 +322,7 @@ def is_heavy(sessions: Floats, least_index: float) -> bool:
 
 
 def half_width(values: Floats) -> Floats:
-    """Return the (E,) half widths of the 95 % intervals of means of (Q, E) values; NaN below two queries."""
+    """Return the (E,) half widths of the 95% intervals of means of (Q, E) values; NaN below two queries."""
     number = len(values)
     if number < 2:
         return np.full(values.shape[1], np.nan)

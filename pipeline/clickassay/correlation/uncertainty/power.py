@@ -60,11 +60,11 @@ class Pilot:
     queries: int
     configurations: int
     sessions: int
-    # ci_low, ci_high: 95 % interval of the difference.
+    # ci_low, ci_high: 95% interval of the difference.
     ci_low: float
     ci_high: float
     # noise, noise_low, noise_high: Part of the error's square that would vanish with ever more sessions, and
-    # its 95 % interval; the interval is within 0..1, the estimate can be above 1 by chance.
+    # its 95% CI; the interval is within 0..1, the estimate can be above 1 by chance.
     noise: float
     noise_low: float
     noise_high: float
@@ -83,7 +83,7 @@ class RequiredSize:
 
     factor: float  # Sessions per query as multiples of the pilot's.
     # queries, fewest, most: Judged queries that have the power on average over the errors that there may be;
-    # and the 95 % range of what would do if the error were known.
+    # and the 95% range of what would do if the error were known.
     queries: int
     fewest: int
     most: int

@@ -17,7 +17,7 @@ TIME = pa.timestamp("ms", tz="UTC")
 JUDGMENT_ROW_GROUP = 1 << 20
 """Judgments of a row group, which is as much of their texts as is held at a time."""
 
-COMPRESSION_LEVEL = 1  # of zstd: level 3 is 2 % smaller and 20 % slower here
+COMPRESSION_LEVEL = 1  # of zstd: level 3 is 2% smaller and 20% slower here
 
 _CODED = pa.dictionary(pa.int32(), pa.string())
 """Texts by number: a row group's distinct texts are written once, and need not be looked up to be found."""

@@ -124,7 +124,7 @@ def heat_map(
     ]
     titles = {
         "click": "Click metric", "editorial": "Editorial metric", "text": "Correlation",
-        "interval": "95 % interval", "reason": "No value",
+        "interval": "95% CI", "reason": "No value",
     }  # fmt: skip
     size = (CELL[0] * len(editorial), CELL[1] * len(clicks))
     return picture(layers, values, titles, size=size, sides=(label_width(clicks), 6 + 14 * lines, 1, 1))
@@ -175,7 +175,7 @@ class IntervalHeads:
 
     axis: str
     name: str = "Metric"
-    reach: str = "95 % interval"
+    reach: str = "95% CI"
     diamond: str = "Random iterations"
 
 
@@ -258,7 +258,7 @@ def decile_lines(
         layer(_DIAMOND, {"x": x, "y": {**y, "field": "corrected"}}, only="has_corrected"),
         layer(dots | {"size": 420, "opacity": 0}, {"x": x, "y": y}, only="main", tip=True),
     ]
-    titles = {"metric": "Metric", "decile_text": "Decile", "text": "Correlation", "interval": "95 % interval"}
+    titles = {"metric": "Metric", "decile_text": "Decile", "text": "Correlation", "interval": "95% CI"}
     if second:
         titles["corrected_text"] = "Noise-corrected"
     return picture(layers, values, titles, size=PLOT, sides=(54, 8, 8, 44))

@@ -275,7 +275,7 @@ def frequency_section(run: Run) -> Section:
         drawing = decile_lines(lines, metric, domain=domain, corrected=drawn[metric])
         figures.append(Figure(f"frequency-{place}", metric, alt, drawing, table.name))
     legend = (
-        ("line", "the metric named above, with its 95 % interval"),
+        ("line", "the metric named above, with its 95% CI"),
         ("diamond", "its noise-corrected correlation, where it lies within -1 to 1"),
         ("line-quiet", "the other metrics"),
     )

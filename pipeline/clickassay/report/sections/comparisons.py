@@ -40,18 +40,18 @@ from clickassay.report.verdict.sentences import (
 
 LEAD_LEGEND = (("dot", "significantly different"), ("ring", "not significantly different"))
 TOGETHER = IntervalHeads(
-    "Difference; lines hold for all pairs at once (95 %)", reach="Interval for all pairs at once"
+    "Difference; lines hold for all pairs at once (95%)", reach="Interval for all pairs at once"
 )
 LETTERS_NOTE = "Metrics that share a letter are not significantly different from each other."
 NEEDED_NOTE = (
-    "Queries needed: this many judged queries detect such a difference 4 times out of 5 (power 80 %), in "
+    "Queries needed: this many judged queries detect such a difference 4 times out of 5 (power 80%), in "
     "a test at 0.05 divided by the pairs of the family (Bonferroni). The fewest are for the far end of the "
     "interval, the most for its near end; where the interval contains 0 there is no most. Out of reach: more "
     "than 100 times the queries of this run."
 )
 FAMILY = (
     "Two metrics are significantly different when the adjusted p-value (Holm) is below 0.05. This keeps the "
-    "probability of any false alarm at 5 % among all pairs of one market, depth, judge and click metric, "
+    "probability of any false alarm at 5% among all pairs of one market, depth, judge and click metric, "
     "baselines included. An interval holds for its own pair only: it may exclude 0 although the pair is not "
     "significantly different."
 )

@@ -54,7 +54,7 @@ CHOICES = (
     "ignored.",
     "QCTR counts distinct clicked results.",
     "The closed form is the limit of Algorithm 3 for infinitely many iterations.",
-    "95 % intervals: leaving out one query at a time gives the standard error (jackknife); the half-width "
+    "95% CIs: leaving out one query at a time gives the standard error (jackknife); the half-width "
     "of the interval is Student's t times this error. When few queries make up most of the variance, the "
     "degrees of freedom are few and the interval is wider. Intervals of correlations are computed on "
     "Fisher's scale (artanh), so that they stay within -1 and 1.",
@@ -188,7 +188,7 @@ def conventions_section(run: Run) -> Section:
     reading = (
         "Tools give the same name to different numbers. Range of the mean over the same lists, by "
         f"convention: {'; '.join(ranges)}.",
-        f"Conventions whose correlation with {run.click} differs from the run's own (the 95 % interval "
+        f"Conventions whose correlation with {run.click} differs from the run's own (the 95% CI "
         f"of the difference excludes 0): {changed}. The command audit shows which conclusions that changes.",
     )
     return Section(name, title, reading, tables=(table,))

@@ -70,12 +70,12 @@ def correlations_section(run: Run) -> Section:
     without_noise = rows(corrected)
     tables = (
         ReportTable(
-            "table2_correlations", "Table 2. Weighted correlation, with 95 % interval", "Click metric",
+            "table2_correlations", "Table 2. Weighted correlation, with 95% CI", "Click metric",
             run.editorial, rows(drawn), data=run.frames["correlations"].filter(split=EVERY),
         ),
         ReportTable(
             "table2_noise_corrected",
-            "Table 2, noise-corrected (as with infinitely many sessions), with 95 % interval", "Click metric",
+            "Table 2, noise-corrected (as with infinitely many sessions), with 95% CI", "Click metric",
             run.editorial, without_noise, notes=(NOISE_CORRECTED_NOTE,) if without_noise else (),
         ),
     )  # fmt: skip

@@ -40,7 +40,7 @@ SELECTED = (
 )
 
 Chance = tuple[float, float] | None
-"""Share of the most influential queries if chance alone decides: its mean, and its 95 % quantile."""
+"""Share of the most influential queries if chance alone decides: its mean, and its 95% quantile."""
 
 
 def influence_section(run: Run, claims: Findings) -> Section:

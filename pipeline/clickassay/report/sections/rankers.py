@@ -98,7 +98,7 @@ def differences_section(run: Run, findings: Findings) -> Section:
     drawn = tuple(_draws_figure(place, one) for place, one in enumerate(histograms))
     figures = (*_figures(run, known), *(drawn if run.settings.full else ()))
     legend = (
-        ("dot", "closed form, with 95 % interval"),
+        ("dot", "closed form, with 95% CI"),
         ("diamond", f"{count(run.settings.iterations)} random iterations"),
         *((("bar-on", "the darker, the more of these iterations lie there"),) if run.settings.full else ()),
     )

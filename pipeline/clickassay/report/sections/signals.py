@@ -121,7 +121,7 @@ def _by_values(name: str, spread: dict[str, float]) -> Iterator[str]:
     if mean != cut:
         yield (
             f"The mean of {visible(name)} over the {searches} that it is given for is {mean}; with values "
-            f"cut at their 99.9 % quantile, {number(spread['quantile'])}, it is {cut}."
+            f"cut at their 99.9% quantile, {number(spread['quantile'])}, it is {cut}."
         )
     if spread["searches"] > MOST_VALUES and spread["largest"] > HEAVY:
         share = percent(spread["largest"])

@@ -116,15 +116,15 @@ def caution_sentence(cell: Estimate) -> str:
 
 
 def test_text(lead: Lead) -> str:
-    """Return interval and adjusted p-value, e.g. ``95 % interval 0.1 to 0.2, adjusted p 0.010``."""
+    """Return interval and adjusted p-value, e.g. ``95% CI 0.1 to 0.2, adjusted p 0.010``."""
     return f"{interval_text(lead.estimate)}, adjusted p {p_text(lead.p_adjusted)}"
 
 
 def interval_text(cell: Estimate) -> str:
-    """Return the interval, e.g. ``95 % interval 0.100 to 0.200``, or ``no interval``."""
+    """Return the interval, e.g. ``95% CI 0.100 to 0.200``, or ``no interval``."""
     if cell.low is None or cell.high is None:
         return "no interval"
-    return f"95 % interval {span(cell.low, cell.high)}"
+    return f"95% CI {span(cell.low, cell.high)}"
 
 
 def adds_text(ranking: Ranking, baseline: str, names: Sequence[str] | None = None) -> str:
@@ -386,7 +386,7 @@ def _of_two(claim: Claim, without: str, opening: Callable[[str], str], same: str
     )
     agreement = (
         f"{capital(spoken(name))} and {ranking.click} prefer the same {same} in {percent(share)} of the "
-        "cases (50 % is chance)."
+        "cases (50% is chance)."
     )
     return Finding(percent(share), _with_cautions((first, _Said(agreement), *rest)))
 

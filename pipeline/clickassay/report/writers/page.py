@@ -53,7 +53,7 @@ _MOST_PACKING = 10
 smaller."""
 
 _PACKING_LEVEL = 6
-"""Half the time of Arrow's own choice, 9, for files that are 0.3 % larger."""
+"""Half the time of Arrow's own choice, 9, for files that are 0.3% larger."""
 
 
 def downloads(tables: Iterable[ReportTable], shown: tuple[SampleKey, ...], *, full: bool = True) -> Markup:

@@ -30,7 +30,7 @@ _AT_ONCE = 2_000_000
 
 
 def mean_with_interval(values: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the (E,) means of (Q, E) values over the queries, and the ends of their 95 % intervals.
+    """Return the (E,) means of (Q, E) values over the queries, and the ends of their 95% CIs.
 
     The interval is Student's t, cut to the measures' ranges `low`..`high`, (E,) each; with fewer than two
     queries its ends are NaN.

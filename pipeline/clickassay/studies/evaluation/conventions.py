@@ -10,7 +10,7 @@ from clickassay.studies.evaluation.evaluate import AverageOver, Evaluation
 from clickassay.studies.evaluation.lists import overlap
 
 TIES = "falling score, then falling document name as bytes; the rank column is ignored, as in trec_eval"
-INTERVALS = "95 %, Student's t over the queries, kept within the range of the measure"
+INTERVALS = "95%, Student's t over the queries, kept within the range of the measure"
 UNJUDGED = "worth grade 0"
 
 _QUERIES = {

@@ -69,7 +69,7 @@ Rows = NDArray[np.int64]
 class Corrected:
     """Corrected means of E measures, and what each side alone says."""
 
-    # value, low, high: (E,) corrected means, and the ends of their 95 % intervals; NaN with fewer than
+    # value, low, high: (E,) corrected means, and the ends of their 95% CIs; NaN with fewer than
     # `MIN_BOTH` queries.
     value: Floats
     low: Floats

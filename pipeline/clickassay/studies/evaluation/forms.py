@@ -13,8 +13,8 @@ _PAIR = (
 )
 _QUERY = Column("query", pl.String, "name of the query")
 _MEASURE = Column("measure", pl.String, "the measure, all its parameters spelled out")
-_LOW = Column("ci_low", pl.Float64, "lower end of the 95 % interval; null without two queries")
-_HIGH = Column("ci_high", pl.Float64, "upper end of the 95 % interval; null without two queries")
+_LOW = Column("ci_low", pl.Float64, "lower end of the 95% CI; null without two queries")
+_HIGH = Column("ci_high", pl.Float64, "upper end of the 95% CI; null without two queries")
 
 PER_QUERY = Table(
     "per_query",
@@ -123,8 +123,8 @@ _SIDES = tuple(
     for side, alone in _ALONE.items()
     for name, meaning in (
         (side, f"the same {alone}"),
-        (f"{side}_low", "lower end of its 95 % interval"),
-        (f"{side}_high", "upper end of its 95 % interval"),
+        (f"{side}_low", "lower end of its 95% CI"),
+        (f"{side}_high", "upper end of its 95% CI"),
     )
 )
 _CORRECTION = (

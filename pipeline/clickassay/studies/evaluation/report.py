@@ -35,7 +35,7 @@ MOST_BARS = 120
 
 _SINGLE = "intervals and t tests need two queries"
 _ALIKE = "all differences are equal"
-_INTERVAL, _TESTS, _QUERIES = "95 % interval", "p-value", "Queries"
+_INTERVAL, _TESTS, _QUERIES = "95% CI", "p-value", "Queries"
 WORTH = "Worth: so many queries judged by people alone would have as narrow an interval."
 LETTERS = "Runs that share a letter are not significantly different (Holm, over all comparisons)."
 _NAMED = 4
@@ -342,7 +342,7 @@ def _means_figure(name: str, title: str, rows: Mapping[str, Mapping[str, Any]], 
     texts = IntervalHeads("Mean over queries", name=head)
     drawing = intervals(tuple(means), means, texts, domain=common_domain(tuple(means.values())))
     values = "; ".join(f"{key} {number(one.value, PLACES)}" for key, one in means.items())
-    return Figure(name, title, f"{title}, means with their 95 % intervals: {values}.", drawing, "means")
+    return Figure(name, title, f"{title}, means with their 95% CIs: {values}.", drawing, "means")
 
 
 def recall_precision_figure(frame: pl.DataFrame) -> Figure:
@@ -425,7 +425,7 @@ def build_evaluation_report(
     named = [visible(run) for run in runs] if len(runs) <= _NAMED else [plural(len(runs), "run")]
     sections = [
         Section(
-            "means", "Means", ("Mean of each measure over the queries, with its 95 % interval.",),
+            "means", "Means", ("Mean of each measure over the queries, with its 95% CI.",),
             means_figures(means, shares), tables=(means_table(means), runs_table(frames["runs"])),
         ),
         *_comparison_sections(frames),

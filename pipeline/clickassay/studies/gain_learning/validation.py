@@ -20,7 +20,7 @@ from clickassay.studies.gain_learning.gain_map import (
 
 NOT_TOLD = (
     "this log does not tell what grades are worth: on queries that it was not learned from, the agreement of "
-    "the learned map with clicks is {value:.3f} (95 % interval {low:.3f} to {high:.3f}), not significantly "
+    "the learned map with clicks is {value:.3f} (95% CI {low:.3f} to {high:.3f}), not significantly "
     "above 0"
 )
 """Why nothing is learned."""
@@ -31,7 +31,7 @@ MAX_WIDTH = 0.5
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with its 95 % interval."""
+    """A value with its 95% CI."""
 
     value: float
     low: float
@@ -40,7 +40,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class LearnedValue:
-    """A learned value with its 95 % interval; None where no configuration shows it."""
+    """A learned value with its 95% CI; None where no configuration shows it."""
 
     value: float
     low: float | None
@@ -146,7 +146,7 @@ def _summarise(
             )
         elif one.high - one.low > MAX_WIDTH:
             span = f"{one.low:.2f} to {one.high:.2f}"
-            warnings.append(f"R({grade}) is uncertain: its 95 % interval is {span}")
+            warnings.append(f"R({grade}) is uncertain: its 95% CI is {span}")
     return Study(
         map=learned,
         probabilities=values[:levels],

@@ -1,7 +1,7 @@
 """Whether judges put runs in the same order: tau, tau_AP, and pairs of runs that change with the judge.
 
 An order of means is not known where runs hardly differ, so that neither is tau: percentile intervals of a
-bootstrap over queries hold the true tau in 0 to 100 % of worlds. The interval here goes by what is known of
+bootstrap over queries hold the true tau in 0 to 100% of worlds. The interval here goes by what is known of
 each pair: a pair that differs significantly under both judges (Holm over the pairs of both) is in the same
 order or not; any other may be either, also one on which the judges do not differ in these queries. Its ends
 are the least and the largest tau-b of all these orders. It is wide where runs are close, and holds for all

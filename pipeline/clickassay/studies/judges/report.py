@@ -92,7 +92,7 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
         shown_table(
             "agreement", "Agreement", found.agreement,
             ShownColumn("Measure", lambda row: MEASURE_HEADS[row["measure"]]),
-            (point, *under("95 % interval", low, high), *counts), group=group, **_JUDGES,
+            (point, *under("95% CI", low, high), *counts), group=group, **_JUDGES,
         ),
         _grades_table(found),
         shown_table(
@@ -251,7 +251,7 @@ def _figure(
         return ()
     drawing = intervals(tuple(known), known, texts, domain=common_domain(tuple(known.values()), [0.0]))
     values = "; ".join(f"{key} {one.value:.3f}" for key, one in known.items())
-    return (Figure(name, title, f"{title}, with 95 % intervals: {values}.", drawing, table),)
+    return (Figure(name, title, f"{title}, with 95% CIs: {values}.", drawing, table),)
 
 
 # ---- the page -----------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ def _with_interval(row: Mapping[str, Any], sign: int = 1) -> str:
     if row["ci_low"] is None:
         return value
     low, high = sorted((sign * row["ci_low"], sign * row["ci_high"]))
-    return f"{value} (95 % interval {number(low, 2)} to {number(high, 2)})"
+    return f"{value} (95% CI {number(low, 2)} to {number(high, 2)})"
 
 
 def repeated_sentences(found: JudgesCompared) -> Iterator[str]:

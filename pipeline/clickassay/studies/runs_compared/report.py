@@ -357,7 +357,7 @@ def numbers_table(name: str, title: str, rows: pl.DataFrame) -> ReportTable:
     return shown_table(
         name, title, rows, ShownColumn("Number", metrics),
         (
-            _value("Run A", "a"), _value("Run B", "b"), ShownColumn("Change (95 % interval)", change),
+            _value("Run A", "a"), _value("Run B", "b"), ShownColumn("Change (95% CI)", change),
             ShownColumn("Adjusted p", adjusted),
             ShownColumn("Verdict", verdict),
         ),

@@ -55,9 +55,9 @@ def section():
 @pytest.mark.slow
 def test_the_reading_shows_the_clearest_example_with_its_averages(section):
     assert section.reading[0] == (
-        "For the query maps, http://a.example/maps (good) is clicked in 45.0 % of the sessions at position "
-        "1, with nothing better above it, and in 5.1 % at position 2, below http://b.example/ (perfect). "
-        "The averages of the positions are 30.0 % and 15.0 %: relative to these, its clicks fall to at "
+        "For the query maps, http://a.example/maps (good) is clicked in 45.0% of the sessions at position "
+        "1, with nothing better above it, and in 5.1% at position 2, below http://b.example/ (perfect). "
+        "The averages of the positions are 30.0% and 15.0%: relative to these, its clicks fall to at "
         "most 1/3.1."
     )
     assert section.reading[1] == POINT
@@ -68,18 +68,18 @@ def test_the_picture_has_a_bar_for_each_place_and_a_tick_at_each_average(section
     (figure,) = section.figures
     assert figure.title == "maps: http://a.example/maps"
     assert figure.alt == (
-        "Click-through rate of http://a.example/maps: 45.0 % at position 1, nothing better above (average "
-        "30.0 %), 5.1 % at position 2, http://b.example/ above (average 15.0 %)."
+        "Click-through rate of http://a.example/maps: 45.0% at position 1, nothing better above (average "
+        "30.0%), 5.1% at position 2, http://b.example/ above (average 15.0%)."
     )
     picture = Picture(figure.drawing.svg)
     bars = [right - left for left, _, right, _ in (mark.box for mark in picture.layer(1))]
     assert bars == pytest.approx([330 * 0.45, 330 * 0.0512])
     assert [mark.centre[0] for mark in picture.layer(2)] == pytest.approx([330 * 0.3, 330 * 0.15])
     assert [mark.tip for mark in picture.with_tip] == [
-        "Result: http://a.example/maps\nShown: at position 1, nothing better above\nCTR: 45.0 %\n"
-        "Average of the position: 30.0 %\nSessions: 1,234",
-        "Result: http://a.example/maps\nShown: at position 2, http://b.example/ above\nCTR: 5.1 %\n"
-        "Average of the position: 15.0 %\nSessions: 987",
+        "Result: http://a.example/maps\nShown: at position 1, nothing better above\nCTR: 45.0%\n"
+        "Average of the position: 30.0%\nSessions: 1,234",
+        "Result: http://a.example/maps\nShown: at position 2, http://b.example/ above\nCTR: 5.1%\n"
+        "Average of the position: 15.0%\nSessions: 987",
     ]
 
 

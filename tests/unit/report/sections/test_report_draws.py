@@ -85,8 +85,8 @@ def test_the_share_of_draws_with_the_same_sign_is_a_plain_count(tables):
         name = figure.title.split(": ")[1].split(" and ")[0]
         found = points(tables, name)
         same = sum(x > 0 < y or x < 0 > y for x, y in found) / len(found)
-        assert figure.title.endswith(f"{100 * same:.1f} % with the same sign")
-        assert f"both prefer the same ranker in {100 * same:.1f} % of the draws" in figure.alt
+        assert figure.title.endswith(f"{100 * same:.1f}% with the same sign")
+        assert f"both prefer the same ranker in {100 * same:.1f}% of the draws" in figure.alt
 
 
 def test_a_draw_without_a_difference_prefers_no_ranker(tables):
@@ -94,7 +94,7 @@ def test_a_draw_without_a_difference_prefers_no_ranker(tables):
     key = {name: [value] * 4 for name, value in HEADLINE.items()}
     draws = pl.DataFrame({**key, "iteration": [1, 2, 3, 4], "ERR": values, "MeanRR": [0.1, 0.1, 0.2, 0.0]})
     (figure,) = histograms(with_draws(tables, draws.cast({"depth": pl.Int32, "iteration": pl.Int32})))
-    assert figure.title == "4 draws: ERR and MeanRR, 25.0 % with the same sign"
+    assert figure.title == "4 draws: ERR and MeanRR, 25.0% with the same sign"
     assert sum(row["draws"] for row in figure.drawing.rows) == 4
 
 

@@ -72,7 +72,7 @@ def test_the_best_model_is_the_most_likely_of_those_that_estimate_examination(ta
     section = examination_section(run_of(tables, persistence=0.8))
     text = " ".join(section.reading)
     assert "UBM predicts sessions best" in text
-    assert "30 % of sessions examine position 5" in text
+    assert "30% of sessions examine position 5" in text
     assert "look down to position 3" in text
     assert "nearest to this with p = 0.65 (this run's RBP has p = 0.80)" in text
     assert (
@@ -139,8 +139,8 @@ def test_rules_are_shown_with_coverage_filled_share_and_correlation(tables):
     (section,) = unjudged_sections(run_of(tables, unjudged="model"))
     text = " ".join(section.reading)
     for words in (
-        "Lists left out: coverage 25.0 %, 0.0 % of the grades filled in, correlation with MeanRR 0.500",
-        "coverage 75.0 %, 20.0 % of the grades filled in, correlation with MeanRR 0.400 (0.300 to 0.500)",
+        "Lists left out: coverage 25.0%, 0.0% of the grades filled in, correlation with MeanRR 0.500",
+        "coverage 75.0%, 20.0% of the grades filled in, correlation with MeanRR 0.400 (0.300 to 0.500)",
     ):
         assert words in text
     (table,) = section.tables
@@ -152,11 +152,11 @@ def test_filled_grades_are_never_ignored(tables):
     run = run_of(tables, unjudged="model")
     assert filled_share(run, run.headline) == 0.2
     report = report_of(tables, settings_with(unjudged="model"))
-    assert "20.0 % of these grades are not judgments but filled in" in " ".join(report.caveats)
+    assert "20.0% of these grades are not judgments but filled in" in " ".join(report.caveats)
     data = dict(report.facts)["Data"]
-    assert "and grades that are filled in (20.0 % of all, grades predicted from clicks) grade" in data
+    assert "and grades that are filled in (20.0% of all, grades predicted from clicks) grade" in data
     (table,) = next(section for section in report.sections if section.name == "data").tables
-    note = "Coverage counts grades that are filled in (grades predicted from clicks): 20.0 %"
+    note = "Coverage counts grades that are filled in (grades predicted from clicks): 20.0%"
     assert any(remark.startswith(note) for remark in table.remarks)
     plain = run_of(tables, unjudged="extremes")
     assert filled_share(plain, plain.headline) is None

@@ -106,8 +106,8 @@ def shown(table, name):
 
 def test_agreement_is_shown_with_kappa_and_its_interval(section):
     assert section.reading[0] == (
-        "Judges editor and llm both judged 1,200 results; 75.0 % got the same grade from both; quadratic "
-        "kappa 0.700 (95 % interval 0.650 to 0.750)."
+        "Judges editor and llm both judged 1,200 results; 75.0% got the same grade from both; quadratic "
+        "kappa 0.700 (95% CI 0.650 to 0.750)."
     )
     cells = shown(section.tables[0], "editor and llm")
     assert cells[0] == 1200
@@ -129,7 +129,7 @@ def test_the_reading_counts_for_which_judge_it_is_better_and_names_the_largest(s
     assert section.reading[1] == (
         "MeanRR is predicted significantly better with the grades of editor for 1 of 3 metrics, and with "
         "those of llm for 1; for the rest, the difference is not significant. The largest difference, "
-        "editor less llm, is that of ERR, \N{MINUS SIGN}0.080 (95 % interval \N{MINUS SIGN}0.110 to "
+        "editor less llm, is that of ERR, \N{MINUS SIGN}0.080 (95% CI \N{MINUS SIGN}0.110 to "
         "\N{MINUS SIGN}0.050)."
     )
     assert section.reading[2].startswith("SS is left out")
@@ -144,8 +144,8 @@ def test_the_judge_whom_clicks_support_is_named_with_both_shares():
     section = of_disputes(disputed(), disputed(depth=10))
     assert section.reading[1] == (
         "Where editor and llm order two neighbouring results oppositely (259 pairs, 889 sessions that "
-        "clicked one of both), the upper one gets 64.0 % of these clicks if editor puts it first, and 52.0 % "
-        "if llm does: clicks support the order of editor (95 % interval 0.030 to 0.220 of the difference, "
+        "clicked one of both), the upper one gets 64.0% of these clicks if editor puts it first, and 52.0% "
+        "if llm does: clicks support the order of editor (95% CI 0.030 to 0.220 of the difference, "
         "adjusted p 0.007)."
     )
     table = section.tables[1]
@@ -267,7 +267,7 @@ def test_the_reading_marks_the_headline_when_it_depends_mostly_on_a_few_queries(
     fewer = run_with(influence=[row | {"error_share": 0.1} for row in rows])
     assert "depends mostly" not in report_of(fewer, run_info()).findings[0].text
     assert f"the correlation of {best} with MeanRR would be 0.100 instead of" in reading
-    assert reading.endswith("account for 98.0 % of its squared error: it depends mostly on a few queries.")
+    assert reading.endswith("account for 98.0% of its squared error: it depends mostly on a few queries.")
     assert "chosen for that" in selected
     assert re.search(r"account for \d+\.\d % on average .* more than \d+\.\d % in one case of 20", chance)
 

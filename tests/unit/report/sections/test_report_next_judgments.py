@@ -31,7 +31,7 @@ def test_the_reading_says_what_the_shown_queries_do_together(tables):
     run = run_of(tables)
     now = run.headline.rows(tables["statistics"])["coverage"][0]
     text = " ".join(next_judgments_section(run).reading)
-    assert f"judging 20 results of 10 queries would raise coverage from {100 * now:.1f} % to 60.0 %" in text
+    assert f"judging 20 results of 10 queries would raise coverage from {100 * now:.1f}% to 60.0%" in text
     assert "20 results of 10 queries would make them 0.90 times as wide" in text
 
 

@@ -35,8 +35,8 @@ def test_the_reading_names_the_highest_and_how_often_it_prefers_the_same_list(ta
     first, *_ = rows_of(tables, HEADLINE["market"])
     text = " ".join(section_of(tables).reading)
     assert text.startswith("Within queries, ")
-    assert f"has the highest correlation with MeanRR, {first['correlation']:.3f} (95 % interval " in text
-    assert "MeanRR prefer the same of two lists in 60.0 % of the cases (50 % is chance)." in text
+    assert f"has the highest correlation with MeanRR, {first['correlation']:.3f} (95% CI " in text
+    assert "MeanRR prefer the same of two lists in 60.0% of the cases (50% is chance)." in text
 
 
 def test_of_several_markets_all_together_are_shown(tables):

@@ -55,7 +55,7 @@ def test_rankings_are_decided_by_lists_for_the_same_query():
     assert (found.question, found.kind, found.subject) == ("rankings", "use", "ERR")
     assert found.sentence == "Use ERR: for comparing two rankings it is significantly better than all others"
     assert found.reason == (
-        "Its correlation within queries with MeanRR is 0.400 (95 % interval 0.350 to 0.450); the next, the "
+        "Its correlation within queries with MeanRR is 0.400 (95% CI 0.350 to 0.450); the next, the "
         "grade of the first result, has 0.380. DCG is significantly better than ERR for telling good queries "
         "from bad, and significantly worse for comparing two rankings."
     )
@@ -141,7 +141,7 @@ def test_judges_who_decide_the_same_are_not_spoken_of():
 def test_a_fault_of_the_log_comes_before_everything(current):
     fault = check(
         "late_clicks",
-        "Of the clicks, 30.0 % (300 of 1,000) come late: their times may be in another zone.",
+        "Of the clicks, 30.0% (300 of 1,000) come late: their times may be in another zone.",
         "Compare the times.",
     )
     found = decided(world(VALUES, above("ERR", VALUES)), current, [fault])
@@ -307,7 +307,7 @@ def test_where_the_best_by_one_click_metric_is_beaten_by_another_one_is_to_be_ch
 def test_what_another_click_metric_does_not_show_is_no_contradiction():
     found = decided(by_two_clicks(above("ERR", VALUES), []))
     assert (found.kind, found.subject) == ("use", "ERR")
-    assert f"UCTR does not contradict (+0.020, 95 % interval {MINUS}0.019 to 0.059)." in found.reason
+    assert f"UCTR does not contradict (+0.020, 95% CI {MINUS}0.019 to 0.059)." in found.reason
 
 
 def test_what_only_another_click_metric_shows_takes_equality_back():

@@ -26,7 +26,7 @@ def test_a_metric_is_kept_where_nothing_can_be_better_by_the_margin():
     assert found.bound == pytest.approx(bound(0.04, NARROW, 1), abs=1e-6)  # no family
     assert found.sentence == "Keep DCG: for comparing two rankings nothing is better by more than 0.041"
     assert found.reason == (
-        "0.041 is the upper end of the 95 % interval of ERR. Differences below 0.05 count as "
+        "0.041 is the upper end of the 95% interval of ERR. Differences below 0.05 count as "
         "none: about 1.7 of 100 pairs of lists in another order. DCG is not significantly better than the "
         "grade of the first result, the relevance of the first result or the mean grade alone."
     )
@@ -51,7 +51,7 @@ def test_a_metric_that_another_one_equals_in_every_list_is_not_called_better():
     found = decided(run_of(**{**tests, "within_comparisons": rows}, settings={"question": "rankings"}), "ERR")
     assert (found.kind, found.bound) == ("keep", 0.0)
     assert found.sentence == "Keep ERR: for comparing two rankings nothing is better"
-    assert found.reason.startswith("0.000 is the upper end of the 95 % interval of RR.")
+    assert found.reason.startswith("0.000 is the upper end of the 95% interval of RR.")
 
 
 @pytest.mark.parametrize(("level", "share"), [(0.1, "1.6"), (0.85, "3.3"), (0.97, "7.8")])
@@ -75,7 +75,7 @@ def test_want_of_evidence_is_no_reason_to_keep():
         "Cannot say whether to leave DCG: for comparing two rankings ERR may be better by up to 0.080"
     )
     assert found.reason == (
-        "In correlation within queries with MeanRR, ERR minus DCG is +0.040 (95 % interval 0.000 to 0.080)."
+        "In correlation within queries with MeanRR, ERR minus DCG is +0.040 (95% CI 0.000 to 0.080)."
     )
 
 
@@ -137,7 +137,7 @@ def test_a_switch_is_taken_back_only_by_a_click_metric_that_contradicts_it():
     assert decided(by_two_clicks(first, first), "AP").kind == "switch"
     found = decided(by_two_clicks(first, []), "AP")
     assert (found.kind, found.subject) == ("switch", "ERR")
-    assert "UCTR does not contradict (+0.100, 95 % interval 0.061 to 0.139)." in found.reason
+    assert "UCTR does not contradict (+0.100, 95% CI 0.061 to 0.139)." in found.reason
     other = {**VALUES, "ERR": 0.1}
     found = decided(by_two_clicks(first, above("ERR", VALUES), (VALUES, other)), "AP")
     assert (found.kind, found.subject) == ("choose_click_metric", None)
@@ -186,7 +186,7 @@ def test_the_end_of_an_interval_is_the_bound_that_the_title_names():
     found = decided(world(VALUES, error=0.0151), "DCG")
     assert found.kind == "cannot_say"
     said = [re.search(pattern, text).group(1) for pattern, text in (
-        (r"by up to ([\d.]+)", found.sentence), (r"95 % interval .* to ([\d.]+)\)", found.reason),
+        (r"by up to ([\d.]+)", found.sentence), (r"95% CI .* to ([\d.]+)\)", found.reason),
     )]  # fmt: skip
     assert said[0] == said[1]
     assert float(said[0]) >= found.bound

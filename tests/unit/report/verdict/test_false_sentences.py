@@ -107,7 +107,7 @@ def test_where_all_lists_changed_at_one_moment_it_is_said_what_is_evidence_and_w
     assert found.sentence == f"{title} for comparing two rankings: all lists changed at one moment"
     value = ADVICE[kind][2].get("values", VALUES)[ADVICE[kind][0]]
     assert found.reason.startswith(
-        f"Queries whose list improved more by {about} gained more in MeanRR ({value:.3f}, 95 % interval "
+        f"Queries whose list improved more by {about} gained more in MeanRR ({value:.3f}, 95% CI "
         f"{value - 0.05:.3f} to {value + 0.05:.3f})."
     )
     assert found.reason.endswith(
@@ -204,7 +204,7 @@ def test_where_ss_is_named_first_the_next_click_metric_decides_and_it_is_said():
 
 
 ALONE = "the grade of the first result alone"
-PARTIAL = f"ERR adds to {ALONE}: partial correlation 0.120 (95 % interval 0.080 to 0.160)."
+PARTIAL = f"ERR adds to {ALONE}: partial correlation 0.120 (95% CI 0.080 to 0.160)."
 SHOW = "that these clicks show (partial correlation at most"
 
 

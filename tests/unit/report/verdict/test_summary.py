@@ -22,7 +22,7 @@ from support.reports.verdict_world import correlations, differences, found_in, p
 def checked(*severities):
     """The table of health with one check of each severity that fires."""
     rows = [
-        (name, one, 0.6, 0.01, "60 % of the clicks have no search.", "Compare the ids.", "A1 is a1")
+        (name, one, 0.6, 0.01, "60% of the clicks have no search.", "Compare the ids.", "A1 is a1")
         for name, one in zip(BY_NAME, severities, strict=False)
     ]
     return frame_of("health", rows)

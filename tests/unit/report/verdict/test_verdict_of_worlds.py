@@ -33,9 +33,9 @@ def test_where_one_metric_is_significantly_above_all_it_predicts_best():
     kind, title, (first, _, _) = said(world(VALUES, above("ERR", VALUES)))
     assert (kind, title) == ("metric_best", "ERR best predicts clicks")
     assert first == (
-        "ERR has the highest correlation with MeanRR, 0.400 (95 % interval 0.350 to 0.450). ERR is "
-        "significantly above every baseline: ERR minus the grade of the first result is +0.020 (95 % "
-        "interval 0.012 to 0.028, adjusted p 0.001). ERR is 0.040 above DCG, the next metric (95 % "
+        "ERR has the highest correlation with MeanRR, 0.400 (95% CI 0.350 to 0.450). ERR is "
+        "significantly above every baseline: ERR minus the grade of the first result is +0.020 (95% "
+        "interval 0.012 to 0.028, adjusted p 0.001). ERR is 0.040 above DCG, the next metric (95% "
         "interval 0.032 to 0.048, adjusted p 0.001). ERR is significantly above all other metrics."
     )
 
@@ -49,7 +49,7 @@ def test_where_nothing_differs_no_metric_is_better_than_the_highest_baseline():
     )
     assert (
         "ERR is not significantly above the grade of the first result, the relevance of the first result or "
-        "the mean grade: ERR minus the grade of the first result is +0.020 (95 % interval "
+        "the mean grade: ERR minus the grade of the first result is +0.020 (95% CI "
         f"{MINUS}0.019 to 0.059, adjusted p 0.400)."
     ) in first
     assert first.endswith("ERR is not significantly above DCG and AP.")
@@ -65,7 +65,7 @@ def test_a_baseline_that_is_highest_but_ties_is_named_first_and_no_metric_wins()
     )
     assert first.startswith(
         "The grade of the first result (the baseline MeanGrade@1) has the highest correlation with MeanRR, "
-        "0.401 (95 % interval 0.351 to 0.451). ERR, the highest metric, has 0.400 (95 % interval 0.350 to "
+        "0.401 (95% CI 0.351 to 0.451). ERR, the highest metric, has 0.400 (95% CI 0.350 to "
         "0.450). ERR is not significantly above the grade of the first result: ERR minus the grade of the "
         f"first result is {MINUS}0.001 ("
     )
@@ -89,7 +89,7 @@ def test_where_clicks_ignore_grades_nothing_predicts_although_some_value_is_the_
     kind, title, (first, _, third) = said(world(values, p=UNSURE))
     assert (kind, title) == ("nothing_predicts", "No offline metric can be shown to predict clicks")
     assert first == (
-        f"ERR has the highest correlation with MeanRR, 0.040 (95 % interval {MINUS}0.010 to 0.090), which "
+        f"ERR has the highest correlation with MeanRR, 0.040 (95% CI {MINUS}0.010 to 0.090), which "
         "is not significantly above zero. No other metric or baseline has a value significantly above that."
     )
     assert "best" not in third
@@ -258,10 +258,10 @@ def test_the_second_finding_names_the_winner_by_the_tests_of_differences():
     text = said(ranked(values, above("AP", values)))[2][1]
     assert text == (
         "Between two rankings of the same queries, differences in AP and in MeanRR have the highest "
-        "correlation, 0.361 (95 % interval 0.261 to 0.461). AP and MeanRR prefer the same ranking in 59.0 % "
-        "of the cases (50 % is chance). AP is significantly above every baseline: AP minus the mean grade "
-        "is +0.261 (95 % interval 0.253 to 0.269, adjusted p 0.001). AP is 0.061 above ERR, the next metric "
-        "(95 % interval 0.053 to 0.069, adjusted p 0.001). AP is significantly above all other metrics."
+        "correlation, 0.361 (95% CI 0.261 to 0.461). AP and MeanRR prefer the same ranking in 59.0% "
+        "of the cases (50% is chance). AP is significantly above every baseline: AP minus the mean grade "
+        "is +0.261 (95% CI 0.253 to 0.269, adjusted p 0.001). AP is 0.061 above ERR, the next metric "
+        "(95% CI 0.053 to 0.069, adjusted p 0.001). AP is significantly above all other metrics."
     )
 
 
@@ -279,4 +279,4 @@ def test_the_second_finding_names_ties_with_baselines_and_metrics():
 
 def test_differences_that_predict_nothing_are_not_called_the_best():
     text = said(ranked({"DCG": 0.02, "ERR": 0.01}, p=UNSURE))[2][1]
-    assert f"0.020 (95 % interval {MINUS}0.080 to 0.120), which is not significantly above zero." in text
+    assert f"0.020 (95% CI {MINUS}0.080 to 0.120), which is not significantly above zero." in text

@@ -27,7 +27,7 @@ def test_it_has_the_decision_the_ranking_and_the_data():
     run = run_of(correlations=correlations(VALUES), comparisons=pairs(VALUES, significant))
     assert text_of(run).splitlines() == [
         "**Use ERR: for telling good queries from bad it is significantly better than all others.** Its "
-        "correlation with MeanRR over all queries is 0.400 (95 % interval 0.350 to 0.450); the next, DCG, "
+        "correlation with MeanRR over all queries is 0.400 (95% CI 0.350 to 0.450); the next, DCG, "
         "has 0.360.",
         "",
         "Next: Look for bad queries by ERR, and name it with --current in the next run.",

@@ -96,7 +96,7 @@ def test_cells_are_spelled_by_their_kind():
         "\N{MINUS SIGN}0.123\n\N{MINUS SIGN}0.200…0.100",
         "0.500",
         "\N{EN DASH}",
-        "5.8 %",
+        "5.8%",
         "12,345",
         "< 1",
         "x\\x09y",

@@ -289,11 +289,11 @@ def test_a_run_with_a_highest_grade_and_no_labels_can_be_explored(tmp_path):
 
 
 def test_what_the_checks_found_is_said_without_examples_of_rows(tmp_path):
-    words = ("50 % are <late>.", "Give UTC.", "For example, “s1”.")
+    words = ("50% are <late>.", "Give UTC.", "For example, “s1”.")
     checks = [
         HealthCheck("no_clicks", "ok", 9.0, 1.0),
         HealthCheck("late_clicks", "finding", 0.5, 0.25, *words),
     ]
     said = shown(explored_run(copied_run(tmp_path / "run", health=health_table(checks))))
-    assert "Finding: 50 % are &lt;late&gt;. Give UTC." in said
+    assert "Finding: 50% are &lt;late&gt;. Give UTC." in said
     assert "s1”" not in said

@@ -109,6 +109,6 @@ def test_estimates_are_unbiased_and_intervals_hold_the_truth(honest, labelled, r
     expected = measure_moments(pool, measure).mean
     known = expected if variant == CORRECTED else np.zeros_like(expected)
     found = honest.repeated(pool, (values[measure], known), q, 120, 400)
-    # 400 intervals of 95 %: 3.5 errors of 1.1 points either way
+    # 400 intervals of 95%: 3.5 errors of 1.1 points either way
     assert 0.912 <= found.held <= 0.988
     assert abs(found.bias) < 4 * found.bias_error + 0.02 * found.error

@@ -40,7 +40,7 @@ class RunQuantity:
     """A number of a run."""
 
     value: float | None  # The number; None where the run has none.
-    # low, high: Ends of its 95 % interval; None where there is none.
+    # low, high: Ends of its 95% CI; None where there is none.
     low: float | None = None
     high: float | None = None
     caution: str | None = None  # Why the interval is not reliable, or missing; None when it is reliable.

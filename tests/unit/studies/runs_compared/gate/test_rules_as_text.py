@@ -94,7 +94,7 @@ def test_a_rule_that_is_given_twice_is_checked_once():
         ("coverage >= 80", "coverage is 0 to 1, so that 80 is no limit of it"),
         ("queries >= -1", "queries is 0 or more, so that -1 is no limit"),
         ("correlation(ERR, UCTR) >= 1.01", "is -1 to 1, so that 1.01 is no limit"),
-        ("coverage >= 80 %", "found '80 %' where a number was expected"),
+        ("coverage >= 80%", "found '80%' where a number was expected"),
         ("queries >= 10,000", "found '10,000' where a number was expected"),
         ("coverage >= nan", "found 'nan' where a number was expected"),
         ("mean(ERR) >= 1e999", "found '1e999' where a number was expected"),
