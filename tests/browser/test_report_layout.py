@@ -105,9 +105,9 @@ LOGS = {
     "trec-2013": of_users("trec-2013"),
 }
 TITLES = {
-    "sample": "The grade of the first result alone does as well for comparing two rankings: no metric is "
+    "sample": "The top result's grade alone does as well for comparing two rankings: no metric is "
     "better by more than 0.050",
-    "upside down": "The log has a fault: the better the grade of the first result, the fewer clicks",
+    "upside down": "The log has a fault: better-graded top results get fewer clicks",
     "null world": "This log cannot decide: no metric can be shown to predict which of two rankings users "
     "prefer, by MeanRR",
     "few judged": "This log cannot decide: no metric can be shown to predict MeanRR",

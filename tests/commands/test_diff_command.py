@@ -55,7 +55,7 @@ def test_a_run_and_itself_pass_the_strictest_watch():
     rows += sum(pl.read_parquet(sample() / f"{name}.parquet").height for name in ("differences", "within"))
     assert (ended.code, ended.err) == (0, "")
     first, second, *_ = ended.out.splitlines()
-    assert first == "The decision is the same: the grade of the first result alone does as well."
+    assert first == "The decision is the same: the top result's grade does as well."
     assert second.startswith("Nothing changed; ")
     assert f"No finding: none of {rows:,} correlations is gone or changed by more than 1e-09." in ended.out
 

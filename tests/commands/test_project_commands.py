@@ -43,7 +43,7 @@ def test_run_alone_is_the_nightly_job_and_check_and_diff_take_its_runs(here):
     assert "Project: clickassay.toml" in tiny.inside("run").err
     assert (here / "reports" / today() / "report.html").is_file()
     first = tiny.inside("check")
-    assert "rules with {last} are passed over: there is no run before" in first.err
+    assert "rules with {last} were skipped: there is no run before" in first.err
     assert "1 rule: 1 kept." in first.out
     (here / "reports" / today()).rename(here / "reports" / "2026-01-01")
     tiny.said_by("run")
@@ -263,7 +263,7 @@ def test_init_names_what_is_missing_and_what_else_is_there(here):
     ended = tiny.inside("init", "log")
     assert (ended.code, "Missing: clicks." in ended.out) == (1, True)
     text = (here / "clickassay.toml").read_text()
-    assert '# clicks = "…"  # needed: nothing that looks like it was found' in text
+    assert '# clicks = "…"  # required; no file was recognised' in text
     assert "# log/notes.csv: no table of a log" in text
     tomllib.loads(text)
 

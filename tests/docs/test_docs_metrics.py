@@ -504,7 +504,7 @@ def test_the_page_says_what_the_comparison_of_err_and_dcg_in_the_sample_run_gave
 
 
 def test_the_page_says_what_baselines_and_the_null_of_success_are_in_the_sample_run():
-    first, err = said(r"the grade of the first result alone has ([\d.]+), ERR ([\d.]+)\.", "validity")
+    first, err = said(r"the top result's grade has ([\d.]+), ERR ([\d.]+)\.", "validity")
     for told, name in ((first, "MeanGrade@1"), (err, "ERR")):
         assert told == pytest.approx(one("correlations", "correlation", editorial_metric=name), abs=5e-4)
     success, null = said(r"has ([\d.]+) with RR\(rel=2\), and it would have ([\d.]+)", "validity")

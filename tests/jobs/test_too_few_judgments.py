@@ -50,7 +50,7 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         # a and b of three lists, of 3 + 3 + 3 + 2 results
         "54.5% of the results shown have a grade: 6 of 11, in the first 3 of the list of each session.",
         "  depth 3: of 4 sessions, 1 has fewer results and 3 show a result without a grade",
-        "To judge first, for the most sessions a label at depth 3:",
+        "Judge these first (most sessions gained per label) at depth 3:",
         "  tv: c (completes 2 sessions)",
         "What clicks show alone, in 4 sessions (at a position: of the lists that reach it):",
         "  position       1      2      3",
@@ -149,7 +149,7 @@ def test_of_several_judges_the_one_with_most_sessions_is_named(tmp_path):
         lines[2]
         == "  depth 2, judge bob: of 4 sessions, 3 show a result without a grade and 1 is judged in full"
     )
-    assert lines[3] == "To judge first, for the most sessions a label at depth 2, judge bob:"
+    assert lines[3] == "Judge these first (most sessions gained per label) at depth 2, judge bob:"
 
 
 def test_of_several_judges_without_a_session_the_first_is_named(tmp_path):
@@ -157,7 +157,7 @@ def test_of_several_judges_without_a_session_the_first_is_named(tmp_path):
     _, lines = ended(tmp_path, judged, "--depth", "3")
     assert lines[2].startswith("  depth 3, judge ann: of 4 sessions,")
     assert lines[3:5] == [
-        "To judge first, for the most sessions a label at depth 3, judge ann:",
+        "Judge these first (most sessions gained per label) at depth 3, judge ann:",
         "  tv: c (completes 2 sessions)",
     ]
     assert any("depth 1 (3 sessions), 2 (3 sessions)" in line for line in lines)  # all ann's

@@ -225,7 +225,7 @@ class PatternsResult(Result):
         decided = [name for name in settings if name in LOG_SETTINGS and name != "depth"]
         if decided:
             raise SettingsError(
-                f"{listed(decided)} decides a pattern table, and this one is made; give it to "
+                f"{listed(decided)} is fixed when the pattern table is built; give it to "
                 "`clickassay patterns`"
             )
         sources = Sources(

@@ -53,7 +53,7 @@ def judges(
     grade_map: Annotated[
         Names | Mapping[Any, Any],
         Help(
-            "Grades of ratings that are none: 0=0,1=1,10=3,100=4; once, or once for each judge.",
+            "Map ratings to grades, as 0=0,1=1,10=3,100=4. Give one map for all files, or one per file.",
             also="Or a dict.",
             metavar="MAP",
         ),

@@ -388,10 +388,10 @@ def _health_lines(checks: tuple[HealthCheck, ...], well: str) -> Iterator[str]:
     for one in checks[:_MOST_CHECKS]:
         yield f"{capital(one.status)}: {one.text}"
     if not checks:
-        yield f"Health: {well}."
+        yield f"Data checks: {well}."
     if len(checks) > _MOST_CHECKS:
         rest = plural(len(checks) - _MOST_CHECKS, "more check")
-        yield f"{capital(rest)} of the log's health: see its section in the report."
+        yield f"{capital(rest)}: see “Data checks” in the report."
 
 
 def _unpickled(

@@ -55,7 +55,7 @@ class CommandEntry:
 
 START, ASK, JUDGMENTS, LOGS, MORE = "Start", "Ask a run", "Judgments", "Logs", "More"
 COMMANDS = {
-    "run": CommandEntry(START, "Do the whole job: logs and judgments to a report."),
+    "run": CommandEntry(START, "Build the report from logs and judgments."),
     "inspect": CommandEntry(
         START,
         "Show what a file or folder is, which command reads it, and what a run would reject; write nothing.",
@@ -116,7 +116,7 @@ COMMANDS = {
         LOGS, "Second half of run: a stored pattern table and judgments to a report, in seconds.", "run"
     ),
     "store": CommandEntry(LOGS, "Look at a pattern store, check it, drop batches.", "patterns", "stores"),
-    "import": CommandEntry(LOGS, "Turn foreign logs into canonical Parquet.", "imports", "imports"),
+    "import": CommandEntry(LOGS, "Convert logs from other tools to Parquet.", "imports", "imports"),
     "settings": CommandEntry(
         MORE,
         "Show each setting, its value, and where the value comes from; inputs and output of a project too.",

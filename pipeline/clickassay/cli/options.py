@@ -25,7 +25,7 @@ from clickassay.core.text.paths import address_fault, is_text, is_uri, local_pat
 
 R = TypeVar("R")
 
-OUT = Annotated[Path, typer.Option(help="Folder to write; appears whole or not at all.")]
+OUT = Annotated[Path, typer.Option(help="Output folder (written atomically).")]
 FORCE = Annotated[bool, typer.Option("--force", help="Replace an output folder of clickassay that exists.")]
 QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
@@ -56,7 +56,7 @@ class Format:
 class TablesOut:
     """Where tables are written, if anywhere."""
 
-    out: Annotated[Path | None, typer.Option(help="Folder for tables; appears whole or not at all.")] = None
+    out: Annotated[Path | None, typer.Option(help="Output folder for tables (written atomically).")] = None
     force: FORCE = False
 
     def check(self, *inputs: object) -> None:

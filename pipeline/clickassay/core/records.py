@@ -39,7 +39,7 @@ class SampleKey:
     def label(self) -> str:
         """Words for the sample, without the labels that the run does not have."""
         parts = [] if self.market == EVERY else [f"market {visible(self.market)}"]
-        parts.append(f"depth {self.depth}")
+        parts.append(f"top {self.depth}")
         parts += [] if self.judge == EVERY else [f"judge {visible(self.judge)}"]
         return ", ".join(parts)
 

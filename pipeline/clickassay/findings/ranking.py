@@ -452,7 +452,7 @@ def deciding_in(run: Run, place: SampleKey, sample: SampleKey) -> Deciding:
     if queries >= MIN_QUERIES:
         return Deciding("rankings", place)
     has = {0: "No query has", 1: "Only 1 query has"}.get(queries, f"Only {count(queries)} queries have")
-    why = f"{has} two judged lists, too few to compare rankings: more months or an A/B test would have them."
+    why = f"{has} two fully judged rankings, too few to compare rankings: use a longer log or an A/B test."
     return Deciding("queries", sample, why)
 
 

@@ -75,11 +75,11 @@ _FEW_JUDGMENTS = (("judgments", 20, "judgments"),)
 """Fewer do not show which grades there are."""
 
 CHECKS = (
-    Check("lost_clicks", STOP, "share of clicks that no search can be given", 0.9,
-          fault="clicks have no search that they could belong to",
+    Check("lost_clicks", STOP, "share of clicks that match no search", 0.9,
+          fault="clicks match no search",
           measure="lost/clicks", least=FEW_CLICKS, example="lost_example",
-          sentence="Of {clicks:plural click}, {lost/clicks} have no search that they could belong to: "
-          "{unmatched:count} name one that the log does not have, {late:count} are beyond its idle limit.",
+          sentence="Of {clicks:plural click}, {lost/clicks} match no search: "
+          "{unmatched:count} name an unknown search_id, {late:count} come after its idle limit.",
           remedy="Check search_id and the time zone of both tables: `clickassay inspect` shows examples."),
     Check("no_clicks", FINDING, "clicks in the log", 1, "below",
           fault="there is no click",
@@ -124,19 +124,19 @@ CHECKS = (
           measure="of_busy_minute/timed", least=(("timed", _SEARCHES, "searches"),),
           sentence="{of_busy_minute/timed:percent} of the searches ({of_busy_minute:count}) are at {minute} "
           "of their day.",
-          remedy="If a program sends them, leave it out: it does not click as people do."),
+          remedy="If a bot sends them, exclude it: bots do not click as people do."),
     Check("busy_user", CAUTION, "share of searches in the busiest of 4,096 groups of users", 0.01,
           fault="one user, or a few, have many searches",
           measure="standing_out", least=(("of_users", _SEARCHES, "searches"),),
-          sentence="One user, or a few of {users_about:count}, have {of_busy_user/of_users:percent} of the "
-          "searches ({of_busy_user:count}).",
-          remedy="If this is a program, or an id that many share, leave it out of the log."),
+          sentence="{of_busy_user/of_users:percent} of the searches ({of_busy_user:count}) come from one user "
+          "ID or a handful, out of {users_about:count}.",
+          remedy="Exclude the ID if it is a bot or shared by many users."),
     Check("one_search_each", CAUTION, "searches for each user", 1.05, "below",
           fault="nearly every user has one search",
           measure="of_users/users", least=(("of_users", _SEARCHES, "searches"),),
-          sentence="{of_users:count} searches are of about {users_about:count} users: nearly all have one.",
-          remedy="Check that user_id names a person or a browser, not a request: visits cannot be seen "
-          "otherwise."),
+          sentence="{of_users:count} searches come from about {users_about:count} users: nearly all have one.",
+          remedy="Check that user_id names a person or a browser, not a request: otherwise visits cannot be "
+          "detected."),
     Check("missing_days", CAUTION, "days without a search between the first and the last", 0,
           fault="days have no search",
           measure="missing_days",
@@ -219,10 +219,9 @@ CHECKS = (
     Check("queries_that_fold", CAUTION, "share of queries that differ in what Unicode folds", 0.005,
           fault="queries differ only in what Unicode folds",
           measure="folding/queries", example="folding_example",
-          sentence="{folding:plural query/queries} of {queries:count} would be one with another query if "
-          "texts were folded as Unicode does (NFKC and full case folding); here they stay apart, and their "
-          "sessions too.",
-          remedy="Fold queries in log and judgments if users mean the same by them."),
+          sentence="{folding:plural query/queries} of {queries:count} would merge with another query under "
+          "Unicode normalisation (NFKC and full case folding); here they are counted separately.",
+          remedy="Normalise queries in log and judgments if users mean the same by them."),
     Check("unseen_queries", CAUTION, "share of judged queries that the log does not have", 0.9,
           fault="judged queries are not in the log",
           measure="unseen/judged_of_log", example="query_example",
@@ -296,16 +295,16 @@ CHECKS = (
     Check("near_duplicate_queries", CAUTION, "share of judged queries alike to another one", 0.1,
           fault="queries share most of their judged results with others",
           measure="near_duplicates/with_judgments", least=(("with_judgments", 20, "judged queries"),),
-          sentence="{near_duplicates/with_judgments:percent} of the judged queries ({near_duplicates:count} "
-          "of {with_judgments:count}) share most of their judged results with another one: they make "
-          "{groups:plural group}. Intervals take them for independent, and are too short.",
-          remedy="Write a column of groups by `clickassay groups`, and give its table as --queries."),
+          sentence="{near_duplicates:count} of {with_judgments:count} judged queries "
+          "({near_duplicates/with_judgments:percent}) are near-duplicates ({groups:plural group}). Intervals "
+          "assume independent queries, so they are too narrow.",
+          remedy="Run `clickassay groups` and pass its file as --queries."),
     Check("reversed_grades", FINDING, "correlation of the first grade with clicks", 0, "below",
-          fault="the better the grade of the first result, the fewer clicks",
+          fault="better-graded top results get fewer clicks",
           measure="surely_reversed", least=(("correlated_queries", 20, "queries with a correlation"),),
-          sentence="The better the grade of the first result, the fewer clicks: their correlation is "
+          sentence="Better-graded top results get fewer clicks: their correlation is "
           "{first_grade} (95% CI {first_grade_interval}); {grades_in_order}.",
-          remedy="If that is not their order, turn the scale round: `--scale` takes labels worst first, "
+          remedy="If the grading scale is reversed, turn it round: `--scale` takes labels worst first, "
           "`import judgments --grade-map` gives grades other numbers."),
 )  # fmt: skip
 """All checks, in the order of reports."""
@@ -472,10 +471,10 @@ def fired(table: pl.DataFrame) -> tuple[HealthCheck, ...]:
 
 
 def well_text(table: pl.DataFrame) -> str:
-    """Return, where no check fires, how many found no fault; and how many could not speak, and why."""
-    spoke = plural(table.filter(status=OK).height, "check")
+    """Return, where no check fires, how many passed; and how many were skipped, and why."""
+    passed = table.filter(status=OK).height
     silent = table.filter(status=TOO_FEW)
     if silent.is_empty():
-        return f"no fault found by {spoke} of the log and its judgments"
+        return f"all {count(passed)} passed"
     reasons = listed(silent["sentence"].unique(maintain_order=True))
-    return f"{spoke} found no fault, {count(silent.height)} could not speak (they have {reasons})"
+    return f"{count(passed)} passed, {count(silent.height)} skipped ({reasons})"

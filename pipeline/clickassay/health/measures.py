@@ -56,7 +56,7 @@ def _click_numbers(funnel: pl.DataFrame) -> Numbers:
         names = actions.filter(pl.col("reason") != "", step="kept")["reason"].unique().sort()
         such = f", such as {listed(map(visible, names.head(_FEW_ACTIONS)))}" if len(names) else ""
         said = (
-            f"The log has no click: in {plural(other, 'row')} of clicks, action says something else{such}.",
+            f"The log has no click: in {plural(other, 'row')} of clicks, action is not a click{such}.",
             "Write click, or nothing, as the action of clicks.",
         )
         if not other:
@@ -337,7 +337,7 @@ def order_numbers(
 ) -> Numbers:
     """Return whether better grades go with fewer clicks.
 
-    value, low, high: correlation of the grade of the first result with clicks, and its 95% CI; None =
+    value, low, high: correlation of the top result's grade with clicks, and its 95% CI; None =
       unknown.
     """
     if value is None or high is None:

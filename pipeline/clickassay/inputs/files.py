@@ -120,7 +120,7 @@ def reading_remedy(error: BaseException, remedy: str) -> str:
     if "Too many open files" in text:
         return "raise the limit of open files (ulimit -n), or write the rows as fewer files"
     if "InvalidNumber" in text:
-        return "is it of more than 128 bits? Then write such ids as text"
+        return "integers over 128 bits are not supported: write such ids as text"
     return remedy
 
 

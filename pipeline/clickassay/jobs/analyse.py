@@ -178,8 +178,8 @@ def _check_clicks(table: StagedTable, settings: Settings) -> None:
     if signal_of(first) == "satisfied" and shows_both_ways(table.funnel):
         share = share_by_last_click(table.funnel)
         raise SettingsError(
-            f"click metric {first}: {share:.0%} of the satisfied clicks are so because nothing follows them, "
-            "which leads no headline; give column dwell_seconds, --last-click unsatisfied, or another "
+            f"click metric {first}: {share:.0%} of the satisfied clicks count as satisfied only because no "
+            "later event follows; such a metric cannot be the headline; give column dwell_seconds, --last-click unsatisfied, or another "
             "--click-metric before it"
         )
 

@@ -125,8 +125,8 @@ def _by_clicks(
         there = {*known["judge_a"], *known["judge_b"]}
         if not there >= set(judges):
             raise SettingsError(
-                f"--run {place}: its judges are {listed(sorted(there)) or 'one'}, not {listed(judges)}; "
-                "give a pattern table of its log, which `clickassay patterns` makes"
+                f"--run {place} has {f'the judges {listed(sorted(there))}' if there else 'one judge'}, not "
+                f"{listed(judges)}; give a pattern table of its log, which `clickassay patterns` makes"
             )
     else:
         once = rows.unique(["judge", "query", "url"], keep="first", maintain_order=True)

@@ -287,7 +287,7 @@ def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
         "[inputs]  # files, folders or globs; with NAME_sql a SELECT or a FILE.sql instead",
     ]
     lines += [_input(one, folder) for one in found.tables]
-    lines += [f'# {name} = "…"  # needed: nothing that looks like it was found' for name in found.missing]
+    lines += [f'# {name} = "…"  # required; no file was recognised' for name in found.missing]
     lines += [f"# {visible(told, limit=_LONGEST)}" for told in (*found.others, *found.notes)]
     for one in found.tables:
         if one.columns:

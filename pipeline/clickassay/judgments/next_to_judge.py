@@ -275,7 +275,7 @@ def _first_to_judge(proposed: pl.DataFrame, words: str) -> list[str]:
     own = own.sort("rank", "market").head(MOST_NAMED)
     if own.is_empty():
         return []
-    lines = [f"To judge first, for the most sessions a label at depth {depth}{words}:"]
+    lines = [f"Judge these first (most sessions gained per label) at depth {depth}{words}:"]
     for row in own.iter_rows(named=True):
         query, *urls = (visible(text, limit=_MAX_TEXT) for text in (row["query"], *row["urls"][:MAX_URLS]))
         more = len(row["urls"]) - MAX_URLS

@@ -183,8 +183,8 @@ def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, n
         result, query = visible(first["url"])[:80], visible(first["query"])[:60]
         raise JudgmentError(
             f"judgments: {same:,} of {known:,} results have just the sessions and clicks that this log has "
-            f"({result!r} for {query!r}: {first['sessions']:,} and {first['clicks']:,}): they are made of "
-            "the clicks that they would be compared with; give judgments from the clicks of another time, or "
+            f"({result!r} for {query!r}: {first['sessions']:,} and {first['clicks']:,}): they were "
+            "computed from the same clicks they would be tested against; give judgments from the clicks of another time, or "
             "--click-judge DBN, which is made of the clicks of other users; if people gave the grades, leave "
             "out the columns sessions and clicks"
         )

@@ -114,8 +114,8 @@ def prepare_outcomes(
         names[name] = spelled = normalise_query(name)
         if not SIGNAL_NAME.fullmatch(spelled) or spelled in taken:
             raise InputError(
-                f"outcomes: {visible(name)!r} cannot be the name of an outcome: metrics and tables have it, "
-                "or it has other characters than letters, digits, single blanks and _ . : / -; rename it"
+                f"outcomes: {visible(name)!r} is an invalid name: already used by a metric or column, or "
+                "contains characters other than letters, digits, single blanks and _ . : / -; rename it"
             )
     if len(names) > MOST_SIGNALS:
         some = ", ".join(visible(name) for name in sorted(names)[:12])

@@ -234,7 +234,7 @@ def counted_clicks(settings: Settings) -> tuple[str, ...]:
     named = tuple(dict.fromkeys(click_metric_named(name) for name in settings.click_metric))
     if named[0] == IPS:
         raise SettingsError(
-            "click metric IPS leads no verdict: name another before it, such as --click-metric MeanRR,IPS"
+            "IPS cannot be the headline metric: name another before it, such as --click-metric MeanRR,IPS"
         )
     less = next((name for name in named if name in LESS_IS_BETTER), None)
     if less is not None:

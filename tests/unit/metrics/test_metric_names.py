@@ -122,9 +122,13 @@ def test_a_name_means_one_thing_in_any_case_in_a_run_and_in_evaluate(names, mean
 
 @pytest.mark.parametrize("name", ["ndcg", "rbp"])
 def test_a_name_that_is_another_measure_in_trec_eval_is_refused_with_both(name):
-    with pytest.raises(SettingsError, match=r"is a name of another measure in trec_eval: .*write"):
+    with pytest.raises(
+        SettingsError, match=r"is ambiguous, as trec_eval has another measure of this name: .*write"
+    ):
         parse_measure(name)
-    with pytest.raises(SettingsError, match=r"is a name of another measure in trec_eval: .*write"):
+    with pytest.raises(
+        SettingsError, match=r"is ambiguous, as trec_eval has another measure of this name: .*write"
+    ):
         report_measures(Settings(metric=(name,)))
 
 

@@ -56,7 +56,7 @@ def test_rows_stand_highest_first_with_what_tests_and_bounds_say(small):
     drawn = overview(small, ranking_of(small))
     assert [(bar.label, bar.value, bar.status) for bar in drawn.bars] == [
         ("ERR", 0.40, Status.BETTER),
-        ("grade of the first result alone", 0.38, Status.OPEN),
+        ("top result's grade alone", 0.38, Status.OPEN),
         ("DCG (in use)", 0.36, Status.REFERENCE),
         ("AP", 0.30, Status.SAME),
         ("mean grade alone", 0.02, Status.SAME),
@@ -82,7 +82,7 @@ def test_without_a_metric_in_use_the_highest_baseline_is_compared_with(small):
     run = run_of(correlations=correlations(VALUES), comparisons=pairs(VALUES))
     drawn = overview(run, ranking_of(run))
     (reference,) = [bar for bar in drawn.bars if bar.status is Status.REFERENCE]
-    assert reference.label == "grade of the first result alone"
+    assert reference.label == "top result's grade alone"
     metrics = {name: VALUES[name] for name in ("DCG", "ERR")}
     run = run_of(correlations=correlations(metrics), comparisons=pairs(metrics))
     assert [bar.status for bar in overview(run, ranking_of(run)).bars] == [Status.REFERENCE, Status.SAME]

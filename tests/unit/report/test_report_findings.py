@@ -35,11 +35,11 @@ NO_ENDS = dict.fromkeys(("ci_low", "ci_high"), pl.lit(None, pl.Float64))
         ({}, {"queries_needed": pl.lit(3e8)}, "ERR is not significantly above AP."),  # who could judge them?
         (
             {"caution": pl.lit("heavy-tailed sessions")}, {},
-            "0.430 to 0.530). Do not rely on this interval: heavy-tailed sessions. ERR is",
+            "0.430 to 0.530). This interval is unreliable: heavy-tailed sessions. ERR is",
         ),
         (
             {}, {"caution": pl.lit("fewer than 50 queries")},
-            "adjusted p 0.001). Do not rely on this interval: fewer than 50 queries. ERR is not",
+            "adjusted p 0.001). This interval is unreliable: fewer than 50 queries. ERR is not",
         ),
         (
             {**NO_ENDS, "caution": pl.lit("no interval: too few queries vary")}, {},
@@ -133,7 +133,7 @@ def test_caveats_name_validity_position_bias_coverage_and_ss():
     assert f"{100 * coverage:.1f}% of the sessions are fully judged" in text
     overall = run_tables()["correlations"].filter(market="m1", depth=5, judge="editor", split="all")
     first = overall.filter(click_metric="MeanRR", editorial_metric="MeanGrade@1")["correlation"][0]
-    assert f"the grade of the first result alone has a correlation of {first:.3f}." in text
+    assert f"the top result's grade has a correlation of {first:.3f}." in text
     ss = overall.filter(click_metric="SS").to_dicts()
     null, name = max(
         (row["null_correlation"], row["editorial_metric"])

@@ -118,7 +118,7 @@ def test_a_single_difference_is_not_called_the_largest_and_carries_its_caution(t
     doubtful = {**tables, "comparisons": tables["comparisons"].with_columns(caution=pl.lit("few decide"))}
     text = reading_of(with_p(doubtful, [("DCG", "ERR")]))[1]
     assert text.startswith("ERR predicts MeanRR better than DCG by ")
-    assert text.endswith("adjusted p 0.040). Do not rely on this interval: few decide.")
+    assert text.endswith("adjusted p 0.040). This interval is unreliable: few decide.")
 
 
 def test_the_queries_that_would_settle_ties_range_from_the_easiest_to_the_hardest(tables):
@@ -251,7 +251,7 @@ def test_every_table_with_doubtful_intervals_says_so(tables):
         *("table6_differences", "table6_samples", "baselines", "ss_null"),
     }
     for table in with_intervals:
-        assert any(text.startswith("Interval not to be relied on for ") for text in table.remarks), table.name
+        assert any(text.startswith("Unreliable intervals: ") for text in table.remarks), table.name
         assert any(text.endswith("heavy-tailed sessions.") for text in table.remarks), table.name
 
 
@@ -260,7 +260,7 @@ def test_a_table_counts_its_doubtful_intervals(tables, run):
     rows = tables["correlations"].filter(**HEADLINE, split="length", click_metric="MeanRR").to_dicts()
     few = [row for row in rows if row["n_queries"] < 50 and row["editorial_metric"] in EDITORIAL]
     assert len(few) == 32
-    assert table.remarks == ("Interval not to be relied on for 32 of 32 values: fewer than 50 queries.",)
+    assert table.remarks == ("Unreliable intervals: 32 of 32 values: fewer than 50 queries.",)
 
 
 def test_the_queries_needed_are_at_least_the_number_that_was_estimated():
@@ -421,9 +421,7 @@ def test_baselines_that_are_not_beaten_are_named(tables):
     run = best_against_baselines(
         tables, [(0.1, 0.08, 0.12, 0.001), (-0.1, -0.2, -0.05, 0.001), (0.2, 0, 0.4, 0.06)]
     )
-    words = (
-        "It is not significantly above the grade of the first result or the relevance of the first result."
-    )
+    words = "It is not significantly above the top result's grade or the top result's relevance."
     assert words in baselines_section(run).reading[0]
 
 

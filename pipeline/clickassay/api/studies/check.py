@@ -80,7 +80,7 @@ class CheckResult(Result):
         words = {RuleState.HOLDS: "kept"}
         told = [f"{counts[state]} {words.get(state, state)}" for state in order if counts[state]]
         passes = self.passed and counts[RuleState.OPEN]
-        end = " Open rules pass; --strict takes them for broken." if passes else ""
+        end = " Open rules pass unless --strict." if passes else ""
         yield f"{plural(len(outcomes), 'rule')}: {', '.join(told)}.{end}"
 
 

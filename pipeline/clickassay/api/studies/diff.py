@@ -224,17 +224,17 @@ def order_sentences(comparison: RunComparison) -> Iterator[str]:
         pair = (row["metric_a"], row["metric_b"])
         up, down = pair if row["difference_a"] > 0 else reversed(pair)
         yield (
-            f"{up} is significantly above {down} in {a}, and significantly below in {b} "
+            f"{up} is significantly better than {down} in {a}, and significantly worse in {b} "
             f"({row['click_metric']}, {SampleKey.of(row).label})"
         )
     if turned.height > MOST_NAMED:
         yield f"and {turned.height - MOST_NAMED:,} more such pairs"
     once = comparison.flips.height - turned.height
     if not turned.height:
-        yield "No two metrics are in significantly opposite orders in the two runs."
+        yield "No pair of metrics swapped places significantly."
     if once:
         what = f"{plural(once, 'comparison')} of two metrics {'is' if once == 1 else 'are'} significant"
-        yield f"{what} in one of the runs only, which alone shows no change."
+        yield f"{what} in one run only, which is not evidence of a change."
 
 
 def _table(

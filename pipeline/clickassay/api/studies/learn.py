@@ -138,7 +138,7 @@ class LearnResult(Result):
     def of_metric(self) -> Iterator[Part]:
         """Yield the map as a metric."""
         if self.metric is None:
-            yield "No values are given, and no metric: use those of ERR, or a log with more queries."
+            yield "Nothing could be learned: use ERR's default gains, or a log with more queries."
             return
         yield f'The map as a metric of a run: --metric "{self.metric}"'
         yield (

@@ -73,15 +73,15 @@ class PowerResult(Result):
         within = analysis.question == "rankings"
         yield (
             f"Pilot: {self.name}, {self.key.label}: "
-            f"{pilot.queries:,} queries{' with two judged lists' if within else ''}, "
+            f"{pilot.queries:,} queries{' with two fully judged rankings' if within else ''}, "
             f"{pilot.configurations:,} configurations, {pilot.sessions:,} sessions"
         )
         (first, second), side = analysis.pair, "below" if pilot.difference < 0 else "above"
         what = f"correlation{' within queries' if within else ''} of {first} with {analysis.click_metric}"
         yield (
             f"There the {what} is {abs(pilot.difference):.3f} {side} that of {second} (standard error "
-            f"{pilot.error:.3f}; of its square, {pilot.noise_low:.0%} to {pilot.noise_high:.0%} is due to "
-            "the number of sessions)"
+            f"{pilot.error:.3f}; {pilot.noise_low:.0%} to {pilot.noise_high:.0%} of its variance "
+            "comes from the number of sessions)"
         )
         test = f"in one test at alpha {analysis.alpha:g}"
         if analysis.comparisons > 1:
@@ -107,7 +107,7 @@ class PowerResult(Result):
         if pilot.heavy_tail:
             yield "Other queries can need far more: sessions are spread unevenly over the pilot's queries."
         if pilot.queries < MIN_QUERIES:
-            yield f"Do not rely on this: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}."
+            yield f"Unreliable: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}."
         if min(need.queries for need in analysis.required) < MIN_QUERIES:
             yield f"Judge at least {MIN_QUERIES} queries: with fewer, intervals have a caution."
 

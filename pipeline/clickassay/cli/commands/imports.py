@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clickassay.inputs.importers.base import Imported
 
 imports = typer.Typer(
-    help="Turn foreign logs into canonical Parquet.", no_args_is_help=True, add_completion=False
+    help="Convert logs from other tools to Parquet.", no_args_is_help=True, add_completion=False
 )
 
 

@@ -191,7 +191,7 @@ def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
         f"cost {made.spent:g} of {made.options.budget:g}; the pool has {made.queries.height:,} queries."
     )
     if continues is not None:
-        say(f"The draws of {continues} come first and are not paid again.")
+        say(f"The draws of {continues} are reused at no cost.")
     what = f"difference in {made.options.measure}" if made.compares else made.options.measure
     expected = made.expected
     if "error" in expected:
@@ -202,8 +202,8 @@ def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
     if "passive_budget" in expected:
         times = expected["passive_budget"] / made.options.budget
         say(
-            f"Queries drawn as often as they are issued would cost {expected['passive_budget']:,.0f} "
-            f"for that error: {times:.2f} times as much."
+            f"Sampling by traffic would need a budget of {expected['passive_budget']:,.0f} for the same "
+            f"error: {times:.2f} times as much."
         )
     drawn = made.draws["query"].value_counts(name="drawn")
     rows = made.draws.filter("paid").head(SHOWN).join(made.queries, on="query", maintain_order="left")
@@ -288,8 +288,8 @@ def _show_estimate(made: "LabelPlan", answer: "PlanEstimate") -> None:
     if made.compares:
         say(f"The first ranking is better with confidence {one.above_zero:.1%}.")
     say(
-        f"From {one.draws:,} draws, worth {one.effective_draws:,.0f} with equal weights; "
-        f"the heaviest has {one.largest_share:.1%} of the weight."
+        f"From {one.draws:,} draws (effective sample size {one.effective_draws:,.0f}, largest weight "
+        f"{one.largest_share:.1%})."
     )
     for caution in one.cautions:
         say(f"Warning: {caution}")

@@ -40,9 +40,7 @@ STORE = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of `pattern
 class TablePlace:
     """Where the pattern table is written: a folder of its own, or a store."""
 
-    out: Annotated[
-        str | None, typer.Option(help="Folder to write; appears whole or not at all."), OF_SPARK
-    ] = None
+    out: Annotated[str | None, typer.Option(help="Output folder (written atomically)."), OF_SPARK] = None
     store: Annotated[
         str | None, typer.Option(help="Instead of --out: a store; only what it lacks is read."), OF_SPARK
     ] = None

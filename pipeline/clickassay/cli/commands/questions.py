@@ -132,7 +132,7 @@ def check(
     if any(LAST in text for text in texts):
         earlier = [run for run in runs.found if run.resolve() != folder.resolve() and run.name < folder.name]
         if not earlier:
-            say(f"Note: rules with {LAST} are passed over: there is no run before {folder}", stderr=True)
+            say(f"Note: rules with {LAST} were skipped: there is no run before {folder}", stderr=True)
         texts = tuple(
             text.replace(LAST, str(earlier[-1])) if earlier else text
             for text in texts

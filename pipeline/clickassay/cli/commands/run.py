@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OUT = Annotated[
     Path | None,
-    typer.Option(help=f"Folder to write; appears whole or not at all. [default: out of {PROJECT}]"),
+    typer.Option(help=f"Output folder (written atomically). [default: out of {PROJECT}]"),
 ]
 
 
@@ -44,7 +44,7 @@ def run(
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Do the whole job: logs and judgments to a report.
+    """Build the report from logs and judgments.
 
     Exit code 1 if something is wrong with the log, or too little is judged for any correlation: the output
     says what to do first.

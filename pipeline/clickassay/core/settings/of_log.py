@@ -48,7 +48,7 @@ class SettingsOfLog(BaseModel):
         gt=0, le=7 * 24 * 60, metavar="MINUTES", of_log="first",
     )  # fmt: skip
     idle_scope: Literal["user", "query"] = setting(
-        "Sessions", "user", "Whose activity counts: the user's, or the user's with the same query.",
+        "Sessions", "user", "Inactivity is measured per user, or per user and query.",
         of_log="first",
     )  # fmt: skip
     normalise_urls: bool = setting(
@@ -69,7 +69,7 @@ class SettingsOfLog(BaseModel):
     )  # fmt: skip
     last_click: Literal["satisfied", "unsatisfied"] = setting(
         "Sessions", "satisfied",
-        "What a click is after which nothing follows in its visit, where the log gives no dwell time.",
+        "How to count the last click of a visit when its dwell time is unknown.",
         of_log="later",
     )  # fmt: skip
     outcome: tuple[Literal["abandoned", "reformulated"], ...] = setting(
@@ -99,7 +99,7 @@ class SettingsOfLog(BaseModel):
         details="Each is measured by itself: a column of sessions, named so by mistake, would take hours.",
     )  # fmt: skip
     column: tuple[str, ...] = setting(
-        "Log", (), "A column that your files call otherwise, such as searches.search_id=request_id.",
+        "Log", (), "Map one of your columns to ours, such as searches.search_id=request_id.",
         metavar="TABLE.COLUMN=NAME", unset="all have our names",
         details="Of searches, clicks, judgments, queries or scores; a dot goes into records: `item.id`. In "
         'TOML also sections: `[columns.clicks]` with `url = "item.id"`. In the environment: one a line.',

@@ -234,7 +234,7 @@ def _notes(names: _Names, counts: dict[str, int]) -> Iterable[str]:
     yield "UBI has no judgments: give some to a run."
     if names.other_actions:
         yield (
-            f"Actions that are no clicks: {_named(names.other_actions)}; clicks.parquet has those that name "
+            f"Non-click actions: {_named(names.other_actions)}; clicks.parquet has those that name "
             "a search, a result and a time. --click-action names actions that are clicks."
         )
     if counts["purchases_with_price"]:

@@ -110,7 +110,7 @@ def no_whole_number(
     dtype, bound = floats
     return InputError(
         f"{what}: column {want.name} of {file} is {dtype}; expected {EXPECTED[want.kind]}, or whole numbers "
-        f"below {bound:,}, but it has {value}; pandas makes floats of integers beside a null: "
+        f"below {bound:,}, but it has {value}; pandas converts integer columns with nulls to float: "
         f'write it with astype("Int64"), or as text, or name another column {want.name} (the columns are '
         f"{', '.join(columns)})"
     )

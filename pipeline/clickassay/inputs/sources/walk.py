@@ -202,7 +202,7 @@ class _Walk:
 
     def _lost(self, cannot: str, place: Path, error: OSError) -> InputError:
         message = f"{self._what}: {cannot} {place}: {error.strerror}"
-        return InputError(f"{message}; its rows would be missing: mend it, or take it away")
+        return InputError(f"{message}; its rows would be missing: repair or remove the file")
 
 
 DELTA, ICEBERG, HUDI = "Delta Lake", "Iceberg", "Hudi"

@@ -139,7 +139,7 @@ def _first_position(table: Input) -> int:
         raise InputError(f"searches: the files hold no row with a position: {table.files[0]}")
     raise InputError(
         f"searches: positions in {table.files[0]} begin at {least}, and count from 1, or from 0; "
-        "are they places of all pages? Then give the column page too"
+        "if positions continue across pages, map the column page as well"
     )
 
 

@@ -141,8 +141,8 @@ def _checked(what: str, sql: InputSql, connection: duckdb.DuckDBPyConnection) ->
         if kinds != [duckdb.StatementType.SELECT]:
             found = ", ".join(kind.name.replace("_", " ") for kind in kinds)
             raise InputError(
-                f"{what}: {sql} is {found or 'no statement'}; give one SELECT, which is all that is run "
-                "(a FROM may begin it)"
+                f"{what}: {sql} is {found or 'no statement'}; only a single SELECT (or FROM \u2026) "
+                "statement is allowed"
             )
         (text,) = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql.text]).fetchall()[0]
     try:

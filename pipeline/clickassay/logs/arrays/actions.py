@@ -72,7 +72,7 @@ class Actions:
         if len(self._texts) > _MOST_TEXTS:
             raise InputError(
                 f"clicks: column action has more than {_MOST_TEXTS:,} different texts, such as {text!r:.60}; "
-                "is it what was done? Name another column by --column clicks.action=…"
+                "does this column hold the action? Name another by --column clicks.action=…"
             )
         action, kind = normalise_query(text) or "click", LEFT_OUT
         is_wanted = action in self._wanted or ("auto" in self._wanted and action not in _NEVER)

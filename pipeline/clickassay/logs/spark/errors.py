@@ -43,7 +43,7 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
         InputError,
         "Spark cannot read {0}: {cause}; is it complete? Write it again",
     ),
-    (r"(\S+) is not a Parquet file", InputError, "{0} is no whole Parquet file; write it again"),
+    (r"(\S+) is not a Parquet file", InputError, "{0} is an incomplete Parquet file; write it again"),
     (
         r"(No space left on device|Disk quota exceeded)",
         EngineError,

@@ -140,8 +140,8 @@ def ties_note(sessions: Sequence[int]) -> str:
         return ""
     borders = listed(f"{low} and {high} ({plural(number, 'session')})" for low, high, number in cut)
     return (
-        f"Queries with equally many sessions lie on both sides of the border between deciles {borders}: "
-        "there the order of their texts decides, so these deciles do not part rarer from more frequent ones."
+        f"Deciles {borders} share queries of equal frequency, split alphabetically; do not compare these "
+        "neighbours."
     )
 
 
@@ -330,6 +330,6 @@ def _frequency_reading(run: Run, lines: Lines, corrected: Lines) -> tuple[str, .
     with_caution = {at for line in lines.values() for at, one in line.items() if one.caution}
     if with_caution:
         every = {at for line in lines.values() for at in line}
-        text = f"Do not rely on the intervals of {len(with_caution)} of {plural(len(every), 'decile')}"
+        text = f"Unreliable intervals: {len(with_caution)} of {plural(len(every), 'decile')}"
         texts.append(f"{text}: the notes below the table give the reasons.")
     return tuple(filter(None, texts))

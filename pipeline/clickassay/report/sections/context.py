@@ -44,7 +44,7 @@ EDITORIAL_MEANINGS = {
 }
 BASELINE_MEANINGS = {
     "MeanGrade": "mean grade of the results, in any order",
-    "MeanGrade@1": "grade of the first result",
+    "MeanGrade@1": "top result's grade",
     "P@1": "1 if the first result is relevant",
 }
 CHOICES = (
@@ -58,14 +58,14 @@ CHOICES = (
     "of the interval is Student's t times this error. When few queries make up most of the variance, the "
     "degrees of freedom are few and the interval is wider. Intervals of correlations are computed on "
     "Fisher's scale (artanh), so that they stay within -1 and 1.",
-    "An interval is marked as not to be relied on with fewer than 50 queries, or when sessions per query are "
+    "An interval is marked as unreliable with fewer than 50 queries, or when sessions per query are "
     "heavy-tailed: they follow a power law, so that queries which decide may be missing from the log.",
     "Noise correction: a click metric of a configuration is noisy because it has few sessions. The variance "
     "between these sessions gives the variance of this noise, which is subtracted from the variance of the "
     "click metric. The interval (Fieller) has no finite end when nothing may be left.",
     "Paired p-values are two-sided and adjusted by Holm's method. A family is all pairs of editorial "
     "metrics, baselines included, of one market, depth, judge and click metric.",
-    "The baselines (mean grade, grade and relevance of the first result) and SS with clicks that ignore the "
+    "The baselines (mean grade, grade and top result's relevance) and SS with clicks that ignore the "
     "grades are not in the paper.",
 )
 

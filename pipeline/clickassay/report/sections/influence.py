@@ -35,8 +35,8 @@ HEADS = (
 )
 
 SELECTED = (
-    "Any correlation falls without the queries that raise it most, which are chosen for that: the fall is no "
-    "sign that it is due to them alone."
+    "Removing the queries that raise a correlation most always lowers it; the drop does not show that it "
+    "rests on them."
 )
 
 Chance = tuple[float, float] | None

@@ -379,5 +379,5 @@ def health_section(run: Run) -> Section:
             rows.append(Row("", capital(check.meaning), (status, value, limit)))
     heads = ("Status", "Number", "Fires from")
     table = ReportTable("health", "Checks of the log and its judgments", "Check", heads, tuple(rows))
-    well = f"{capital(well_text(frame))}."
-    return Section("health", "Health of the log", said or (well,), folded=(table,), fold_words="All checks")
+    well = f"Data checks: {well_text(frame)}."
+    return Section("health", "Data checks", said or (well,), folded=(table,), fold_words="All checks")

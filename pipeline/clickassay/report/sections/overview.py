@@ -45,9 +45,7 @@ FIRST_GRADE = BASELINES[1]
 def caveats(run: Run) -> tuple[str, ...]:
     """Return what the findings do not show, a caveat each."""
     first = None if run.headline is None else baseline_values(run, run.headline)[FIRST_GRADE].value
-    baseline = (
-        "" if first is None else f"; the grade of the first result alone has a correlation of {number(first)}"
-    )
+    baseline = "" if first is None else f"; the top result's grade has a correlation of {number(first)}"
     known = pl.col("null_correlation").is_not_null()
     rows = run.headline_rows("correlations").filter(known, click_metric="SS", split=EVERY)
     null = dict(rows.select("editorial_metric", "null_correlation").iter_rows())
@@ -56,7 +54,7 @@ def caveats(run: Run) -> tuple[str, ...]:
         highest = max(null, key=lambda name: null[name])
         value = number(null[highest])
         of_ss = f": if clicks ignored the grades, its correlation with {highest} would still be {value}"
-    rest = "fully judged queries are rarely like the rest, and this report says nothing about the rest"
+    rest = "fully judged queries are rarely representative; this report does not cover the others"
     covered = f"No session is fully judged; {rest}"
     if run.headline is not None:
         row = run.headline.rows(run.frames["statistics"]).row(0, named=True)

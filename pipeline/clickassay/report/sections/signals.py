@@ -217,7 +217,7 @@ def _correlations(run: Run, rankings: Sequence[SignalRanking]) -> ReportTable:
     note = (
         "Each value correlates the means of one half of the users with the means of the other, so that the "
         "chance of single sessions, which signals share, is not in it; as an estimate it may be above 1. "
-        f"{percent(left)} of the sessions have lists that one half alone saw, and are out."
+        f"{percent(left)} of the sessions have lists shown to one half only; they are excluded."
     )
     return ReportTable(
         "signal_correlations", "Correlation between signals over lists", "Signal", tuple(map(visible, names)),

@@ -112,7 +112,7 @@ def caution_sentence(cell: Estimate) -> str:
         return ""
     if not cell.has_interval:
         return f" It has no interval: {caution_reason(cell.caution)}."
-    return f" Do not rely on this interval: {cell.caution}."
+    return f" This interval is unreliable: {cell.caution}."
 
 
 def test_text(lead: Lead) -> str:
@@ -244,7 +244,7 @@ def _with_cautions(said: Sequence[_Said]) -> tuple[str, ...]:
         cell = one.estimate
         is_below = cell is None or (cell.has_interval and is_shared)
         texts.append(one.text + ("" if cell is None or is_below else caution_sentence(cell)))
-    return (*texts, f"Do not rely on these intervals: {shared.pop()}.") if is_shared else tuple(texts)
+    return (*texts, f"These intervals are unreliable: {shared.pop()}.") if is_shared else tuple(texts)
 
 
 # ---- the headline ---------------------------------------------------------------------------------
@@ -470,12 +470,17 @@ def _metric_sentences(claim: Claim, subject: str) -> Iterator[_Said]:
 # ---- finding 3 ------------------------------------------------------------------------------------
 
 
-_EACH = {"click metric": "by {}", "market": "in market {}", "depth": "at depth {}", "judge": "with judge {}"}
+_EACH = {
+    "click metric": "on {}",
+    "market": "in market {}",
+    "depth": "at depth {}",
+    "judge": "with the grades of {}",
+}
 _EVERY = {
-    "click metric": "by every click metric",
+    "click metric": "on every click metric",
     "market": "in every market",
     "depth": "at every depth",
-    "judge": "with every judge",
+    "judge": "with the grades of every judge",
 }
 
 
@@ -486,12 +491,12 @@ def third_finding(claim: DependsClaim) -> Finding:
     if not claim.varied:
         return Finding(MISSING, ("There is one sample and one click metric: nothing else to compare with.",))
     depending = [one for one in claim.varied if one.depends]
-    names = [f"the {one.by}" for one in depending or claim.varied]
-    verdict = f"depends significantly on {listed(names)}"
+    verdict = f"Which metrics lead depends significantly on {listed(f'the {one.by}' for one in depending)}."
     if not depending:
-        verdict = f"does not depend significantly on {listed(names, 'or')}"
+        choices = listed((f"{one.by}s" for one in claim.varied), "or")
+        verdict = f"No significant disagreement between {choices} about which metrics lead."
     clicks = f" (click metrics: {', '.join(claim.counted)})" if len(claim.counted) > 1 else ""
-    texts = [f"What is best {verdict}."]
+    texts = [verdict]
     for one in claim.varied:
         each = _EACH[one.by]
         if one.depends:
@@ -499,13 +504,14 @@ def third_finding(claim: DependsClaim) -> Finding:
             texts.append(f"{capital('; '.join(best))}.")
         elif len(one.known) > 1:
             verb = "is" if len(one.shared) == 1 else "are"
-            texts.append(f"{capital(few_spoken(one.shared))} {verb} among the best {_EVERY[one.by]}.")
+            texts.append(f"{capital(few_spoken(one.shared))} {verb} among the leaders {_EVERY[one.by]}.")
         unknown = listed(choice.value for choice in one.choices if not choice.best)
         if unknown:
             of = unknown if one.by == "click metric" else f"clicks {each.format(unknown)}"
-            texts.append(f"No metric can be shown to predict {of}.")
+            texts.append(f"No metric measurably predicts {of}.")
     texts.append(
-        f"Among the best are all that are significantly below none; each choice is varied alone{clicks}."
+        "A leader is not significantly worse than any other metric or baseline; each choice is varied "
+        f"alone{clicks}."
     )
     return Finding(f"{len(depending)} of {len(claim.varied)}", tuple(texts))
 
@@ -519,10 +525,9 @@ def scope_text(run: Run, sample: SampleKey | None, by_other_judges: Mapping[str,
     if run.headline is None or sample is None:
         return ""
     is_sum = sample.market != run.headline.market
-    why = ", where most sessions are kept" if run.n_samples > 1 and not is_sum else ""
-    texts = [f"All markets together, {sample.label}." if is_sum else f"At {sample.label}{why}."]
+    why = ", the sample with the most usable sessions" if run.n_samples > 1 and not is_sum else ""
+    texts = [f"All markets combined, {sample.label} results." if is_sum else f"{capital(sample.label)}{why}."]
     for text in dict.fromkeys(by_other_judges.values()):
         judges = [visible(judge) for judge, other in by_other_judges.items() if other == text]
-        noun = "judge" if len(judges) == 1 else "judges"
-        texts.append(f"By {noun} {listed(judges)} the decision would be: \u201c{text}\u201d.")
+        texts.append(f"With the grades of {listed(judges)} the answer would be: \u201c{text}\u201d.")
     return " ".join(texts)

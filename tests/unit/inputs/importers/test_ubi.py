@@ -143,7 +143,7 @@ def test_the_command_tells_counts_and_actions_and_takes_others_as_clicks(tmp_pat
         assert result.exit_code == 0, result.output
         return result.stdout
 
-    assert "Actions that are no clicks: 'tap' (1)" in told("--out", str(tmp_path / "clicks"))
+    assert "Non-click actions: 'tap' (1)" in told("--out", str(tmp_path / "clicks"))
     told("--out", str(tmp_path / "taps"), "--click-action", "tap")
     clicks = tables(tmp_path / "clicks")[1]
     assert [(row["url"], row["action"]) for row in clicks] == [("7", "click"), ("b", "tap")]

@@ -164,7 +164,7 @@ def test_the_judge_whom_clicks_support_is_named_with_both_shares():
     [
         (disputed(supported="llm", difference=-0.1), "clicks support the order of llm ("),
         (disputed(**UNDECIDED), "clicks do not significantly support the order of editor or of llm ("),
-        (disputed(caution="fewer than 50 queries"), "Do not rely on this interval: fewer than 50 queries."),
+        (disputed(caution="fewer than 50 queries"), "This interval is unreliable: fewer than 50 queries."),
         (disputed(**UNTESTED), "Clicks cannot decide between editor and llm: no two neighbours"),
     ],
 )

@@ -191,7 +191,7 @@ def test_attributes_with_too_many_values_are_named(run):
 def test_figure_4_draws_one_picture_per_main_metric_on_one_scale(tables, run):
     figures = frequency_section(run).figures
     assert [figure.title for figure in figures] == list(EDITORIAL[:6])
-    assert "Do not rely on the intervals of 10 of 10 deciles" in " ".join(frequency_section(run).reading)
+    assert "Unreliable intervals: 10 of 10 deciles" in " ".join(frequency_section(run).reading)
     main = [v for v in figures[4].drawing.rows if v["main"]]
     assert [v["decile"] for v in main] == list(range(1, 11))
     for value in main:

@@ -56,7 +56,7 @@ def test_rankings_are_decided_by_lists_for_the_same_query():
     assert found.sentence == "Use ERR: for comparing two rankings it is significantly better than all others"
     assert found.reason == (
         "Its correlation within queries with MeanRR is 0.400 (95% CI 0.350 to 0.450); the next, the "
-        "grade of the first result, has 0.380. DCG is significantly better than ERR for telling good queries "
+        "top result's grade, has 0.380. DCG is significantly better than ERR for telling good queries "
         "from bad, and significantly worse for comparing two rankings."
     )
 
@@ -248,7 +248,7 @@ def test_where_no_metric_is_better_by_the_margin_a_baseline_does_as_well():
     assert (found.kind, found.subject) == ("baseline_as_good", "MeanGrade@1")
     assert found.bound == pytest.approx(bound(0.02, NARROW, 15), abs=1e-6)
     assert found.sentence == (
-        "The grade of the first result alone does as well for comparing two rankings: no metric is better by "
+        "The top result's grade alone does as well for comparing two rankings: no metric is better by "
         "more than 0.021"
     )
     assert found.reason == (

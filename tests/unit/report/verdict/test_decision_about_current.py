@@ -28,7 +28,7 @@ def test_a_metric_is_kept_where_nothing_can_be_better_by_the_margin():
     assert found.reason == (
         "0.041 is the upper end of the 95% interval of ERR. Differences below 0.05 count as "
         "none: about 1.7 of 100 pairs of lists in another order. DCG is not significantly better than the "
-        "grade of the first result, the relevance of the first result or the mean grade alone."
+        "top result's grade, the top result's relevance or the mean grade alone."
     )
 
 
@@ -37,7 +37,7 @@ def test_a_metric_that_all_others_are_worse_than_is_kept():
     assert (found.kind, found.sentence) == (
         "keep", "Keep ERR: for comparing two rankings all others are worse",
     )  # fmt: skip
-    assert found.reason == "The nearest, the grade of the first result, is lower by 0.019 at least."
+    assert found.reason == "The nearest, the top result's grade, is lower by 0.019 at least."
 
 
 def test_a_metric_that_another_one_equals_in_every_list_is_not_called_better():
@@ -99,9 +99,9 @@ def test_a_metric_is_left_for_the_highest_that_is_significantly_better():
     assert found.high == pytest.approx(bound(0.1, 0.004, 5), abs=1e-6)
     assert found.sentence == "Switch to ERR: for comparing two rankings it is significantly better than AP"
     assert found.reason == (
-        "Its correlation within queries with MeanRR is higher by 0.100 (interval for all at once 0.089 to "
+        "Its correlation within queries with MeanRR is higher by 0.100 (simultaneous 95% CI 0.089 to "
         "0.111). DCG is significantly better than AP, too. ERR is not significantly better than the grade of "
-        "the first result, the relevance of the first result or the mean grade alone."
+        "the first result, the top result's relevance or the mean grade alone."
     )
 
 
@@ -122,9 +122,7 @@ def test_a_significant_difference_that_nobody_would_act_on_is_no_reason_to_switc
 def test_an_interval_that_contains_zero_beside_a_significant_difference_shows_its_p_value():
     found = decided(world(VALUES, [{"ERR", "DCG"}], error=0.03), "DCG")
     assert found.kind == "switch"
-    assert (
-        f"higher by 0.040 (interval for all at once {MINUS}0.038 to 0.118, p 0.005 by Holm)." in found.reason
-    )
+    assert f"higher by 0.040 (simultaneous 95% CI {MINUS}0.038 to 0.118, p 0.005 by Holm)." in found.reason
 
 
 def test_a_metric_that_is_significantly_worse_is_no_reason_to_switch():
@@ -162,11 +160,10 @@ def test_a_baseline_may_be_better_than_the_metric_in_use():
     found = decided(world(VALUES, [{"MeanGrade@1", "AP"}]), "AP")
     assert (found.kind, found.subject) == ("baseline_better", "MeanGrade@1")
     assert found.sentence == (
-        "The grade of the first result alone is significantly better than AP for comparing two rankings"
+        "The top result's grade alone is significantly better than AP for comparing two rankings"
     )
     assert found.reason == (
-        "Its correlation within queries with MeanRR is higher by 0.080 (interval for all at once 0.069 to "
-        "0.091)."
+        "Its correlation within queries with MeanRR is higher by 0.080 (simultaneous 95% CI 0.069 to 0.091)."
     )
 
 

@@ -93,10 +93,10 @@ def test_no_advice_is_given_where_it_would_be_false(kind, name):
     ("kind", "title", "about"),
     [
         ("switch", "Cannot say whether to leave AP", "ERR"),
-        ("baseline_better", "Cannot say whether to leave AP", "the grade of the first result"),
+        ("baseline_better", "Cannot say whether to leave AP", "the top result's grade"),
         ("keep", "Cannot say whether to leave DCG", "DCG"),
         ("use", "Cannot say which metric to use", "ERR"),
-        ("baseline_as_good", "Cannot say which metric to use", "the grade of the first result"),
+        ("baseline_as_good", "Cannot say which metric to use", "the top result's grade"),
         ("use_any", "Cannot say which metric to use", "ERR"),
     ],
 )
@@ -203,7 +203,7 @@ def test_where_ss_is_named_first_the_next_click_metric_decides_and_it_is_said():
         _ = run_of(**within(VALUES), settings={"click_metric": ["SS"]}).click
 
 
-ALONE = "the grade of the first result alone"
+ALONE = "the top result's grade"
 PARTIAL = f"ERR adds to {ALONE}: partial correlation 0.120 (95% CI 0.080 to 0.160)."
 SHOW = "that these clicks show (partial correlation at most"
 

@@ -34,7 +34,7 @@ def test_where_one_metric_is_significantly_above_all_it_predicts_best():
     assert (kind, title) == ("metric_best", "ERR best predicts clicks")
     assert first == (
         "ERR has the highest correlation with MeanRR, 0.400 (95% CI 0.350 to 0.450). ERR is "
-        "significantly above every baseline: ERR minus the grade of the first result is +0.020 (95% "
+        "significantly above every baseline: ERR minus the top result's grade is +0.020 (95% "
         "interval 0.012 to 0.028, adjusted p 0.001). ERR is 0.040 above DCG, the next metric (95% "
         "interval 0.032 to 0.048, adjusted p 0.001). ERR is significantly above all other metrics."
     )
@@ -43,13 +43,10 @@ def test_where_one_metric_is_significantly_above_all_it_predicts_best():
 def test_where_nothing_differs_no_metric_is_better_than_the_highest_baseline():
     kind, title, (first, _, _) = said(world(VALUES))
     assert kind == "baseline_not_beaten"
+    assert title == "No metric is significantly better than the top result's grade at predicting clicks"
     assert (
-        title
-        == "No metric is significantly better than the grade of the first result alone at predicting clicks"
-    )
-    assert (
-        "ERR is not significantly above the grade of the first result, the relevance of the first result or "
-        "the mean grade: ERR minus the grade of the first result is +0.020 (95% CI "
+        "ERR is not significantly above the top result's grade, the top result's relevance or "
+        "the mean grade: ERR minus the top result's grade is +0.020 (95% CI "
         f"{MINUS}0.019 to 0.059, adjusted p 0.400)."
     ) in first
     assert first.endswith("ERR is not significantly above DCG and AP.")
@@ -59,14 +56,11 @@ def test_a_baseline_that_is_highest_but_ties_is_named_first_and_no_metric_wins()
     values = {**VALUES, "MeanGrade@1": 0.401}
     kind, title, (first, _, _) = said(world(values, [{"ERR", "MeanGrade"}, {"ERR", "P@1"}]))
     assert kind == "baseline_not_beaten"
-    assert (
-        title
-        == "No metric is significantly better than the grade of the first result alone at predicting clicks"
-    )
+    assert title == "No metric is significantly better than the top result's grade at predicting clicks"
     assert first.startswith(
-        "The grade of the first result (the baseline MeanGrade@1) has the highest correlation with MeanRR, "
+        "The top result's grade (the baseline MeanGrade@1) has the highest correlation with MeanRR, "
         "0.401 (95% CI 0.351 to 0.451). ERR, the highest metric, has 0.400 (95% CI 0.350 to "
-        "0.450). ERR is not significantly above the grade of the first result: ERR minus the grade of the "
+        "0.450). ERR is not significantly above the top result's grade: ERR minus the grade of the "
         f"first result is {MINUS}0.001 ("
     )
 
@@ -145,7 +139,7 @@ def test_pairs_that_were_not_tested_are_neither_wins_nor_ties():
     run = run_of(correlations=values, comparisons=pairs(VALUES, untested=untested))
     kind, _, (first, _, _) = said(run)
     assert kind == "baseline_not_beaten"
-    assert "the difference from the grade of the first result could not be tested" in first
+    assert "the difference from the top result's grade could not be tested" in first
     assert first.endswith("Whether it differs from DCG and AP was not tested.")
 
 
@@ -188,7 +182,9 @@ def test_an_order_that_changes_without_significance_is_no_dependence():
         "By MeanRR, ERR best predicts clicks; by UCTR, no metric is significantly better than the grade of "
         "the first result alone at predicting clicks"
     )
-    assert third.startswith("What is best does not depend significantly on the click metric. ERR is")
+    assert third.startswith(
+        "No significant disagreement about the best metrics between the click metric. ERR is"
+    )
 
 
 def test_the_same_verdict_by_every_click_metric_is_said_once():
@@ -271,8 +267,8 @@ def test_the_second_finding_names_ties_with_baselines_and_metrics():
     found = found_in(ranked(values))
     assert found.differences.kind == "baseline_not_beaten"
     text = write_findings(found)[1].text
-    assert "differences in the grade of the first result (the baseline MeanGrade@1) and in MeanRR" in text
-    assert "DCG is not significantly above the grade of the first result: DCG minus" in text
+    assert "differences in the top result's grade (the baseline MeanGrade@1) and in MeanRR" in text
+    assert "DCG is not significantly above the top result's grade: DCG minus" in text
     assert "DCG is not significantly above ERR." in text
     assert "highest of all metrics" not in text
 

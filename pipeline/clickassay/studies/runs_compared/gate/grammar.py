@@ -122,7 +122,7 @@ def parse_rule(text: str) -> Rule:
     limit = _number(spelled, match["limit"])
     if not quantity.low <= limit <= quantity.high:
         span = f"{quantity.low:g} to {quantity.high:g}" if math.isfinite(quantity.high) else "0 or more"
-        raise _malformed(spelled, f"{quantity.form} is {span}, so that {limit:g} is no limit of it")
+        raise _malformed(spelled, f"{quantity.form} is {span}, and {limit:g} can never be reached")
     return Limit(spelled, name, names, comparison, limit, place)
 
 
