@@ -128,13 +128,15 @@ CHECKS = (
     Check("busy_user", CAUTION, "share of searches in the busiest of 4,096 groups of users", 0.01,
           fault="one user, or a few, have many searches",
           measure="standing_out", least=(("of_users", _SEARCHES, "searches"),),
-          sentence="{of_busy_user/of_users:percent} of the searches ({of_busy_user:count}) come from one user "
+          sentence="{of_busy_user/of_users:percent} of the searches ({of_busy_user:count}) come from one "
+          "user "
           "ID or a handful, out of {users_about:count}.",
           remedy="Exclude the ID if it is a bot or shared by many users."),
     Check("one_search_each", CAUTION, "searches for each user", 1.05, "below",
           fault="nearly every user has one search",
           measure="of_users/users", least=(("of_users", _SEARCHES, "searches"),),
-          sentence="{of_users:count} searches come from about {users_about:count} users: nearly all have one.",
+          sentence="{of_users:count} searches come from about {users_about:count} users: nearly all have "
+          "one.",
           remedy="Check that user_id names a person or a browser, not a request: otherwise visits cannot be "
           "detected."),
     Check("missing_days", CAUTION, "days without a search between the first and the last", 0,

@@ -184,7 +184,8 @@ def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, n
         raise JudgmentError(
             f"judgments: {same:,} of {known:,} results have just the sessions and clicks that this log has "
             f"({result!r} for {query!r}: {first['sessions']:,} and {first['clicks']:,}): they were "
-            "computed from the same clicks they would be tested against; give judgments from the clicks of another time, or "
+            "computed from the same clicks they would be tested against; give judgments from the clicks "
+            "of another time, or "
             "--click-judge DBN, which is made of the clicks of other users; if people gave the grades, leave "
             "out the columns sessions and clicks"
         )

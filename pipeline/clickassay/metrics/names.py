@@ -239,7 +239,8 @@ def without_aliases(text: str, metrics: tuple[Metric, ...]) -> str:
     """
     if text in _OTHERS_OF_TREC:
         raise SettingsError(
-            f"metric {text!r} is ambiguous: trec_eval has another measure of this name, {_OTHERS_OF_TREC[text]}"
+            f"metric {text!r} is ambiguous: trec_eval has another measure of this name, "
+            f"{_OTHERS_OF_TREC[text]}"
         )
     underscored = _DOTTED.sub(r"\1_\2", text, count=1)
     for pattern, name in TREC:

@@ -397,7 +397,8 @@ def _less_graded(depth: int, sides: Mapping[str, Sides], sampled: Sampled) -> tu
         return [], void
     text = (
         f"Of the results of {visible(run)} for the queries of both, people graded {percent(by_people)} and "
-        f"the judge {percent(by_judge)}: results that people did not grade count as 0, so the correction blames "
+        f"the judge {percent(by_judge)}: results that people did not grade count as 0, so the correction "
+        f"blames "
         f"the judge for them{', and the corrected means are not shown' if void else ''}."
     )
     return [text], void
