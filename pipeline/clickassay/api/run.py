@@ -241,7 +241,7 @@ class RunResult(Result):
     def decision(self) -> Advice:
         """What to do, in words and numbers: kind, sentence, reason, next step."""
         told = self._advice
-        return replace(told, reason=in_python(told.reason), next_step=in_python(told.next_step))
+        return replace(told, reasons=tuple(map(in_python, told.reasons)), next_step=in_python(told.next_step))
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -327,8 +327,8 @@ class RunResult(Result):
             yield from self.found_run.undecided
         else:
             told = self._advice
-            reason = " ".join(filter(None, (told.reason, told.caution)))
-            yield from filter(None, (f"{told.sentence}.", told.scope, reason, f"Next: {told.next_step}"))
+            yield from filter(None, (f"{told.sentence}.", told.scope, *told.paragraphs))
+            yield f"Next: {told.next_step}"
             rankings = named_rankings(self._findings)
             if rankings[0].competitors:
                 yield _ranking_table(self.found_run, rankings)
@@ -352,8 +352,7 @@ class RunResult(Result):
             return super()._repr_html_()
         told = self.decision
         title = f"<p><strong>{html(told.sentence)}.</strong></p>"
-        reason = " ".join(filter(None, (told.reason, told.caution)))
-        above = filter(None, (told.scope, reason, f"{chart.title}:"))
+        above = filter(None, (told.scope, *told.paragraphs, f"{chart.title}:"))
         health = _health_lines(self._findings.health, well_text(self.tables["health"]))
         below = (f"Next: {told.next_step}", *map(in_python, health))
         texts = ("".join(map(paragraph, some)) for some in (above, below))

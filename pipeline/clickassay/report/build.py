@@ -63,11 +63,11 @@ class Report:
     """The content of the page."""
 
     about: str  # What it is: name, days of the log, tool.
-    # title, scope, reason, next_step: The decision, which part of the log it is about, why, and what to do
+    # title, scope, reasons, next_step: The decision, which part of the log it is about, why, and what to do
     # now.
     title: str
     scope: str
-    reason: str
+    reasons: tuple[str, ...]
     next_step: str
     # overview, second: The picture of the first screen, and a small one of the other question; none without a
     # value.
@@ -142,7 +142,7 @@ def build_report(run: Run, claims: Findings) -> Report:
         provenance_section(run),
     )
     return Report(
-        about(run), decision.sentence, decision.scope, decision.lead, decision.next_step,
+        about(run), decision.sentence, decision.scope, decision.paragraphs, decision.next_step,
         overview_figures(run, claims, picture), second_figure(claims, second),
         overview_legend([one for one in (picture, second) if one is not None]),
         tuple(scale_sentences(run, claims)), facts(run, claims),
@@ -190,7 +190,7 @@ def write_summaries(report: Report, folder: Path) -> None:
     write_text(folder / "summary.md", summary_markdown(report.decision, ranking, report.facts))
     if report.picture is not None:
         with suppress(ReportError):  # the page says so, and the command
-            picture = report.picture.image(report.title, f"{report.scope} {report.reason}")
+            picture = report.picture.image(report.title, " ".join((report.scope, *report.reasons)))
             (folder / "summary.png").write_bytes(picture)
 
 

@@ -71,7 +71,7 @@ class Advice:
     kind: Kind  # What is advised.
     question: Question  # What the metric is to be good for: comparing two rankings, or telling queries apart.
     sentence: str  # The advice, without a full stop: the title of the report.
-    reason: str  # Why, in a sentence or two.
+    reasons: tuple[str, ...]  # Why, in a sentence or two; by signal where these disagree.
     next_step: str  # What to do now, in a sentence.
     subject: str | None = None  # The metric or baseline that the advice is about; None if it is about none.
     current: str | None = None  # The metric in use; None if it was not named.
@@ -101,9 +101,28 @@ class Advice:
     other_judges: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def reason(self) -> str:
+        """The reasons as one text."""
+        return " ".join(self.reasons)
+
+    @property
     def lead(self) -> str:
         """The reason, and the caution if there is one."""
         return " ".join(filter(None, (self.reason, self.caution)))
+
+    @property
+    def paragraphs(self) -> tuple[str, ...]:
+        """The same for a page: a paragraph for each signal where these disagree, else one."""
+        told = (*self.reasons, self.caution) if self.kind == "choose_click_metric" else (self.lead,)
+        return tuple(filter(None, told))
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The decision in ``summary.json``."""
+        told = asdict(self)
+        return {("reason" if name == "reasons" else name): told[name] for name in told} | {
+            "reason": self.reason
+        }
 
 
 def advise_run(run: Run, findings: Findings) -> Advice:
@@ -118,7 +137,7 @@ def advise_run(run: Run, findings: Findings) -> Advice:
         judge: advise(findings.other_judges[judge], other, findings.health).sentence
         for judge, other in decision.other_judges.items()
     }
-    reasons = [own.reason]
+    reasons = list(own.reasons)
     if findings.opposed is not None and own.kind not in {"log_at_fault", "cannot_decide"}:
         is_queries = own.question == "queries"
         better, worse = map(spoken, findings.opposed if is_queries else reversed(findings.opposed))
@@ -138,8 +157,8 @@ def advise_run(run: Run, findings: Findings) -> Advice:
         folds = plural(shared.folds, "group of users", "groups of users") if shared.folds else ""
         if parts := " and ".join(filter(None, (periods, folds))):
             scope.append(f"Effects that all queries share in {parts} are removed.")
-    reason, where = (" ".join(filter(None, parts)) for parts in (reasons, scope))
-    return replace(own, reason=reason, scope=where, other_judges=others)
+    where = " ".join(filter(None, scope))
+    return replace(own, reasons=tuple(reasons), scope=where, other_judges=others)
 
 
 _CAPPED = (
@@ -181,7 +200,7 @@ def advise(
         cautions.append(f"{capital(NO_USERS)}.")
     low, high = lead.together
     return Advice(
-        decision.kind, decision.question, sentence, " ".join(filter(None, reasons)), step,
+        decision.kind, decision.question, sentence, tuple(filter(None, reasons)), step,
         decision.subject, decision.current, decision.other, lead.value, low, high, lead.p_adjusted,
         decision.bound, decision.margin, " ".join(cautions) or None,
         **({} if shared is None else asdict(shared)), signals=tuple(map(_as_entry, evidence)),
@@ -396,19 +415,25 @@ def _disagree(case: _Case) -> Told:
     current, texts = case.current, []
     for claim in case.verdict.claims:
         leads = claim.ranking.against(current) if current in claim.ranking.competitors else {}
-        what = _NUMBER[decision.question].format(clicks_of(claim.ranking.click))
         best = decision.winners.get(claim.ranking.click, ())[:1]
+        what = (
+            "in within-query correlation"
+            if decision.question == "rankings"
+            else "in correlation over all queries"
+        )
         told = [
-            f"{spoken(name)} is significantly better than {current} ({_ahead(leads[name])})" for name in best
+            f"{spoken(name)} beats {current} by {number(leads[name].value)} {what} ({_bounds(leads[name])})"
+            for name in best
         ]
         for name in dict.fromkeys(names[0] for names in decision.winners.values()):
             if name in leads and name not in best:
                 lead = leads[name]
-                verb = "is" if lead.is_ahead else "is not"
+                verb = "does too" if lead.is_ahead else "does not"
                 if lead.is_significant and not lead.is_ahead:
                     verb = f"is significantly worse than {current}"
                 told.append(f"{spoken(name)} {verb} ({_ahead(lead)})")
-        texts.append(f"{what}: {'; '.join(told) or f'no metric is significantly better than {current}'}.")
+        called = capital(clicks_of(claim.ranking.click))
+        texts.append(f"{called}: {'; '.join(told) or f'no metric significantly beats {current}'}.")
     words = told_apart(decision.winners)
     first = {words[click]: names[0] for click, names in decision.winners.items()}
     title = f"Your signals disagree about {current}"

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import date
 from typing import Any
 
@@ -70,7 +69,7 @@ def summary(findings: Findings, decision: Advice, days: tuple[date, date] | None
         "schema": SCHEMA,
         "log_status": max((str(one.status) for one in findings.health), key=SEVERITIES.index, default=None),
         "days": None if days is None else [str(day) for day in days],
-        "decision": asdict(decision),
+        "decision": decision.content,
         "verdict": _verdict(findings.verdict),
         "findings": [{**claim, "sentence": text} for claim, text in zip(claims, texts, strict=True)],
         "means": means,
