@@ -67,7 +67,7 @@ class GradeValues:
     """Estimates of grades by a model that was fitted on lists of grades."""
 
     model: ClickModel  # The model.
-    # low, high: (G,) ends of the 95% interval of its relevance; NaN where there is none.
+    # low, high: (G,) ends of the 95% CI of its relevance; NaN where there is none.
     low: Floats
     high: Floats
     # (G,) sessions that showed a result of each grade, once for each; where 0, the pseudo-counts alone set

@@ -64,7 +64,7 @@ class Claim:
 
     @property
     def winning_baseline(self) -> str | None:
-        """The highest baseline that is significantly above every metric, if there is one."""
+        """The highest baseline that is significantly better than every metric, if there is one."""
         ranking = self.ranking
         winning = (name for name in ranking.baselines if not ranking.not_above(name, ranking.metrics))
         return next(winning, None)

@@ -171,7 +171,7 @@ class Challenge:
 
     @property
     def worse(self) -> set[str]:
-        """All that are significantly below the metric in use."""
+        """All that are significantly worse than the metric in use."""
         return {name for name, lead in self.leads.items() if lead.is_significant and (lead.value or 0.0) < 0}
 
     @property

@@ -82,7 +82,7 @@ class Lead:
 
     @property
     def is_ahead(self) -> bool:
-        """Whether the first is significantly above the second."""
+        """Whether the first is significantly better than the second."""
         return self.is_significant and self.value is not None and self.value > 0
 
 
@@ -133,7 +133,7 @@ class Competitor:
 
     @property
     def is_below_nothing(self) -> bool:
-        """Whether it is significantly below that: clicks fall as it rises."""
+        """Whether it is significantly worse than that: clicks fall as it rises."""
         return self.p_adjusted is not None and self.p_adjusted < ALPHA and self.value < self.null
 
 
@@ -217,7 +217,7 @@ class Ranking:
         return tuple(name for name in others if name != first and not self.lead(first, name).is_ahead)
 
     def above(self, first: str, others: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the others that are significantly above `first`, highest first."""
+        """Return the others that are significantly better than `first`, highest first."""
         return tuple(name for name in others if name != first and self.lead(name, first).is_ahead)
 
     def untested(self, first: str) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class SignalRanking:
     # sessions, queries: Sessions of the headline sample with the signal, and queries with one of these.
     sessions: int
     queries: int
-    # A metric that is significantly above another by the signal, and below it by clicks; None without one.
+    # A metric that is significantly better than another by the signal, and below it by clicks; None without one.
     opposed: tuple[str, str] | None
 
 
@@ -71,7 +71,7 @@ def signal_rankings(run: Run) -> tuple[SignalRanking, ...]:
 
 
 def opposed(clicks: Ranking, other: Ranking, first: Sequence[str | None] = ()) -> tuple[str, str] | None:
-    """Return a metric that is significantly above another by one ranking, and below it by clicks.
+    """Return a metric that is significantly better than another by one ranking, and below it by clicks.
 
     first: names that are looked at first.
     """

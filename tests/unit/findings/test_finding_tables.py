@@ -35,7 +35,7 @@ def of_key(rows, key):
 
 
 def ahead(tests, first, second):
-    """Whether the first is significantly above the second, its lead and p-value."""
+    """Whether the first is significantly better than the second, its lead and p-value."""
     for row in tests:
         if {row["metric_a"], row["metric_b"]} == {first, second}:
             lead = row["difference"] if row["metric_a"] == first else -row["difference"]

@@ -31,8 +31,8 @@ NO_ENDS = dict.fromkeys(("ci_low", "ci_high"), pl.lit(None, pl.Float64))
 @pytest.mark.parametrize(
     ("of_values", "of_pairs", "words"),
     [
-        ({}, {"queries_needed": pl.lit(None, pl.Float64)}, "ERR is not significantly above AP."),
-        ({}, {"queries_needed": pl.lit(3e8)}, "ERR is not significantly above AP."),  # who could judge them?
+        ({}, {"queries_needed": pl.lit(None, pl.Float64)}, "ERR is not significantly better than AP."),
+        ({}, {"queries_needed": pl.lit(3e8)}, "ERR is not significantly better than AP."),  # who could judge them?
         (
             {"caution": pl.lit("heavy-tailed sessions")}, {},
             "0.430 to 0.530). This interval is unreliable: heavy-tailed sessions. ERR is",
@@ -48,7 +48,7 @@ NO_ENDS = dict.fromkeys(("ci_low", "ci_high"), pl.lit(None, pl.Float64))
     ],
 )  # fmt: skip
 def test_the_finding_says_what_is_not_to_be_relied_on_and_promises_no_queries(of_values, of_pairs, words):
-    """Of a run in which ERR is significantly above DCG, and not above AP."""
+    """Of a run in which ERR is significantly better than DCG, and not above AP."""
     values = correlations(VALUES, p=None if "ci_low" in of_values else 0.001).with_columns(**of_values)
     tests = pairs(VALUES, [{"DCG", "ERR"}]).with_columns(**of_pairs)
     text = first_finding(found_in(run_of(correlations=values, comparisons=tests)).correlation).text

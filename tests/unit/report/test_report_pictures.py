@@ -541,10 +541,10 @@ def picture(pictures):
 def test_a_row_shows_both_values_the_change_its_interval_and_the_test(picture):
     tips = [mark.tip for mark in picture.of("role-mark") if mark.tip]
     assert tips[0] == (
-        "Metric: ERR\nRun A: 0.400\nRun B: 0.600\nChange: +0.200\n95% interval of the change: "
+        "Metric: ERR\nRun A: 0.400\nRun B: 0.600\nChange: +0.200\n95% CI of the change: "
         "0.100 to 0.300\nTest: beyond noise"
     )
-    assert "95% interval of the change: no interval" in tips[2]
+    assert "95% CI of the change: no interval" in tips[2]
     assert len(tips) == len(ROWS)
     assert [mark.text for mark in picture.of("role-axis-title")] == ["Mean over the sessions"]
 

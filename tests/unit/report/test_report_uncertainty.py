@@ -315,8 +315,8 @@ def test_the_reading_shows_what_infinitely_many_sessions_would_show(tables):
     assert reading[:-2] == first.reading
     assert " ".join(reading[:-2]) == first.text
     assert reading[-2] == (
-        f"With infinitely many sessions, the correlation of {best['editorial_metric']} would be 0.810 (95% "
-        "interval 0.620 to 1.070; as an estimate, it may be above 1)."
+        f"With infinitely many sessions, the correlation of {best['editorial_metric']} would be 0.810 (95% CI "
+        "0.620 to 1.070; as an estimate, it may be above 1)."
     )
 
 
@@ -410,10 +410,10 @@ def test_a_metric_above_all_baselines_is_said_to_be(tables):
         tables, [(0.1, 0.08, 0.12, 0.0002), (0.05, 0.01, 0.09, 0.04), (0.2, 0.1, 0.3, 0.01)]
     )
     text, order, _ = baselines_section(run).reading
-    assert text.endswith("It is significantly above all of them (adjusted p < 0.05).")
+    assert text.endswith("It is significantly better than all of them (adjusted p < 0.05).")
     assert order == (
-        "The mean grade ignores the order of results; the correlation of ERR is higher by 0.100 (95% "
-        "interval 0.080 to 0.120, adjusted p < 0.001)."
+        "The mean grade ignores the order of results; the correlation of ERR is higher by 0.100 (95% CI "
+        "0.080 to 0.120, adjusted p < 0.001)."
     )
 
 
@@ -421,7 +421,7 @@ def test_baselines_that_are_not_beaten_are_named(tables):
     run = best_against_baselines(
         tables, [(0.1, 0.08, 0.12, 0.001), (-0.1, -0.2, -0.05, 0.001), (0.2, 0, 0.4, 0.06)]
     )
-    words = "It is not significantly above the top result's grade or the top result's relevance."
+    words = "It is not significantly better than the top result's grade or the top result's relevance."
     assert words in baselines_section(run).reading[0]
 
 

@@ -33,9 +33,7 @@ def with_interval(name: str, what: str, *, ends: str = "") -> tuple[Column, Colu
 
 
 INTERVAL = (
-    Column(
-        "ci_low", pl.Float64, "lower end of the 95% interval of the value before it, by leaving out queries"
-    ),
+    Column("ci_low", pl.Float64, "lower end of the 95% CI of the value before it, by leaving out queries"),
     Column("ci_high", pl.Float64, "upper end of the same interval"),
 )
 

@@ -322,7 +322,7 @@ def is_heavy(sessions: Floats, least_index: float) -> bool:
 
 
 def half_width(values: Floats) -> Floats:
-    """Return the (E,) half widths of the 95% intervals of means of (Q, E) values; NaN below two queries."""
+    """Return the (E,) half widths of the 95% CIs of means of (Q, E) values; NaN below two queries."""
     number = len(values)
     if number < 2:
         return np.full(values.shape[1], np.nan)

@@ -60,7 +60,7 @@ class Pilot:
     queries: int
     configurations: int
     sessions: int
-    # ci_low, ci_high: 95% interval of the difference.
+    # ci_low, ci_high: 95% CI of the difference.
     ci_low: float
     ci_high: float
     # noise, noise_low, noise_high: Part of the error's square that would vanish with ever more sessions, and

@@ -190,7 +190,7 @@ LEGEND = (
     ("ring", "run A"),
     ("dot", "run B, changed beyond noise"),
     ("dot-quiet", "run B, within noise or not tested"),
-    ("line-quiet", "95% interval of the change, drawn around B"),
+    ("line-quiet", "95% CI of the change, drawn around B"),
 )
 """Marks of the picture and their meanings: (style class, text)."""
 
@@ -250,6 +250,6 @@ def changed_numbers(rows: Sequence[ChangedNumber], *, head: str, axis: str) -> D
     ]
     titles = {
         "name": head, "before_text": "Run A", "after_text": "Run B", "change_text": "Change",
-        "interval": "95% interval of the change", "verdict": "Test",
+        "interval": "95% CI of the change", "verdict": "Test",
     }  # fmt: skip
     return picture(layers, values, titles, size=(_PLOT, STEP * len(rows)), sides=(left, 6, 14, 44))

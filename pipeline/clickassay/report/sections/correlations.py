@@ -241,9 +241,9 @@ def _baseline_sentences(run: Run, sample: SampleKey) -> tuple[str, ...]:
         return (text,)
     best, added = ranking.best, _lead(ranking, ORDER_BLIND)
     not_beaten = [f"the {BASELINE_MEANINGS[name]}" for name in BASELINES if not _lead(ranking, name).is_ahead]
-    verdict = f"It is significantly above all of them (adjusted p < {ALPHA})."
+    verdict = f"It is significantly better than all of them (adjusted p < {ALPHA})."
     if not_beaten:
-        verdict = f"It is not significantly above {listed(not_beaten, 'or')}."
+        verdict = f"It is not significantly better than {listed(not_beaten, 'or')}."
     texts = [f"{text} The best metric, {best}, has {number(ranking.top.value)}. {verdict}"]
     if added.value is not None:
         texts.append(

@@ -95,6 +95,11 @@ class Advice:
     # Which market, depth and judge it is about, and what other judges would decide, if not the same; '' where
     # no session was kept.
     scope: str = ""
+    # share, compared_share, best_possible: How often the subject, and what it is compared with, pick the
+    # ranking that users prefer, and the most that is possible, 0..1; None over all queries or not known.
+    share: float | None = None
+    compared_share: float | None = None
+    best_possible: float | None = None
     # What each click metric says: `docs/reference/summary.md` has the keys.
     signals: tuple[Mapping[str, Any], ...] = ()
     # The sentence of each other judge whose decision is another.
@@ -203,8 +208,19 @@ def advise(
         decision.kind, decision.question, sentence, tuple(filter(None, reasons)), step,
         decision.subject, decision.current, decision.other, lead.value, low, high, lead.p_adjusted,
         decision.bound, decision.margin, " ".join(cautions) or None,
-        **({} if shared is None else asdict(shared)), signals=tuple(map(_as_entry, evidence)),
+        **({} if shared is None else asdict(shared)), **_shares(verdict, decision, ceiling),
+        signals=tuple(map(_as_entry, evidence)),
     )  # fmt: skip
+
+
+def _shares(verdict: Verdict, decision: Decision, ceiling: float | None) -> dict[str, float | None]:
+    """Return the correlations that the decision is about as shares of pairs of rankings."""
+    if decision.question != "rankings":
+        return {}
+    known = verdict.claims[0].ranking.competitors
+    values = [known[name].value if name in known else None for name in (decision.subject, decision.other)]
+    shares = [None if value is None else prefers_the_same(value) for value in (*values, ceiling)]
+    return dict(zip(("share", "compared_share", "best_possible"), shares, strict=True))
 
 
 def _as_entry(one: Evidence) -> dict[str, Any]:

@@ -133,13 +133,13 @@ def adds_text(ranking: Ranking, baseline: str, names: Sequence[str] | None = Non
     partials, best = ranking.partials(baseline, names), ranking.adding(baseline, names)
     if not partials:
         return ""
-    what = f"to {spoken(baseline)} alone"
+    beyond = f"beyond {spoken(baseline)}"
     if best is not None:
         most = partials[best][0]
-        return f"{best} adds {what}: partial correlation {number(most.value)} ({interval_text(most)})."
+        return f"{best} adds information {beyond}: partial correlation {number(most.value)} ({interval_text(most)})."
     bound = max(0.0, *(one.high or 0.0 for one, _ in partials.values()))
     nothing = "No metric adds anything" if len(partials) > 1 else f"{next(iter(partials))} adds nothing"
-    return f"{nothing} {what} that these clicks show (partial correlation at most {rounded_up(bound)})."
+    return f"{nothing} detectable {beyond} (partial correlation at most {rounded_up(bound)})."
 
 
 def rounded_up(bound: float) -> str:
@@ -402,7 +402,7 @@ def _sentences(claim: Claim, opening: str) -> Iterator[_Said]:
     highest = ranking.competitors[ranking.highest]
     if claim.kind == "nothing_predicts":
         yield _Said(f"{opening}, which is not significantly above zero.", highest.estimate)
-        yield _Said("No other metric or baseline has a value significantly above that.")
+        yield _Said("No other metric or baseline has a value significantly better than that.")
         return
     yield _Said(f"{opening}.", highest.estimate)
     if claim.kind == "not_tested":
@@ -428,11 +428,11 @@ def _baseline_sentences(claim: Claim, subject: str) -> Iterator[_Said]:
     nearest = claim.winning_baseline or (level or ranking.baselines)[0]
     lead = ranking.lead(subject, nearest)
     if claim.winning_baseline is not None:
-        text = f"{capital(spoken(nearest))} is significantly above every metric"
+        text = f"{capital(spoken(nearest))} is significantly better than every metric"
     elif level:
-        text = f"{subject} is not significantly above {all_spoken(level, 'or')}"
+        text = f"{subject} is not significantly better than {all_spoken(level, 'or')}"
     else:
-        text = f"{subject} is significantly above every baseline"
+        text = f"{subject} is significantly better than every baseline"
     test = f"the difference from {spoken(nearest)} could not be tested"
     if lead.p_adjusted is not None:
         test = f"{subject} minus {spoken(nearest)} is {signed(lead.value or 0.0)} ({test_text(lead)})"
@@ -452,17 +452,17 @@ def _metric_sentences(claim: Claim, subject: str) -> Iterator[_Said]:
         lead = ranking.lead(subject, behind[0])
         is_next = behind[0] == others[0]
         which = "the next metric" if is_next else "the next that is significantly different"
-        text = f"{subject} is {number(lead.value)} above {behind[0]}, {which} ({test_text(lead)})."
+        text = f"{subject} is {number(lead.value)} higher than {behind[0]}, {which} ({test_text(lead)})."
         yield _Said(text, lead.estimate)
     if tied:
         nearest = ranking.lead(subject, tied[0])
-        text, needed = f"{subject} is not significantly above {listed(tied)}", needed_text(nearest)
+        text, needed = f"{subject} is not significantly better than {listed(tied)}", needed_text(nearest)
         if needed is not None:
             text += f"; to show a difference from {tied[0]} would take {needed} judged queries, and there "
             text += f"are {count(nearest.n_queries)}."
         yield _Said(sentence(text))
     elif others and not untested:
-        yield _Said(f"{subject} is significantly above all other metrics.")
+        yield _Said(f"{subject} is significantly better than all other metrics.")
     if untested:
         yield _Said(f"Whether it differs from {listed(untested)} was not tested.")
 

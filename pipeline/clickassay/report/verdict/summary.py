@@ -27,7 +27,7 @@ SUMMARY_FILE = "summary.json"
 MOST = 12
 """Metrics that the Markdown lists."""
 
-SCHEMA = 3
+SCHEMA = 4
 """Number of the form of ``summary.json``: one more when a key gets another name or meaning."""
 
 SEVERITIES = ("caution", "finding", "stop")

@@ -76,7 +76,7 @@ RANKING_PAIRS = Table(
         Column("difference_b", pl.Float64, "the same difference by judge_b"),
         Column("p_holm_b", pl.Float64, "its test"),
         Column("change", pl.Float64, "difference_b - difference_a"),
-        Column("ci_low", pl.Float64, "lower end of the 95% interval of the change, over queries"),
+        Column("ci_low", pl.Float64, "lower end of the 95% CI of the change, over queries"),
         Column("ci_high", pl.Float64, "upper end of it"),
         Column("p_holm", pl.Float64, "test of no change, after Holm's correction over the pairs of runs"),
     ),

@@ -48,7 +48,7 @@ class RunComparison:
     # other not significant or of the other sign: one row per market, depth, judge, click metric and pair.
     flips: pl.DataFrame
     # Click metrics by which another metric or baseline is highest now; `significant` where each of the two is
-    # significantly above the other (p_adjusted < 0.05) in the run that it leads.
+    # significantly better than the other (p_adjusted < 0.05) in the run that it leads.
     highest: pl.DataFrame
     # samples, clicks: Samples of B, the largest first, and the click metrics that its verdict is about.
     samples: tuple[SampleKey, ...]

@@ -54,7 +54,7 @@ class Changes:
     # a, b: The values in the first run and in the second.
     a: Floats
     b: Floats
-    # low, high: 95% interval of b - a.
+    # low, high: 95% CI of b - a.
     low: Floats
     high: Floats
     p: Floats  # Two-sided p-values of no change.

@@ -53,11 +53,12 @@ def test_rankings_are_decided_by_lists_for_the_same_query():
     run = both_questions(50)
     found = advise_run(run, found_in(run))
     assert (found.question, found.kind, found.subject) == ("rankings", "use", "ERR")
-    assert found.sentence == "Use ERR: for comparing two rankings it is significantly better than all others"
+    assert found.sentence == (
+        "ERR predicts best which of two rankings users prefer; DCG and AP are significantly worse"
+    )
     assert found.reason == (
-        "Its correlation within queries with MeanRR is 0.400 (95% CI 0.350 to 0.450); the next, the "
-        "top result's grade, has 0.380. DCG is significantly better than ERR for telling good queries "
-        "from bad, and significantly worse for comparing two rankings."
+        "ERR significantly beats every baseline. DCG is significantly better than ERR at finding badly served "
+        "queries, and significantly worse at comparing two rankings."
     )
 
 
@@ -66,16 +67,16 @@ def test_with_fewer_than_fifty_such_queries_all_queries_decide_and_it_is_said():
     found = advise_run(run, found_in(run))
     assert (found.question, found.kind, found.subject) == ("queries", "use", "DCG")
     assert (
-        "Only 49 queries have two judged lists, too few to compare rankings: more months or an A/B test "
-        "would have them."
+        "Only 49 queries have two fully judged rankings, too few to compare rankings: use a longer log or an "
+        "A/B test."
     ) in found.reason
-    assert "for comparing two rankings" not in found.reason  # which so few queries cannot tell
+    assert "at comparing two rankings" not in found.reason  # which so few queries cannot tell
 
 
 def test_who_asks_for_queries_gets_queries():
     found = decided(both_questions(50, asked="queries"))
     assert (found.question, found.kind, found.subject) == ("queries", "use", "DCG")
-    assert "two judged lists" not in found.reason
+    assert "two fully judged" not in found.reason
 
 
 def test_all_markets_together_decide_about_rankings():
@@ -92,8 +93,8 @@ def test_all_markets_together_decide_about_rankings():
     found = advise_run(run, found_in(run))
     assert (found.kind, found.subject) == ("use", "ERR")
     assert found.scope == (
-        "All markets together, depth 5, judge j. Taken out: what all queries share in 8 periods and 16 "
-        "groups of users."
+        "All markets combined, top 5, judge j results. Effects that all queries share in 8 periods and 16 "
+        "groups of users are removed."
     )
 
 
@@ -119,18 +120,18 @@ def by_judges(best, kept):
 def test_the_decision_is_by_the_judge_with_most_sessions_whatever_the_names(model):
     found = by_judges({"human": "DCG", model: "ERR"}, {"human": 110, model: 600})
     assert found.subject == "ERR"
-    other = "Use DCG: for telling good queries from bad it is significantly better than all others"
+    other = "DCG predicts best which queries are badly served; ERR and AP are significantly worse"
     assert found.other_judges == {"human": other}
     assert found.scope == (
-        f"At market m, depth 5, judge {model}, where most sessions are kept. "
-        f"By judge human the decision would be: \u201c{other}\u201d."
+        f"Market m, top 5, judge {model}, the sample with the most usable sessions. "
+        f"With the grades of human the answer would be: \u201c{other}\u201d."
     )
 
 
 def test_judges_who_decide_the_same_are_not_spoken_of():
     found = by_judges({"ann": "ERR", "bob": "ERR"}, {"ann": 110, "bob": 110})
     assert (found.other_judges, found.scope) == (
-        {}, "At market m, depth 5, judge ann, where most sessions are kept.",
+        {}, "Market m, top 5, judge ann, the sample with the most usable sessions.",
     )  # fmt: skip
 
 
@@ -146,7 +147,7 @@ def test_a_fault_of_the_log_comes_before_everything(current):
     )
     found = decided(world(VALUES, above("ERR", VALUES)), current, [fault])
     assert found.kind == "log_at_fault"
-    assert found.sentence == "The log has a fault: clicks come after the idle limit of their search"
+    assert found.sentence == "The log has a problem: clicks come after the idle limit of their search"
     assert (found.reason, found.next_step) == (fault.sentence, "Compare the times.")
     assert (found.subject, found.current) == (None, current)
 
@@ -174,22 +175,23 @@ def without_a_value():
         (
             lambda: run_of(statistics=statistics(("m", 5, "j", 0))),
             "no session was kept: the log and the judgments have no configuration in common",
-            "", "Judge lists whole: the report counts the sessions that are left out, and why.",
+            "", "Judge all top results of a ranking: the report counts the excluded sessions, and why.",
         ),
         (
             without_a_value, "there is no correlation (one configuration)", "",
-            "Judge several lists that differ in grades and in clicks.",
+            "Judge several rankings that differ in grades and in clicks.",
         ),
         (  # the simultaneous intervals of `correlations` end 0.08 above the value; ERR has the highest
             lambda: world(p=UNSURE),
-            "no metric can be shown to predict which of two rankings users prefer, by MeanRR",
-            "A correlation of a metric above 0.480 is ruled out by 60 queries.",
-            "If smaller correlations are of no use, look at the judgments; else judge more queries.",
+            "no metric measurably predicts which of two rankings users prefer, on clicks (MeanRR)",
+            "60 queries rule out a correlation above 0.480 for every metric.",
+            "If a correlation of 0.480 would be too small to matter, review the judgments; otherwise judge more "
+            "queries.",
         ),
         (
-            lambda: uncertain(UNSURE), "no metric can be shown to predict MeanRR",
-            "Nor is any correlation ruled out: intervals are not reliable (fewer than 50 queries).",
-            "If smaller correlations are of no use, look at the judgments; else judge more queries.",
+            lambda: uncertain(UNSURE), "no metric measurably predicts clicks (MeanRR)",
+            "No correlation is ruled out either: intervals are unreliable (fewer than 50 queries).",
+            "If smaller correlations would not matter to you, review the judgments; otherwise judge more queries.",
         ),
         (
             lambda: world(p=None), "no correlation could be tested", "",
@@ -197,13 +199,13 @@ def without_a_value():
         ),
         (
             lambda: world({name: -value for name, value in VALUES.items()}),
-            "MeanRR falls as every metric rises",
+            "every metric correlates negatively with clicks (MeanRR)",
             f"All metrics are significantly below noise; the highest has {MINUS}0.300.",
-            "Check that the highest grade is the best: else judges and users disagree.",
+            "Check whether the grading scale is reversed; if it is not, graders and users disagree.",
         ),
         (
             lambda: uncertain(SURE, significant=above("ERR", VALUES)),
-            "its intervals are not reliable (fewer than 50 queries)", "",
+            "its intervals are unreliable (fewer than 50 queries)", "",
             "Judge more queries: intervals get narrower.",
         ),
     ],
@@ -229,17 +231,19 @@ def test_a_metric_above_all_others_is_to_be_used():
 
 def test_a_metric_without_another_one_is_to_be_used():
     assert (
-        decided(world({"ERR": 0.4})).sentence == "Use ERR: for comparing two rankings there is nothing else"
+        decided(world({"ERR": 0.4})).sentence
+        == "ERR is the only metric: there is no other one to compare it with"
     )
 
 
 def test_what_alone_is_among_the_best_is_to_be_used():
-    # ERR is not significantly above AP, but DCG is: significantly below none is only ERR
+    # ERR is not significantly better than AP, but DCG is: significantly below none is only ERR
     significant = [*above("ERR", ("DCG", *BASELINES)), {"DCG", "AP"}]
     found = decided(world(VALUES, significant))
     assert (found.kind, found.sentence) == (
         "use",
-        "Use ERR: for comparing two rankings each other one is significantly worse than it or than another",
+        "ERR predicts best which of two rankings users prefer; DCG and AP are significantly worse than another "
+        "metric",
     )
 
 
@@ -247,12 +251,10 @@ def test_where_no_metric_is_better_by_the_margin_a_baseline_does_as_well():
     found = decided(world(VALUES, error=NARROW))
     assert (found.kind, found.subject) == ("baseline_as_good", "MeanGrade@1")
     assert found.bound == pytest.approx(bound(0.02, NARROW, 15), abs=1e-6)
-    assert found.sentence == (
-        "The top result's grade alone does as well for comparing two rankings: no metric is better by "
-        "more than 0.021"
-    )
+    assert found.sentence == "No metric is significantly better than another at comparing two rankings"
     assert found.reason == (
-        "Differences below 0.05 count as none: about 1.8 of 100 pairs of lists in another order."
+        "No metric beats the top result's grade by more than 0.021. Differences under 0.05 are treated as "
+        "negligible: about 1.8 of 100 pairs of rankings."
     )
 
 
@@ -260,7 +262,9 @@ def test_a_baseline_above_every_metric_is_as_good_whatever_the_margin():
     values = {**VALUES, "MeanGrade": 0.6}
     found = decided(world(values, above("MeanGrade", values)), margin=0.0)
     assert (found.kind, found.subject) == ("baseline_as_good", "MeanGrade")
-    assert found.sentence == "The mean grade alone is better than every metric for comparing two rankings"
+    assert (
+        found.sentence == "The mean grade is significantly better than every metric at comparing two rankings"
+    )
     assert found.reason == ""
 
 
@@ -270,8 +274,10 @@ def test_metrics_equal_within_the_margin_may_all_be_used():
     found = decided(world(values, significant, error=0.004))
     assert (found.kind, found.subject) == ("use_any", None)
     assert found.bound == pytest.approx(bound(0.01, 0.004, 6))
-    assert found.sentence == "Use any of ERR and DCG: for comparing two rankings they are equal within 0.021"
-    assert found.reason.startswith("AP is significantly worse. Differences below 0.05 count")
+    assert found.sentence == (
+        "ERR and DCG predict best which of two rankings users prefer; AP is significantly worse"
+    )
+    assert found.reason == "ERR significantly beats every baseline."
 
 
 def test_metrics_that_may_differ_by_more_leave_it_open():
@@ -279,13 +285,12 @@ def test_metrics_that_may_differ_by_more_leave_it_open():
     assert (found.kind, found.subject, found.compared_with) == ("cannot_say", "ERR", "MeanGrade")
     assert found.bound == pytest.approx(bound(0.15, 0.02, 15))
     assert found.sentence == (
-        "Cannot say which metric to use: for comparing two rankings ERR may be better than the mean grade by "
-        "up to 0.209"
+        "ERR and DCG predict best which of two rankings users prefer; AP is significantly worse than another "
+        "metric"
     )
     assert found.reason == (
-        "In correlation within queries with MeanRR, ERR minus the mean grade is +0.150 (interval for all at "
-        "once 0.091 to 0.209). Among the best, significantly below none: ERR and 4 others. AP is "
-        "significantly worse."
+        "ERR, the highest metric, does not significantly beat the top result's grade, the top result's "
+        "relevance or the mean grade."
     )
 
 
@@ -300,14 +305,16 @@ def test_where_the_best_by_one_click_metric_is_beaten_by_another_one_is_to_be_ch
     values = VALUES, {**VALUES, "DCG": 0.40, "ERR": 0.36}
     found = decided(by_two_clicks(above("ERR", VALUES), above("DCG", VALUES), values))
     assert (found.kind, found.subject) == ("choose_click_metric", None)
-    assert found.sentence == "What to use depends on the click metric for comparing two rankings"
-    assert found.reason == "Among the best: ERR by MeanRR; DCG by UCTR."
+    assert found.sentence == "Your signals disagree about the best metric at comparing two rankings"
+    assert found.reason == (
+        "Not significantly worse than any other: ERR on clicks (MeanRR); DCG on clicks (UCTR)."
+    )
 
 
 def test_what_another_click_metric_does_not_show_is_no_contradiction():
     found = decided(by_two_clicks(above("ERR", VALUES), []))
     assert (found.kind, found.subject) == ("use", "ERR")
-    assert f"UCTR does not contradict (+0.020, 95% CI {MINUS}0.019 to 0.059)." in found.reason
+    assert [one["kind"] for one in found.signals] == ["inconclusive", "inconclusive"]  # nothing is in use
 
 
 def test_what_only_another_click_metric_shows_takes_equality_back():
@@ -315,7 +322,7 @@ def test_what_only_another_click_metric_shows_takes_equality_back():
     worse = {**VALUES, "MeanGrade@1": 0.2}
     found = decided(by_two_clicks([], above("ERR", worse), (VALUES, worse), error=NARROW))
     assert found.kind == "cannot_say"
-    assert "By UCTR, ERR is significantly better than others among the best." in found.reason
+    assert "On clicks (UCTR), ERR is significantly better than another of these." in found.reason
 
 
 # ---- cautions -------------------------------------------------------------------------------------

@@ -24,20 +24,20 @@ def test_a_metric_is_kept_where_nothing_can_be_better_by_the_margin():
     found = decided(world(VALUES, error=NARROW), "DCG")
     assert (found.kind, found.subject, found.current) == ("keep", "DCG", "DCG")
     assert found.bound == pytest.approx(bound(0.04, NARROW, 1), abs=1e-6)  # no family
-    assert found.sentence == "Keep DCG: for comparing two rankings nothing is better by more than 0.041"
+    assert found.sentence == "Keep DCG: no metric is more than 0.041 better at comparing two rankings"
     assert found.reason == (
-        "0.041 is the upper end of the 95% interval of ERR. Differences below 0.05 count as "
-        "none: about 1.7 of 100 pairs of lists in another order. DCG is not significantly better than the "
-        "top result's grade, the top result's relevance or the mean grade alone."
+        "The upper limit, 0.041, is that of ERR. Differences under 0.05 are treated as negligible: about 1.7 "
+        "of 100 pairs of rankings. DCG does not significantly beat the top result's grade, the top result's "
+        "relevance or the mean grade."
     )
 
 
 def test_a_metric_that_all_others_are_worse_than_is_kept():
     found = decided(world(VALUES, above("ERR", VALUES), error=NARROW), "ERR")
     assert (found.kind, found.sentence) == (
-        "keep", "Keep ERR: for comparing two rankings all others are worse",
+        "keep", "Keep ERR: every other metric is worse at comparing two rankings",
     )  # fmt: skip
-    assert found.reason == "The nearest, the top result's grade, is lower by 0.019 at least."
+    assert found.reason == "The closest competitor, the top result's grade, is at least 0.019 lower."
 
 
 def test_a_metric_that_another_one_equals_in_every_list_is_not_called_better():
@@ -50,8 +50,8 @@ def test_a_metric_that_another_one_equals_in_every_list_is_not_called_better():
     )
     found = decided(run_of(**{**tests, "within_comparisons": rows}, settings={"question": "rankings"}), "ERR")
     assert (found.kind, found.bound) == ("keep", 0.0)
-    assert found.sentence == "Keep ERR: for comparing two rankings nothing is better"
-    assert found.reason.startswith("0.000 is the upper end of the 95% interval of RR.")
+    assert found.sentence == "Keep ERR: no metric is better at comparing two rankings"
+    assert found.reason.startswith("The upper limit, 0.000, is that of RR.")
 
 
 @pytest.mark.parametrize(("level", "share"), [(0.1, "1.6"), (0.85, "3.3"), (0.97, "7.8")])
@@ -59,12 +59,12 @@ def test_what_the_margin_means_depends_on_the_correlations_that_there_are(level,
     found = decided(world({"ERR": level, "DCG": level}, error=NARROW), "ERR")
     low, high = (math.asin(min(1.0, end)) for end in (level, level + 0.05))
     assert f"{100 * (high - low) / math.pi:.1f}" == share
-    assert f"below 0.05 count as none: about {share} of 100 pairs" in found.reason
+    assert f"under 0.05 are treated as negligible: about {share} of 100 pairs" in found.reason
 
 
 def test_a_margin_is_said_with_its_digits():
     found = decided(world({"ERR": 0.3, "DCG": 0.3}, error=NARROW), "ERR", margin=0.0125)
-    assert "below 0.0125 count as none" in found.reason
+    assert "under 0.0125 are treated as negligible" in found.reason
 
 
 def test_want_of_evidence_is_no_reason_to_keep():
@@ -72,10 +72,11 @@ def test_want_of_evidence_is_no_reason_to_keep():
     assert (found.kind, found.subject, found.compared_with) == ("cannot_say", "ERR", "DCG")
     assert (found.bound, found.high) == (pytest.approx(bound(0.04, 0.02, 1)), found.bound)  # no family
     assert found.sentence == (
-        "Cannot say whether to leave DCG: for comparing two rankings ERR may be better by up to 0.080"
+        "Inconclusive: ERR could be up to 0.080 better than DCG at comparing two rankings"
     )
     assert found.reason == (
-        "In correlation within queries with MeanRR, ERR minus DCG is +0.040 (95% CI 0.000 to 0.080)."
+        "ERR picks the ranking users prefer in 63.1% of pairs, DCG in 61.7% (coin toss: 50%). Within-query "
+        "correlation with clicks (MeanRR): ERR is 0.040 higher than DCG (95% CI 0.000 to 0.080)."
     )
 
 
@@ -88,7 +89,8 @@ def test_it_is_said_how_many_queries_would_settle_it():
     # the interval is 0.0392 wide on each side; from 0.04 up to the margin there is room for 0.01
     assert pytest.approx(920, rel=0.01) == 60 * (0.0392 / 0.01) ** 2
     assert found.next_step == (
-        "Judge more: it takes at least 920 queries with two judged lists to settle it; there are 60."
+        "Judge more queries: a clear answer takes at least 920 queries with two fully judged rankings; you "
+        "have 60."
     )
 
 
@@ -97,16 +99,19 @@ def test_a_metric_is_left_for_the_highest_that_is_significantly_better():
     assert (found.kind, found.subject, found.current, found.compared_with) == ("switch", "ERR", "AP", "AP")
     assert (found.difference, found.p_adjusted) == (pytest.approx(0.1), pytest.approx(0.005))
     assert found.high == pytest.approx(bound(0.1, 0.004, 5), abs=1e-6)
-    assert found.sentence == "Switch to ERR: for comparing two rankings it is significantly better than AP"
+    assert found.sentence == (
+        "Switch from AP to ERR: ERR predicts significantly better which of two rankings users prefer"
+    )
     assert found.reason == (
-        "Its correlation within queries with MeanRR is higher by 0.100 (simultaneous 95% CI 0.089 to "
-        "0.111). DCG is significantly better than AP, too. ERR is not significantly better than the grade of "
-        "the first result, the top result's relevance or the mean grade alone."
+        "ERR picks the ranking users prefer in 63.1% of pairs, AP in 59.7% (coin toss: 50%). Within-query "
+        "correlation with clicks (MeanRR): ERR is 0.100 higher than AP (simultaneous 95% CI 0.089 to 0.111). "
+        "DCG is significantly better than AP, too. ERR does not significantly beat the top result's grade, "
+        "the top result's relevance or the mean grade."
     )
 
 
 def test_of_those_better_the_highest_that_none_of_them_beats_is_taken():
-    # ERR is the highest, but significantly below DCG in the tables: tests differ in their errors
+    # ERR is the highest, but significantly worse than DCG in the tables: tests differ in their errors
     values = {**VALUES, "DCG": 0.41}
     found = decided(world(values, [{"ERR", "AP"}, {"DCG", "AP"}, {"DCG", "ERR"}]), "AP")
     assert found.subject == "DCG"
@@ -122,7 +127,7 @@ def test_a_significant_difference_that_nobody_would_act_on_is_no_reason_to_switc
 def test_an_interval_that_contains_zero_beside_a_significant_difference_shows_its_p_value():
     found = decided(world(VALUES, [{"ERR", "DCG"}], error=0.03), "DCG")
     assert found.kind == "switch"
-    assert f"higher by 0.040 (simultaneous 95% CI {MINUS}0.038 to 0.118, p 0.005 by Holm)." in found.reason
+    assert f"(simultaneous 95% CI {MINUS}0.038 to 0.118, Holm-adjusted p 0.005)." in found.reason
 
 
 def test_a_metric_that_is_significantly_worse_is_no_reason_to_switch():
@@ -132,15 +137,22 @@ def test_a_metric_that_is_significantly_worse_is_no_reason_to_switch():
 
 def test_a_switch_is_taken_back_only_by_a_click_metric_that_contradicts_it():
     first = above("ERR", VALUES)
-    assert decided(by_two_clicks(first, first), "AP").kind == "switch"
+    both = decided(by_two_clicks(first, first), "AP")
+    assert (both.kind, [one["kind"] for one in both.signals]) == ("switch", ["supports", "supports"])
     found = decided(by_two_clicks(first, []), "AP")
     assert (found.kind, found.subject) == ("switch", "ERR")
-    assert "UCTR does not contradict (+0.100, 95% CI 0.061 to 0.139)." in found.reason
+    assert [one["kind"] for one in found.signals] == ["supports", "inconclusive"]
+    said = "Clicks (UCTR) do not confirm this: there ERR is 0.100 higher (simultaneous 95% CI 0.048 to 0.152"
+    assert f"{said}, not significant)." in found.reason
     other = {**VALUES, "ERR": 0.1}
     found = decided(by_two_clicks(first, above("ERR", VALUES), (VALUES, other)), "AP")
     assert (found.kind, found.subject) == ("choose_click_metric", None)
-    assert found.sentence == "Whether to leave AP depends on the click metric for comparing two rankings"
-    assert found.reason == "Significantly better than AP: ERR by MeanRR; nothing by UCTR."
+    assert found.sentence == "Your signals disagree about AP"
+    assert found.reason == (
+        "Clicks (MeanRR): ERR beats AP by 0.100 in within-query correlation (simultaneous 95% CI 0.089 to "
+        f"0.111). Clicks (UCTR): ERR is significantly worse than AP ({MINUS}0.200, simultaneous 95% CI "
+        f"{MINUS}0.211 to {MINUS}0.189)."
+    )
 
 
 def test_what_only_another_click_metric_shows_leaves_it_open_whether_to_keep():
@@ -148,42 +160,41 @@ def test_what_only_another_click_metric_shows_leaves_it_open_whether_to_keep():
     other = {**VALUES, "ERR": 0.5}
     found = decided(by_two_clicks([], [{"ERR", "DCG"}], (VALUES, other), error=NARROW), "DCG")
     assert (found.kind, found.subject) == ("cannot_say", "ERR")
-    assert found.sentence == (
-        "Cannot say whether to leave DCG for comparing two rankings: UCTR shows a difference, "
-        "MeanRR shows none"
-    )
-    assert found.reason == "By UCTR, ERR is significantly better than DCG."
-    assert found.next_step.startswith("Agree on the click metric")
+    assert found.sentence == ("Inconclusive: on clicks (UCTR) ERR is better than DCG, on clicks (MeanRR) not")
+    assert found.reason.endswith("On clicks (UCTR), ERR is significantly better than DCG.")
+    assert found.next_step.startswith("Decide which signal means success for you")
 
 
 def test_a_baseline_may_be_better_than_the_metric_in_use():
     found = decided(world(VALUES, [{"MeanGrade@1", "AP"}]), "AP")
     assert (found.kind, found.subject) == ("baseline_better", "MeanGrade@1")
     assert found.sentence == (
-        "The top result's grade alone is significantly better than AP for comparing two rankings"
+        "The top result's grade is significantly better than AP at comparing two rankings"
     )
     assert found.reason == (
-        "Its correlation within queries with MeanRR is higher by 0.080 (simultaneous 95% CI 0.069 to 0.091)."
+        "The top result's grade picks the ranking users prefer in 62.4% of pairs, AP in 59.7% (coin toss: "
+        "50%). Within-query correlation with clicks (MeanRR): the top result's grade is 0.080 higher than AP "
+        "(simultaneous 95% CI 0.069 to 0.091)."
     )
 
 
 def test_pairs_that_were_not_tested_are_no_reason_to_switch_or_to_keep():
     found = decided(world(VALUES, untested=above("ERR", VALUES), error=NARROW), "DCG")
     assert (found.kind, found.bound) == ("cannot_say", None)
-    assert found.sentence.endswith("ERR may be better")
+    assert found.sentence.endswith("ERR could be better than DCG at comparing two rankings")
 
 
 def test_a_metric_in_use_without_a_value_is_said_to_have_none():
     found = decided(world(VALUES, above("ERR", VALUES)), "RR")
     assert (found.kind, found.subject, found.current) == ("use", "ERR", "RR")
-    assert found.reason.endswith("has 0.380. RR, which is in use, has no correlation here.")
+    assert found.reason.endswith("No correlation could be computed for RR, your current metric.")
 
 
 def test_the_end_of_an_interval_is_the_bound_that_the_title_names():
     found = decided(world(VALUES, error=0.0151), "DCG")
     assert found.kind == "cannot_say"
     said = [re.search(pattern, text).group(1) for pattern, text in (
-        (r"by up to ([\d.]+)", found.sentence), (r"95% CI .* to ([\d.]+)\)", found.reason),
+        (r"up to ([\d.]+) better", found.sentence), (r"95% CI .* to ([\d.]+)\)", found.reason),
     )]  # fmt: skip
     assert said[0] == said[1]
     assert float(said[0]) >= found.bound

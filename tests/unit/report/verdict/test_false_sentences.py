@@ -52,6 +52,7 @@ FALSE = {
     "nothing differs, and anything may": ({"significant": (), "error": 0.05}, "cannot_say"),
     "there are 49 queries": ({"queries": 49}, "cannot_decide"),
 }
+TITLES = {"cannot_decide": "This log", "cannot_say": ("Inconclusive", "No metric is", "The top result")}
 TRUE = {
     "lists change all the time": CHURN,
     "one change, and lists side by side": {**ONE_CHANGE, "side_by_side": 0.5},
@@ -86,41 +87,39 @@ def test_no_advice_is_given_where_it_would_be_false(kind, name):
     changed, expected = FALSE[name]
     found = in_world(kind, **changed)
     assert found.kind == expected
-    assert found.sentence.startswith({"cannot_say": "Cannot say", "cannot_decide": "This log"}[expected])
+    assert found.sentence.startswith(TITLES[expected])
 
 
 @pytest.mark.parametrize(
-    ("kind", "title", "about"),
+    ("kind", "about"),
     [
-        ("switch", "Cannot say whether to leave AP", "ERR"),
-        ("baseline_better", "Cannot say whether to leave AP", "the top result's grade"),
-        ("keep", "Cannot say whether to leave DCG", "DCG"),
-        ("use", "Cannot say which metric to use", "ERR"),
-        ("baseline_as_good", "Cannot say which metric to use", "the top result's grade"),
-        ("use_any", "Cannot say which metric to use", "ERR"),
+        ("switch", "ERR"),
+        ("baseline_better", "the top result's grade"),
+        ("keep", "DCG"),
+        ("use", "ERR"),
+        ("baseline_as_good", "the top result's grade"),
+        ("use_any", "ERR"),
     ],
 )
-def test_where_all_lists_changed_at_one_moment_it_is_said_what_is_evidence_and_what_settles_it(
-    kind, title, about
-):
+def test_where_all_lists_changed_at_one_moment_it_is_said_what_is_evidence_and_what_settles_it(kind, about):
     found = in_world(kind, changes=ONE_CHANGE)
-    assert found.sentence == f"{title} for comparing two rankings: all lists changed at one moment"
+    assert found.sentence == "Inconclusive: all rankings changed at one moment"
     value = ADVICE[kind][2].get("values", VALUES)[ADVICE[kind][0]]
     assert found.reason.startswith(
-        f"Queries whose list improved more by {about} gained more in MeanRR ({value:.3f}, 95% CI "
+        f"Queries whose ranking improved more in {about} gained more in clicks (MeanRR) ({value:.3f}, 95% CI "
         f"{value - 0.05:.3f} to {value + 0.05:.3f})."
     )
     assert found.reason.endswith(
-        "That is evidence only if nothing else that changed at that moment favoured these queries."
+        "This is evidence only if nothing else that changed at the same moment favoured these queries."
     )
-    assert found.next_step.startswith("Run an A/B test, or wait for another release")
+    assert found.next_step.startswith("Run an A/B test, or wait for another ranker release")
 
 
 def test_what_is_open_is_not_settled_by_more_queries_where_all_lists_changed_at_one_moment():
     for changes, says in ((CHURN, False), (ONE_CHANGE, True)):
         found = decided(world(VALUES, changes=changes), "DCG")
         assert found.kind == "cannot_say"
-        assert ("All lists changed at one moment" in found.reason) is says
+        assert ("All rankings changed at one moment" in found.reason) is says
         assert found.next_step.startswith("Run an A/B test") is says
 
 
@@ -130,21 +129,19 @@ def test_signals_that_disagree_about_one_change_are_said_to():
     for changes, says in ((CHURN, False), (ONE_CHANGE, True)):
         found = decided(by_two_clicks(*contradict, changes=changes), "AP")
         assert found.kind == "choose_click_metric"
-        assert ("All lists changed at one moment" in found.reason) is says
+        assert ("All rankings changed at one moment" in found.reason) is says
 
 
 @pytest.mark.parametrize(("kind", "unproven"), [("switch", "ERR"), ("keep", "DCG"), ("use", "ERR")])
 def test_it_is_said_what_is_not_shown_to_be_above_nothing(kind, unproven):
     found = in_world(kind, p="subject")
-    assert found.sentence.endswith(
-        f"{unproven} is not shown to be better than chance for comparing two rankings"
-    )
+    assert found.sentence.endswith(f"{unproven} does not measurably beat chance at comparing two rankings")
 
 
 def test_a_value_below_zero_is_not_above_nothing_however_significant():
     found = decided(world({"ERR": -0.1, "AP": -0.3, "MeanGrade": 0.2}, [{"ERR", "AP"}]), "AP")
     assert (found.kind, found.subject) == ("cannot_say", "ERR")
-    assert "ERR is not shown to be better than chance" in found.sentence
+    assert "ERR does not measurably beat chance" in found.sentence
 
 
 def test_of_metrics_that_are_better_one_that_is_above_nothing_is_taken():
@@ -175,22 +172,22 @@ def test_what_is_not_known_and_so_not_taken_out_is_a_caution(changes, caution):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (CHURN, " Taken out: what all queries share in 8 periods and 16 groups of users."),
-        ({**CHURN, "user_folds": 0}, " Taken out: what all queries share in 8 periods."),
-        (TRUE["times are not known"], " Taken out: what all queries share in 16 groups of users."),
+        (CHURN, " Effects that all queries share in 8 periods and 16 groups of users are removed."),
+        ({**CHURN, "user_folds": 0}, " Effects that all queries share in 8 periods are removed."),
+        (TRUE["times are not known"], " Effects that all queries share in 16 groups of users are removed."),
         (ONE_CHANGE, ""),
     ],
 )
 def test_the_first_screen_says_what_is_taken_out(changes, said):
     run = world(VALUES, changes=changes)
-    assert advise_run(run, found_in(run)).scope == f"At market m, depth 5, judge j.{said}"
+    assert advise_run(run, found_in(run)).scope == f"Market m, top 5, judge j.{said}"
 
 
 def test_numbers_over_all_queries_are_said_to_be_without_nothing():
     run = run_of(correlations=correlations(VALUES), **within(VALUES, changes=ONE_CHANGE))
     found = advise_run(run, found_in(run))
     assert (found.question, found.periods, found.moments, found.caution) == ("queries", None, None, None)
-    assert "Taken out" not in found.scope
+    assert "are removed" not in found.scope
 
 
 def test_where_ss_is_named_first_the_next_click_metric_decides_and_it_is_said():
@@ -198,14 +195,14 @@ def test_where_ss_is_named_first_the_next_click_metric_decides_and_it_is_said():
     run = run_of(**within(VALUES, above("ERR", VALUES)), settings=settings)
     found = advise_run(run, found_in(run))
     assert (run.counted, found.kind, found.subject) == (("MeanRR",), "use", "ERR")
-    assert found.reason.endswith("SS is made of the grades, so it compares no metrics: MeanRR decides.")
+    assert found.reason.endswith("SS is computed from the grades and cannot compare metrics: MeanRR decides.")
     with pytest.raises(SettingsError, match="name one that decides, such as --click-metric MeanRR,SS"):
         _ = run_of(**within(VALUES), settings={"click_metric": ["SS"]}).click
 
 
 ALONE = "the top result's grade"
-PARTIAL = f"ERR adds to {ALONE}: partial correlation 0.120 (95% CI 0.080 to 0.160)."
-SHOW = "that these clicks show (partial correlation at most"
+PARTIAL = f"ERR adds information beyond {ALONE}: partial correlation 0.120 (95% CI 0.080 to 0.160)."
+SHOW = "(partial correlation at most"
 
 
 def with_partials(tables, partials, queries=60):
@@ -240,17 +237,16 @@ def test_what_a_metric_adds_to_a_baseline_that_does_as_well_is_what_its_partial_
     found = decided(run_of(**tables, settings={"question": "rankings"}))
     assert (found.kind, found.subject) == ("baseline_as_good", "MeanGrade@1")
     if said.startswith("0"):
-        said = f"No metric adds anything to {ALONE} {SHOW} {said})."
-    assert found.lead.startswith(f"{said} Differences below 0.05".strip())
-    step = "Look at ERR next to" if said == PARTIAL else "Keep another metric only if"
-    assert found.next_step.startswith(step)
+        said = f"No metric adds anything detectable beyond {ALONE} {SHOW} {said})."
+    assert found.lead.startswith(f"No metric beats {ALONE} by more than 0.021. Differences under 0.05")
+    assert found.lead.endswith(f"of rankings. {said}".strip())
 
 
 def test_a_metric_in_use_may_add_to_a_baseline_that_is_better():
     values = {"ERR": 0.2, "DCG": 0.2, "MeanGrade@1": 0.4}
     for numbers, said in (
         ((0.12, 0.08, 0.16, 0.001), PARTIAL),
-        ((0.0, -0.04, 0.04, 1.0), f"ERR adds nothing to {ALONE} {SHOW} 0.040)."),
+        ((0.0, -0.04, 0.04, 1.0), f"ERR adds nothing detectable beyond {ALONE} {SHOW} 0.040)."),
     ):
         tables = with_partials(within(values, above("MeanGrade@1", values)), {"ERR": numbers})
         found = decided(run_of(**tables, settings={"question": "rankings"}), "ERR")

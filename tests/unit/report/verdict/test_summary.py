@@ -90,7 +90,7 @@ def test_every_run_has_a_summary_with_the_sentences_of_its_report(name, tmp_path
     found = json.loads((tmp_path / "summary.json").read_text("utf-8"))
     decision = found["decision"]
     assert decision["sentence"] == report.title
-    assert " ".join(filter(None, (decision["reason"], decision["caution"]))) == report.reason
+    assert " ".join(filter(None, (decision["reason"], decision["caution"]))) == " ".join(report.reasons)
     assert found["verdict"]["sentence"] == verdict_sentence(report.claims.verdict)
     assert found == json.loads(json.dumps(summary_content(report)))
     written = [*report.findings, within_finding(report.claims.within)]

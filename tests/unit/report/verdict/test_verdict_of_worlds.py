@@ -34,34 +34,34 @@ def test_where_one_metric_is_significantly_above_all_it_predicts_best():
     assert (kind, title) == ("metric_best", "ERR best predicts clicks")
     assert first == (
         "ERR has the highest correlation with MeanRR, 0.400 (95% CI 0.350 to 0.450). ERR is "
-        "significantly above every baseline: ERR minus the top result's grade is +0.020 (95% "
-        "interval 0.012 to 0.028, adjusted p 0.001). ERR is 0.040 above DCG, the next metric (95% "
-        "interval 0.032 to 0.048, adjusted p 0.001). ERR is significantly above all other metrics."
+        "significantly better than every baseline: ERR minus the top result's grade is +0.020 (95% CI "
+        "0.012 to 0.028, adjusted p 0.001). ERR is 0.040 higher than DCG, the next metric (95% CI "
+        "0.032 to 0.048, adjusted p 0.001). ERR is significantly better than all other metrics."
     )
 
 
 def test_where_nothing_differs_no_metric_is_better_than_the_highest_baseline():
     kind, title, (first, _, _) = said(world(VALUES))
     assert kind == "baseline_not_beaten"
-    assert title == "No metric is significantly better than the top result's grade at predicting clicks"
+    assert title == "No metric is significantly better than the top result's grade alone at predicting clicks"
     assert (
-        "ERR is not significantly above the top result's grade, the top result's relevance or "
+        "ERR is not significantly better than the top result's grade, the top result's relevance or "
         "the mean grade: ERR minus the top result's grade is +0.020 (95% CI "
         f"{MINUS}0.019 to 0.059, adjusted p 0.400)."
     ) in first
-    assert first.endswith("ERR is not significantly above DCG and AP.")
+    assert first.endswith("ERR is not significantly better than DCG and AP.")
 
 
 def test_a_baseline_that_is_highest_but_ties_is_named_first_and_no_metric_wins():
     values = {**VALUES, "MeanGrade@1": 0.401}
     kind, title, (first, _, _) = said(world(values, [{"ERR", "MeanGrade"}, {"ERR", "P@1"}]))
     assert kind == "baseline_not_beaten"
-    assert title == "No metric is significantly better than the top result's grade at predicting clicks"
+    assert title == "No metric is significantly better than the top result's grade alone at predicting clicks"
     assert first.startswith(
         "The top result's grade (the baseline MeanGrade@1) has the highest correlation with MeanRR, "
         "0.401 (95% CI 0.351 to 0.451). ERR, the highest metric, has 0.400 (95% CI 0.350 to "
-        "0.450). ERR is not significantly above the top result's grade: ERR minus the grade of the "
-        f"first result is {MINUS}0.001 ("
+        "0.450). ERR is not significantly better than the top result's grade: ERR minus the top result's grade"
+        f" is {MINUS}0.001 ("
     )
 
 
@@ -73,7 +73,7 @@ def test_a_baseline_that_is_significantly_above_every_metric_wins():
         "The mean grade alone is better than every metric at predicting clicks",
     )
     assert (
-        f"The mean grade is significantly above every metric: ERR minus the mean grade is {MINUS}0.200 ("
+        f"The mean grade is significantly better than every metric: ERR minus the mean grade is {MINUS}0.200 ("
         in first
     )
 
@@ -84,7 +84,7 @@ def test_where_clicks_ignore_grades_nothing_predicts_although_some_value_is_the_
     assert (kind, title) == ("nothing_predicts", "No offline metric can be shown to predict clicks")
     assert first == (
         f"ERR has the highest correlation with MeanRR, 0.040 (95% CI {MINUS}0.010 to 0.090), which "
-        "is not significantly above zero. No other metric or baseline has a value significantly above that."
+        "is not significantly above zero. No other metric or baseline has a value significantly better than that."
     )
     assert "best" not in third
 
@@ -111,7 +111,7 @@ def test_a_metric_above_the_baselines_that_ties_with_another_metric_is_not_the_b
         title
         == "ERR is better than the baselines at predicting clicks, but not significantly better than DCG"
     )
-    assert "ERR is 0.100 above AP, the next that is significantly different (" in first
+    assert "ERR is 0.100 higher than AP, the next that is significantly different (" in first
 
 
 def test_the_highest_metric_does_not_hide_one_that_beats_every_baseline():
@@ -171,7 +171,7 @@ def test_where_the_winner_depends_on_the_click_metric_the_verdict_says_so():
     assert kind == "depends_on_click"
     assert title == "What is best depends on the click metric: ERR by MeanRR, DCG by UCTR"
     assert third.startswith(
-        "What is best depends significantly on the click metric. ERR by MeanRR; DCG by UCTR."
+        "Which metrics lead depends significantly on the click metric. ERR on MeanRR; DCG on UCTR."
     )
 
 
@@ -179,11 +179,11 @@ def test_an_order_that_changes_without_significance_is_no_dependence():
     kind, title, (_, _, third) = said(by_two_clicks(SWAPPED, []))
     assert kind == "metric_best"
     assert title == (
-        "By MeanRR, ERR best predicts clicks; by UCTR, no metric is significantly better than the grade of "
-        "the first result alone at predicting clicks"
+        "By MeanRR, ERR best predicts clicks; by UCTR, no metric is significantly better than the top result's grade"
+        " alone at predicting clicks"
     )
     assert third.startswith(
-        "No significant disagreement about the best metrics between the click metric. ERR is"
+        "No significant disagreement between click metrics about which metrics lead. ERR is"
     )
 
 
@@ -201,7 +201,7 @@ def test_a_click_metric_that_nothing_predicts_is_named_and_decides_nothing():
     )
     kind, title, (_, _, third) = said(run)
     assert (kind, title) == ("metric_best", "ERR best predicts clicks")  # UCTR was not asked for
-    assert "No metric can be shown to predict UCTR." in third
+    assert "No metric measurably predicts UCTR." in third
     assert "depends significantly" not in third
 
 
@@ -210,7 +210,10 @@ def test_a_click_metric_that_nothing_predicts_is_named_and_decides_nothing():
     [
         ({"market": "n"}, "depends significantly on the market. ERR in market m; DCG in market n."),
         ({"depth": 10}, "depends significantly on the depth. ERR at depth 5; DCG at depth 10."),
-        ({"judge": "k"}, "depends significantly on the judge. ERR with judge j; DCG with judge k."),
+        (
+            {"judge": "k"},
+            "depends significantly on the judge. ERR with the grades of j; DCG with the grades of k.",
+        ),
     ],
 )
 def test_the_third_finding_varies_market_depth_and_judge_each_alone(other, words):
@@ -222,7 +225,7 @@ def test_the_third_finding_varies_market_depth_and_judge_each_alone(other, words
         comparisons=[pairs(VALUES, above("ERR", VALUES)), pairs(SWAPPED, above("DCG", VALUES), key=key)],
     )
     found = found_in(run)
-    assert write_findings(found)[2].text.startswith(f"What is best {words}")
+    assert write_findings(found)[2].text.startswith(f"Which metrics lead {words}")
     assert write_findings(found)[2].key == "1 of 1"
     assert found.depends.kind == "best_depends"
 
@@ -255,9 +258,9 @@ def test_the_second_finding_names_the_winner_by_the_tests_of_differences():
     assert text == (
         "Between two rankings of the same queries, differences in AP and in MeanRR have the highest "
         "correlation, 0.361 (95% CI 0.261 to 0.461). AP and MeanRR prefer the same ranking in 59.0% "
-        "of the cases (50% is chance). AP is significantly above every baseline: AP minus the mean grade "
-        "is +0.261 (95% CI 0.253 to 0.269, adjusted p 0.001). AP is 0.061 above ERR, the next metric "
-        "(95% CI 0.053 to 0.069, adjusted p 0.001). AP is significantly above all other metrics."
+        "of the cases (50% is chance). AP is significantly better than every baseline: AP minus the mean grade "
+        "is +0.261 (95% CI 0.253 to 0.269, adjusted p 0.001). AP is 0.061 higher than ERR, the next metric "
+        "(95% CI 0.053 to 0.069, adjusted p 0.001). AP is significantly better than all other metrics."
     )
 
 
@@ -268,8 +271,8 @@ def test_the_second_finding_names_ties_with_baselines_and_metrics():
     assert found.differences.kind == "baseline_not_beaten"
     text = write_findings(found)[1].text
     assert "differences in the top result's grade (the baseline MeanGrade@1) and in MeanRR" in text
-    assert "DCG is not significantly above the top result's grade: DCG minus" in text
-    assert "DCG is not significantly above ERR." in text
+    assert "DCG is not significantly better than the top result's grade: DCG minus" in text
+    assert "DCG is not significantly better than ERR." in text
     assert "highest of all metrics" not in text
 
 
