@@ -140,7 +140,7 @@ RULES = with_rules(
 def test_a_table_shows_values_and_states_and_lines_say_why():
     lines = checked(sample(), *RULES).out.splitlines()
     rows = [re.split(r"\s{2,}", line.strip()) for line in lines]
-    place = "market north, depth 5"
+    place = "market north, top 5"
     assert ["correlation(ERR, MeanRR) >= 0.6", "broken", place, "0.3656", "0.304 to 0.424"] in rows
     assert ["coverage >= 0.8", "holds", place, "0.91583"] in rows
     assert ['health == "ok"', "holds", "ok"] in rows

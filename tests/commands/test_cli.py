@@ -96,7 +96,7 @@ def test_a_run_ends_with_the_decision_the_ranking_its_health_and_the_place_of_th
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     decision, first = summary["decision"], summary["findings"][0]
     assert lines[0] == f"{decision['sentence']}."
-    assert lines[1] == decision["scope"] == "At market north, depth 5, where most sessions are kept."
+    assert lines[1] == decision["scope"] == "At market north, top 5, where most sessions are kept."
     assert lines[2] == " ".join(filter(None, (decision["reason"], decision["caution"])))
     assert lines[-2:] == [f"Report: {out / 'report.html'}", "status: ok"]
     report = (out / "report.md").read_text(encoding="utf-8").replace("\\", "")

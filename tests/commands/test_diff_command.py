@@ -79,7 +79,7 @@ def test_a_fall_of_0_05_passes_a_threshold_below_and_not_one_above(whole, tmp_pa
     assert ended.code == code
     findings = [line for line in ended.out.splitlines() if line.startswith("FINDING")]
     assert len(findings) == code
-    words = "FINDING the correlation of ERR with MeanRR (market north, depth 5) fell from "
+    words = "FINDING the correlation of ERR with MeanRR (market north, top 5) fell from "
     assert all(line.startswith(words) and ", by 0.05 [" in line for line in findings)
 
 
@@ -107,7 +107,7 @@ def test_a_class_of_queries_is_watched_only_when_asked_for(whole, tmp_path):
     assert compared(*runs, "--fail-above", "0.5").code == 0
     ended = compared(*runs, "--fail-above", "0.5", "--splits", "--click-metric", "MeanRR", "--metric", "ERR")
     assert ended.code == 1
-    assert "FINDING the correlation of ERR with MeanRR (market north, depth 5, length 2) fell " in ended.out
+    assert "FINDING the correlation of ERR with MeanRR (market north, top 5, length 2) fell " in ended.out
 
 
 # ---- what is shown ----------------------------------------------------------------------------

@@ -121,8 +121,8 @@ class ReportTable:
             cell.reason or "no value" for cell in cells if isinstance(cell, Estimate) and cell.value is None
         )
         remarks = [
-            f"{'Interval not to be relied on' if has_interval else 'No interval'} for {times} of "
-            f"{len(known)} values: {caution_reason(caution)}."
+            f"{'Unreliable intervals' if has_interval else 'No interval'}: {times} of {len(known)} values "
+            f"({caution_reason(caution)})."
             for (caution, has_interval), times in sorted(cautions.items(), key=str)
         ]
         remarks += [

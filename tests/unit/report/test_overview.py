@@ -12,19 +12,19 @@ from scipy.stats import t as student
 from clickassay.core.text.words import MINUS
 from clickassay.findings.draw import mean_levels
 from clickassay.findings.estimates import Estimate
+from clickassay.findings.ranking import highest_possible
 from clickassay.report.charts import vega
 from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.sections.log import health_line
 from clickassay.report.sections.overview import (
     facts,
-    highest_possible,
     levels_section,
     overview,
-    overview_figure,
+    overview_figures,
     overview_legend,
-    scale_sentences,
     second_overview,
 )
+from clickassay.report.verdict.sentences import scale_sentences
 from support.one_correlation import jackknife
 from support.reports.report_runs import RUNS, checks, report_of, settings_with
 from support.reports.report_runs import run_of as run_with
@@ -54,35 +54,48 @@ def small():
 
 def test_rows_stand_highest_first_with_what_tests_and_bounds_say(small):
     drawn = overview(small, ranking_of(small))
-    assert [(bar.label, bar.value, bar.status) for bar in drawn.bars] == [
-        ("ERR", 0.40, Status.BETTER),
-        ("top result's grade alone", 0.38, Status.OPEN),
-        ("DCG (in use)", 0.36, Status.REFERENCE),
-        ("AP", 0.30, Status.SAME),
-        ("mean grade alone", 0.02, Status.SAME),
-        ("RR", -0.2, Status.WORSE),
+    assert [(bar.label, *bar.texts, bar.status) for bar in drawn.bars] == [
+        ("ERR", "0.400", Status.BETTER),
+        ("top result's grade", "0.380", Status.OPEN),
+        ("DCG (your metric)", "0.360", Status.REFERENCE),
+        ("AP", "0.300", Status.SAME),
+        ("mean grade", "0.020", Status.SAME),
+        ("RR", f"{MINUS}0.200", Status.WORSE),
     ]
+    assert [bar.label for bar in drawn.bars if bar.is_baseline] == ["top result's grade", "mean grade"]
+    assert [bar.label for bar in drawn.bars if bar.is_current] == ["DCG (your metric)"]
+
+
+def test_of_two_rankings_rows_show_how_often_each_picks_the_one_that_users_prefer():
+    run = run_of(**within(VALUES, queries=60), settings={"question": "rankings"})
+    found = found_in(run)
+    drawn = overview(run, found.verdict.claims[0].ranking)
+    shares = [f"{100 * (0.5 + math.asin(value) / math.pi):.1f}%" for value in sorted(VALUES.values())]
+    assert [bar.texts for bar in drawn.bars] == [(share,) for share in reversed(shares)]
+    assert drawn.heads == ("clicks",)
 
 
 def test_lines_are_differences_that_hold_for_the_family_of_the_decision(small):
     drawn = overview(small, ranking_of(small))
     reach = normal.ppf(1 - 0.025 / 5)  # five others against the metric in use; of as many degrees as a normal
-    for bar in drawn.bars:
+    for bar, value in zip(drawn.bars, sorted(VALUES.values(), reverse=True), strict=True):
         error = {Status.BETTER: 0.004, Status.WORSE: 0.004, Status.REFERENCE: None}.get(bar.status, 0.02)
-        assert bar.difference.value == pytest.approx(bar.value - 0.36, abs=1e-12)
+        assert bar.difference.value == pytest.approx(value - 0.36, abs=1e-12)
         if error is None:
             assert (bar.difference.low, bar.difference.high) == (None, None)
         else:
-            ends = (bar.value - 0.36 - reach * error, bar.value - 0.36 + reach * error)
+            ends = (value - 0.36 - reach * error, value - 0.36 + reach * error)
             assert (bar.difference.low, bar.difference.high) == pytest.approx(ends, abs=1e-6)
-    assert "hold for all rows at once (95%)" in " ".join(drawn.axis)
+    assert drawn.axis == (
+        "\u2190 worse \u00b7 difference in correlation from DCG \u00b7 better \u2192", "Lines: simultaneous 95% CIs",
+    )  # fmt: skip
 
 
 def test_without_a_metric_in_use_the_highest_baseline_is_compared_with(small):
     run = run_of(correlations=correlations(VALUES), comparisons=pairs(VALUES))
     drawn = overview(run, ranking_of(run))
     (reference,) = [bar for bar in drawn.bars if bar.status is Status.REFERENCE]
-    assert reference.label == "top result's grade alone"
+    assert reference.label == "top result's grade"
     metrics = {name: VALUES[name] for name in ("DCG", "ERR")}
     run = run_of(correlations=correlations(metrics), comparisons=pairs(metrics))
     assert [bar.status for bar in overview(run, ranking_of(run)).bars] == [Status.REFERENCE, Status.SAME]
@@ -125,14 +138,13 @@ def test_all_forms_show_the_same_rows_in_their_order(tables):
 
 
 def test_the_figure_says_in_words_what_it_shows(small):
-    ranking = ranking_of(small)
-    (figure,) = overview_figure(ranking, overview(small, ranking))
+    (figure,) = overview_figures(small, found_in(small), overview(small, ranking_of(small)))
     assert figure.alt == (
-        "Correlation with MeanRR, highest first: ERR 0.400 (significantly better, difference +0.040), grade "
-        "of the first result alone 0.380 (may be better by more than the margin, difference +0.020), DCG (in "
-        "use) 0.360 (what the others are compared with), AP 0.300 (not better by more than the margin, "
-        f"difference {MINUS}0.060), mean grade alone 0.020 (not better by more than the margin, difference "
-        f"{MINUS}0.340), RR {MINUS}0.200 (significantly worse, difference {MINUS}0.560)."
+        "Correlation over all queries, on clicks (MeanRR), highest first: ERR 0.400 (significantly better, "
+        "difference +0.040), top result's grade 0.380 (could be meaningfully better, difference +0.020), DCG "
+        f"(your metric) 0.360 (reference), AP 0.300 (no meaningful gain, difference {MINUS}0.060), mean grade "
+        f"0.020 (no meaningful gain, difference {MINUS}0.340), RR {MINUS}0.200 (significantly worse, "
+        f"difference {MINUS}0.560)."
     )
     assert figure.narrow is not None
 
@@ -145,7 +157,10 @@ def test_too_few_queries_for_the_other_question_have_no_picture():
 
 
 def test_the_second_picture_is_about_the_question_that_does_not_decide(tables):
-    titles = {"rankings": "Over all queries (MeanRR)", "queries": "Comparing two rankings (MeanRR)"}
+    titles = {
+        "rankings": "Secondary: Which metric finds badly served queries?",
+        "queries": "Secondary: How well does each metric predict which ranking users prefer?",
+    }
     for question, title in titles.items():
         report = report_of(tables, settings_with(question=question))
         if report.claims.verdict.question == question:
@@ -156,11 +171,11 @@ def test_the_legend_explains_the_marks_that_are_there(small):
     drawn = overview(small, ranking_of(small))
     assert overview_legend([drawn]) == (
         ("dot", "significantly better"),
-        ("ring", "may be better by more than the margin"),
-        ("dot-quiet", "not better by more than the margin"),
+        ("ring", "could be meaningfully better"),
+        ("dot-quiet", "no meaningful gain"),
         ("dot-warm", "significantly worse"),
-        ("dot-ink", "what the others are compared with"),
-        ("band", "a difference below 0.05 counts as none"),
+        ("dot-ink", "reference"),
+        ("band", "too small to matter (\u00b10.05)"),
     )
     assert [mark for mark, _ in overview_legend([replace(drawn, bars=drawn.bars[:3])])] == [
         "dot",
@@ -192,17 +207,15 @@ def with_reliability(reliability, values=VALUES):
 def test_the_highest_possible_is_the_root_of_the_reliability(reliability):
     run = with_reliability(reliability)
     assert highest_possible(run, ranking_of(run)) == pytest.approx(math.sqrt(reliability), abs=1e-12)
-    assert overview(run, ranking_of(run)).ceiling == highest_possible(run, ranking_of(run))
 
 
 @pytest.mark.parametrize("reliability", [0.04, 1e-6])
 def test_of_clicks_that_are_mostly_noise_no_highest_is_given(reliability):
     run = with_reliability(reliability)
     assert highest_possible(run, ranking_of(run)) is None
-    (text,) = scale_sentences(run, ranking_of(run))
+    (text,) = scale_sentences(run, found_in(run))
     assert text == (
-        "If clicks ignored the grades, the value would be 0; the log has too few sessions to say how much "
-        "could be reached."
+        "0 = unrelated to clicks. The log has too few sessions to estimate the best possible value."
     )
 
 
@@ -210,36 +223,30 @@ def test_without_a_bound_no_highest_is_given(small):
     assert highest_possible(small, ranking_of(small)) is None
 
 
-def test_the_scale_says_how_much_of_the_highest_is_reached():
+def test_the_scale_says_what_is_the_best_possible():
     run = with_reliability(0.64)
-    (text,) = scale_sentences(run, ranking_of(run))
-    assert text.startswith("If clicks ignored the grades, the value would be 0; ")
-    assert text.endswith("would reach about 0.80. ERR reaches 50% of that.")
-
-
-def test_what_is_not_above_noise_reaches_nothing():
-    run = with_reliability(0.64)
-    ranking = ranking_of(run)
-    quiet = {name: replace(one, p_adjusted=0.5) for name, one in ranking.competitors.items()}
-    (text,) = scale_sentences(run, replace(ranking, competitors=quiet))
-    assert text.endswith("would reach about 0.80.")
+    (text,) = scale_sentences(run, found_in(run))
+    assert text.startswith("0 = unrelated to clicks. Because clicks are noisy")
+    assert text.endswith("would reach only about 0.80.")
 
 
 @pytest.mark.parametrize("form", ["draw", "draw_narrow", "draw_small"])
 @pytest.mark.parametrize("margin", [0.0, 0.05, 0.6])
 def test_the_band_of_the_margin_and_the_head_of_the_values_lie_within_the_picture(form, margin):
     bars = [
-        Bar("ERR", 0.95, Estimate(0.2, 0.1, 0.3), Status.BETTER),
-        Bar("AP", 0.75, Estimate(0.0), Status.REFERENCE),
+        Bar("ERR", Estimate(0.2, 0.1, 0.3), Status.BETTER, ("0.950", "60.1%")),
+        Bar("AP", Estimate(0.0), Status.REFERENCE, ("0.750", "55.0%")),
     ]
-    drawn = Overview(bars, ("Correlation.", "Lines."), margin, 0.97)
+    drawn = Overview(bars, ("Correlation.", "Lines."), margin, ("clicks", "purchases"))
     picture = Picture(getattr(drawn, form)().svg)
-    (words,) = [
-        mark for mark in picture.marks if mark.text == "correlation, at most about 0.97" and mark.points
-    ]
-    assert words.element.get("text-anchor") == "end"
-    right = words.points[0][0]
-    assert 0 <= right - LETTER * len(words.text) < right <= picture.width
+    heads = [mark for mark in picture.marks if mark.text in drawn.heads and mark.points]
+    reach = 0
+    for words in sorted(heads, key=lambda mark: mark.points[0][0]):
+        assert words.element.get("text-anchor") == "end"
+        right = words.points[0][0]
+        assert reach <= right - LETTER * len(words.text) < right <= picture.width
+        reach = right
+    assert len(heads) == len(drawn.heads)
     (band,) = picture.layer(0)
     left, end = (min(x for x, _ in band.points), max(x for x, _ in band.points))
     zero = next(mark for mark in picture.with_tip if "AP" in mark.tip).centre[0]
@@ -285,18 +292,19 @@ def test_the_table_of_means_has_what_was_found_and_no_end_that_is_not_there(tabl
 
 
 def test_facts_say_what_is_measured_where_on_how_much_and_how_sound(tables):
-    known = dict(facts(run_with(tables)))
-    assert list(known) == ["Clicks measured by", "Data", "Health"]
-    assert known["Clicks measured by"].startswith("MeanRR. Mean of ")
-    assert "of the sessions at market m1, depth 5, judge editor" in known["Data"]
+    run = run_with(tables)
+    known = dict(facts(run, found_in(run)))
+    assert list(known) == ["Clicks", "Data", "Data checks"]
+    assert known["Clicks"].startswith("MeanRR. Mean of ")
+    assert "of the sessions at market m1, top 5, judge editor" in known["Data"]
 
 
 @pytest.mark.parametrize(
     ("statuses", "line"),
     [
         ((), "Not checked"),
-        (("ok",), "✓ No fault found by 1 check of the log and its judgments"),
-        (("ok", "ok"), "✓ No fault found by 2 checks of the log and its judgments"),
+        (("ok",), "✓ All 1 passed"),
+        (("ok", "ok"), "✓ All 2 passed"),
         (("ok", "finding"), "✗ Finding: clicks come after the idle limit of their search (see below)"),
         (
             ("caution", "finding", "caution"),
@@ -331,8 +339,8 @@ def test_a_run_with_a_ranking_has_a_picture_for_a_chat_and_others_have_none(repo
 
 
 def test_a_longer_lead_takes_more_room_above_the_picture():
-    bars = [Bar(HOSTILE, 0.5, Estimate(0.1, 0.0, 0.2), Status.BETTER)]
-    drawn = Overview(bars, ("Correlation.",), 0.05, 0.8)
+    bars = [Bar(HOSTILE, Estimate(0.1, 0.0, 0.2), Status.BETTER, ("0.500",))]
+    drawn = Overview(bars, ("Correlation.",), 0.05, ("correlation",))
     short, long = (png_size(drawn.image("Keep ERR", "Because. " * times)) for times in (1, 40))
     assert short[0] == long[0]
     assert short[1] < long[1]
@@ -340,6 +348,6 @@ def test_a_longer_lead_takes_more_room_above_the_picture():
 
 def test_the_metric_in_use_is_marked_in_the_report_by_any_of_its_names():
     report = report_of(run_tables(), settings_with(current="nDCG"))
-    assert [bar.label for bar in report.picture.bars if "(in use)" in bar.label] == ["NDCG (in use)"]
+    assert [bar.label for bar in report.picture.bars if bar.is_current] == ["NDCG (your metric)"]
     assert report.decision.current == "NDCG"
     assert report_of(run_tables(), run_info()).decision.current is None

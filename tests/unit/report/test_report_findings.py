@@ -107,14 +107,14 @@ def test_a_run_of_one_configuration_gives_its_reason():
 def test_the_scope_says_which_sample_is_the_headline_and_what_other_judges_decide():
     run, small = read_run(run_tables(), run_info()), run_of()
     assert scope_text(run, run.headline, {}) == (
-        "At market m1, depth 5, judge editor, where most sessions are kept."
+        "Market m1, top 5, judge editor, the sample with the most usable sessions."
     )
     together = replace(run.headline, market="all")
-    assert scope_text(run, together, {}) == "All markets together, depth 5, judge editor."
-    assert scope_text(small, small.headline, {}) == "At market m, depth 5, judge j."
+    assert scope_text(run, together, {}) == "All markets combined, top 5, judge editor results."
+    assert scope_text(small, small.headline, {}) == "Market m, top 5, judge j."
     assert scope_text(small, small.headline, {"a": "Use AP", "b": "Keep ERR", "c": "Use AP"}) == (
-        "At market m, depth 5, judge j. By judges a and c the decision would be: \u201cUse AP\u201d. "
-        "By judge b the decision would be: \u201cKeep ERR\u201d."
+        "Market m, top 5, judge j. With the grades of a and c the answer would be: \u201cUse AP\u201d. "
+        "With the grades of b the answer would be: \u201cKeep ERR\u201d."
     )
     assert scope_text(read_run(nothing_kept_tables(), run_info()), None, {}) == ""
 

@@ -42,10 +42,10 @@ WITHOUT_A_PICTURE = ("nothing kept", "one configuration", "empty")
 
 def first_screen(label):
     bars = [
-        Bar(label, 0.5, Estimate(0.1, 0.0, 0.2), Status.BETTER),
-        Bar("other", 0.4, Estimate(0.0), Status.REFERENCE),
+        Bar(label, Estimate(0.1, 0.0, 0.2), Status.BETTER, ("0.5",)),
+        Bar("other", Estimate(0.0), Status.REFERENCE, ("0.4",), is_baseline=True),
     ]
-    return Overview(bars, ("Correlation with", label), 0.05, 0.8)
+    return Overview(bars, ("Correlation with", label), 0.05, (label,))
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def test_every_pair_is_shown_with_difference_p_values_verdict_and_queries(tables
     assert len(rows) == 55
     significant = sum(row["p_adjusted"] < 0.05 for row in rows)
     assert reading_of(run)[0] == (
-        f"At market m1, depth 5, judge editor, the difference is significant for {significant} of 55 pairs."
+        f"At market m1, top 5, judge editor, the difference is significant for {significant} of 55 pairs."
     )
     shown = {row.name: row.cells for row in section.folded[0].rows}
     for row in rows:
@@ -144,7 +144,7 @@ def test_pairs_without_a_difference_are_not_called_alike(tables):
     run = changed(tables, "comparisons", p_value=none, p_adjusted=none)
     section = section_of(run)
     assert reading_of(run) == (
-        "No two metrics can be compared at market m1, depth 5, judge editor: no difference has a value with "
+        "No two metrics can be compared at market m1, top 5, judge editor: no difference has a value with "
         "an interval.",
     )
     assert {row.cells[3] for row in section.folded[0].rows} == {"not tested"}
@@ -252,7 +252,7 @@ def test_every_table_with_doubtful_intervals_says_so(tables):
     }
     for table in with_intervals:
         assert any(text.startswith("Unreliable intervals: ") for text in table.remarks), table.name
-        assert any(text.endswith("heavy-tailed sessions.") for text in table.remarks), table.name
+        assert any(text.endswith("(heavy-tailed sessions).") for text in table.remarks), table.name
 
 
 def test_a_table_counts_its_doubtful_intervals(tables, run):
@@ -260,7 +260,7 @@ def test_a_table_counts_its_doubtful_intervals(tables, run):
     rows = tables["correlations"].filter(**HEADLINE, split="length", click_metric="MeanRR").to_dicts()
     few = [row for row in rows if row["n_queries"] < 50 and row["editorial_metric"] in EDITORIAL]
     assert len(few) == 32
-    assert table.remarks == ("Unreliable intervals: 32 of 32 values: fewer than 50 queries.",)
+    assert table.remarks == ("Unreliable intervals: 32 of 32 values (fewer than 50 queries).",)
 
 
 def test_the_queries_needed_are_at_least_the_number_that_was_estimated():
@@ -336,7 +336,7 @@ def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):
     assert len(rows) == 8 * len(CLICKS)
     for click in CLICKS:
         found = correlations_of(tables, click)
-        for name, cell in zip(EDITORIAL, rows["market m1, depth 5, judge editor", click], strict=True):
+        for name, cell in zip(EDITORIAL, rows["market m1, top 5, judge editor", click], strict=True):
             assert (cell.value, cell.low, cell.high) == noise_corrected_ends(found[name])
     cells = 8 * 8 * len(CLICKS)
     assert f"Dash: the noise correction has no finite bound (64 of {cells} cells)." in table.remarks
@@ -378,7 +378,7 @@ def test_a_noise_corrected_value_says_why_it_or_its_interval_is_missing(row, exp
 
 def test_baselines_are_next_to_the_best_metric_with_how_far_it_is_above(tables, run):
     table = baselines_section(run).tables[0]
-    row = next(row for row in table.rows if row.name == "market m2, depth 5, judge llm")
+    row = next(row for row in table.rows if row.name == "market m2, top 5, judge llm")
     key = {"market": "m2", "depth": 5, "judge": "llm"}
     found = correlations_of(tables, "MeanRR", **key)
     best = max(EDITORIAL, key=lambda name: found[name]["correlation"])
@@ -427,7 +427,7 @@ def test_baselines_that_are_not_beaten_are_named(tables):
 
 def test_ss_is_shown_beside_what_clicks_that_ignore_grades_would_give_and_compares_nothing(tables, run):
     section = baselines_section(run)
-    rows = [row for row in section.tables[1].rows if row.group == "market m1, depth 5, judge editor"]
+    rows = [row for row in section.tables[1].rows if row.group == "market m1, top 5, judge editor"]
     assert [row.name for row in rows] == ["observed", "if clicks ignored grades"]
     found = correlations_of(tables, "SS")
     best = max(EDITORIAL, key=lambda name: found[name]["correlation"])

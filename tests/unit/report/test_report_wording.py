@@ -39,7 +39,7 @@ def report(request):
     return report_of(tables(), info())
 
 
-LABELS = ("Health",)
+LABELS = ("Data checks",)
 """Facts that are no sentences."""
 
 

@@ -51,8 +51,8 @@ _WIDE = _Form(plot=400, step=27, label=268, side=64)
 _NARROW = _Form(plot=322, step=46, label=0, side=0)
 """For a phone: labels above the lines."""
 
-_NARROW_COLUMN = 76
-"""Width of a column of values above the lines."""
+_NARROW_COLUMN = 60
+"""Least width of a column of values above the lines."""
 
 _SMALL = _Form(plot=140, step=24, label=256, side=52)
 """For a picture beside another one."""
@@ -126,6 +126,10 @@ class Overview:
             spec, wrap(title, int(width / TITLE_LETTER)), [*wrap(subtitle, int(width / LETTER)), self.colours]
         )
 
+    def _columns(self, form: _Form) -> list[float]:
+        """Return the widths of the columns of values: room for a value, or for a longer head."""
+        return [max(form.side or _NARROW_COLUMN, LETTER * len(head) + 6) for head in self.heads]
+
     def _size(self, form: _Form) -> tuple[float, float]:
         return form.plot, form.step * max(1, len(self.bars))
 
@@ -134,7 +138,7 @@ class Overview:
         if not form.label:
             return 12, 44, 12, bottom
         labels = [shorten(bar.label, form.label) for bar in self.bars]
-        return label_width(labels, limit=form.label), 24, form.side * len(self.heads), bottom
+        return label_width(labels, limit=form.label), 24, sum(self._columns(form)), bottom
 
     def _parts(self, form: _Form) -> tuple[Sequence[Spec], Values, dict[str, str]]:
         heads = apart({bar.label: shorten(bar.label, form.label or form.plot - 60) for bar in self.bars})
@@ -193,11 +197,9 @@ class Overview:
     def _texts(self, form: _Form, row: Spec) -> Sequence[Spec]:
         """Return the values beside the plot; or, where labels have no room, both above the lines."""
         text: Spec = {"type": "text", "align": "right", "fontSize": 13}
-        last = len(self.heads) - 1
-        right = [
-            form.plot + (form.side * (at + 1) - 4 if form.label else _NARROW_COLUMN * (at - last))
-            for at in range(len(self.heads))
-        ]
+        widths = self._columns(form)
+        beyond = sum(widths) - 4 if form.label else 0.0  # of the plot
+        right = [form.plot + beyond - sum(widths[at + 1 :]) for at in range(len(widths))]
         head: Spec = {"type": "text", "align": "right", "color": MUTED, "dy": -12 if form.label else -32}
         columns = [
             layer(head | {"text": title}, {"x": {"value": x}, "y": {"value": 0}}, only="first")

@@ -169,8 +169,8 @@ def shown_value(ranking: Ranking, name: str) -> str:
     return _spelled(ranking, ranking.competitors[name].value) if name in ranking.competitors else MISSING
 
 
-def _spelled(ranking: Ranking, value: float) -> str:
-    return percent(prefers_the_same(value)) if is_of_rankings(ranking) else number(value)
+def _spelled(ranking: Ranking, value: float, decimals: int = 3) -> str:
+    return percent(prefers_the_same(value)) if is_of_rankings(ranking) else number(value, decimals)
 
 
 def named_rankings(findings: Findings) -> tuple[Ranking, ...]:
@@ -187,7 +187,7 @@ def scale_sentences(run: Run, findings: Findings) -> Iterator[str]:
         return
     words = told_apart(one.click for one in rankings)
     known = [
-        _spelled(one, value) + (f" on {words[one.click]}" if len(rankings) > 1 else "")
+        _spelled(one, value, 2) + (f" on {words[one.click]}" if len(rankings) > 1 else "")
         for one in rankings
         if (value := highest_possible(run, one)) is not None
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text.escape import markdown
-from clickassay.core.text.words import capital, number
+from clickassay.core.text.words import capital
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
 from clickassay.findings.draw import Findings
@@ -16,6 +16,9 @@ from clickassay.findings.ranking import Ranking
 from clickassay.report.verdict.decision import Advice
 from clickassay.report.verdict.sentences import (
     claim_title,
+    clicks_of,
+    is_of_rankings,
+    shown_value,
     spoken,
     verdict_sentence,
     within_finding,
@@ -176,10 +179,13 @@ def summary_markdown(decision: Advice, ranking: Ranking, facts: Sequence[tuple[s
     if ranking.competitors:
         texts = []
         for one in list(ranking.competitors.values())[:MOST]:
-            text = f"{markdown(spoken(one.name))} {markdown(number(one.value))}"
+            text = f"{markdown(spoken(one.name))} {markdown(shown_value(ranking, one.name))}"
             texts.append(f"**{text}**" if one.name in ranking.among_best else text)
         rest = len(ranking.competitors) - len(texts)
         values = ", ".join(texts) + (f", and {rest} more" if rest else "")
-        lines += [f"{capital(ranking.quantity)} with {markdown(ranking.click)}: {values}.", ""]
+        what = f"{capital(ranking.quantity)} with {markdown(ranking.click)}"
+        if is_of_rankings(ranking):
+            what = f"Picks the ranking users prefer, on {markdown(clicks_of(ranking.click))}"
+        lines += [f"{what}: {values}.", ""]
     lines += [f"- {markdown(name)}: {markdown(text)}" for name, text in facts]
-    return "\n".join([*lines, "", "All of it: `report.html`.", ""])
+    return "\n".join([*lines, "", "Full report: `report.html`.", ""])

@@ -125,8 +125,8 @@ def html_page(template: str, *, mark: Callable[[str], Markup], home: str = REPOR
 @cache  # templates are compiled once
 def _environment(home: str, mark: Callable[[str], Markup]) -> Environment:
     def tied(text: str, mark: Callable[[str], Markup] = html) -> Markup:
-        """Keep a number and its per cent sign on one line; what is between backticks is code."""
-        escaped = mark(text.replace(" %", "\u00a0%"))
+        """Show what is between backticks as code."""
+        escaped = mark(text)
         return Markup(re.sub("`([^`<>]+)`", r"<code>\1</code>", str(escaped)))  # noqa: S704 - it is escaped
 
     environment = Environment(autoescape=True, **_template_options(home))

@@ -39,7 +39,7 @@ def section_of(examples, named, **settings):
     return cascade_effects_section(run_of(tables, **settings))
 
 
-AT = "At market m1, depth 5, judge editor, "
+AT = "At market m1, top 5, judge editor, "
 
 
 def ranked(*queries):
@@ -133,7 +133,7 @@ def test_a_full_list_of_queries_is_not_taken_for_all_of_them():
     queries = [f"q{place:02}" for place in range(MAX_FOUND)]
     text = section_of(ranked(*queries), queries).reading[2]
     assert text.startswith(
-        "These are from the 20 queries with the clearest effect at market m1, depth 5, judge editor; the "
+        "These are from the 20 queries with the clearest effect at market m1, top 5, judge editor; the "
         "first 3 are drawn. "
     )
 
@@ -145,7 +145,7 @@ def test_a_log_without_such_a_result_says_so():
 def test_where_the_headline_sample_has_none_that_may_be_named_another_sample_is_shown_with_its_name():
     deeper = EXAMPLE | {"depth": 10, "query": "maps"}
     section = section_of([EXAMPLE | {"query": "my own name"}, deeper], ["maps"])
-    where = "market m1, depth 10, judge editor"
+    where = "market m1, top 10, judge editor"
     assert section.reading[2].startswith(f"At {where}, 1 query has such a result. ")
     assert section.folded[0].title.endswith(where)
     assert section.folded[0].data.height == 2  # the file holds all samples

@@ -76,7 +76,7 @@ def test_the_data_line_says_as_how_many_grouped_queries_count(tables):
 
 def test_table_1_has_a_row_per_sample_with_the_headline_first(tables, run):
     table = statistics_section(run).tables[0]
-    assert table.rows[0].name == "market m1, depth 5, judge editor"
+    assert table.rows[0].name == "market m1, top 5, judge editor"
     assert len(table.rows) == 8
     row = one(tables["statistics"])
     names = ("n_queries", "n_configurations", "n_sessions", "n_all_sessions")
@@ -98,7 +98,7 @@ def test_the_funnel_draws_each_source_once_and_counts_every_sample(run):
         "Searches",
         "Clicks",
         "Clicks kept, at depth 5",
-        "Sessions: market m1, depth 5, judge editor",
+        "Sessions: market m1, top 5, judge editor",
         "Judgments",
     ]
     groups = {row.group for row in section.folded[0].rows}
@@ -275,7 +275,7 @@ def test_a_single_sample_needs_no_tables_of_others():
     report = report_of(run_tables(("all",), (5,), ("all",), n_queries=12), run_info())
     names = [table.name for section in report.sections for table in section.every_table]
     assert not [name for name in names if name in ("table3_samples", "table4_samples", "table5_samples")]
-    assert report.scope == "At depth 5."
+    assert report.scope == "Top 5."
     assert dict(report.facts)["Clicks measured by"].startswith("MeanRR. ")
 
 
@@ -286,7 +286,7 @@ def test_borders_between_deciles_that_part_equally_frequent_queries_are_named():
     sessions = [*range(1, 15), 15, 15, 17, 18, 19, 19]  # two queries a decile; 15, 15 are in 8, 19, 19 in 10
     assert ties_note(sessions) == ""
     note = ties_note([1, 1, 1, *range(2, 19)])  # deciles 1 (1 1) and 2 (1 2)
-    assert "between deciles 1 and 2 (1 session):" in note
+    assert note.startswith("Deciles 1 and 2 (1 session) share queries of equal frequency")
 
 
 def test_without_queries_there_are_no_ties():

@@ -26,17 +26,16 @@ def test_it_has_the_decision_the_ranking_and_the_data():
     significant = [{"ERR", "AP"}, {"ERR", "MeanGrade"}, {"ERR", "DCG"}]
     run = run_of(correlations=correlations(VALUES), comparisons=pairs(VALUES, significant))
     assert text_of(run).splitlines() == [
-        "**Use ERR: for telling good queries from bad it is significantly better than all others.** Its "
-        "correlation with MeanRR over all queries is 0.400 (95% CI 0.350 to 0.450); the next, DCG, "
-        "has 0.360.",
+        "**ERR predicts best which queries are badly served; DCG and AP are significantly worse.** ERR "
+        "significantly beats every baseline.",
         "",
-        "Next: Look for bad queries by ERR, and name it with --current in the next run.",
+        "Next: Run again with --current and the name of your metric, to learn whether to keep it.",
         "",
         "Correlation with MeanRR: **ERR 0.400**, DCG 0.360, AP 0.300, the mean grade 0.250.",
         "",
         "- Data: 9 searches.",
         "",
-        "All of it: `report.html`.",
+        "Full report: `report.html`.",
     ]
 
 

@@ -143,7 +143,7 @@ def test_pictures_show_the_headline_sample_on_one_scale_each(found, report):
     assert names == {name for name in north["editorial_metric"] if is_share(name)}
     assert names.isdisjoint({"DCG", "MeanGrade", "MeanGrade@1"})
     assert figures["within"].title == "Within queries, with MeanRR, depth 5"
-    assert figures["correlations"].title == "Correlation with MeanRR, market north, depth 5"
+    assert figures["correlations"].title == "Correlation with MeanRR, market north, top 5"
     for figure in figures.values():
         assert re.search(r", in run A and in run B: .*\.$", figure.alt)
     assert {"DCG", "QCTR"} <= set(re.findall(r"\w+", " ".join(sections(report)["means"].reading)))

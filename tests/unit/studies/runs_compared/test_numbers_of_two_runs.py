@@ -208,7 +208,7 @@ def test_a_mean_that_rises_is_said_to_rise_although_its_correlation_falls(whole,
         whole, made(tmp_path / "raised", raised), DiffOptions(metrics=("ERR",), markets=("north",))
     )
     told = headline(diff).split("; the clearest: ")
-    assert told[1].startswith("mean ERR (market north, depth 5) rose from ")
+    assert told[1].startswith("mean ERR (market north, top 5) rose from ")
     assert number(diff)["change"] < -0.1
     assert " fell from " in told[-2]
     assert "correlation of ERR with " in told[-2]

@@ -413,7 +413,7 @@ def test_a_comparison_that_could_never_fail_is_refused(whole, turned, rule, word
 
 
 def test_a_sample_that_the_other_run_lacks_is_refused(whole):
-    with pytest.raises(SettingsError, match="has nothing of market north, depth 10 to compare with"):
+    with pytest.raises(SettingsError, match="has nothing of market north, top 10 to compare with"):
         outcome(sample(), f"not worse than {whole} for depth 10")
     with pytest.raises(ReportError, match=r"no settings\.json in nowhere"):
         outcome(sample(), "not worse than nowhere")
