@@ -44,7 +44,7 @@ def test_a_comparison_is_never_wider_than_the_screen(opened, folder, options):
 
 def test_a_comparison_shows_its_title_and_pictures_without_any_script(opened, folder):
     with opened(folder, java_script_enabled=False, **DESK) as page:
-        assert page.locator("h1").inner_text() == "Beyond noise: correlations fell"
+        assert page.locator("h1").inner_text() == "Significant changes: correlations fell"
         pictures = page.locator(".chart svg")
         boxes = [pictures.nth(place).bounding_box() for place in range(pictures.count())]
         assert len(boxes) == 4

@@ -68,7 +68,9 @@ def test_without_a_threshold_nothing_fails(whole, turned):
     change = f"cannot say in {names[0]}; fix the log in {names[1]}"
     assert decision == f"The decision has changed: {change}."
     assert first.startswith("Of 22 means of editorial metrics, ")
-    assert any("fell beyond noise; the clearest: the correlation within queries of " in one for one in others)
+    assert any(
+        "fell significantly; the clearest: the correlation within queries of " in one for one in others
+    )
     assert "FINDING" not in ended.out
 
 
@@ -124,7 +126,7 @@ def test_the_table_shows_values_change_and_verdict_of_what_changed_and_nothing_e
     where = ["over", "all", "queries", "north", "5", "MeanRR", "ERR"]
     assert words[:9] == [*where, f"{before:.4f}", f"{before - 0.25:.4f}"]
     assert "beyond noise (from intervals)" in line
-    assert "Of 154 weighted correlations, 1 fell beyond noise; the clearest: " in ended.out
+    assert "Of 154 weighted correlations, 1 fell significantly; the clearest: " in ended.out
     assert "1 change judged from the intervals of both runs alone" in ended.out
     assert "No change in 154 closed-form correlations." in ended.out
     assert "closed form" not in ended.out  # no row of a kind without a change

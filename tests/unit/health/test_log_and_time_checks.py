@@ -159,7 +159,7 @@ def test_queries_that_share_their_judged_results_are_a_caution_above_a_tenth(ali
     (own,) = checked(alike_numbers(100, groups))
     assert (own.status, own.value) == ("caution" if fires else "ok", alike / 100)
     if fires:
-        assert "(12 of 100)" in own.sentence
+        assert "12 of 100 judged queries (12.0%)" in own.sentence
         assert "they make 2 groups" in own.sentence
 
 

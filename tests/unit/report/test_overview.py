@@ -87,7 +87,8 @@ def test_lines_are_differences_that_hold_for_the_family_of_the_decision(small):
             ends = (value - 0.36 - reach * error, value - 0.36 + reach * error)
             assert (bar.difference.low, bar.difference.high) == pytest.approx(ends, abs=1e-6)
     assert drawn.axis == (
-        "\u2190 worse \u00b7 difference in correlation from DCG \u00b7 better \u2192", "Lines: simultaneous 95% CIs",
+        "\u2190 worse \u00b7 difference in correlation from DCG \u00b7 better \u2192", "Lines: "
+        "simultaneous 95% CIs",
     )  # fmt: skip
 
 
@@ -142,7 +143,8 @@ def test_the_figure_says_in_words_what_it_shows(small):
     assert figure.alt == (
         "Correlation over all queries, on clicks (MeanRR), highest first: ERR 0.400 (significantly better, "
         "difference +0.040), top result's grade 0.380 (could be meaningfully better, difference +0.020), DCG "
-        f"(your metric) 0.360 (reference), AP 0.300 (no meaningful gain, difference {MINUS}0.060), mean grade "
+        f"(your metric) 0.360 (reference), AP 0.300 (no meaningful gain, difference {MINUS}0.060), mean "
+        f"grade "
         f"0.020 (no meaningful gain, difference {MINUS}0.340), RR {MINUS}0.200 (significantly worse, "
         f"difference {MINUS}0.560)."
     )

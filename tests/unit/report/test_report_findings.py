@@ -110,7 +110,7 @@ def test_the_scope_says_which_sample_is_the_headline_and_what_other_judges_decid
         "Market m1, top 5, judge editor, the sample with the most usable sessions."
     )
     together = replace(run.headline, market="all")
-    assert scope_text(run, together, {}) == "All markets combined, top 5, judge editor results."
+    assert scope_text(run, together, {}) == "All markets combined, top 5, judge editor."
     assert scope_text(small, small.headline, {}) == "Market m, top 5, judge j."
     assert scope_text(small, small.headline, {"a": "Use AP", "b": "Keep ERR", "c": "Use AP"}) == (
         "Market m, top 5, judge j. With the grades of a and c the answer would be: \u201cUse AP\u201d. "

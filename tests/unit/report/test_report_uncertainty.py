@@ -315,7 +315,8 @@ def test_the_reading_shows_what_infinitely_many_sessions_would_show(tables):
     assert reading[:-2] == first.reading
     assert " ".join(reading[:-2]) == first.text
     assert reading[-2] == (
-        f"With infinitely many sessions, the correlation of {best['editorial_metric']} would be 0.810 (95% CI "
+        f"With infinitely many sessions, the correlation of {best['editorial_metric']} would be 0.810 "
+        f"(95% CI "
         "0.620 to 1.070; as an estimate, it may be above 1)."
     )
 

@@ -526,7 +526,7 @@ def scope_text(run: Run, sample: SampleKey | None, by_other_judges: Mapping[str,
         return ""
     is_sum = sample.market != run.headline.market
     why = ", the sample with the most usable sessions" if run.n_samples > 1 and not is_sum else ""
-    texts = [f"All markets combined, {sample.label} results." if is_sum else f"{capital(sample.label)}{why}."]
+    texts = [f"All markets combined, {sample.label}." if is_sum else f"{capital(sample.label)}{why}."]
     for text in dict.fromkeys(by_other_judges.values()):
         judges = [visible(judge) for judge, other in by_other_judges.items() if other == text]
         texts.append(f"With the grades of {listed(judges)} the answer would be: \u201c{text}\u201d.")

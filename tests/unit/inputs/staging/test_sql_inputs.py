@@ -43,9 +43,9 @@ def test_sql_reads_files_and_a_database(here):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no statement; give one SELECT"),
-        ("COPY (SELECT 1) TO 'x.csv'", "is COPY; give one SELECT"),
-        ("SELECT 1; DROP TABLE t", "is SELECT, DROP; give one SELECT"),
+        ("", "is no statement; only a single SELECT"),
+        ("COPY (SELECT 1) TO 'x.csv'", "is COPY; only a single SELECT"),
+        ("SELECT 1; DROP TABLE t", "is SELECT, DROP; only a single SELECT"),
         ("ATTACH 'x.duckdb'", "is ATTACH"),
         ("SELEC 1", "cannot be run: Parser Error"),
         ("FROM nowhere", "check the name, or give --database"),

@@ -269,7 +269,7 @@ def test_the_reading_marks_the_headline_when_it_depends_mostly_on_a_few_queries(
     assert f"the correlation of {best} with MeanRR would be 0.100 instead of" in reading
     assert reading.endswith("account for 98.0% of its squared error: it depends mostly on a few queries.")
     assert "always lowers it" in selected
-    assert re.search(r"account for \d+\.\d % on average .* more than \d+\.\d % in one case of 20", chance)
+    assert re.search(r"account for \d+\.\d% on average .* more than \d+\.\d% in one case of 20", chance)
 
 
 def test_a_share_that_uneven_sessions_alone_would_give_is_no_dependence_on_a_few_queries():

@@ -276,7 +276,7 @@ def test_a_single_sample_needs_no_tables_of_others():
     names = [table.name for section in report.sections for table in section.every_table]
     assert not [name for name in names if name in ("table3_samples", "table4_samples", "table5_samples")]
     assert report.scope == "Top 5."
-    assert dict(report.facts)["Clicks measured by"].startswith("MeanRR. ")
+    assert dict(report.facts)["Clicks"].startswith("MeanRR. ")
 
 
 # ---- classes of queries -------------------------------------------------------------------------

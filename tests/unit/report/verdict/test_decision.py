@@ -57,7 +57,8 @@ def test_rankings_are_decided_by_lists_for_the_same_query():
         "ERR predicts best which of two rankings users prefer; DCG and AP are significantly worse"
     )
     assert found.reason == (
-        "ERR significantly beats every baseline. DCG is significantly better than ERR at finding badly served "
+        "ERR significantly beats every baseline. DCG is significantly better than ERR at finding badly "
+        "served "
         "queries, and significantly worse at comparing two rankings."
     )
 
@@ -93,7 +94,7 @@ def test_all_markets_together_decide_about_rankings():
     found = advise_run(run, found_in(run))
     assert (found.kind, found.subject) == ("use", "ERR")
     assert found.scope == (
-        "All markets combined, top 5, judge j results. Effects that all queries share in 8 periods and 16 "
+        "All markets combined, top 5, judge j. Effects that all queries share in 8 periods and 16 "
         "groups of users are removed."
     )
 
@@ -185,13 +186,15 @@ def without_a_value():
             lambda: world(p=UNSURE),
             "no metric measurably predicts which of two rankings users prefer, on clicks (MeanRR)",
             "60 queries rule out a correlation above 0.480 for every metric.",
-            "If a correlation of 0.480 would be too small to matter, review the judgments; otherwise judge more "
+            "If a correlation of 0.480 would be too small to matter, review the judgments; otherwise "
+            "judge more "
             "queries.",
         ),
         (
             lambda: uncertain(UNSURE), "no metric measurably predicts clicks (MeanRR)",
             "No correlation is ruled out either: intervals are unreliable (fewer than 50 queries).",
-            "If smaller correlations would not matter to you, review the judgments; otherwise judge more queries.",
+            "If smaller correlations would not matter to you, review the judgments; otherwise judge more "
+            "queries.",
         ),
         (
             lambda: world(p=None), "no correlation could be tested", "",
@@ -242,7 +245,8 @@ def test_what_alone_is_among_the_best_is_to_be_used():
     found = decided(world(VALUES, significant))
     assert (found.kind, found.sentence) == (
         "use",
-        "ERR predicts best which of two rankings users prefer; DCG and AP are significantly worse than another "
+        "ERR predicts best which of two rankings users prefer; DCG and AP are significantly worse than "
+        "another "
         "metric",
     )
 

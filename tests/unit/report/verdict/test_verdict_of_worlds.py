@@ -60,7 +60,8 @@ def test_a_baseline_that_is_highest_but_ties_is_named_first_and_no_metric_wins()
     assert first.startswith(
         "The top result's grade (the baseline MeanGrade@1) has the highest correlation with MeanRR, "
         "0.401 (95% CI 0.351 to 0.451). ERR, the highest metric, has 0.400 (95% CI 0.350 to "
-        "0.450). ERR is not significantly better than the top result's grade: ERR minus the top result's grade"
+        "0.450). ERR is not significantly better than the top result's grade: ERR minus the top result's "
+        "grade"
         f" is {MINUS}0.001 ("
     )
 
@@ -73,8 +74,8 @@ def test_a_baseline_that_is_significantly_above_every_metric_wins():
         "The mean grade alone is better than every metric at predicting clicks",
     )
     assert (
-        f"The mean grade is significantly better than every metric: ERR minus the mean grade is {MINUS}0.200 ("
-        in first
+        f"The mean grade is significantly better than every metric: ERR minus the mean grade is "
+        f"{MINUS}0.200 (" in first
     )
 
 
@@ -84,7 +85,8 @@ def test_where_clicks_ignore_grades_nothing_predicts_although_some_value_is_the_
     assert (kind, title) == ("nothing_predicts", "No offline metric can be shown to predict clicks")
     assert first == (
         f"ERR has the highest correlation with MeanRR, 0.040 (95% CI {MINUS}0.010 to 0.090), which "
-        "is not significantly above zero. No other metric or baseline has a value significantly better than that."
+        "is not significantly above zero. No other metric or baseline has a value significantly better "
+        "than that."
     )
     assert "best" not in third
 
@@ -179,7 +181,8 @@ def test_an_order_that_changes_without_significance_is_no_dependence():
     kind, title, (_, _, third) = said(by_two_clicks(SWAPPED, []))
     assert kind == "metric_best"
     assert title == (
-        "By MeanRR, ERR best predicts clicks; by UCTR, no metric is significantly better than the top result's grade"
+        "By MeanRR, ERR best predicts clicks; by UCTR, no metric is significantly better than the top "
+        "result's grade"
         " alone at predicting clicks"
     )
     assert third.startswith(
@@ -258,7 +261,8 @@ def test_the_second_finding_names_the_winner_by_the_tests_of_differences():
     assert text == (
         "Between two rankings of the same queries, differences in AP and in MeanRR have the highest "
         "correlation, 0.361 (95% CI 0.261 to 0.461). AP and MeanRR prefer the same ranking in 59.0% "
-        "of the cases (50% is chance). AP is significantly better than every baseline: AP minus the mean grade "
+        "of the cases (50% is chance). AP is significantly better than every baseline: AP minus the mean "
+        "grade "
         "is +0.261 (95% CI 0.253 to 0.269, adjusted p 0.001). AP is 0.061 higher than ERR, the next metric "
         "(95% CI 0.053 to 0.069, adjusted p 0.001). AP is significantly better than all other metrics."
     )

@@ -226,7 +226,7 @@ def test_unreliable_intervals_are_counted_once_per_caution():
     ]
     assert table(rows, heads=("A", "B", "C")).remarks == (
         "Unreliable intervals: 3 of 5 values (fewer than 50 queries).",
-        "No interval for 1 of 5 values: too few queries vary.",
+        "No interval: 1 of 5 values (too few queries vary).",
         "Dash: no variance (1 of 9 cells).",
     )
 

@@ -244,7 +244,7 @@ def test_what_people_left_without_a_grade_is_said_and_much_of_it_withholds_what_
     found = evaluate(people, runs, "nDCG@5", judge=model)
     cautions = " ".join(found.cautions)
     assert "people graded 60% and the judge 100.0%" in cautions.replace("60.0", "60")
-    assert "an error of the judge, so it is not shown." in cautions
+    assert "blames the judge for them, and the corrected means are not shown." in cautions
     assert is_withheld(found, UNGRADED)
     assert "people graded" not in " ".join(evaluate(*judged()[:2], "nDCG@5", judge=model).cautions)
     few = evaluate(judged()[0][:-5], runs, "nDCG@5", judge=model)  # of 125 results

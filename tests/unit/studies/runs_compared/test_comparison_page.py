@@ -74,10 +74,10 @@ def test_the_lead_says_what_did_not_change_beyond_noise(whole, tmp_path):
 
     other = changed_table(whole, tmp_path / "other", "correlations", lowered)
     found = build_comparison(compare_runs(whole, other), "")
-    assert found.title == "Beyond noise: correlations fell"
-    assert found.lead == f"{SAME_DECISION} Metrics and clicks did not change beyond noise."
+    assert found.title == "Significant changes: correlations fell"
+    assert found.lead == f"{SAME_DECISION} Metrics and clicks did not change significantly."
     one = compare_runs(whole, other, ONE)
-    assert build_comparison(one, "").title == "Beyond noise: correlations of ERR fell"
+    assert build_comparison(one, "").title == "Significant changes: correlations of ERR fell"
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_only_sizes_that_changed_are_shown(whole, halves):
 
 def test_nothing_beyond_noise_is_the_title_of_runs_that_are_the_same(whole):
     same = build_comparison(between(whole, whole), "")
-    assert (same.title, same.lead) == ("Nothing changed beyond noise", SAME_DECISION)
+    assert (same.title, same.lead) == ("Nothing changed significantly", SAME_DECISION)
     assert "Inputs, settings and versions are the same." in sections(same)["asked"].reading
 
 

@@ -157,7 +157,7 @@ def test_a_large_drop_of_one_metric_is_beyond_noise_and_comes_first(whole, turne
     assert number(diff)["status"] == "beyond noise"
     assert number(diff)["change"] < -0.2
     told = headline(diff)
-    assert "fell beyond noise; the clearest: the correlation of " in told
+    assert "fell significantly; the clearest: the correlation of " in told
     assert told.index("means of click metrics") < told.index("weighted correlations")
 
 

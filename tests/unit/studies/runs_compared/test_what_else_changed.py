@@ -171,7 +171,7 @@ def test_every_kind_of_decision_is_told_in_words(whole, kind):
     if kind == "cannot_decide":
         assert told == "The decision is the same: the log cannot decide."
     else:
-        assert told.startswith("The decision has changed: the log cannot decide in A; ")
+        assert told.startswith("The decision changed: the log cannot decide \u2192 ")
     assert "{" not in told
     subjects = {"switch": "switch to ERR", "keep": "keep ERR", "use": "use ERR"}
     assert subjects.get(kind, "") in told
