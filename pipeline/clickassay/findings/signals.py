@@ -47,7 +47,7 @@ class SignalRanking:
     # sessions, queries: Sessions of the headline sample with the signal, and queries with one of these.
     sessions: int
     queries: int
-    # A metric that is significantly better than another by the signal, and below it by clicks; None without one.
+    # A metric that is significantly better than another by the signal, and worse by clicks; None without one.
     opposed: tuple[str, str] | None
 
 

@@ -160,7 +160,7 @@ def test_queries_that_share_their_judged_results_are_a_caution_above_a_tenth(ali
     assert (own.status, own.value) == ("caution" if fires else "ok", alike / 100)
     if fires:
         assert "12 of 100 judged queries (12.0%)" in own.sentence
-        assert "they make 2 groups" in own.sentence
+        assert "(2 groups)" in own.sentence
 
 
 @pytest.mark.parametrize(("misplaced", "share"), [(0, 0.0), (2, 0.01), (3, 0.015)])

@@ -32,7 +32,7 @@ NO_ENDS = dict.fromkeys(("ci_low", "ci_high"), pl.lit(None, pl.Float64))
     ("of_values", "of_pairs", "words"),
     [
         ({}, {"queries_needed": pl.lit(None, pl.Float64)}, "ERR is not significantly better than AP."),
-        ({}, {"queries_needed": pl.lit(3e8)}, "ERR is not significantly better than AP."),  # who could judge them?
+        ({}, {"queries_needed": pl.lit(3e8)}, "ERR is not significantly better than AP."),
         (
             {"caution": pl.lit("heavy-tailed sessions")}, {},
             "0.430 to 0.530). This interval is unreliable: heavy-tailed sessions. ERR is",

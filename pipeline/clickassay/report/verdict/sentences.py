@@ -136,7 +136,8 @@ def adds_text(ranking: Ranking, baseline: str, names: Sequence[str] | None = Non
     beyond = f"beyond {spoken(baseline)}"
     if best is not None:
         most = partials[best][0]
-        return f"{best} adds information {beyond}: partial correlation {number(most.value)} ({interval_text(most)})."
+        value = f"{number(most.value)} ({interval_text(most)})"
+        return f"{best} adds information {beyond}: partial correlation {value}."
     bound = max(0.0, *(one.high or 0.0 for one, _ in partials.values()))
     nothing = "No metric adds anything" if len(partials) > 1 else f"{next(iter(partials))} adds nothing"
     return f"{nothing} detectable {beyond} (partial correlation at most {rounded_up(bound)})."

@@ -41,7 +41,7 @@ def page(report):
     return Page(comparison_html(report))
 
 
-SAME_DECISION = "The decision is the same: cannot say."
+SAME_DECISION = "The decision is the same: inconclusive."
 
 
 def sections(report):
@@ -60,10 +60,9 @@ def test_the_title_says_what_changed_beyond_noise_and_the_lead_what_did_not(foun
     }
     said = " and ".join(word for word, height in sides.items() if height)
     assert said
-    assert f"metrics {said}" in report.title
-    assert ", SS fell, correlations fell" in report.title  # SS uses the grades
-    assert report.lead == decision_sentence(found)
-    assert report.lead.startswith("The decision has changed: ")
+    assert report.lead.startswith(f"Significant changes: metrics {said}, SS fell, correlations fell.")
+    assert f"{report.title}." == decision_sentence(found)
+    assert report.title.startswith("The decision changed: ")
     assert " ".join(report.sentences) == headline(found)
 
 
@@ -90,7 +89,7 @@ def test_only_sizes_that_changed_are_shown(whole, halves):
     assert (same.tables[1].rows, told in same.reading) == ((), True)
     shown = {(row.group, row.name) for row in others.tables[1].rows}
     names = ("queries", "configurations", "sessions", "coverage")  # of all sessions, none is gone
-    assert shown == {(f"market {market}, depth 5", name) for market in ("north", "south") for name in names}
+    assert shown == {(f"market {market}, top 5", name) for market in ("north", "south") for name in names}
     assert told not in others.reading
 
 
@@ -142,7 +141,7 @@ def test_pictures_show_the_headline_sample_on_one_scale_each(found, report):
     names = {row["name"] for row in figures["means"].drawing.rows}
     assert names == {name for name in north["editorial_metric"] if is_share(name)}
     assert names.isdisjoint({"DCG", "MeanGrade", "MeanGrade@1"})
-    assert figures["within"].title == "Within queries, with MeanRR, depth 5"
+    assert figures["within"].title == "Within queries, with MeanRR, top 5"
     assert figures["correlations"].title == "Correlation with MeanRR, market north, top 5"
     for figure in figures.values():
         assert re.search(r", in run A and in run B: .*\.$", figure.alt)

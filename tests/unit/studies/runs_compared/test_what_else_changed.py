@@ -173,7 +173,7 @@ def test_every_kind_of_decision_is_told_in_words(whole, kind):
     else:
         assert told.startswith("The decision changed: the log cannot decide \u2192 ")
     assert "{" not in told
-    subjects = {"switch": "switch to ERR", "keep": "keep ERR", "use": "use ERR"}
+    subjects = {"switch": "switch to ERR", "keep": "keep ERR", "use": "ERR predicts best"}
     assert subjects.get(kind, "") in told
 
 
