@@ -24,6 +24,7 @@ from clickassay.core.provenance import __version__
 from clickassay.core.text.words import MINUS
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
+from clickassay.report.verdict.sentences import BASELINE_MEANINGS
 from clickassay.studies.questions import questions
 from support.logs import tiny
 from support.logs.small_logs import simulated
@@ -96,7 +97,7 @@ def test_a_run_ends_with_the_decision_the_ranking_its_health_and_the_place_of_th
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     decision, first = summary["decision"], summary["findings"][0]
     assert lines[0] == f"{decision['sentence']}."
-    assert lines[1] == decision["scope"] == "At market north, top 5, where most sessions are kept."
+    assert lines[1] == decision["scope"] == "Market north, top 5, the sample with the most usable sessions."
     assert lines[2] == " ".join(filter(None, (decision["reason"], decision["caution"])))
     assert lines[-2:] == [f"Report: {out / 'report.html'}", "status: ok"]
     report = (out / "report.md").read_text(encoding="utf-8").replace("\\", "")
@@ -108,16 +109,16 @@ def test_a_run_ends_with_the_decision_the_ranking_its_health_and_the_place_of_th
     assert rows == values
 
 
-def test_bars_are_as_long_as_values_and_mark_who_is_among_the_best():
+def test_the_ranking_shows_shares_and_correlations_as_the_summary_has_them():
     content, printed = json.loads((sample() / "summary.json").read_text("utf-8")), repr(open_run(sample()))
     decides = content["verdict"]["quantity"]
     first = next(one for one in content["findings"] if one.get("quantity") == decides)
-    highest = max(abs(one["value"]) for one in first["numbers"])
-    lines = {line.split()[0]: line for line in printed.splitlines() if line.strip()}
     for one in first["numbers"]:
-        line = lines[one["metric"]]
-        assert line.count("\u2588") == round(24 * max(0.0, one["value"]) / highest)
-        assert line.rstrip().endswith("yes") == (one["metric"] in first["among_best"])
+        name = BASELINE_MEANINGS.get(one["metric"], one["metric"])
+        numbers = f"{100 * one['sign_agreement']:.1f}%", f"{one['value']:.3f}"
+        assert any(
+            line.strip().startswith(name) and line.split()[-2:] == [*numbers] for line in printed.splitlines()
+        )
 
 
 def test_a_metric_in_use_turns_the_decision_and_a_full_page_holds_more(log, run, tmp_path):
@@ -125,7 +126,7 @@ def test_a_metric_in_use_turns_the_decision_and_a_full_page_holds_more(log, run,
     ended = inside("run", *inputs_of(log), *more)
     assert json.loads(ended.out)["decision"]["current"] == "NDCG"
     plain, full = ((folder / "report.html").read_text("utf-8") for folder in (run, tmp_path / "run"))
-    assert ("NDCG (in use)" in full, "NDCG (in use)" in plain) == (True, False)
+    assert ("NDCG (your metric)" in full, "NDCG (your metric)" in plain) == (True, False)
     assert len(full) > len(plain)
     names = [{path.name for path in (folder / "tables").iterdir()} for folder in (run, tmp_path / "run")]
     assert names[0] == names[1]
@@ -149,7 +150,7 @@ def test_the_click_metrics_that_count_can_be_named_and_the_first_is_that_of_ever
     assert set(pl.read_parquet(out / "conventions.parquet")["click_metric"]) == {"UCTR"}
     assert settings["settings"]["click_metric"] == ["UCTR", "PLC"]
     report = (out / "report.md").read_text(encoding="utf-8")
-    assert re.search(r"^- Clicks measured by: UCTR\. ", report, re.MULTILINE)
+    assert re.search(r"^- Clicks: UCTR\. ", report, re.MULTILINE)
     for words in ("Differences of correlations with", "Correlation of the baselines with"):
         assert f"{words} UCTR" in report
     assert "orrelation with MeanRR" not in report

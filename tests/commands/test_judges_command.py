@@ -112,7 +112,7 @@ def test_rankings_are_compared_under_both_judges(files, asked, tmp_path):
     own = pairs.filter(pl.col("measure").str.contains("nDCG"), baseline="one", run="two")
     assert own["difference_b"].item() == pytest.approx(means["two"] - means["one"])
     page = (out / "report.html").read_text()
-    assert "Do people and model agree?" in page
+    assert "people and model" in page
     assert "Do they put rankings in the same order?" in page
 
 
@@ -180,7 +180,7 @@ def test_clicks_of_a_pattern_table_say_whose_order_they_support(log):
 def test_a_run_of_other_judges_is_refused_with_the_remedy(log):
     files = log / "people.csv", log / "model.csv"
     line = tiny.refusal("judges", *files, "--judge", "x", "--judge", "y", "--run", log / "run")
-    assert "its judges are model and people, not x and y; give a pattern table of its log" in line
+    assert "has the judges model and people, not x and y; give a pattern table of its log" in line
 
 
 def test_judges_of_two_grades_meet_the_clicks_too(log, tmp_path):

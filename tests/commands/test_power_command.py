@@ -67,9 +67,7 @@ def test_a_small_pilot_and_a_small_plan_have_cautions(tmp_path):
     some = judged["query"].unique().sort().head(12)
     few = made(tmp_path / "few", judged.filter(pl.col("query").is_in(some.to_list())))
     said = tiny.said_by("power", few, "--pair", "ERR,AP", "--difference", "1.5")
-    (queries,) = re.findall(
-        r"These numbers are unreliable: the pilot has (\d+) queries, fewer than 50\.", said
-    )
+    (queries,) = re.findall(r"Unreliable: the pilot has (\d+) queries, fewer than 50\.", said)
     assert int(queries) <= 12
     assert "Judge at least 50 queries: with fewer, intervals have a caution." in said
 

@@ -67,9 +67,9 @@ def test_where_capped_weights_advise_something_else_it_is_said(run):
     assert findings.capped.claims[0].ranking.against("NDCG")["ERR"].is_ahead
     advice = advise_run(own, findings)
     assert advice.caution == (
-        "Sessions per query are heavy-tailed: if each query counted with at most 1% of all sessions, it "
-        "would be: \u201cSwitch to ERR: for telling good queries from bad it is significantly better than "
-        "NDCG.\u201d"
+        "A few frequent queries dominate this log. With each query capped at 1% of the sessions, the result "
+        "would be: \u201cSwitch from NDCG to ERR: ERR predicts significantly better which queries are badly "
+        "served.\u201d"
     )
 
 

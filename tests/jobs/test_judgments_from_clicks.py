@@ -352,7 +352,7 @@ def test_judgments_of_the_same_clicks_are_refused_however_they_come(log, depth, 
     elif form == "parquet":
         rows.write_parquet(given)
     quick = {**QUICK, "depth": [5, 10]}
-    with pytest.raises(ClickassayError, match="made of the clicks that they would be") as caught:
+    with pytest.raises(ClickassayError, match="computed from the same clicks they would be") as caught:
         ca.run(log.searches, log.clicks, given, **quick)
     assert "\n" not in str(caught.value)
     assert "if people gave the grades, leave out the columns sessions and clicks" in str(caught.value)

@@ -34,7 +34,7 @@ def test_a_small_log_without_a_fault_says_which_checks_could_not_speak(tmp_path)
     code, said = ended(tmp_path)
     assert code == 0
     assert "no fault found" not in said
-    assert "Health: 12 checks found no fault, 22 could not speak (they have 4 of 50 clicks, 4 of 1,0" in said
+    assert "Data checks: 12 passed, 22 skipped (4 of 50 clicks, 4 of 1,0" in said
 
 
 @pytest.mark.parametrize(

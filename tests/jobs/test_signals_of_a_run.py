@@ -1,5 +1,7 @@
 """Signals and outcomes from a log to a report: planted worlds, null worlds, what is refused and said."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import polars.testing
@@ -76,7 +78,7 @@ def test_clicks_alone_have_the_numbers_of_the_run_with_signals():
         if "click_metric" in own.columns:
             own = own.filter(~pl.col("click_metric").str.contains("signal"))
         assert own.equals(other), name
-    assert run.decision == plain.decision
+    assert replace(run.decision, signals=plain.decision.signals) == plain.decision
 
 
 @pytest.mark.thorough
@@ -127,7 +129,9 @@ def test_what_cannot_be_counted_is_refused_in_one_line(change, settings, words):
 def test_satisfied_clicks_that_nothing_follows_lead_no_headline(tmp_path):
     log = ca.simulate(tmp_path / "log", 4000, n_queries=50, seed=2, progress=False)
     more = {**QUICK, "signal": "satisfied"}
-    with pytest.raises(ca.ClickassayError, match=r"5\d% of the satisfied .* leads no headline") as caught:
+    with pytest.raises(
+        ca.ClickassayError, match=r"5\d% of the satisfied .* cannot be the headline"
+    ) as caught:
         ca.run(log.searches, log.clicks, log.judgments, **more, click_metric=SATISFIED)
     assert "\n" not in str(caught.value)
     for settings in (
@@ -331,7 +335,7 @@ def test_sessions_without_a_rating_are_excluded_and_counted(two_runs):
     assert every.found_run.settings.outcome_kind == ("stars=rating",)
     assert "stars" not in every.draws.columns
     share = f"({100 * stars.height / kept:.1f}%)."
-    assert dict(facts(every.found_run))["Users measured by"] == (
+    assert dict(facts(every.found_run, every._findings))["Users measured by"] == (
         f"stars. Mean of a rating over the sessions that have one {share}"
     )
 

@@ -54,7 +54,7 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         "  tv: c (completes 2 sessions)",
         "What clicks show alone, in 4 sessions (at a position: of the lists that reach it):",
         "  position       1      2      3",
-        "  clicked   50.0% 25.0% 33.3%",
+        "  clicked    50.0%  25.0%  33.3%",
         "                 █      ▅      ▆",
         # first clicks 1, 2, none, 1; last clicks 3, 2, none, 1; MeanRR (1 + 1/3) / 2, 1/2, 0, 1
         "  UCTR 0.750, MaxRR 0.625, MeanRR 0.542, MinRR 0.458, PLC 0.542, QCTR 1.000",
@@ -88,7 +88,7 @@ def test_judgments_of_other_queries_alone_are_a_fault_and_nothing_is_proposed(tm
     code, lines = ended(tmp_path, [{"query": "radio", "url": "a", "grade": 1}], "--depth", "3")
     assert code == 1
     assert lines[1].startswith("0.0% of the results shown have a grade: 0 of 11,")
-    assert not any("To judge first" in line for line in lines)
+    assert not any("Judge these first" in line for line in lines)
     finding = (
         "Finding: Of 1 judged query the log has none. For example, “radio” is judged; a query of the log is "
         "“tv”. Check that the judgments are of this log, and that queries are written alike."
@@ -113,7 +113,7 @@ def test_lists_that_are_all_shorter_than_the_depth_ask_for_another_depth(tmp_pat
         "  another --depth; judged in full are at depth 1 (4 sessions), 2 (4 sessions), 3 (3 sessions)"
         in lines
     )
-    assert not any("To judge first" in line or "judging these" in line for line in lines)
+    assert not any("Judge these first" in line or "judging these" in line for line in lines)
 
 
 def test_a_log_without_a_session_of_a_judged_query_says_that(tmp_path):
@@ -223,6 +223,6 @@ def test_where_ids_are_in_another_case_it_says_so_and_not_to_judge_or_to_fill_in
     assert code == 1
     assert "“p1-0” is judged, and “P1-0” is shown: they differ in case" in said
     assert "Finding: Of 40 judged results the lists of their queries show none." in said
-    for misleading in ("--unjudged zero", "To judge first", "judging these results"):
+    for misleading in ("--unjudged zero", "Judge these first", "judging these results"):
         assert misleading not in said
     assert "only then judge more" in said

@@ -53,7 +53,7 @@ def judges(
     grade_map: Annotated[
         Names | Mapping[Any, Any],
         Help(
-            "Map ratings to grades, as 0=0,1=1,10=3,100=4. Give one map for all files, or one per file.",
+            "Map ratings to grades, as 0=0,1=1,10=3,100=4. One map for all, or one each.",
             also="Or a dict.",
             metavar="MAP",
         ),

@@ -134,7 +134,7 @@ SICK = {
     "no click": (unchanged, lambda frame: frame.clear(), {"no_clicks": "finding"}, ("The log has no click",)),
     "clicks of another name": (
         unchanged, lambda frame: frame.with_columns(action=pl.lit("Clicked")), {"no_clicks": "finding"},
-        ("action says something else, such as clicked",),
+        ("action is not a click, such as clicked",),
     ),
 }  # fmt: skip
 

@@ -123,7 +123,7 @@ SICK_JUDGMENTS = {
     ),
     "two spellings of a word": (
         two_spellings, unchanged, {"queries_that_fold": "caution"},
-        ("2 queries of 101 would be one", "“strasse” and “straße” are two queries"),
+        ("2 queries of 101 would merge", "“strasse” and “straße” are two queries"),
     ),
     "ids of pandas": (
         lists_of(ITEM.str.extract(r"/(\d+/\d+)$").str.replace("/", "0")),

@@ -167,7 +167,7 @@ def test_the_end_that_is_nearer_to_no_change_comes_first_in_words():
     row |= {"ci_high": -0.01, "p_adjusted": 0.004, "status": "beyond noise", "tested_by": "queries left out"}
     row |= {"a": 0.431, "b": 0.4, "caution": None}
     assert change_words(row) == (
-        "the correlation of ERR with MeanRR (top 5) fell from 0.431 to 0.4, by 0.031 [0.01, 0.05], significant "
+        "the correlation of ERR with MeanRR (top 5) fell from 0.431 to 0.4, by 0.031 [0.01, 0.05], significant"
         " (adjusted p 0.004)"
     )
     mean = row | {"table": "means", "click_metric": None, "change": 0.031, "a": 0.4, "b": 0.431}
