@@ -104,8 +104,12 @@ def test_a_run_ends_with_the_decision_the_ranking_its_health_and_the_place_of_th
     assert report.startswith(f"# {decision['sentence']}\n")
     told = [line for line in lines if line.startswith("Caution: ")]
     assert [line for line in told if line.removeprefix("Caution: ") not in report] == []
-    values = [(one["metric"], f"{one['value']:.3f}".replace("-", MINUS)) for one in first["numbers"]]
-    rows = [tuple(line.split()[:2]) for line in lines if line.split()[:1] and line.split()[0] in dict(values)]
+    values = [
+        (BASELINE_MEANINGS.get(one["metric"], one["metric"]), f"{one['value']:.3f}".replace("-", MINUS))
+        for one in first["numbers"]
+    ]
+    table = lines[next(at for at, line in enumerate(lines) if "\u2500" in line) + 1 :][: len(values)]
+    rows = [(line.split("(baseline)")[0].strip().split("  ")[0], line.split()[-1]) for line in table]
     assert rows == values
 
 

@@ -62,7 +62,7 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         "  another --depth; judged in full are at depth 1 (3 sessions), 2 (3 sessions)",
         "  --unjudged zero (or extremes, model): grades by rule, in 3 sessions of queries with some judgment",
         "  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET",
-        "Health: 11 checks found no fault, 22 could not speak (they have 4 of 50 clicks, 4 of 1,000 "
+        "Data checks: 11 passed, 22 skipped (4 of 50 clicks, 4 of 1,000 "
         "searches, 4 of 1,000 sessions, 4 of 20 clicks a day, 1 of 20 judged queries, 2 of 20 "
         "judgments, 0 of 20 queries with a correlation and 2 of 20 results).",
         f"Report: {tmp_path / 'run' / 'report.html'}",

@@ -167,12 +167,12 @@ def test_the_end_that_is_nearer_to_no_change_comes_first_in_words():
     row |= {"ci_high": -0.01, "p_adjusted": 0.004, "status": "beyond noise", "tested_by": "queries left out"}
     row |= {"a": 0.431, "b": 0.4, "caution": None}
     assert change_words(row) == (
-        "the correlation of ERR with MeanRR (top 5) fell from 0.431 to 0.4, by 0.031 [0.01, 0.05], significant"
-        " (adjusted p 0.004)"
+        "the correlation of ERR with MeanRR (top 5) fell from 0.431 to 0.4, by 0.031 [0.01, 0.05], "
+        "significant (adjusted p 0.004)"
     )
     mean = row | {"table": "means", "click_metric": None, "change": 0.031, "a": 0.4, "b": 0.431}
     assert change_words(mean | {"ci_low": 0.01, "ci_high": 0.05}) == (
-        "mean ERR (depth 5) rose from 0.4 to 0.431, by 0.031 [0.01, 0.05], significant (adjusted p 0.004)"
+        "mean ERR (top 5) rose from 0.4 to 0.431, by 0.031 [0.01, 0.05], significant (adjusted p 0.004)"
     )
 
 
