@@ -160,8 +160,8 @@ def advise_run(run: Run, findings: Findings) -> Advice:
     if shared is not None and not shared.is_one_change:
         periods = plural(shared.periods, "period") if shared.periods else ""
         folds = plural(shared.folds, "group of users", "groups of users") if shared.folds else ""
-        if parts := " and ".join(filter(None, (periods, folds))):
-            scope.append(f"Effects that all queries share in {parts} are removed.")
+        if parts := ", ".join(filter(None, (periods, folds))):
+            scope.append(f"Effects shared by all queries ({parts}) are removed.")
     where = " ".join(filter(None, scope))
     return replace(own, reasons=tuple(reasons), scope=where, other_judges=others)
 
@@ -429,25 +429,22 @@ def _disagree(case: _Case) -> Told:
             _DECIDE_SIGNAL,
         )
     current, texts = case.current, []
+    what = "within-query correlation" if decision.question == "rankings" else "correlation over all queries"
     for claim in case.verdict.claims:
         leads = claim.ranking.against(current) if current in claim.ranking.competitors else {}
-        best = decision.winners.get(claim.ranking.click, ())[:1]
-        what = (
-            "in within-query correlation"
-            if decision.question == "rankings"
-            else "in correlation over all queries"
-        )
-        told = [
-            f"{spoken(name)} beats {current} by {number(leads[name].value)} {what} ({_bounds(leads[name])})"
-            for name in best
-        ]
+        best, told = decision.winners.get(claim.ranking.click, ())[:1], []
+        for name in best:
+            by = f"{number(leads[name].value)}{'' if texts else f' in {what}'}"
+            told.append(f"{spoken(name)} beats {current} by {by} ({_bounds(leads[name])})")
         for name in dict.fromkeys(names[0] for names in decision.winners.values()):
             if name in leads and name not in best:
                 lead = leads[name]
                 verb = "does too" if lead.is_ahead else "does not"
                 if lead.is_significant and not lead.is_ahead:
                     verb = f"is significantly worse than {current}"
-                told.append(f"{spoken(name)} {verb} ({_ahead(lead)})")
+                low, high = lead.together
+                ends = "" if low is None or high is None else f", {rounded_out(low, high)}"
+                told.append(f"{spoken(name)} {verb} ({signed(lead.value or 0.0)}{ends})")
         called = capital(clicks_of(claim.ranking.click))
         texts.append(f"{called}: {'; '.join(told) or f'no metric significantly beats {current}'}.")
     words = told_apart(decision.winners)

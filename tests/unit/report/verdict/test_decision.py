@@ -94,8 +94,8 @@ def test_all_markets_together_decide_about_rankings():
     found = advise_run(run, found_in(run))
     assert (found.kind, found.subject) == ("use", "ERR")
     assert found.scope == (
-        "All markets combined, top 5, judge j. Effects that all queries share in 8 periods and 16 "
-        "groups of users are removed."
+        "All markets combined, top 5, judge j. Effects shared by all queries (8 periods, 16 "
+        "groups of users) are removed."
     )
 
 

@@ -172,9 +172,9 @@ def test_what_is_not_known_and_so_not_taken_out_is_a_caution(changes, caution):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (CHURN, " Effects that all queries share in 8 periods and 16 groups of users are removed."),
-        ({**CHURN, "user_folds": 0}, " Effects that all queries share in 8 periods are removed."),
-        (TRUE["times are not known"], " Effects that all queries share in 16 groups of users are removed."),
+        (CHURN, " Effects shared by all queries (8 periods, 16 groups of users) are removed."),
+        ({**CHURN, "user_folds": 0}, " Effects shared by all queries (8 periods) are removed."),
+        (TRUE["times are not known"], " Effects shared by all queries (16 groups of users) are removed."),
         (ONE_CHANGE, ""),
     ],
 )
