@@ -204,23 +204,27 @@ def advise(
     if shared is not None and not shared.folds:
         cautions.append(f"{capital(NO_USERS)}.")
     low, high = lead.together
+    share, compared, best = _shares(verdict, decision, ceiling)
     return Advice(
         decision.kind, decision.question, sentence, tuple(filter(None, reasons)), step,
         decision.subject, decision.current, decision.other, lead.value, low, high, lead.p_adjusted,
         decision.bound, decision.margin, " ".join(cautions) or None,
-        **({} if shared is None else asdict(shared)), **_shares(verdict, decision, ceiling),
-        signals=tuple(map(_as_entry, evidence)),
+        **({} if shared is None else asdict(shared)),
+        share=share, compared_share=compared, best_possible=best, signals=tuple(map(_as_entry, evidence)),
     )  # fmt: skip
 
 
-def _shares(verdict: Verdict, decision: Decision, ceiling: float | None) -> dict[str, float | None]:
-    """Return the correlations that the decision is about as shares of pairs of rankings."""
-    if decision.question != "rankings":
-        return {}
+def _shares(verdict: Verdict, decision: Decision, ceiling: float | None) -> tuple[float | None, ...]:
+    """Return the correlations that the decision is about as shares of pairs of rankings, 0..1."""
     known = verdict.claims[0].ranking.competitors
-    values = [known[name].value if name in known else None for name in (decision.subject, decision.other)]
-    shares = [None if value is None else prefers_the_same(value) for value in (*values, ceiling)]
-    return dict(zip(("share", "compared_share", "best_possible"), shares, strict=True))
+    values = [
+        known[name].value if name in known else None
+        for name in (decision.subject or "", decision.other or "")
+    ]
+    is_share = decision.question == "rankings"
+    return tuple(
+        prefers_the_same(value) if is_share and value is not None else None for value in (*values, ceiling)
+    )
 
 
 def _as_entry(one: Evidence) -> dict[str, Any]:
@@ -428,11 +432,13 @@ def _disagree(case: _Case) -> Told:
             _at_one_moment(decision),
             _DECIDE_SIGNAL,
         )
-    current, texts = case.current, []
+    current = case.current
+    texts: list[str] = []
     what = "within-query correlation" if decision.question == "rankings" else "correlation over all queries"
     for claim in case.verdict.claims:
         leads = claim.ranking.against(current) if current in claim.ranking.competitors else {}
-        best, told = decision.winners.get(claim.ranking.click, ())[:1], []
+        best = decision.winners.get(claim.ranking.click, ())[:1]
+        told: list[str] = []
         for name in best:
             by = f"{number(leads[name].value)}{'' if texts else f' in {what}'}"
             told.append(f"{spoken(name)} beats {current} by {by} ({_bounds(leads[name])})")
