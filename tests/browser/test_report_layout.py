@@ -108,9 +108,9 @@ TITLES = {
     "sample": "The top result's grade alone does as well for comparing two rankings: no metric is "
     "better by more than 0.050",
     "upside down": "The log has a fault: better-graded top results get fewer clicks",
-    "null world": "This log cannot decide: no metric can be shown to predict which of two rankings users "
+    "null world": "This log cannot decide: no metric measurably predicts which of two rankings users "
     "prefer, by MeanRR",
-    "few judged": "This log cannot decide: no metric can be shown to predict MeanRR",
+    "few judged": "This log cannot decide: no metric measurably predicts clicks (MeanRR)",
 }
 
 

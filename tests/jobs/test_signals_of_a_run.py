@@ -197,7 +197,8 @@ def test_the_report_says_what_each_signal_prefers_and_what_it_cannot_tell(tmp_pa
     page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
     section = page[page.index("## Which signal?") :].split("\n## ")[0]
     for words in (
-        "| purchase |", "| satisfied |", "about the result itself", "Correlation between signals over lists",
+        "| purchase |", "| satisfied |", "about the result itself", "Correlation between signals over "
+        "rankings",
         "| revenue |", "| abandoned |",
     ):  # fmt: skip
         assert words in section

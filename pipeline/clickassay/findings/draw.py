@@ -187,10 +187,11 @@ def nothing_kept_reason(run: Run) -> str:
     """Return that no session was kept, and why most were lost."""
     lost = run.frames["funnel"].filter(pl.col("source") == "sessions", pl.col("reason") != "")
     if lost.is_empty() or lost["rows"].sum() == 0:
-        return "no session was kept: the log and the judgments have no configuration in common"
+        return "no session could be used: the log and the judgments share no configuration"
     most = lost.sort(["rows", "reason"], descending=[True, False]).row(0, named=True)
     return (
-        f"no session was kept; most were lost because of: {visible(most['reason'])} ({count(most['rows'])})"
+        f"no session could be used; most were excluded because of: {visible(most['reason'])} "
+        f"({count(most['rows'])})"
     )
 
 

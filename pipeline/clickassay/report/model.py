@@ -22,9 +22,9 @@ MOST_ROWS, MOST_FIGURES = 6, 3
 SAMPLES_SHOWN = 8
 """Samples that the page draws; the CSV files hold all of them."""
 
-NO_VARIANCE_LEFT = "no variance of clicks is left after noise correction"
+NO_VARIANCE_LEFT = "no variance of clicks remains after the noise correction"
 NO_BOUND = "the noise correction has no finite bound"
-ABOVE_ONE = "a noise-corrected value beyond 1 is no correlation: too few sessions"
+ABOVE_ONE = "a noise-corrected value beyond 1 is not a correlation: too few sessions"
 
 ByPair = Mapping[tuple[str, str], Estimate]
 """Estimates by (click metric, editorial metric)."""

@@ -18,9 +18,11 @@ ROWS_SHOWN = 120
 
 @dataclass(frozen=True)
 class Share:
-    """A part of a whole, 0..1."""
+    """A part of a whole, 0..1, with its interval where there is one."""
 
     value: float | None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -146,14 +148,14 @@ def why_unreliable(tables: Iterable[ReportTable]) -> str | None:
     """Return why no interval of tables can be relied on; None if one can."""
     known = _known(cell for table in tables for row in table.rows for cell in row.cells)
     if not known:
-        return "there is nothing to show"
+        return "nothing can be shown"
     if any(cell.has_interval and cell.caution is None for cell in known):
         return None
     reasons = Counter(caution_reason(cell.caution) for cell in known if cell.caution)
     if not reasons:
         return "no value has an interval"
     ((most, _),) = reasons.most_common(1)
-    return f"no interval can be relied on ({most})"
+    return f"all intervals are unreliable ({most})"
 
 
 def p_text(p: float | None) -> str:

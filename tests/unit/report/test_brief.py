@@ -80,20 +80,20 @@ FEW, HEAVY = "fewer than 50 queries", "heavy tails"
 @pytest.mark.parametrize(
     ("cells", "why"),
     [
-        ((), "there is nothing to show"),
-        (("text", 7), "there is nothing to show"),
-        ((Estimate(None, reason="no variance"),), "there is nothing to show"),
+        ((), "nothing can be shown"),
+        (("text", 7), "nothing can be shown"),
+        ((Estimate(None, reason="no variance"),), "nothing can be shown"),
         ((Estimate(0.5),), "no value has an interval"),
         ((Estimate(0.5, 0.4, 0.6),), None),
-        ((Estimate(0.5, 0.4, 0.6, caution=FEW),), f"no interval can be relied on ({FEW})"),
+        ((Estimate(0.5, 0.4, 0.6, caution=FEW),), f"all intervals are unreliable ({FEW})"),
         ((Estimate(0.5, 0.4, 0.6, caution=FEW), Estimate(0.5, 0.4, 0.6)), None),
         (
             (*[Estimate(0.5, 0.4, 0.6, caution=HEAVY)] * 2, Estimate(0.5, 0.4, 0.6, caution=FEW)),
-            f"no interval can be relied on ({HEAVY})",
+            f"all intervals are unreliable ({HEAVY})",
         ),
         (
             (Estimate(0.5, caution="no interval: too few queries vary"), Estimate(0.1)),
-            "no interval can be relied on (too few queries vary)",
+            "all intervals are unreliable (too few queries vary)",
         ),
     ],
 )
@@ -118,4 +118,4 @@ def test_such_a_section_is_a_folded_line_of_the_page_and_all_there_in_a_full_one
         elements = [one for one in Page(page).elements if one[1].get("class") == "unreliable"]
         assert len(elements) == len(folded)
         assert all(("open" in names) == is_open for _, names in elements)
-        assert page.count("no interval can be relied on (fewer than 50 queries)") == len(folded)
+        assert page.count("all intervals are unreliable (fewer than 50 queries)") == len(folded)

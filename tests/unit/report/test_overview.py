@@ -160,8 +160,8 @@ def test_too_few_queries_for_the_other_question_have_no_picture():
 
 def test_the_second_picture_is_about_the_question_that_does_not_decide(tables):
     titles = {
-        "rankings": "Secondary: Which metric finds badly served queries?",
-        "queries": "Secondary: How well does each metric predict which ranking users prefer?",
+        "rankings": "Secondary: which metric finds badly served queries?",
+        "queries": "Secondary: how well does each metric predict which ranking users prefer?",
     }
     for question, title in titles.items():
         report = report_of(tables, settings_with(question=question))

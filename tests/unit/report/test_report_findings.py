@@ -90,10 +90,12 @@ def texts_of(tables):
 def test_a_run_that_kept_nothing_says_where_its_sessions_went():
     texts = texts_of(nothing_kept_tables())
     assert texts[0] == (
-        "There is no correlation to report: no session was kept; most were lost because of: "
+        "There is no correlation to report: no session could be used; most were excluded because of: "
         "a result without a grade (880)."
     )
-    assert texts[1].startswith("The choice between two rankings cannot be evaluated: no session was kept")
+    assert texts[1].startswith(
+        "The choice between two rankings cannot be evaluated: no session could be used"
+    )
     assert texts[2] == "Of 900 sessions, none has a grade for every result down to the depth."
 
 

@@ -131,8 +131,7 @@ def test_the_queries_that_would_settle_ties_range_from_the_easiest_to_the_hardes
     easy, hard = (shown[name].text for name in ("DCG", "RR"))
     assert (
         "To show a difference between ERR and the metrics that are not significantly different from it would "
-        f"take {easy} judged queries (for DCG) or {hard} (for RR); there are 60. That many detect such a "
-        "difference 4 times out of 5."
+        f"take {easy} judged queries (for DCG) or {hard} (for RR); there are 60. This number gives 80% power."
     ) in section_of(run).reading
     assert shown["NDCG"] == Spelled("out of reach", 4e9)
     assert shown["DCG"].value == 1234.0
@@ -144,8 +143,8 @@ def test_pairs_without_a_difference_are_not_called_alike(tables):
     run = changed(tables, "comparisons", p_value=none, p_adjusted=none)
     section = section_of(run)
     assert reading_of(run) == (
-        "No two metrics can be compared at market m1, top 5, judge editor: no difference has a value with "
-        "an interval.",
+        "No pair of metrics can be compared at market m1, top 5, judge editor: no difference has an "
+        "interval.",
     )
     assert {row.cells[3] for row in section.folded[0].rows} == {"not tested"}
     assert section.tables == ()
@@ -154,7 +153,7 @@ def test_pairs_without_a_difference_are_not_called_alike(tables):
 def test_pairs_that_were_not_tested_are_counted(tables):
     gone = (pl.col("metric_a") == "DCG") & (pl.col("metric_b") == "ERR")
     run = changed(tables, "comparisons", p_adjusted=pl.when(~gone).then("p_adjusted"))
-    assert reading_of(run)[0].endswith("of 54 pairs; 1 more could not be tested.")
+    assert reading_of(run)[0].endswith("of 54 pairs; 1 pair could not be tested.")
 
 
 def test_dots_are_hollow_where_metrics_cannot_be_told_apart(tables):
@@ -177,7 +176,7 @@ def test_the_lines_of_differences_are_those_that_hold_for_all_pairs_at_once(tabl
         ends = [row["simultaneous_low"], row["simultaneous_high"]]
         expected = ends if row["metric_a"] == best else [-ends[1], -ends[0]]
         assert [drawn["low"], drawn["high"]] == expected
-    assert figure.drawing.titles["interval"] == "Interval for all pairs at once"
+    assert figure.drawing.titles["interval"] == "Simultaneous 95% CI"
 
 
 def alike_by_trial(names, apart):
@@ -287,7 +286,7 @@ def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
         text.startswith("Dash: the noise correction has no finite bound (6 of") for text in table.remarks
     )
     assert any(
-        text.startswith("Dash: no variance of clicks is left") and "(14 of" in text for text in table.remarks
+        text.startswith("Dash: no variance of clicks remains") and "(14 of" in text for text in table.remarks
     )
 
 
@@ -359,12 +358,12 @@ def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):
                 1.6,
                 0.4,
                 2.9,
-                caution="a noise-corrected value beyond 1 is no correlation: too few sessions",
+                caution="a noise-corrected value beyond 1 is not a correlation: too few sessions",
             ),
         ),
         (
             (0.5, None, None, None, None, "few"),
-            Estimate(None, reason="no variance of clicks is left after noise correction"),
+            Estimate(None, reason="no variance of clicks remains after the noise correction"),
         ),
         ((None, None, None, None, "why", None), Estimate(None, reason="why")),
     ],
@@ -434,5 +433,5 @@ def test_ss_is_shown_beside_what_clicks_that_ignore_grades_would_give_and_compar
     best = max(EDITORIAL, key=lambda name: found[name]["correlation"])
     assert section.reading[2].endswith(
         f"That of {best} is {found[best]['correlation']:.3f}; if clicks ignored the grades it would be "
-        f"{found[best]['null_correlation']:.3f}. So SS compares no metrics."
+        f"{found[best]['null_correlation']:.3f}. Do not compare metrics by SS."
     )

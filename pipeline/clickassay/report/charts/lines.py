@@ -188,8 +188,8 @@ _LABEL = 150
 _ROOM = 6  # between the names and the edge
 LEGEND = (
     ("ring", "run A"),
-    ("dot", "run B, changed beyond noise"),
-    ("dot-quiet", "run B, within noise or not tested"),
+    ("dot", "run B, significant change"),
+    ("dot-quiet", "run B, not significant or not tested"),
     ("line-quiet", "95% CI of the change, drawn around B"),
 )
 """Marks of the picture and their meanings: (style class, text)."""

@@ -175,7 +175,7 @@ class Overview:
             row["axis"] = None
         domain = common_domain([bar.difference for bar in self.bars], [-self.margin, self.margin])
         x = number_axis("value", domain, ticks=3 if form is _SMALL else 6, gridColor=ZERO, titleY=32, **TITLE)
-        x["axis"]["title"] = ["Difference"] if form is _SMALL else list(self.axis)
+        x["axis"]["title"] = ["\u2190 worse \u00b7 better \u2192"] if form is _SMALL else list(self.axis)
         coloured = [
             {"test": "datum.better || datum.open", "value": ACCENT},
             {"test": "datum.worse", "value": WARM},

@@ -35,8 +35,8 @@ UNSPACED = (
 """Letters of scripts that put no spaces between words."""
 
 NOISE = (
-    "Frequent queries have more sessions per list, so less noise in their clicks: that alone lets the "
-    "correlation rise with the decile, even if metrics and users relate in the same way everywhere."
+    "Frequent queries have more sessions per ranking, so their clicks are less noisy. This alone raises "
+    "the correlation with the decile, even if metrics agree with users equally well everywhere."
 )
 SPLITS_SHOWN = 6
 """Attributes of queries that get a table on the page; the CSV files hold all of them."""
@@ -57,14 +57,14 @@ KINDS = {
     "length": "query length",
 }
 BY_ENTROPY = (
-    "No input says which queries are navigational; instead, queries with a click are split into thirds "
-    "by click entropy (low: users mostly click the same result, as for navigational queries). Queries of "
-    "equal entropy stay together, so the parts may differ in size; those without a click are a class of "
-    "their own."
+    "The input does not say which queries are navigational. Instead, queries with a click are split into "
+    "thirds by click entropy (low: users mostly click the same result, as for navigational queries). "
+    "Queries of equal entropy stay together, so the thirds may differ in size. Queries without a click "
+    "form their own class."
 )
 PARADOX = (
-    "The values within all classes can be lower than the overall one "
-    "(the amalgamation paradox, Chapelle et al. 2009, 6.2)."
+    "The value of every class can be lower than the overall value (amalgamation paradox, Chapelle et al. "
+    "2009, 6.2)."
 )
 
 
@@ -119,9 +119,9 @@ def unspaced_note(queries: pl.DataFrame) -> str:
         return ""
     every = plural(queries.height, "query", "queries")
     return (
-        f"Words are counted by spaces, and {count(number_found)} of {every} have letters of a script that is "
-        "written without spaces between words (Chinese, Japanese, Thai, Lao, Khmer or Burmese): without "
-        "spaces a query counts as 1 word, however long it is."
+        f"Words are counted by spaces, and {count(number_found)} of {every} have letters of a script "
+        f"without spaces between words (Chinese, Japanese, Thai, Lao, Khmer or Burmese). A query without "
+        f"spaces counts as 1 word."
     )
 
 
@@ -202,7 +202,7 @@ def _reading(run: Run, split: str) -> str:
             best[name] = max(known, key=lambda one: line[one].value or 0.0)
     by = f"By {_kind(split)}"
     if not best:
-        return f"{by} there is nothing to show: no class has a correlation with {run.click}."
+        return f"{by} nothing can be shown: no class has a correlation with {run.click}."
     leaders = list(dict.fromkeys(best.values()))
     if len(leaders) == 1:
         first, last = next(iter(best)), list(best)[-1]
@@ -219,8 +219,8 @@ def _reading(run: Run, split: str) -> str:
     if _leader_changes(by_class, best):
         return sentence(f"{by}, the leader changes: {'; '.join(parts)}")
     return sentence(
-        f"{by}, the highest value is that of {'; of '.join(parts)}; but intervals overlap, so that this is "
-        "no evidence that the leader changes"
+        f"{by}, the highest value is that of {'; of '.join(parts)}; intervals overlap, so this is not "
+        f"evidence that the leader changes"
     )
 
 
@@ -255,7 +255,7 @@ def frequency_section(run: Run) -> Section:
     without_noise = _frequency_table(run, metrics, "figure4_noise_corrected", f"noise-corrected {what}", None)
     lines = _lines(run, metrics)
     if not lines:
-        text = f"There is nothing to show: no decile has a correlation with {run.click}."
+        text = f"Nothing can be shown: no decile has a correlation with {run.click}."
         return Section(name, title, (text,), tables=(table,))
     corrected = _lines(run, metrics, corrected=True)
     drawn = {  # noise-corrected values may lie beyond what a correlation can be
@@ -275,8 +275,8 @@ def frequency_section(run: Run) -> Section:
         drawing = decile_lines(lines, metric, domain=domain, corrected=drawn[metric])
         figures.append(Figure(f"frequency-{place}", metric, alt, drawing, table.name))
     legend = (
-        ("line", "the metric named above, with its 95% CI"),
-        ("diamond", "its noise-corrected correlation, where it lies within -1 to 1"),
+        ("line", "the metric named above, with 95% CI"),
+        ("diamond", "noise-corrected correlation, if between -1 and 1"),
         ("line-quiet", "the other metrics"),
     )
     reading = _frequency_reading(run, lines, corrected)
@@ -324,7 +324,7 @@ def _frequency_reading(run: Run, lines: Lines, corrected: Lines) -> tuple[str, .
     texts = [
         sentence(f"At {where}, {_ends(lines)}"),
         f"{NOISE} Noise-corrected, {_ends(corrected)}." if corrected else NOISE,
-        f"Deciles are of equal size, {most} at most, by increasing sessions of the query.",
+        f"Deciles have equal sizes ({most} at most) and are ordered by sessions per query.",
         ties_note(_queries(run)["n_sessions"].to_list()),
     ]
     with_caution = {at for line in lines.values() for at, one in line.items() if one.caution}

@@ -11,7 +11,15 @@ from clickassay.core.text.words import MINUS, count, number, plural, signed, spa
 from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import Lead, Ranking, groups, lead_from_row, letters, values_of
+from clickassay.findings.ranking import (
+    Lead,
+    Ranking,
+    groups,
+    lead_from_row,
+    letters,
+    prefers_the_same,
+    values_of,
+)
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
@@ -20,11 +28,11 @@ from clickassay.report.tables import (
     Cell,
     ReportTable,
     Row,
+    Share,
     ShownColumn,
     field,
     p_cell,
     p_value,
-    share,
     shown_table,
     with_interval,
 )
@@ -39,20 +47,18 @@ from clickassay.report.verdict.sentences import (
 )
 
 LEAD_LEGEND = (("dot", "significantly different"), ("ring", "not significantly different"))
-TOGETHER = IntervalHeads(
-    "Difference; lines hold for all pairs at once (95%)", reach="Interval for all pairs at once"
-)
+TOGETHER = IntervalHeads("Difference; lines: simultaneous 95% CIs", reach="Simultaneous 95% CI")
 LETTERS_NOTE = "Metrics that share a letter are not significantly different from each other."
 NEEDED_NOTE = (
-    "Queries needed: this many judged queries detect such a difference 4 times out of 5 (power 80%), in "
-    "a test at 0.05 divided by the pairs of the family (Bonferroni). The fewest are for the far end of the "
-    "interval, the most for its near end; where the interval contains 0 there is no most. Out of reach: more "
+    "Queries needed: judged queries that detect the difference with 80% power, in a test at 0.05 divided "
+    "by the pairs of the family (Bonferroni). The smallest number is for the far end of the interval, "
+    "the largest for its near end; an interval that contains 0 has no largest number. Out of reach: more "
     "than 100 times the queries of this run."
 )
 FAMILY = (
     "Two metrics are significantly different when the adjusted p-value (Holm) is below 0.05. This keeps the "
     "probability of any false alarm at 5% among all pairs of one market, depth, judge and click metric, "
-    "baselines included. An interval holds for its own pair only: it may exclude 0 although the pair is not "
+    "baselines included. Each interval is for one pair alone: it may exclude 0 although the pair is not "
     "significantly different."
 )
 
@@ -63,7 +69,7 @@ def comparisons_section(run: Run, findings: Findings) -> Section:
     rows = _headline_pairs(run, "comparisons")
     table = pairs_table(run, COMPARISONS, "comparisons", f"Differences of correlations with {run.click}")
     if rows.is_empty():
-        return Section("comparisons", title, ("There are no two metrics to compare.",), tables=(table,))
+        return Section("comparisons", title, ("Fewer than two metrics have a value.",), tables=(table,))
     figures: tuple[Figure, ...] = ()
     if ranking.leads:
         best = ranking.best
@@ -74,7 +80,7 @@ def comparisons_section(run: Run, findings: Findings) -> Section:
             f"{name} {signed(one.value or 0.0)} ({span(one.low, one.high)})" for name, one in leads.items()
         )
         drawing = intervals(ranking.others, leads, TOGETHER, domain=domain, hollow=hollow)
-        heading = f"How far {best} is ahead of each other metric and baseline"
+        heading = f"How much better {best} is than each metric and baseline"
         figures = (Figure("leads", heading, f"{best} minus: {values}.", drawing, "comparisons"),)
     reading = (*first_finding(findings.correlation).reading, *_reading(run, rows, ranking))
     return Section(
@@ -119,10 +125,10 @@ def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
     tested = rows["p_adjusted"].drop_nulls()
     where = run.headline.label if run.headline else ""
     if tested.is_empty():
-        return (f"No two metrics can be compared at {where}: no difference has a value with an interval.",)
+        return (f"No pair of metrics can be compared at {where}: no difference has an interval.",)
     significant, untested = int((tested < ALPHA).sum()), rows.height - len(tested)
     text = f"At {where}, the difference is significant for {significant} of {plural(len(tested), 'pair')}"
-    texts = [text + (f"; {count(untested)} more could not be tested." if untested else ".")]
+    texts = [text + (f"; {plural(untested, 'pair')} could not be tested." if untested else ".")]
     if ranking.largest_lead is not None:
         (better, worse), lead = ranking.largest_lead
         more = ", the largest of these differences" if significant > 1 else ""
@@ -138,7 +144,7 @@ def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
         texts.append(
             f"To show a difference between {ranking.best} and the metrics that are not significantly "
             f"different from it would take {needed_text(tied[fewest])} judged queries (for {fewest}){more}; "
-            f"there are {count(tied[fewest].n_queries)}. That many detect such a difference 4 times out of 5."
+            f"there are {count(tied[fewest].n_queries)}. This number gives 80% power."
         )
     return (*texts, FAMILY)
 
@@ -168,10 +174,15 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Repo
 # ---- within queries -----------------------------------------------------------------------------
 
 
+def _picked(row: Mapping[str, Any]) -> Share:
+    ends = (row["correlation"], row["ci_low"], row["ci_high"])
+    return Share(*(None if one is None else prefers_the_same(one) for one in ends))
+
+
 WITHIN = (
+    ShownColumn("Picks the ranking users prefer", _picked),
     with_interval("Correlation", "correlation"),
     ShownColumn("Noise-corrected", noise_corrected),
-    share("Same list preferred", "sign_agreement"),
 )
 
 
@@ -199,4 +210,4 @@ def within_section(run: Run, findings: Findings) -> Section:
         texts = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
         figures = (Figure("within", title, f"{title}: {texts}.", drawing, "within"),)
     reading = within_finding(claim, is_sum=is_sum).reading
-    return Section("within", "Comparing two lists for the same query", reading, figures, tables=(table,))
+    return Section("within", "Comparing two rankings of the same query", reading, figures, tables=(table,))

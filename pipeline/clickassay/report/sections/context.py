@@ -24,7 +24,7 @@ from clickassay.report.tables import (
 LONGEST_VALUE = 400
 
 CLICK_MEANINGS = {
-    "UCTR": "1 if anything was clicked",
+    "UCTR": "1 if a result was clicked",
     "MaxRR": "1 / position of the first click",
     "MeanRR": "mean of 1 / position over the clicks",
     "MinRR": "1 / position of the last click",
@@ -58,13 +58,13 @@ CHOICES = (
     "of the interval is Student's t times this error. When few queries make up most of the variance, the "
     "degrees of freedom are few and the interval is wider. Intervals of correlations are computed on "
     "Fisher's scale (artanh), so that they stay within -1 and 1.",
-    "An interval is marked as unreliable with fewer than 50 queries, or when sessions per query are "
-    "heavy-tailed: they follow a power law, so that queries which decide may be missing from the log.",
-    "Noise correction: a click metric of a configuration is noisy because it has few sessions. The variance "
-    "between these sessions gives the variance of this noise, which is subtracted from the variance of the "
-    "click metric. The interval (Fieller) has no finite end when nothing may be left.",
-    "Paired p-values are two-sided and adjusted by Holm's method. A family is all pairs of editorial "
-    "metrics, baselines included, of one market, depth, judge and click metric.",
+    "An interval is marked as unreliable with fewer than 50 queries, or when a few queries dominate: "
+    "sessions per query follow a power law, and similar frequent queries may be missing from the log.",
+    "Noise correction: a click metric of a configuration is noisy because it has few sessions. The "
+    "variance between these sessions estimates the noise variance, which is subtracted from the variance "
+    "of the click metric. The interval (Fieller) has no finite end if no variance may remain.",
+    "Paired p-values are two-sided and adjusted by Holm's method. A family contains all pairs of offline "
+    "metrics and baselines for one market, depth, judge and click metric.",
     "The baselines (mean grade, grade and top result's relevance) and SS with clicks that ignore the "
     "grades are not in the paper.",
 )
@@ -115,7 +115,7 @@ def _definitions(run: Run) -> ReportTable:
     }
     meanings = {
         "Click metrics, per session": CLICK_MEANINGS,
-        "Editorial metrics, per configuration": EDITORIAL_MEANINGS,
+        "Offline metrics, per configuration": EDITORIAL_MEANINGS,
         "Baselines, per configuration": BASELINE_MEANINGS,
     }
     rows = tuple(
@@ -157,7 +157,7 @@ def conventions_section(run: Run) -> Section:
     name, title = "conventions", "The same metric in other tools"
     rows = run.headline_rows(name).filter(click_metric=run.click)
     if rows.is_empty():
-        return Section(name, title, ("There is no number that another tool could report differently.",))
+        return Section(name, title, ("No number here would differ in another tool.",))
     first = pl.col("place").min().over("quantity")
     rows = rows.sort("place").with_columns(first=first).sort("first", ~pl.col("own"), "place")
     different = rows.filter(pl.col("same_as").is_null())
@@ -186,7 +186,7 @@ def conventions_section(run: Run) -> Section:
     significant = different.filter((pl.col("gap_low") > 0) | (pl.col("gap_high") < 0))
     changed = listed(significant["convention"]) if significant.height else "none"
     reading = (
-        "Tools give the same name to different numbers. Range of the mean over the same lists, by "
+        "Tools use the same name for different numbers. Range of the mean over the same rankings, by "
         f"convention: {'; '.join(ranges)}.",
         f"Conventions whose correlation with {run.click} differs from the run's own (the 95% CI "
         f"of the difference excludes 0): {changed}. The command audit shows which conclusions that changes.",

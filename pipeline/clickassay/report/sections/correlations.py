@@ -37,9 +37,9 @@ QCTR_NOTE = (
     "their tables."
 )
 NOISE_CORRECTED_NOTE = (
-    "Clicks in few sessions are noisy, and this noise lowers every correlation. Here it is removed: these "
-    "are estimates of what the same configurations would show with infinitely many sessions. As estimates, "
-    "they may be above 1."
+    "Clicks in few sessions are noisy, and noise lowers every correlation. These estimates remove the "
+    "noise: they show what the same configurations would give with infinitely many sessions. Estimates "
+    "may exceed 1."
 )
 
 
@@ -110,8 +110,8 @@ def _reading(run: Run) -> tuple[str, ...]:
     top = known.sort("correlation", descending=True, maintain_order=True).row(0, named=True)
     return (
         f"The highest of these correlations is {number(top['correlation'])}: {top['editorial_metric']} with "
-        f"{top['click_metric']} at {SampleKey.of(top).label}. Rows share sessions and clicks: that a metric "
-        "is highest in many of them is no evidence by itself.",
+        f"{top['click_metric']} at {SampleKey.of(top).label}. Rows share sessions and clicks, so a "
+        f"metric that is highest in many rows is not stronger evidence.",
         QCTR_NOTE,
     )
 
@@ -154,9 +154,9 @@ def good_section(run: Run) -> Section:
         values = {name: cells.get((run.click, name), not_computed()).value for name in family}
         known = [f"{name} {number(one)}" for name, one in values.items() if one is not None]
         changes += [", ".join(known)] if len(known) > 1 else []
-    text = "There is nothing to show: the run has no variant of AP or RR with another relevance threshold."
+    text = "Nothing can be shown: the run has no variant of AP or RR with another relevance threshold."
     if families:
-        text = f"There is nothing to compare: AP and RR have no correlation with {run.click}."
+        text = f"Nothing can be compared: AP and RR have no correlation with {run.click}."
     if changes and run.headline is not None:
         text = (
             f"Correlation with {run.click} at {run.headline.label}, by the lowest grade that counts as "
@@ -175,7 +175,7 @@ def good_section(run: Run) -> Section:
 ORDER_BLIND = BASELINES[0]
 BASELINE_HEADS = (
     *(capital(BASELINE_MEANINGS[name]) for name in BASELINES),
-    *("Best metric", "Its name", "Above the mean grade by", "Adjusted p"),
+    *("Best metric", "Its name", "Better than the mean grade by", "Adjusted p"),
 )
 
 
@@ -214,10 +214,10 @@ def baselines_section(run: Run) -> Section:
             tuple(nulls), data=ss.select(columns),
         ),
     )  # fmt: skip
-    reading: tuple[str, ...] = ("There is nothing to compare with: no configuration was kept.",)
+    reading: tuple[str, ...] = ("Nothing can be compared: no configuration was used.",)
     if run.headline is not None and run.headline in shown:
         reading = (*_baseline_sentences(run, run.headline), _null_text(run.headline.rows(ss)))
-    return Section("baselines", "Baselines: what would correlate anyway", reading, tables=tables)
+    return Section("baselines", "Baselines: correlations without a metric", reading, tables=tables)
 
 
 def baseline_values(run: Run, sample: SampleKey) -> dict[str, Estimate]:
@@ -260,8 +260,8 @@ def _baseline_sentences(run: Run, sample: SampleKey) -> tuple[str, ...]:
 def _null_text(ss: pl.DataFrame) -> str:
     """Return how high the correlations of SS would be if clicks ignored the grades."""
     text = (
-        "SS is 1 if a clicked result has a good grade. So it correlates with editorial metrics even if "
-        "clicks ignore the grades; for the other click metrics, this correlation would be 0."
+        "SS is 1 if a clicked result has a good grade. SS therefore correlates with offline metrics even "
+        "if clicks ignore the grades; for other click metrics, this correlation would be 0."
     )
     known = ss.drop_nulls(["correlation", "null_correlation"])
     if known.is_empty():
@@ -269,5 +269,5 @@ def _null_text(ss: pl.DataFrame) -> str:
     top = known.sort("correlation", "editorial_metric", descending=True).row(0, named=True)
     return (
         f"{text} That of {top['editorial_metric']} is {number(top['correlation'])}; if clicks ignored the "
-        f"grades it would be {number(top['null_correlation'])}. So SS compares no metrics."
+        f"grades it would be {number(top['null_correlation'])}. Do not compare metrics by SS."
     )

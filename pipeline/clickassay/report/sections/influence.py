@@ -28,10 +28,10 @@ from clickassay.report.tables import (
 
 HEADS = (
     "All queries",
-    f"Without the {N_INFLUENTIAL} that raise it most",
-    f"Without the {N_INFLUENTIAL} that lower it most",
-    f"Share of its squared error due to the {N_INFLUENTIAL} most influential",
-    "More than by chance, and most of it",
+    f"Without the {N_INFLUENTIAL} queries that raise it most",
+    f"Without the {N_INFLUENTIAL} queries that lower it most",
+    f"Share of squared error due to the {N_INFLUENTIAL} most influential",
+    "More than by chance, and more than half",
 )
 
 SELECTED = (
@@ -67,7 +67,7 @@ def influence_section(run: Run, claims: Findings) -> Section:
     if within.values and within.sample is not None:
         own = within.sample.rows(run.frames["within_influence"])
         own = own.filter(click_metric=within.click, editorial_metric=within.best)
-        title = f"The same in the correlation of {within.best} within queries"
+        title = f"Most influential queries in the correlation of {within.best} within queries"
         rows = own.with_columns(market="query_market")  # users are counted by market
         tables.append(_table(run, "within_influence_queries", title, rows))
     reading = _reading(run, ranking, claims.chance)
@@ -124,7 +124,7 @@ def _reading(run: Run, ranking: Ranking, chance: Chance) -> tuple[str, ...]:
         return texts
     return (
         *texts,
-        f"With sessions spread over queries as here, the {N_INFLUENTIAL} most influential would account for "
-        f"{percent(chance[0])} on average if queries differed by their sessions and by chance alone, and for "
-        f"more than {percent(chance[1])} in one case of 20.",
+        f"With sessions spread over queries as here, the {N_INFLUENTIAL} most influential would account "
+        f"for {percent(chance[0])} on average, and for more than {percent(chance[1])} in one case of 20, "
+        f"if queries differed only by sessions and chance.",
     )

@@ -30,9 +30,9 @@ from clickassay.report.verdict.sentences import caution_sentence, interval_text,
 
 PAIR = ("judge_a", "judge_b")
 NEITHER = "neither, significantly"
-NO_PAIR = "no two neighbours, clicked and at the same positions, were ordered oppositely in both ways"
+NO_PAIR = "no neighbouring clicked results at the same positions were ordered both ways"
 ONE_GRADE = "both judges always give the same single grade"
-SS_NOTE = "SS is left out: it is computed from the grades themselves."
+SS_NOTE = "SS is excluded: it is computed from the grades."
 
 
 def judges_sections(run: Run) -> tuple[Section, ...]:
@@ -50,7 +50,9 @@ def judges_sections(run: Run) -> tuple[Section, ...]:
         key = {"market": run.headline.market, "depth": run.headline.depth}
         own, disputed = own.filter(**key, click_metric=run.click), disputed.filter(**key)
     tested = own.filter(pl.col("p_adjusted").is_not_null())
-    compared: tuple[str, ...] = ("No metric can be compared on the configurations that both judged.",)
+    compared: tuple[str, ...] = (
+        "No metric can be compared: too few configurations were graded by both judges.",
+    )
     if tested.height:
         by_pair = tested.group_by(*PAIR, maintain_order=True)
         compared = (*(_pair_reading(rows.to_dicts()) for _, rows in by_pair), SS_NOTE)
@@ -112,7 +114,7 @@ def _agreement_table(agreement: pl.DataFrame, pairs: pl.DataFrame) -> ReportTabl
         "agreement", "Agreement of judges on the same results", pairs, ShownColumn("Judges", _judges),
         (
             field("Results both judged", "n_results"), share("Same grade", "equal"),
-            value("Mean grade, second less first", "mean_difference"),
+            value("Mean grade, second minus first", "mean_difference"),
             *under("Cohen's kappa, by weights", *kappas),
         ),
         group=lambda row: "" if row["market"] == EVERY else visible(row["market"]), data=agreement,
@@ -220,10 +222,10 @@ def _pair_reading(rows: Sequence[Mapping[str, Any]]) -> str:
     else:
         text = (
             f"No metric predicts {click} significantly better with the grades of {first} than with "
-            f"those of {second}, or the other way round ({len(rows)} were tested)"
+            f"those of {second}, or vice versa ({len(rows)} tested)"
         )
     name, value = widest["editorial_metric"], number(difference.value)
     return (
-        f"{text}. The largest difference, {first} less {second}, is that of {name}, {value} "
+        f"{text}. The largest difference ({first} minus {second}) is for {name}: {value} "
         f"({interval_text(difference)})."
     )

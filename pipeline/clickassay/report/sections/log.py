@@ -40,7 +40,7 @@ from clickassay.report.tables import (
 
 
 RULES = {
-    "drop": "lists left out",
+    "drop": "rankings excluded",
     "zero": "the worst grade",
     "best": "the highest grade",
     "model": "grades predicted from clicks",
@@ -49,13 +49,12 @@ RULES = {
 
 HEADS = ("Coverage", "Grades filled in", "Queries")
 MODEL_NOTE = (
-    "Grades are drawn from judged results of similar attraction, relevance and impressions, as estimated "
-    "from the clicks of the users of even folds. These clicks are used for nothing else: all other numbers "
-    "of this report are from the other users."
+    "Missing grades are drawn from judged results with similar attraction, relevance and impressions, "
+    "estimated from the clicks of one half of the users. All other numbers of this report use the other half."
 )
 EXTREMES_NOTE = (
-    "The worst and the highest grade are given to all results without a judgment alike. These are two "
-    "extremes and no bounds: with other grades a correlation can lie outside them, and often does."
+    "All ungraded results get the worst or the highest grade. These are two extremes, not bounds: with "
+    "other grades a correlation can lie outside them, and often does."
 )
 
 
@@ -87,7 +86,7 @@ def unjudged_sections(run: Run) -> tuple[Section, ...]:
         spanners=(("Correlation", len(HEADS), len(run.editorial)),),
         notes=tuple(note for rule, note in (("model", MODEL_NOTE), ("best", EXTREMES_NOTE)) if rule in rules),
     )  # fmt: skip
-    texts = ["No configuration was kept under the rule of this run."]
+    texts = ["No configuration was used under this run's rule."]
     if run.headline is not None:
         there = run.headline.rows(frame).filter(click_metric=run.click)
         tried = [rule for rule in RULES if there.filter(rule=rule).height]
@@ -120,12 +119,12 @@ NEXT = (
     value("Interval width so far", "width", "nothing is judged yet"),
 )  # fmt: skip
 NOTE = (
-    "So far: down to this row. Interval width: expected, relative to the width now, if queries differ only "
-    "in their number of sessions. A few queries with very many raise coverage but widen intervals."
+    "So far: down to this row. Interval width: expected, relative to today's, if queries differ only in "
+    "their number of sessions. Very frequent queries raise coverage but widen intervals."
 )
 HOW = (
-    "The command plan --run writes a sheet of the results to judge, as many as a budget allows. They are "
-    "chosen for what they add, not drawn at random: to evaluate a ranking, draw queries with plan --ranking."
+    "The command plan --run writes a sheet of the results to judge, as many as a budget allows. These "
+    "results are not a random sample: to evaluate a ranking, draw queries with plan --ranking."
 )
 
 
@@ -139,7 +138,7 @@ def next_judgments_section(run: Run) -> Section:
         ShownColumn("Query", lambda row: visible(row["query"])), NEXT, group=lambda row: GOALS[row["goal"]],
         notes=(NOTE,) if own.height else (), data=run.labels.relabel(frame.drop("urls")), group_head="Goal",
     )  # fmt: skip
-    reading: tuple[str, ...] = ("No shown result is left to judge in the queries of this log.",)
+    reading: tuple[str, ...] = ("Every shown result of this log's queries is judged.",)
     if run.headline is not None and own.height:
         now = percent(run.headline.rows(run.frames["statistics"])["coverage"][0])
         sentences = []
@@ -198,7 +197,7 @@ def data_line(run: Run) -> str:
         queries = plural(row["n_queries"], "query", "queries")
         units = int(max(run.headline_rows("comparisons")["n_queries"].drop_nulls(), default=row["n_queries"]))
         if units < row["n_queries"] and run.tables["queries"]["query_group"].count() > 0:
-            queries += f" that count as {count(units)}, a group as one"
+            queries += f" that count as {count(units)} (one per group)"
         size = [queries, plural(row["n_configurations"], "configuration")]
         verb = "grades" if read["judgments"] == 1 else "grade"
         filled = filled_share(run, run.headline)
@@ -229,12 +228,12 @@ def statistics_section(run: Run) -> Section:
         for row in sample.rows(frame).iter_rows(named=True)
     ]
     table = shown_table(
-        "table1_statistics", "Table 1. Data left after the join with the judgments", rows,
+        "table1_statistics", "Table 1. Sessions after the join with the judgments", rows,
         field("Sample", "sample"), SIZES, data=frame, notes=tuple(notes),
     )  # fmt: skip
     kept = frame.filter(pl.col("n_sessions") > 0)
     if kept.is_empty():
-        text = sentence(f"There is nothing to correlate: {nothing_kept_reason(run)}")
+        text = sentence(f"No correlation can be computed: {nothing_kept_reason(run)}")
         return Section("data", "The data", (text,), tables=(table,))
     row = kept.sort("coverage", descending=True).row(0, named=True)
     best = SampleKey.of(row).label
@@ -298,13 +297,13 @@ def funnel_section(run: Run) -> Section:
             continue
         most = max(lost, key=lambda row: row.rows)
         total, part = sum(row.rows for row in lost), sum(row.share or 0.0 for row in lost)
-        text = f"{panel.title}: {count(total)} ({percent(part)}) {'is' if total == 1 else 'are'} left out"
+        text = f"{panel.title}: {count(total)} ({percent(part)}) {'is' if total == 1 else 'are'} excluded"
         text += f", most of them as “{most.label}” ({count(most.rows)})" if len(lost) > 1 else ""
         texts.append(sentence(text if len(lost) > 1 else f"{text} as “{most.label}”"))
-    nothing = "No row was left out." if panels else "The run counted no rows: there is no funnel to show."
-    legend = (("bar-on", "kept for the next step"), ("bar-off", "left out, with the reason"))
+    nothing = "No row was excluded." if panels else "The run counted no rows, so there is no funnel."
+    legend = (("bar-on", "used in the next step"), ("bar-off", "excluded, with the reason"))
     return Section(
-        "funnel", "What was read, what was kept", tuple(texts[:2]) or (nothing,), figures,
+        "funnel", "What was read, used and excluded", tuple(texts[:2]) or (nothing,), figures,
         legend=legend if figures else (), folded=(table,),
     )  # fmt: skip
 
@@ -378,6 +377,6 @@ def health_section(run: Run) -> Section:
             limit = Spelled(f"{check.side} {one.threshold:g}", one.threshold)
             rows.append(Row("", capital(check.meaning), (status, value, limit)))
     heads = ("Status", "Number", "Fires from")
-    table = ReportTable("health", "Checks of the log and its judgments", "Check", heads, tuple(rows))
+    table = ReportTable("health", "Data checks", "Check", heads, tuple(rows))
     well = f"Data checks: {well_text(frame)}."
     return Section("health", "Data checks", said or (well,), folded=(table,), fold_words="All checks")

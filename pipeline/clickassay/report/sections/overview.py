@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from datetime import date
 
 import polars as pl
 
@@ -70,16 +71,14 @@ def caveats(run: Run) -> tuple[str, ...]:
             )
     return (
         "Correlation is not validity. A metric that correlates with clicks need not measure whether users "
-        "found what they wanted; both may depend on something that has nothing to do with quality.",
-        "Position bias. Users click results near the top more often, whatever these results are, and the "
-        "click metrics reward clicks near the top. Metrics that give the top much weight agree with them for "
-        f"this reason too{baseline}.",
+        "found what they wanted; both may depend on something other than quality.",
+        "Position bias. Users click top results more often, whatever their quality, and click metrics "
+        f"reward clicks near the top. This alone favours metrics that weight the top heavily{baseline}.",
         sentence(f"Coverage. {covered}"),
         sentence(f"SS uses the grades itself{of_ss}"),
-        "Intervals come from leaving out queries. They cover no errors of the judges. Correlations within "
-        "queries are without what periods and users share; all others are not. Each interval holds for its "
-        "own number only, unless it is said to hold for all at once; whether two metrics are significantly "
-        "different is adjusted for the number of pairs.",
+        "Intervals cover the sampling of queries, not grading errors. Only correlations within queries "
+        "exclude effects shared by periods or users. An interval is for one number alone unless called "
+        "simultaneous. Tests of two metrics are adjusted for the number of pairs.",
     )
 
 
@@ -179,7 +178,7 @@ def second_figure(findings: Findings, drawn: Overview | None) -> tuple[Figure, .
     if drawn is None:
         return ()
     ranking = _second(findings)
-    title = f"Secondary: {_TITLES[ranking.quantity]}"
+    title = f"Secondary: {_TITLES[ranking.quantity][0].lower()}{_TITLES[ranking.quantity][1:]}"
     return (replace(_figure("second", ranking, drawn, drawn.draw_small()), title=title),)
 
 
@@ -205,7 +204,7 @@ def _figure(name: str, ranking: Ranking, drawn: Overview, drawing: Drawing) -> F
 def levels_section(run: Run, levels: Mapping[str, Level]) -> Section:
     """Show the means of metrics and click metrics."""
     where = "" if run.headline is None else f" at {run.headline.label}"
-    text = f"How high metrics and click metrics are, over the sessions{where}."
+    text = f"Means of offline metrics and click metrics over the sessions{where}."
     rows = []
     for name, one in levels.items():
         low, high = (None, None) if math.isnan(one.low) else (one.low, one.high)
@@ -219,10 +218,20 @@ def levels_section(run: Run, levels: Mapping[str, Level]) -> Section:
     return Section("means", "Means", (text,), tables=(table,))
 
 
+def days_text(first: date, last: date) -> str:
+    """Return a period in which month and year stand once where they are the same."""
+    start = f"{first.day} {first:%b %Y}"
+    if first == last:
+        return start
+    if first.year == last.year:
+        start = f"{first.day}" if first.month == last.month else f"{first.day} {first:%b}"
+    return f"{start}\u2013{last.day} {last:%b %Y}"
+
+
 def about(run: Run) -> str:
     """Return what the page is: the name that the user gave it, the days of the log, and the tool."""
     days = run.days
-    period = None if days is None else f"{days[0]} to {days[1]}" if days[0] != days[1] else f"{days[0]}"
+    period = None if days is None else days_text(*days)
     title = run.settings.title
     name = "Offline metrics against clicks" if title is None else visible(title)
     return " · ".join(filter(None, (name, period, "clickassay")))

@@ -73,7 +73,7 @@ def differences_section(run: Run, findings: Findings) -> Section:
     beyond = own.filter(pl.col("noise_corrected").abs() > 1).height
     note = (
         f"{plural(beyond, 'noise-corrected value')} beyond 1: there, the log has too few sessions to "
-        "separate the noise of clicks from real differences."
+        f"separate click noise from real differences."
     )
     exact = {sample.label: by_pair(sample.rows(every), "exact") for sample in shown_samples(run)}
     tables = (
@@ -83,14 +83,14 @@ def differences_section(run: Run, findings: Findings) -> Section:
             data=every, group_head="Click metric", notes=(note,) if beyond else (),
         ),
         ReportTable(
-            "table6_samples", f"Closed form with {run.click}", "Sample", run.editorial,
+            "table6_samples", f"Exact value with {run.click}", "Sample", run.editorial,
             tuple(
                 Row("", label, of_metrics(cells, run.click, run.editorial)) for label, cells in exact.items()
             ),
         ),
         pairs_table(
             run, DIFFERENCE_COMPARISONS, "table6_comparisons",
-            f"Differences between metrics in the closed form with {run.click}",
+            f"Differences between metrics in the exact value with {run.click}",
         ),
     )  # fmt: skip
     known = [row for row in rows if row["exact"] is not None]
@@ -98,9 +98,9 @@ def differences_section(run: Run, findings: Findings) -> Section:
     drawn = tuple(_draws_figure(place, one) for place, one in enumerate(histograms))
     figures = (*_figures(run, known), *(drawn if run.settings.full else ()))
     legend = (
-        ("dot", "closed form, with 95% CI"),
+        ("dot", "exact value, with 95% CI"),
         ("diamond", f"{count(run.settings.iterations)} random iterations"),
-        *((("bar-on", "the darker, the more of these iterations lie there"),) if run.settings.full else ()),
+        *((("bar-on", "darker: more of these iterations"),) if run.settings.full else ()),
     )
     return Section(
         "differences", "Choosing between two rankings", _reading(run, own, findings.differences), figures,
@@ -120,7 +120,7 @@ def _figures(run: Run, known: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         values = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
         texts = IntervalHeads(f"Correlation of differences in {click}")
         drawing = intervals(tuple(estimates), estimates, texts, domain=domain, diamonds=runs)
-        alt = f"Differences in {click}, closed form: {values}."
+        alt = f"Differences in {click}, exact value: {values}."
         yield Figure(f"differences-{place}", click, alt, drawing, "table6_differences")
 
 
@@ -129,14 +129,14 @@ def _reading(run: Run, own: pl.DataFrame, claim: Claim) -> tuple[str, ...]:
     if known.is_empty():
         none = nothing_kept_reason(run) if run.headline is None else "nothing was computed"
         why = listed(sorted(map(visible, own["reason"].drop_nulls().unique()))) or none
-        return (sentence(f"There is nothing to show: {why}"),)
+        return (sentence(f"Nothing can be shown: {why}"),)
     noise = []
     subject = known.filter(click_metric=run.click, editorial_metric=claim.subject or "")
     for corrected in map(noise_corrected, subject.iter_rows(named=True)):
         if corrected.value is None or abs(corrected.value) > 1 or not corrected.has_interval:
             noise.append(
                 f"How much higher the correlation of {claim.subject} would be with infinitely many sessions "
-                "cannot be estimated: the log has too few sessions to separate the noise of clicks from real "
+                "cannot be estimated: the log has too few sessions to separate click noise from real "
                 "differences."
             )
         else:
@@ -148,9 +148,9 @@ def _reading(run: Run, own: pl.DataFrame, claim: Claim) -> tuple[str, ...]:
     error = (pl.col("monte_carlo") - pl.col("exact")).abs()
     near = both.filter(error <= _MAX_ERRORS * pl.col("monte_carlo_se")).height
     simulation = (
-        f"Algorithm 3 with {count(run.settings.iterations)} random iterations estimates the closed form: its "
-        f"value lies within two standard errors of it in {near} of {plural(both.height, 'case')}. All cases "
-        "share the same draws, so their errors are correlated."
+        f"Algorithm 3 with {count(run.settings.iterations)} random iterations estimates the exact value: "
+        f"it lies within two standard errors in {near} of {plural(both.height, 'case')}. All cases share "
+        f"the same draws, so errors are correlated."
     )
     return (*second_finding(claim).reading, *noise, simulation)
 

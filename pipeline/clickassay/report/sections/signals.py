@@ -19,38 +19,38 @@ from clickassay.report.tables import Cell, ReportTable, Row, Share, Spelled, p_c
 from clickassay.report.verdict.sentences import clicks_of, signal_words, spoken
 
 HEADS = (
-    *("Sessions with it", "Share", "Best metric", "Its correlation", "Next", "Ahead of it by"), "Adjusted p",
+    *("Sessions with it", "Share", "Best metric", "Its correlation", "Next", "Better by"), "Adjusted p",
 )  # fmt: skip
 NOTE = (
-    "Ranked as the decision is. Fewer events mean wider intervals: that a difference is significant by "
-    "clicks and not by a rare signal is no contradiction."
+    "Ranked like the decision. Rare events give wide intervals: a difference that is significant on "
+    "clicks but not on a rare signal is not a contradiction."
 )
 OTHERS = "others"
 MEANINGS = {
-    CLICK: "A click says that a result looked worth a look, not that it helped.",
+    CLICK: "A click shows interest in a result, not that the result helped.",
     "satisfied": (
         "A satisfied click has a dwell time of {seconds} seconds or more; a short answer may satisfy "
-        "sooner, and a slow page or another tab counts as time."
+        "sooner, and time on a slow page or in another tab counts too."
     ),
     OTHERS: (
-        "Other actions are about the result itself, in a shop its product and price, as much as about the "
-        "ranking. Actions that come days later are not among them."
+        "Other actions depend on the result itself (in a shop its price) as much as on the ranking. "
+        "Actions days later are not counted."
     ),
 }
 OUTCOMES_READING = (
-    "An outcome is a number of a session; sessions without it count as 0, except for a rating, whose mean is "
-    "of the sessions that rated. A session that is abandoned may "
-    "have found its answer on the page, and one that is reformulated may ask for something new."
+    "An outcome is one number per session. Sessions without it count as 0, except for ratings, which "
+    "average over rated sessions only. An abandoned session may have found its answer on the page; a "
+    "reformulated one may ask for something new."
 )
 MOST_VALUES, HEAVY = 10, 0.25
 """An outcome has a caution if so many values, or lists, make up more than this part of it."""
 LAST_CLICKS = (
-    "{share} of the satisfied clicks are the last of their visit, where nothing tells how long the user "
-    "stayed: they count as {as_what} (--last-click)."
+    "{share} of the satisfied clicks are the last of their visit, so their dwell time is unknown. They "
+    "count as {as_what} (--last-click)."
 )
 TOO_MANY = (
-    " More than half of the signal rests on this, so it is shown both ways: “satisfied if followed” counts "
-    "none of them."
+    " This is more than half of the signal, so it is shown both ways: “satisfied if followed” excludes "
+    "these clicks."
 )
 
 
@@ -61,8 +61,8 @@ def signals_sections(run: Run, findings: Findings) -> tuple[Section, ...]:
         alone = Section("signals", "Which outcome?", (OUTCOMES_READING,), tables=outcomes)
         return (alone,) if outcomes else ()
     rare = (
-        f"{visible(one.signal)} has events in {plural(one.queries, 'query', 'queries')} only: its intervals "
-        "are not to be relied on."
+        f"{visible(one.signal)} has events in {plural(one.queries, 'query', 'queries')} only: its "
+        f"intervals are unreliable."
         for one in rankings
         if one.queries < MIN_QUERIES
     )
@@ -109,7 +109,7 @@ def _outcomes(run: Run) -> tuple[ReportTable, ...]:
         largest, whole = float(by_list.top_k(MOST_VALUES).sum()), float(by_list.sum())
         if whole and len(by_list) > MOST_VALUES and largest > HEAVY * whole:
             part = percent(largest / whole)
-            notes.append(f"Of {visible(name)}, {MOST_VALUES} lists hold {part}: a few values decide.")
+            notes.append(f"Of {visible(name)}, {MOST_VALUES} rankings contain {part}: a few values decide.")
     title, data = f"Outcomes of sessions, {run.headline.label}", run.tables["outcomes"]
     return (ReportTable("outcomes", title, "Outcome", heads, tuple(rows), notes=tuple(notes), data=data),)
 
@@ -153,7 +153,7 @@ def _first_sentence(rankings: Sequence[SignalRanking]) -> str:
     """Return which metric is the highest on each signal."""
     known = [one for one in rankings if one.ranking.competitors]
     if not known:
-        return "No signal has a correlation with any metric: there is nothing to compare."
+        return "No signal has a correlation with any metric, so none can be compared."
     highest = {_called(one): spoken(one.ranking.highest) for one in known}
     if len(set(highest.values())) == 1:
         name = capital(spoken(known[0].ranking.highest))
@@ -177,10 +177,10 @@ def _agreement(findings: Findings, rankings: Sequence[SignalRanking]) -> Iterato
     for ranked, better, worse in turned:
         yield (
             f"{capital(spoken(better))} is significantly better than {spoken(worse)} on {_called(ranked)}, "
-            "and significantly worse on clicks: which metric to use depends on what you want users to do."
+            "and significantly worse on clicks. Which metric to use depends on what users should do."
         )
     if not against and not turned:
-        yield "No signal significantly prefers one of two metrics where clicks prefer the other one."
+        yield "No signal significantly reverses the order of two metrics on clicks."
 
 
 def _last_clicks(run: Run) -> tuple[str, ...]:
@@ -192,8 +192,8 @@ def _last_clicks(run: Run) -> tuple[str, ...]:
         return ()
     if run.settings.last_click == "unsatisfied":
         return (
-            f"{count(last)} clicks are the last of their visit, where nothing tells how long the user "
-            "stayed: they count as unsatisfied (--last-click).",
+            f"{count(last)} clicks are the last of their visit, so their dwell time is unknown. They "
+            f"count as unsatisfied (--last-click).",
         )
     share = share_by_last_click(rows)
     text = LAST_CLICKS.format(share=percent(share), as_what=run.settings.last_click)
@@ -215,11 +215,12 @@ def _correlations(run: Run, rankings: Sequence[SignalRanking]) -> ReportTable:
         rows.append(Row("", visible(one), tuple(cells)))
     left = max(own["left_out"].drop_nulls(), default=0.0)
     note = (
-        "Each value correlates the means of one half of the users with the means of the other, so that the "
-        "chance of single sessions, which signals share, is not in it; as an estimate it may be above 1. "
-        f"{percent(left)} of the sessions have lists shown to one half only; they are excluded."
+        "Each value correlates the means of one half of the users with the means of the other, which "
+        "removes noise that signals share. Estimates may exceed 1. "
+        f"{percent(left)} of the sessions have rankings shown to one half only; they are excluded."
     )
     return ReportTable(
-        "signal_correlations", "Correlation between signals over lists", "Signal", tuple(map(visible, names)),
+        "signal_correlations", "Correlation between signals over rankings", "Signal",
+        tuple(map(visible, names)),
         tuple(rows), notes=(note,), data=run.tables["signal_correlations"],
     )  # fmt: skip

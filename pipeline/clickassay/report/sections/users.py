@@ -19,10 +19,10 @@ from clickassay.report.charts.marks import IntervalHeads, click_rates, common_do
 from clickassay.report.model import Figure, Section, shown_samples
 from clickassay.report.tables import Fields, ReportTable, Row, Share, ShownColumn, shown_table, value
 
-TITLE = "How far down users look (examination)"
+TITLE = "How far down do users look? (examination)"
 MEANING = (
-    "Click models separate what users examine from what attracts them. A model is better if it predicts "
-    "sessions that it was not fitted on: a higher log-likelihood, a lower perplexity (2 = tossing a coin)."
+    "Click models separate what users examine from what attracts them. A better model predicts held-out "
+    "sessions better: higher log-likelihood, lower perplexity (2 = a coin toss)."
 )
 MAX_REASON = 200
 """Characters of a reason that are shown: a whole sentence with its advice."""
@@ -30,8 +30,8 @@ MAX_REASON = 200
 TESTED_ON = {"users": "of other users", "sessions": "drawn at random"}
 ASSUMED = "R(g), which ERR and RBP assume"
 GRADES_NOTE = (
-    "Fitted on lists of grades in place of documents. Relevance is the probability that an examined result "
-    "is what the user looked for: attraction times satisfaction in DBN and SDBN, attraction in other "
+    "Fitted on lists of grades instead of documents. Relevance is the probability that an examined "
+    "result satisfies: attraction times satisfaction in DBN and SDBN, attraction in other "
     "models."
 )
 
@@ -107,7 +107,7 @@ def _models_table(run: Run) -> ReportTable:
         return visible(row["reason"] or "the model does not estimate examination", limit=160)
 
     return shown_table(
-        "click_models", "Click models on held-out sessions, which they were not fitted on",
+        "click_models", "Click models on held-out sessions",
         [row for row in frame.iter_rows(named=True) if (row["market"], row["depth"]) in shown],
         ShownColumn("Model", lambda row: visible(row["model"])),
         (
@@ -154,7 +154,7 @@ def _examination_text(run: Run, sample: SampleKey, best: Mapping[str, Any], exam
     if steeper == len(examined) - 1:
         against = "is above examination at every position after the first"
     elif steeper == 0:
-        against = "is nowhere above examination"
+        against = "is never above examination"
     return (
         f"At {sample.market_and_depth}, {best['model']} predicts sessions best. According to it, "
         f"{percent(examined[-1], 0)} of sessions examine position {len(examined)}, and half of them or more "
@@ -246,19 +246,16 @@ def _relevance_sentences(run: Run, model: str, values: Mapping[int, Estimate]) -
 
 IPS_TITLE = "Clicks free of position bias (IPS)"
 IPS_MEANING = (
-    "IPS counts a click as 1 / examination of its position, as the clicks of the other half of the users "
-    "tell it from results that they saw at several positions. If examination depends on the position alone, "
-    "IPS depends on which results a list shows, not on where they stand."
+    "IPS counts a click as 1 / examination of its position, estimated from results that the other half "
+    "of the users saw at several positions. If examination depends on the position alone, "
+    "IPS depends on which results a ranking shows, not on their order."
 )
 LIMIT = (
-    "IPS has no value within queries, no rank and no part in the decision: users who stop at a good "
-    "result look further down a list whose first ones are bad; IPS counts their clicks there for more, and "
-    "prefers the worse order of the same results."
+    "IPS has no value within queries, no rank and no part in the decision. Users who stop at a good "
+    "result look further down a ranking that starts badly; IPS overweights their clicks there and "
+    "prefers the worse order."
 )
-ERRORS = (
-    "Relative to the first position, in all lists alike, whatever stands above; intervals of IPS contain its "
-    "error."
-)
+ERRORS = "Relative to the first position, the same for all rankings; intervals of IPS include its error."
 
 
 def position_bias_sections(run: Run) -> tuple[Section, ...]:
@@ -299,7 +296,7 @@ def position_bias_sections(run: Run) -> tuple[Section, ...]:
 def _examination(row: Mapping[str, Any]) -> Estimate:
     value, error = row["examination"], row["log_error"]
     if value is None or error is None:
-        return Estimate(None, reason=visible(row["reason"] or "clicks do not tell", limit=160))
+        return Estimate(None, reason=visible(row["reason"] or "not estimated from clicks", limit=160))
     if not error:  # the first position is 1 by definition
         return Estimate(value)
     return Estimate(value, *(pl.Series([-1.96 * error, 1.96 * error]).exp() * value))
@@ -318,14 +315,14 @@ HEADS = (
     *("Grade", "Position", "Better result above", "Its grade", "Sessions", "CTR"), "Average of the position",
 )  # fmt: skip
 NONE = (
-    "No example of the cascade effect: clicks on all results together are not significantly fewer below a "
-    "better one, or no single result is shown often enough both with and without one (20 sessions each)."
+    "No example of the cascade effect: over all results, clicks are not significantly rarer below a "
+    "better result, or no single result was shown often enough both ways (20 sessions each)."
 )
 POINT = (
     "A click model that knows only the position cannot explain this cascade effect, and neither can a "
-    "metric that discounts by position alone. A model in which a satisfied user stops looking can; ERR is "
-    "based on one. That there is such an effect is tested over all queries together. The "
-    "ratio of an example takes sessions as independent and lists as alike in how much they are clicked."
+    "metric that discounts by position alone. A model in which a satisfied user stops looking can "
+    "explain it; ERR is based on one. The effect is tested over all queries together. The ratio of an "
+    "example assumes independent sessions and equally attractive rankings."
 )
 LEGEND = (
     ("bar-on", "no better result above"),
@@ -359,7 +356,7 @@ def cascade_effects_section(run: Run) -> Section:
         return Section(name, title, (why,), tables=(table,))
     found = f"At {sample.label}, {plural(own.height, 'query has', 'queries have')} such a result"
     if own.height == MAX_FOUND:
-        found = f"These are from the {MAX_FOUND} queries with the clearest effect at {sample.label}"
+        found = f"Examples come from the {MAX_FOUND} queries with the clearest effect at {sample.label}"
     rare = own.height - len(named)
     found += f", {count(rare)} of them too rare to be named" if rare else ""
     found += f"; the first {EXAMPLES} are drawn" if len(named) > EXAMPLES else ""
@@ -377,7 +374,7 @@ def _not_shown(run: Run, effects: pl.DataFrame) -> str:
     texts = [f"{examples} cannot be shown. {run.labels.rule}"] if rare else []
     if effects.height > rare:
         more = plural(effects.height - rare, "example lies", "examples lie")
-        texts.append(f"{more} in samples that are not on this page; the CSV file has them.")
+        texts.append(f"{more} in samples not on this page; see the CSV file.")
     return " ".join(texts)
 
 

@@ -116,10 +116,20 @@ class Advice:
         return " ".join(filter(None, (self.reason, self.caution)))
 
     @property
+    def main_reasons(self) -> tuple[str, ...]:
+        """Reasons that a narrow screen has before its picture: one; of signals that disagree one each."""
+        by_signal = self.kind == "choose_click_metric" and self.current is not None
+        return self.reasons[: sum(one["is_named"] for one in self.signals) if by_signal else 1]
+
+    @property
+    def further_reasons(self) -> str:
+        """The other reasons and the caution, as one text; '' without them."""
+        return " ".join(filter(None, (*self.reasons[len(self.main_reasons) :], self.caution)))
+
+    @property
     def paragraphs(self) -> tuple[str, ...]:
-        """The same for a page: a paragraph for each signal where these disagree, else one."""
-        told = (*self.reasons, self.caution) if self.kind == "choose_click_metric" else (self.lead,)
-        return tuple(filter(None, told))
+        """Reasons and caution as paragraphs of a page."""
+        return tuple(filter(None, (*self.main_reasons, self.further_reasons)))
 
     @property
     def content(self) -> dict[str, Any]:
@@ -300,19 +310,21 @@ def _ahead(lead: Lead) -> str:
     return f"{signed(lead.value or 0.0)}, {_bounds(lead)}"
 
 
-def _compared(case: _Case, first: str, second: str, lead: Lead) -> str:
+def _compared(case: _Case, first: str, second: str, lead: Lead) -> Iterator[str]:
     """Say how often each of two picks the ranking that users prefer, and their difference in correlation."""
-    known, shares = case.ranking.competitors, ""
+    known = case.ranking.competitors
     if case.decision.question == "rankings" and {first, second} <= set(known):
         one, other = (percent(prefers_the_same(known[name].value)) for name in (first, second))
         most = "" if case.ceiling is None else percent(prefers_the_same(case.ceiling))
         most = f"; best possible here: {most}" if most else ""
-        shares = f"{capital(spoken(first))} picks the ranking users prefer in {one} of pairs, "
-        shares += f"{spoken(second)} in {other} (coin toss: 50%{most}). "
+        yield (
+            f"{capital(spoken(first))} picks the ranking users prefer in {one} of pairs, "
+            f"{spoken(second)} in {other} (coin toss: 50%{most})."
+        )
     what = _NUMBER[case.decision.question].format(clicks_of(case.ranking.click))
     value = lead.value or 0.0
     apart = f"{number(abs(value))} {'lower' if value < 0 else 'higher'} than"
-    return f"{shares}{what}: {spoken(first)} is {apart} {spoken(second)} ({_bounds(lead)})."
+    yield f"{what}: {spoken(first)} is {apart} {spoken(second)} ({_bounds(lead)})."
 
 
 def _margin(case: _Case) -> str:
@@ -377,7 +389,7 @@ def _switch(case: _Case) -> Told:
         beats += f" A baseline is advised only where no metric beats {current}."
     return (
         f"Switch from {current} to {subject}: {subject} predicts significantly better {users}",
-        _compared(case, subject, current, lead),
+        *_compared(case, subject, current, lead),
         small,
         _too(case.decision.names, f"significantly better than {current}, too"),
         beats,
@@ -390,7 +402,7 @@ def _baseline_better(case: _Case) -> Told:
     baseline, current = spoken(case.subject), case.current
     return (
         f"{capital(baseline)} is significantly better than {current} {case.purpose}",
-        _compared(case, case.subject, current, case.decision.lead or Lead(not_computed())),
+        *_compared(case, case.subject, current, case.decision.lead or Lead(not_computed())),
         adds_text(case.ranking, case.subject, [current]),
         *_signals(case),
         f"Look at {baseline} alongside {current}.",
@@ -422,7 +434,7 @@ def _keep(case: _Case) -> Told:
 
 def _disagree(case: _Case) -> Told:
     """Say what wins on each signal; or, without a metric in use, which metrics lead on each."""
-    decision = case.decision
+    decision, current = case.decision, case.current
     if not decision.is_compared:
         each = [(claim.ranking.click, claim.ranking.among_best) for claim in case.verdict.claims]
         leading = "; ".join(f"{few_spoken(names)} on {clicks_of(click)}" for click, names in each if names)
@@ -432,27 +444,6 @@ def _disagree(case: _Case) -> Told:
             _at_one_moment(decision),
             _DECIDE_SIGNAL,
         )
-    current = case.current
-    texts: list[str] = []
-    what = "within-query correlation" if decision.question == "rankings" else "correlation over all queries"
-    for claim in case.verdict.claims:
-        leads = claim.ranking.against(current) if current in claim.ranking.competitors else {}
-        best = decision.winners.get(claim.ranking.click, ())[:1]
-        told: list[str] = []
-        for name in best:
-            by = f"{number(leads[name].value)}{'' if texts else f' in {what}'}"
-            told.append(f"{spoken(name)} beats {current} by {by} ({_bounds(leads[name])})")
-        for name in dict.fromkeys(names[0] for names in decision.winners.values()):
-            if name in leads and name not in best:
-                lead = leads[name]
-                verb = "does too" if lead.is_ahead else "does not"
-                if lead.is_significant and not lead.is_ahead:
-                    verb = f"is significantly worse than {current}"
-                low, high = lead.together
-                ends = "" if low is None or high is None else f", {rounded_out(low, high)}"
-                told.append(f"{spoken(name)} {verb} ({signed(lead.value or 0.0)}{ends})")
-        called = capital(clicks_of(claim.ranking.click))
-        texts.append(f"{called}: {'; '.join(told) or f'no metric significantly beats {current}'}.")
     words = told_apart(decision.winners)
     first = {words[click]: names[0] for click, names in decision.winners.items()}
     title = f"Your signals disagree about {current}"
@@ -463,16 +454,65 @@ def _disagree(case: _Case) -> Told:
             *(f"on {other} {spoken(name)}" for other, name in rest),
         ]
         title = f"Replace {current}: {', '.join(on)}"
-    return title, *texts, _at_one_moment(decision), _DECIDE_SIGNAL
+    rankings = [claim.ranking for claim in case.verdict.claims]
+    shares = (_won(case, ranking, place == 0) for place, ranking in enumerate(rankings))
+    called = told_apart(ranking.click for ranking in rankings)
+    further = (text for ranking in rankings for text in _not_won(case, ranking, called[ranking.click]))
+    gains = [
+        ranking.against(current)[names[0]].value or 0.0
+        for ranking in rankings
+        if (names := decision.winners.get(ranking.click))
+    ]
+    small = (
+        f"Gains under {decision.margin:g} are significant but small." if min(gains) < decision.margin else ""
+    )
+    higher = [
+        f"On {called[ranking.click]}, {spoken(ranking.highest)} is higher still."
+        for ranking in rankings
+        if ranking.click in decision.winners and ranking.competitors[ranking.highest].is_baseline
+    ]
+    if higher:
+        higher.append(f"A baseline is advised only where no metric beats {current}.")
+    return title, *shares, *further, small, *higher, _at_one_moment(decision), _DECIDE_SIGNAL
+
+
+def _won(case: _Case, ranking: Ranking, is_first: bool) -> str:
+    """Say how often the winner on a signal and the metric in use pick the ranking that users prefer."""
+    current, known = case.current, ranking.competitors
+    called = capital(clicks_of(ranking.click))
+    if not (names := case.decision.winners.get(ranking.click)):
+        return f"{called}: no metric is significantly better than {current}."
+    lead = ranking.against(current)[names[0]]
+    low, high = lead.together
+    ends = _bounds(lead) if is_first or low is None or high is None else rounded_out(low, high)
+    ahead = f"{number(lead.value or 0.0)} higher ({ends})"
+    if case.decision.question == "queries":
+        return f"{called}: the correlation of {spoken(names[0])} over all queries is {ahead}."
+    won, own = (percent(prefers_the_same(known[name].value)) for name in (names[0], current))
+    picks, of = (" picks the ranking users prefer in", " of pairs") if is_first else ("", "")
+    return f"{called}: {spoken(names[0])}{picks} {won}{of}, {current} {own}; correlation {ahead}."
+
+
+def _not_won(case: _Case, ranking: Ranking, called: str) -> Iterator[str]:
+    """Say what a signal says of the metrics that win on other signals."""
+    winners, current = case.decision.winners, case.current
+    leads = ranking.against(current) if current in ranking.competitors else {}
+    own = winners.get(ranking.click, ())[:1]
+    for name in dict.fromkeys(names[0] for names in winners.values()):
+        if name in leads and name not in own:
+            lead, what = leads[name], "is not significantly better"
+            if lead.is_significant:
+                what = "is significantly better too" if lead.is_ahead else "is significantly worse"
+            yield f"On {called}, {spoken(name)} {what} ({_ahead(lead)})."
 
 
 def _open(case: _Case) -> Told:
     """Say what may be better, and what would settle it."""
     ranking, decision, purpose = case.ranking, case.decision, case.purpose
     lead, one_moment = decision.lead, _at_one_moment(decision)
-    seen = ""
+    seen: tuple[str, ...] = ()
     if lead is not None and lead.value is not None:
-        seen = _compared(case, case.subject, decision.other or "", lead)
+        seen = tuple(_compared(case, case.subject, decision.other or "", lead))
     if decision.is_taken_back:
         name = decision.subject or decision.names[0]
         value = ranking.competitors[name].estimate
@@ -480,13 +520,13 @@ def _open(case: _Case) -> Told:
             "Inconclusive: all rankings changed at one moment",
             f"Queries whose ranking improved more in {spoken(name)} gained more in "
             f"{clicks_of(ranking.click)} ({number(value.value)}, {interval_text(value)}).",
-            seen,
+            *seen,
             "This is evidence only if nothing else that changed at the same moment favoured these queries.",
             _SETTLE_CHANGE,
         )
     if decision.unproven is not None:
         why = f"{spoken(decision.unproven)} does not measurably beat chance {purpose}"
-        return f"Inconclusive: {why}", seen, one_moment, _settled(decision)
+        return f"Inconclusive: {why}", *seen, one_moment, _settled(decision)
     if not decision.is_compared:
         return _leading(case)
     current, alone = case.current, []
@@ -497,11 +537,11 @@ def _open(case: _Case) -> Told:
         (click, names), *_ = decision.by_others.items()
         words = told_apart((click, ranking.click))
         why = f"on {words[click]} {spoken(names[0])} is better than {current}, on {words[ranking.click]} not"
-        return f"Inconclusive: {why}", seen, *alone, _DECIDE_SIGNAL
+        return f"Inconclusive: {why}", *seen, *alone, _DECIDE_SIGNAL
     by = "" if decision.bound is None else f"up to {rounded_up(decision.bound)} "
     return (
         f"Inconclusive: {spoken(case.subject)} could be {by}better than {current} {purpose}",
-        seen,
+        *seen,
         *alone,
         one_moment,
         *(() if alone else _signals(case)),
@@ -627,7 +667,7 @@ def _undecided(claim: Claim) -> Told:
     if all(one.is_below_nothing for one in metrics):
         return (
             f"This log cannot decide: every metric correlates negatively with {clicks}",
-            f"All metrics are significantly below noise; the highest has {number(metrics[0].value)}.",
+            f"All metrics are significantly worse than chance; the highest has {number(metrics[0].value)}.",
             "Check whether the grading scale is reversed; if it is not, graders and users disagree.",
         )
     caution = next((one.estimate.caution for one in metrics if one.estimate.caution), None)
@@ -635,11 +675,11 @@ def _undecided(claim: Claim) -> Told:
     ruled_out, highest = "", None  # none by an interval that is not reliable
     if caution:
         ruled_out = (
-            f"No correlation is ruled out either: intervals are unreliable ({caution_reason(caution)})."
+            f"A correlation cannot be ruled out: intervals are unreliable ({caution_reason(caution)})."
         )
     elif len(ends) == len(metrics):
         highest, queries = rounded_up(max(*ends, 0.0)), count(ranking.n_queries)
-        ruled_out = f"{queries} queries rule out a correlation above {highest} for every metric."
+        ruled_out = f"{queries} queries show that no metric's correlation exceeds {highest}."
     users = f"{PREDICTED[ranking.quantity]}, on {clicks}" if ranking.quantity == WITHIN_QUERIES else clicks
     small = (
         "smaller correlations would not matter to you"

@@ -254,17 +254,17 @@ def _with_cautions(said: Sequence[_Said]) -> tuple[str, ...]:
 def verdict_sentence(verdict: Verdict) -> str:
     """Return the headline: what the tests allow to be said of the click metrics that count."""
     titles = [claim_title(claim) for claim in verdict.claims]
-    clicks = [claim.ranking.click for claim in verdict.claims]
+    clicks = list(map(clicks_of, (claim.ranking.click for claim in verdict.claims)))
     if len(titles) == 1:
         return titles[0]
     if verdict.kind == DEPENDS_ON_CLICK:
         best = (few_spoken(claim.ranking.among_best, "or") or "none" for claim in verdict.claims)
-        each = (f"{names} by {click}" for names, click in zip(best, clicks, strict=True))
-        return f"What is best depends on the click metric: {', '.join(each)}"
+        each = (f"{names} on {click}" for names, click in zip(best, clicks, strict=True))
+        return f"Signals disagree about the best metric: {', '.join(each)}"
     if len(set(titles)) == 1:
-        return f"{titles[0]}, by {listed(clicks)} alike"
+        return f"{titles[0]}, on {listed(clicks)}"
     each = (
-        f"by {click}, {_TITLES[claim.kind](claim)}"
+        f"on {click}, {_TITLES[claim.kind](claim)}"
         for click, claim in zip(clicks, verdict.claims, strict=True)
     )
     return capital("; ".join(each))
@@ -302,18 +302,18 @@ _TITLES: dict[str, Callable[[Claim], str]] = {
     "metric_best": lambda claim: f"{claim.subject} best predicts {_predicted(claim)}",
     "metric_tied": _tied_title,
     "baseline_best": lambda claim: (
-        f"{spoken(claim.winning_baseline or '')} alone is better than every metric at predicting "
+        f"{spoken(claim.winning_baseline or '')} is significantly better than every metric at predicting "
         f"{_predicted(claim)}"
     ),
     "baseline_not_beaten": lambda claim: (
-        f"no metric is significantly better than {spoken(claim.ranking.unbeaten[0])} alone at predicting "
+        f"no metric is significantly better than {spoken(claim.ranking.unbeaten[0])} at predicting "
         f"{_predicted(claim)}"
         if claim.ranking.unbeaten
-        else f"no metric both predicts {_predicted(claim)} and does so better than every baseline"
+        else f"no metric that predicts {_predicted(claim)} is significantly better than every baseline"
     ),
-    "nothing_predicts": lambda claim: f"no offline metric can be shown to predict {_predicted(claim)}",
+    "nothing_predicts": lambda claim: f"no offline metric measurably predicts {_predicted(claim)}",
     "not_tested": lambda claim: f"whether a metric predicts {_predicted(claim)} could not be tested",
-    "no_correlation": lambda _: "nothing can be said about metrics and clicks",
+    "no_correlation": lambda _: "no correlation of metrics and clicks could be computed",
 }
 
 
@@ -353,9 +353,9 @@ def within_finding(claim: Claim, *, is_sum: bool = False) -> Finding:
     where = "Within queries of all markets" if is_sum else "Within queries"
     return _of_two(
         claim,
-        "Lists for the same query cannot be compared",
+        "Rankings of the same query cannot be compared",
         lambda name: f"{where}, {name} has the highest correlation with {claim.ranking.click}",
-        "of two lists",
+        "of two rankings",
     )
 
 
@@ -386,8 +386,8 @@ def _of_two(claim: Claim, without: str, opening: Callable[[str], str], same: str
         claim, f"{opening(_introduced(name))}, {number(cell.value)} ({interval_text(cell)})"
     )
     agreement = (
-        f"{capital(spoken(name))} and {ranking.click} prefer the same {same} in {percent(share)} of the "
-        "cases (50% is chance)."
+        f"{capital(spoken(name))} and {ranking.click} prefer the same {same} in {percent(share)} of "
+        f"cases (coin toss: 50%)."
     )
     return Finding(percent(share), _with_cautions((first, _Said(agreement), *rest)))
 
@@ -402,12 +402,12 @@ def _sentences(claim: Claim, opening: str) -> Iterator[_Said]:
     ranking, subject = claim.ranking, claim.subject
     highest = ranking.competitors[ranking.highest]
     if claim.kind == "nothing_predicts":
-        yield _Said(f"{opening}, which is not significantly above zero.", highest.estimate)
-        yield _Said("No other metric or baseline has a value significantly better than that.")
+        yield _Said(f"{opening}, not significantly above zero.", highest.estimate)
+        yield _Said("No other metric or baseline is significantly better.")
         return
     yield _Said(f"{opening}.", highest.estimate)
     if claim.kind == "not_tested":
-        yield _Said("Whether it is above zero could not be tested.")
+        yield _Said("Whether the correlation exceeds 0 could not be tested.")
         return
     if subject is not None and subject != ranking.highest:
         cell = ranking.values[subject]
@@ -448,7 +448,7 @@ def _metric_sentences(claim: Claim, subject: str) -> Iterator[_Said]:
     tied = tuple(name for name in claim.rivals if name not in untested)
     behind = tuple(name for name in others if name not in (*tied, *untested))
     if not others:
-        yield _Said("No other metric has a value.")
+        yield _Said("No other metric has a correlation.")
     if behind:
         lead = ranking.lead(subject, behind[0])
         is_next = behind[0] == others[0]

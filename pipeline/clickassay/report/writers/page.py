@@ -125,9 +125,9 @@ def html_page(template: str, *, mark: Callable[[str], Markup], home: str = REPOR
 @cache  # templates are compiled once
 def _environment(home: str, mark: Callable[[str], Markup]) -> Environment:
     def tied(text: str, mark: Callable[[str], Markup] = html) -> Markup:
-        """Show what is between backticks as code."""
-        escaped = mark(text)
-        return Markup(re.sub("`([^`<>]+)`", r"<code>\1</code>", str(escaped)))  # noqa: S704 - it is escaped
+        """Show what is between backticks, and options, as code."""
+        code = re.sub(r"`([^`<>]+)`|(?<![\w-])(--[a-z][a-z-]+)", r"<code>\1\2</code>", str(mark(text)))
+        return Markup(code)  # noqa: S704 - it is escaped
 
     environment = Environment(autoescape=True, **_template_options(home))
     environment.globals.update(html_table=html_table)

@@ -13,26 +13,31 @@ from clickassay.report.glossary import linked, linked_name
 from clickassay.report.tables import Cell, ReportTable, Row, Share, Spelled
 
 
-def second_line(cell: Estimate) -> str:
+def _ends(cell: Estimate | Share) -> str:
+    if isinstance(cell, Share):
+        return f"{percent(cell.low)} to {percent(cell.high)}"
+    return span(cell.low, cell.high)
+
+
+def second_line(cell: Estimate | Share) -> str:
     """Return an interval on a second line, which the style sheet keeps and makes smaller."""
-    return "\n" + span(cell.low, cell.high).replace(" to ", "…")
+    return "\n" + _ends(cell).replace(" to ", "…")
 
 
-def in_brackets(cell: Estimate) -> str:
+def in_brackets(cell: Estimate | Share) -> str:
     """Return an interval in brackets."""
-    return f" ({span(cell.low, cell.high)})"
+    return f" ({_ends(cell)})"
 
 
-def cell_text(cell: Cell, interval: Callable[[Estimate], str] | None = None) -> str:
+def cell_text(cell: Cell, interval: Callable[[Estimate | Share], str] | None = None) -> str:
     """Return a cell as text: 3 decimals for estimates, whole numbers with thousands, shares in per cent.
 
     `interval` formats the interval of an estimate: `second_line` or `in_brackets`; None leaves it out.
     """
-    if isinstance(cell, Estimate):
+    if isinstance(cell, Estimate | Share):
         has_interval = cell.value is not None and cell.low is not None
-        return number(cell.value) + (interval(cell) if interval and has_interval else "")
-    if isinstance(cell, Share):
-        return percent(cell.value)
+        text = percent(cell.value) if isinstance(cell, Share) else number(cell.value)
+        return text + (interval(cell) if interval and has_interval else "")
     if isinstance(cell, Spelled):
         return cell.text
     if isinstance(cell, int):

@@ -133,7 +133,7 @@ def test_a_full_list_of_queries_is_not_taken_for_all_of_them():
     queries = [f"q{place:02}" for place in range(MAX_FOUND)]
     text = section_of(ranked(*queries), queries).reading[2]
     assert text.startswith(
-        "These are from the 20 queries with the clearest effect at market m1, top 5, judge editor; the "
+        "Examples come from the 20 queries with the clearest effect at market m1, top 5, judge editor; the "
         "first 3 are drawn. "
     )
 

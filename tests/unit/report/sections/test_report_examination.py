@@ -139,13 +139,13 @@ def test_rules_are_shown_with_coverage_filled_share_and_correlation(tables):
     (section,) = unjudged_sections(run_of(tables, unjudged="model"))
     text = " ".join(section.reading)
     for words in (
-        "Lists left out: coverage 25.0%, 0.0% of the grades filled in, correlation with MeanRR 0.500",
+        "Rankings excluded: coverage 25.0%, 0.0% of the grades filled in, correlation with MeanRR 0.500",
         "coverage 75.0%, 20.0% of the grades filled in, correlation with MeanRR 0.400 (0.300 to 0.500)",
     ):
         assert words in text
     (table,) = section.tables
-    assert [row.name for row in table.rows] == ["lists left out", "grades predicted from clicks"]
-    assert "users of even folds" in " ".join(table.remarks)
+    assert [row.name for row in table.rows] == ["rankings excluded", "grades predicted from clicks"]
+    assert "one half of the users" in " ".join(table.remarks)
 
 
 def test_filled_grades_are_never_ignored(tables):

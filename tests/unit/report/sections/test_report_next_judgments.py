@@ -47,7 +47,7 @@ def test_a_query_is_named_only_where_enough_users_asked_it(tables):
 def test_where_nothing_is_left_to_judge_the_section_says_so(tables):
     tables["next_judgments"] = tables["next_judgments"].head(0)
     section = next_judgments_section(run_of(tables))
-    assert "No shown result is left to judge" in section.reading[0]
+    assert "Every shown result of this log's queries is judged." in section.reading[0]
     assert section.tables == ()
     assert next_judgments_section(run_of(empty_tables())).tables == ()
 

@@ -70,7 +70,7 @@ def test_the_data_line_says_as_how_many_grouped_queries_count(tables):
         "queries": tables["queries"].with_columns(query_group=pl.lit("all of them")),
         "comparisons": tables["comparisons"].with_columns(n_queries=fewer),
     }
-    assert f"({queries} queries that count as {queries - 7}, a group as one, " in data_line(run_of(grouped))
+    assert f"({queries} queries that count as {queries - 7} (one per group), " in data_line(run_of(grouped))
     assert "count as" not in data_line(run_of({**grouped, "queries": tables["queries"]}))
 
 
@@ -157,7 +157,7 @@ def test_table_3_says_when_there_is_no_variant(tables):
     plain = tables["correlations"].filter(~pl.col("editorial_metric").str.contains("rel"))
     section = good_section(run_of({**tables, "correlations": plain}))
     assert section.reading == (
-        "There is nothing to show: the run has no variant of AP or RR with another relevance threshold.",
+        "Nothing can be shown: the run has no variant of AP or RR with another relevance threshold.",
     )
     assert section.tables[0].rows == ()
 
@@ -175,7 +175,7 @@ def test_without_navigational_queries_click_entropy_takes_their_place_and_the_re
     )
     section = classes_section(run)
     assert "table5_click_entropy" in [table.name for table in section.tables]
-    assert any("No input says which queries are navigational" in text for text in section.reading)
+    assert any("The input does not say which queries are navigational" in text for text in section.reading)
 
 
 def test_an_attribute_of_any_name_becomes_a_table_with_a_harmless_file_name(run):
@@ -213,7 +213,7 @@ def test_table_6_reading_counts_random_runs_near_the_closed_form(tables, run):
     rows = tables["differences"].filter(~pl.col("editorial_metric").is_in(BASELINES), **HEADLINE).to_dicts()
     near = sum(abs(row["monte_carlo"] - row["exact"]) <= 2 * row["monte_carlo_se"] for row in rows)
     reading = differences_section(run, found_in(run)).reading
-    assert f"standard errors of it in {near} of 56 cases" in reading[-1]
+    assert f"standard errors in {near} of 56 cases" in reading[-1]
 
 
 def test_provenance_lists_settings_inputs_versions_seed_and_notes(run):
@@ -233,7 +233,7 @@ def test_provenance_says_how_intervals_and_p_values_are_made(run):
         "Student's t",
         "Noise correction",
         "Holm's method",
-        "A family is all pairs of editorial metrics, baselines included, of one market, depth, judge and "
+        "A family contains all pairs of offline metrics and baselines for one market, depth, judge and "
         "click metric.",
     ):
         assert words in text
@@ -253,11 +253,11 @@ def test_definitions_follow_the_settings():
     [
         (
             empty_tables,
-            "no session was kept: the log and the judgments have no configuration in common",
+            "no session could be used: the log and the judgments share no configuration",
         ),
         (
             nothing_kept_tables,
-            "no session was kept; most were lost because of: a result without a grade (880)",
+            "no session could be used; most were excluded because of: a result without a grade (880)",
         ),
         (one_configuration_tables, "there is no correlation (one configuration)"),
     ],
@@ -266,7 +266,7 @@ def test_a_run_with_next_to_nothing_says_so_in_every_section(make, why):
     report = report_of(make(), run_info())
     texts = {section.name: section.reading[0] for section in report.sections}
     for name in ("correlations", "comparisons", "good", "classes", "frequency", "differences"):
-        assert any(word in texts[name] for word in ("nothing", "no ", "No ")), texts[name]
+        assert any(word in texts[name] for word in ("Nothing", "no ", "No ", "Fewer than two")), texts[name]
     assert report.title == f"This log cannot decide: {why}"
     assert (report.overview, report.second, report.scale) == ((), (), ())
 

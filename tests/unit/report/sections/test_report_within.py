@@ -1,5 +1,7 @@
 """The section on correlation within queries."""
 
+import math
+
 import polars as pl
 import pytest
 
@@ -24,7 +26,10 @@ def test_metrics_and_baselines_stand_by_their_correlation(tables):
     (table,) = section.tables
     rows = rows_of(tables, HEADLINE["market"])
     assert [row.name for row in table.rows] == [row["editorial_metric"] for row in rows]
-    assert [row.cells[0].value for row in table.rows] == [row["correlation"] for row in rows]
+    assert [row.cells[1].value for row in table.rows] == [row["correlation"] for row in rows]
+    for shown, row in zip(table.rows, rows, strict=True):  # of pairs, the share that a correlation means
+        expected = [0.5 + math.asin(row[name]) / math.pi for name in ("correlation", "ci_low", "ci_high")]
+        assert [shown.cells[0].value, shown.cells[0].low, shown.cells[0].high] == pytest.approx(expected)
     assert table.title == f"Correlation within queries with MeanRR at {run_of(tables).headline.label}"
     assert table.data.height == tables["within"].height
     (figure,) = section.figures
@@ -36,7 +41,7 @@ def test_the_reading_names_the_highest_and_how_often_it_prefers_the_same_list(ta
     text = " ".join(section_of(tables).reading)
     assert text.startswith("Within queries, ")
     assert f"has the highest correlation with MeanRR, {first['correlation']:.3f} (95% CI " in text
-    assert "MeanRR prefer the same of two lists in 60.0% of the cases (50% is chance)." in text
+    assert "MeanRR prefer the same of two rankings in 60.0% of cases (coin toss: 50%)." in text
 
 
 def test_of_several_markets_all_together_are_shown(tables):
@@ -47,12 +52,12 @@ def test_of_several_markets_all_together_are_shown(tables):
     (table,) = section.tables
     assert table.title.endswith(", all markets together")
     values = [row["correlation"] - 0.1 for row in rows_of(tables, HEADLINE["market"])]
-    assert [row.cells[0].value for row in table.rows] == pytest.approx(values)
+    assert [row.cells[1].value for row in table.rows] == pytest.approx(values)
 
 
 @pytest.mark.parametrize("make", [empty_tables, nothing_kept_tables])
 def test_without_two_lists_for_a_query_it_says_so(make):
     section = section_of(make())
-    said = "Lists for the same query cannot be compared: no query has two judged lists."
+    said = "Rankings of the same query cannot be compared: no query has two judged lists."
     assert (section.reading, section.figures) == ((said,), ())
     assert section.tables[0].rows == ()

@@ -175,7 +175,7 @@ def without_a_value():
     [
         (
             lambda: run_of(statistics=statistics(("m", 5, "j", 0))),
-            "no session was kept: the log and the judgments have no configuration in common",
+            "no session could be used: the log and the judgments share no configuration",
             "", "Judge all top results of a ranking: the report counts the excluded sessions, and why.",
         ),
         (
@@ -185,14 +185,14 @@ def without_a_value():
         (  # the simultaneous intervals of `correlations` end 0.08 above the value; ERR has the highest
             lambda: world(p=UNSURE),
             "no metric measurably predicts which of two rankings users prefer, on clicks (MeanRR)",
-            "60 queries rule out a correlation above 0.480 for every metric.",
+            "60 queries show that no metric's correlation exceeds 0.480.",
             "If a correlation of 0.480 would be too small to matter, review the judgments; otherwise "
             "judge more "
             "queries.",
         ),
         (
             lambda: uncertain(UNSURE), "no metric measurably predicts clicks (MeanRR)",
-            "No correlation is ruled out either: intervals are unreliable (fewer than 50 queries).",
+            "A correlation cannot be ruled out: intervals are unreliable (fewer than 50 queries).",
             "If smaller correlations would not matter to you, review the judgments; otherwise judge more "
             "queries.",
         ),
@@ -203,7 +203,7 @@ def without_a_value():
         (
             lambda: world({name: -value for name, value in VALUES.items()}),
             "every metric correlates negatively with clicks (MeanRR)",
-            f"All metrics are significantly below noise; the highest has {MINUS}0.300.",
+            f"All metrics are significantly worse than chance; the highest has {MINUS}0.300.",
             "Check whether the grading scale is reversed; if it is not, graders and users disagree.",
         ),
         (

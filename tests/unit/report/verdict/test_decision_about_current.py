@@ -149,8 +149,9 @@ def test_a_switch_is_taken_back_only_by_a_click_metric_that_contradicts_it():
     assert (found.kind, found.subject) == ("choose_click_metric", None)
     assert found.sentence == "Your signals disagree about AP"
     assert found.reason == (
-        "Clicks (MeanRR): ERR beats AP by 0.100 in within-query correlation (simultaneous 95% CI 0.089 to "
-        f"0.111). Clicks (UCTR): ERR is significantly worse than AP ({MINUS}0.200, "
+        "Clicks (MeanRR): ERR picks the ranking users prefer in 63.1% of pairs, AP 59.7%; correlation 0.100 "
+        "higher (simultaneous 95% CI 0.089 to 0.111). Clicks (UCTR): no metric is significantly better than "
+        f"AP. On clicks (UCTR), ERR is significantly worse ({MINUS}0.200, simultaneous 95% CI "
         f"{MINUS}0.211 to {MINUS}0.189)."
     )
 

@@ -43,7 +43,7 @@ def test_where_one_metric_is_significantly_above_all_it_predicts_best():
 def test_where_nothing_differs_no_metric_is_better_than_the_highest_baseline():
     kind, title, (first, _, _) = said(world(VALUES))
     assert kind == "baseline_not_beaten"
-    assert title == "No metric is significantly better than the top result's grade alone at predicting clicks"
+    assert title == "No metric is significantly better than the top result's grade at predicting clicks"
     assert (
         "ERR is not significantly better than the top result's grade, the top result's relevance or "
         "the mean grade: ERR minus the top result's grade is +0.020 (95% CI "
@@ -56,7 +56,7 @@ def test_a_baseline_that_is_highest_but_ties_is_named_first_and_no_metric_wins()
     values = {**VALUES, "MeanGrade@1": 0.401}
     kind, title, (first, _, _) = said(world(values, [{"ERR", "MeanGrade"}, {"ERR", "P@1"}]))
     assert kind == "baseline_not_beaten"
-    assert title == "No metric is significantly better than the top result's grade alone at predicting clicks"
+    assert title == "No metric is significantly better than the top result's grade at predicting clicks"
     assert first.startswith(
         "The top result's grade (the baseline MeanGrade@1) has the highest correlation with MeanRR, "
         "0.401 (95% CI 0.351 to 0.451). ERR, the highest metric, has 0.400 (95% CI 0.350 to "
@@ -71,7 +71,7 @@ def test_a_baseline_that_is_significantly_above_every_metric_wins():
     kind, title, (first, _, _) = said(world(values, above("MeanGrade", values)))
     assert (kind, title) == (
         "baseline_best",
-        "The mean grade alone is better than every metric at predicting clicks",
+        "The mean grade is significantly better than every metric at predicting clicks",
     )
     assert (
         f"The mean grade is significantly better than every metric: ERR minus the mean grade is "
@@ -82,11 +82,10 @@ def test_a_baseline_that_is_significantly_above_every_metric_wins():
 def test_where_clicks_ignore_grades_nothing_predicts_although_some_value_is_the_highest():
     values = {name: value / 10 for name, value in VALUES.items()}
     kind, title, (first, _, third) = said(world(values, p=UNSURE))
-    assert (kind, title) == ("nothing_predicts", "No offline metric can be shown to predict clicks")
+    assert (kind, title) == ("nothing_predicts", "No offline metric measurably predicts clicks")
     assert first == (
-        f"ERR has the highest correlation with MeanRR, 0.040 (95% CI {MINUS}0.010 to 0.090), which "
-        "is not significantly above zero. No other metric or baseline has a value significantly better "
-        "than that."
+        f"ERR has the highest correlation with MeanRR, 0.040 (95% CI {MINUS}0.010 to 0.090), not "
+        f"significantly above zero. No other metric or baseline is significantly better."
     )
     assert "best" not in third
 
@@ -99,9 +98,11 @@ def test_a_correlation_significantly_below_zero_predicts_nothing():
 def test_without_any_value_there_is_no_correlation_and_the_reason_is_given():
     run = run_of(statistics=statistics(("m", 5, "j", 0)))
     kind, title, texts = said(run)
-    assert (kind, title) == ("no_correlation", "Nothing can be said about metrics and clicks")
-    assert texts[0].startswith("There is no correlation to report: no session was kept")
-    assert texts[1].startswith("The choice between two rankings cannot be evaluated: no session was kept")
+    assert (kind, title) == ("no_correlation", "No correlation of metrics and clicks could be computed")
+    assert texts[0].startswith("There is no correlation to report: no session could be used")
+    assert texts[1].startswith(
+        "The choice between two rankings cannot be evaluated: no session could be used"
+    )
     assert texts[2] == "Of 1,000 sessions, none has a grade for every result down to the depth."
 
 
@@ -132,7 +133,7 @@ def test_a_metric_that_beats_one_baseline_and_not_the_other_beats_not_every_one(
     significant = [{"ERR", "MeanGrade"}, {"ERR", "P@1"}, {"DCG", "MeanGrade@1"}]
     kind, title, _ = said(world({**VALUES, "DCG": 0.39}, significant))
     assert kind == "baseline_not_beaten"
-    assert title == "No metric both predicts clicks and does so better than every baseline"
+    assert title == "No metric that predicts clicks is significantly better than every baseline"
 
 
 def test_pairs_that_were_not_tested_are_neither_wins_nor_ties():
@@ -148,7 +149,7 @@ def test_pairs_that_were_not_tested_are_neither_wins_nor_ties():
 def test_without_any_test_nothing_is_claimed():
     kind, title, (first, _, _) = said(world(VALUES, p=None))
     assert (kind, title) == ("not_tested", "Whether a metric predicts clicks could not be tested")
-    assert first.endswith("0.450). Whether it is above zero could not be tested.")
+    assert first.endswith("0.450). Whether the correlation exceeds 0 could not be tested.")
 
 
 # ---- several click metrics, and samples -------------------------------------------------------
@@ -171,7 +172,7 @@ def by_two_clicks(second, significant, clicks=("MeanRR", "UCTR")):
 def test_where_the_winner_depends_on_the_click_metric_the_verdict_says_so():
     kind, title, (_, _, third) = said(by_two_clicks(SWAPPED, above("DCG", VALUES)))
     assert kind == "depends_on_click"
-    assert title == "What is best depends on the click metric: ERR by MeanRR, DCG by UCTR"
+    assert title == "Signals disagree about the best metric: ERR on clicks (MeanRR), DCG on clicks (UCTR)"
     assert third.startswith(
         "Which metrics lead depends significantly on the click metric. ERR on MeanRR; DCG on UCTR."
     )
@@ -183,7 +184,7 @@ def test_an_order_that_changes_without_significance_is_no_dependence():
     assert title == (
         "By MeanRR, ERR best predicts clicks; by UCTR, no metric is significantly better than the top "
         "result's grade"
-        " alone at predicting clicks"
+        " at predicting clicks"
     )
     assert third.startswith(
         "No significant disagreement between click metrics about which metrics lead. ERR is"
@@ -193,7 +194,7 @@ def test_an_order_that_changes_without_significance_is_no_dependence():
 def test_the_same_verdict_by_every_click_metric_is_said_once():
     assert said(by_two_clicks(VALUES, above("ERR", VALUES)))[:2] == (
         "metric_best",
-        "ERR best predicts clicks, by MeanRR and UCTR alike",
+        "ERR best predicts clicks, on clicks (MeanRR) and clicks (UCTR)",
     )
 
 
@@ -261,7 +262,7 @@ def test_the_second_finding_names_the_winner_by_the_tests_of_differences():
     assert text == (
         "Between two rankings of the same queries, differences in AP and in MeanRR have the highest "
         "correlation, 0.361 (95% CI 0.261 to 0.461). AP and MeanRR prefer the same ranking in 59.0% "
-        "of the cases (50% is chance). AP is significantly better than every baseline: AP minus the mean "
+        "of cases (coin toss: 50%). AP is significantly better than every baseline: AP minus the mean "
         "grade "
         "is +0.261 (95% CI 0.253 to 0.269, adjusted p 0.001). AP is 0.061 higher than ERR, the next metric "
         "(95% CI 0.053 to 0.069, adjusted p 0.001). AP is significantly better than all other metrics."
@@ -282,4 +283,4 @@ def test_the_second_finding_names_ties_with_baselines_and_metrics():
 
 def test_differences_that_predict_nothing_are_not_called_the_best():
     text = said(ranked({"DCG": 0.02, "ERR": 0.01}, p=UNSURE))[2][1]
-    assert f"0.020 (95% CI {MINUS}0.080 to 0.120), which is not significantly above zero." in text
+    assert f"0.020 (95% CI {MINUS}0.080 to 0.120), not significantly above zero." in text

@@ -124,7 +124,7 @@ def test_decision_scale_facts_and_findings_stand_in_both_documents(made, reports
     texts = [
         report.title,
         report.scope,
-        report.reason,
+        *report.reasons,
         report.next_step,
         *report.scale,
         *facts,
