@@ -105,11 +105,10 @@ LOGS = {
     "trec-2013": of_users("trec-2013"),
 }
 TITLES = {
-    "sample": "The top result's grade alone does as well for comparing two rankings: no metric is "
-    "better by more than 0.050",
-    "upside down": "The log has a fault: better-graded top results get fewer clicks",
+    "sample": "Replace NDCG: on clicks ERR is better, on purchases DCG",
+    "upside down": "The log has a problem: better-graded top results get fewer clicks",
     "null world": "This log cannot decide: no metric measurably predicts which of two rankings users "
-    "prefer, by MeanRR",
+    "prefer, on clicks (MeanRR)",
     "few judged": "This log cannot decide: no metric measurably predicts clicks (MeanRR)",
 }
 

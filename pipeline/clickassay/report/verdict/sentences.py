@@ -262,7 +262,7 @@ def verdict_sentence(verdict: Verdict) -> str:
         each = (f"{names} on {click}" for names, click in zip(best, clicks, strict=True))
         return f"Signals disagree about the best metric: {', '.join(each)}"
     if len(set(titles)) == 1:
-        return f"{titles[0]}, on {listed(clicks)}"
+        return f"{titles[0]}, on {'both' if len(clicks) == 2 else f'all {len(clicks)}'} click metrics"
     each = (
         f"on {click}, {_TITLES[claim.kind](claim)}"
         for click, claim in zip(clicks, verdict.claims, strict=True)

@@ -145,7 +145,7 @@ def test_the_judge_whom_clicks_support_is_named_with_both_shares():
     assert section.reading[1] == (
         "Where editor and llm order two neighbouring results oppositely (259 pairs, 889 sessions that "
         "clicked one of both), the upper one gets 64.0% of these clicks if editor puts it first, and 52.0% "
-        "if llm does: clicks support the order of editor (95% CI 0.030 to 0.220 of the difference "
+        "if llm does: clicks support the order of editor (95% CI 0.030 to 0.220 of the difference, "
         "adjusted p 0.007)."
     )
     table = section.tables[1]

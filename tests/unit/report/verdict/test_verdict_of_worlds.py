@@ -182,9 +182,8 @@ def test_an_order_that_changes_without_significance_is_no_dependence():
     kind, title, (_, _, third) = said(by_two_clicks(SWAPPED, []))
     assert kind == "metric_best"
     assert title == (
-        "By MeanRR, ERR best predicts clicks; by UCTR, no metric is significantly better than the top "
-        "result's grade"
-        " at predicting clicks"
+        "On clicks (MeanRR), ERR best predicts clicks; on clicks (UCTR), no metric is significantly better "
+        "than the top result's grade at predicting clicks"
     )
     assert third.startswith(
         "No significant disagreement between click metrics about which metrics lead. ERR is"
@@ -194,7 +193,7 @@ def test_an_order_that_changes_without_significance_is_no_dependence():
 def test_the_same_verdict_by_every_click_metric_is_said_once():
     assert said(by_two_clicks(VALUES, above("ERR", VALUES)))[:2] == (
         "metric_best",
-        "ERR best predicts clicks, on clicks (MeanRR) and clicks (UCTR)",
+        "ERR best predicts clicks, on both click metrics",
     )
 
 
