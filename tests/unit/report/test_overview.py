@@ -1,6 +1,7 @@
 """The first screen's picture, its scale and its means, against the tables of runs and numbers by hand."""
 
 import math
+import re
 import struct
 from dataclasses import replace
 
@@ -86,10 +87,10 @@ def test_lines_are_differences_that_hold_for_the_family_of_the_decision(small):
         else:
             ends = (value - 0.36 - reach * error, value - 0.36 + reach * error)
             assert (bar.difference.low, bar.difference.high) == pytest.approx(ends, abs=1e-6)
-    assert drawn.axis == (
-        "\u2190 worse \u00b7 difference in correlation from DCG \u00b7 better \u2192", "Lines: "
-        "simultaneous 95% CIs",
-    )  # fmt: skip
+    assert drawn.reference == "DCG"
+    captions = "".join(re.findall(r"<t(?:ext|span)[^>]*>([^<]+)", drawn.draw().svg))
+    assert "\u2190 worse \u00b7 difference in correlation from DCG \u00b7 better \u2192" in captions
+    assert "Lines: simultaneous 95% CIs" in captions
 
 
 def test_without_a_metric_in_use_the_highest_baseline_is_compared_with(small):
@@ -239,7 +240,7 @@ def test_the_band_of_the_margin_and_the_head_of_the_values_lie_within_the_pictur
         Bar("ERR", Estimate(0.2, 0.1, 0.3), Status.BETTER, ("0.950", "60.1%")),
         Bar("AP", Estimate(0.0), Status.REFERENCE, ("0.750", "55.0%")),
     ]
-    drawn = Overview(bars, ("Correlation.", "Lines."), margin, ("clicks", "purchases"))
+    drawn = Overview(bars, "NDCG", margin, ("clicks", "purchases"))
     picture = Picture(getattr(drawn, form)().svg)
     heads = [mark for mark in picture.marks if mark.text in drawn.heads and mark.points]
     reach = 0
@@ -342,7 +343,7 @@ def test_a_run_with_a_ranking_has_a_picture_for_a_chat_and_others_have_none(repo
 
 def test_a_longer_lead_takes_more_room_above_the_picture():
     bars = [Bar(HOSTILE, Estimate(0.1, 0.0, 0.2), Status.BETTER, ("0.500",))]
-    drawn = Overview(bars, ("Correlation.",), 0.05, ("correlation",))
+    drawn = Overview(bars, "NDCG", 0.05, ("correlation",))
     short, long = (png_size(drawn.image("Keep ERR", "Because. " * times)) for times in (1, 40))
     assert short[0] == long[0]
     assert short[1] < long[1]

@@ -45,7 +45,7 @@ def first_screen(label):
         Bar(label, Estimate(0.1, 0.0, 0.2), Status.BETTER, ("0.5",)),
         Bar("other", Estimate(0.0), Status.REFERENCE, ("0.4",), is_baseline=True),
     ]
-    return Overview(bars, ("Correlation with", label), 0.05, (label,))
+    return Overview(bars, label, 0.05, (label,))
 
 
 @pytest.fixture(scope="module")

@@ -39,22 +39,23 @@ from clickassay.report.model import Drawing
 
 @dataclass(frozen=True)
 class _Form:
-    """Sizes in pixels: the plot, a row, labels and values beside it; 0 = these are above the line."""
+    """Pixels of the plot, a row, labels and values beside it (0 = above the line); lines below the axis."""
 
     plot: float
     step: float
     label: float
     side: float
+    captions: int
 
 
-_WIDE = _Form(plot=400, step=27, label=268, side=64)
-_NARROW = _Form(plot=322, step=46, label=0, side=0)
+_WIDE = _Form(plot=400, step=27, label=268, side=64, captions=2)
+_NARROW = _Form(plot=322, step=46, label=0, side=0, captions=3)
 """For a phone: labels above the lines."""
 
 _NARROW_COLUMN = 60
 """Least width of a column of values above the lines."""
 
-_SMALL = _Form(plot=140, step=24, label=256, side=52)
+_SMALL = _Form(plot=140, step=24, label=256, side=52, captions=1)
 """For a picture beside another one."""
 
 
@@ -89,10 +90,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Overview:
-    """What the picture shows: its rows, the title of its axis, its margin, and the heads of its columns."""
+    """What the picture shows: its rows, what they are compared with, its margin, the heads of its columns."""
 
     bars: Sequence[Bar]
-    axis: Sequence[str]
+    reference: str
     margin: float
     heads: tuple[str, ...]
 
@@ -134,7 +135,7 @@ class Overview:
         return form.plot, form.step * max(1, len(self.bars))
 
     def _sides(self, form: _Form) -> Sides:
-        bottom = 46 if form is _SMALL else 60  # one line below the axis, or two
+        bottom = 32 + 14 * form.captions
         if not form.label:
             return 12, 44, 12, bottom
         labels = [shorten(bar.label, form.label) for bar in self.bars]
@@ -175,7 +176,10 @@ class Overview:
             row["axis"] = None
         domain = common_domain([bar.difference for bar in self.bars], [-self.margin, self.margin])
         x = number_axis("value", domain, ticks=3 if form is _SMALL else 6, gridColor=ZERO, titleY=32, **TITLE)
-        x["axis"]["title"] = ["\u2190 worse \u00b7 better \u2192"] if form is _SMALL else list(self.axis)
+        what, lines = f"difference in correlation from {self.reference}", "Lines: simultaneous 95% CIs"
+        x["axis"]["title"] = [f"\u2190 worse \u00b7 {what} \u00b7 better \u2192", lines]
+        if form is not _WIDE:
+            x["axis"]["title"] = ["\u2190 worse \u00b7 better \u2192", what, lines][: form.captions]
         coloured = [
             {"test": "datum.better || datum.open", "value": ACCENT},
             {"test": "datum.worse", "value": WARM},

@@ -35,7 +35,6 @@ from clickassay.report.verdict.sentences import (
     is_of_rankings,
     named_rankings,
     shown_value,
-    signal_words,
     spoken,
     told_apart,
 )
@@ -125,12 +124,10 @@ def overview(run: Run, ranking: Ranking, beside: Sequence[Ranking] = ()) -> Over
         bars.append(
             Bar(label, Estimate(lead.value, low, high), status, texts, one.is_baseline, is_current)
         )  # fmt: skip
-    axis = (
-        f"\u2190 worse \u00b7 difference in correlation from {spoken(reference)} \u00b7 better \u2192",
-        "Lines: simultaneous 95% CIs",
-    )
     heads = tuple(told_apart(column.click for column in columns).values())
-    return Overview(bars, axis, run.settings.margin, heads if is_of_rankings(ranking) else ("correlation",))
+    return Overview(
+        bars, spoken(reference), run.settings.margin, heads if is_of_rankings(ranking) else ("correlation",)
+    )
 
 
 def second_overview(run: Run, findings: Findings) -> Overview | None:
@@ -274,4 +271,4 @@ def guardrails(run: Run, findings: Findings) -> Iterator[tuple[str, str]]:
             for name in about
             if name != highest
         ]
-        yield capital(signal_words(one.click)), "; ".join(parts)
+        yield capital(clicks_of(one.click)), "; ".join(parts)

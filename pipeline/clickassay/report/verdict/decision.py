@@ -38,7 +38,6 @@ from clickassay.report.verdict.sentences import (
     rounded_out,
     rounded_up,
     scope_text,
-    signal_words,
     spoken,
     told_apart,
 )
@@ -302,7 +301,7 @@ def _other_leaders(case: _Case) -> Iterator[str]:
         yield f"On {clicks_of(click)}, {few_spoken(names)} {are} significantly better than another of these."
     for one in case.evidence[1:]:
         if one.best is not None and one.best not in case.ranking.among_best:
-            yield f"On {signal_words(one.click)}, {spoken(one.best)} is highest."
+            yield f"On {clicks_of(one.click)}, {spoken(one.best)} is highest."
 
 
 def _ahead(lead: Lead) -> str:
@@ -343,14 +342,14 @@ def _margin(case: _Case) -> str:
 
 def _signals(case: _Case) -> Iterator[str]:
     """Say what each further signal says of the metric in use, and of the one that is advised."""
-    current, subject, called = case.current, case.subject, told_apart(one.click for one in case.evidence)
+    current, subject = case.current, case.subject
     for one in case.evidence[1:]:
-        words = called[one.click]
+        words = clicks_of(one.click)
         if one.lead is not None and one.best != subject and not one.has_consent:
             text = f"On {words}, {spoken(one.best or '')} is significantly better than {current} "
             text += f"({_ahead(one.lead)})"
             if one.advised is not None:
-                verb = "is less so" if one.advised.is_ahead else "is not"
+                verb = "is too, by less" if one.advised.is_ahead else "is not"
                 text += f"; {spoken(subject)} {verb} ({_ahead(one.advised)})"
             yield f"{text}."
         elif one.advised is not None and one.kind == "supports":
@@ -607,24 +606,26 @@ def _leading(case: _Case) -> Told:
         )
         told = advise(case.verdict, usual, ()).sentence
         then = f"With --current {USUAL} the answer is: \u201c{told}\u201d."
-    return capital(title), _baselines(case), *_other_leaders(case), then, _at_one_moment(decision), step
+    reasons = (*_baselines(case), *_other_leaders(case), then, _at_one_moment(decision))
+    return capital(title), *reasons, step
 
 
-def _baselines(case: _Case) -> str:
+def _baselines(case: _Case) -> Iterator[str]:
     """Say which baselines no metric beats, and by how much at most where that is known."""
     ranking, decision = case.ranking, case.decision
     if not ranking.baselines:
-        return ""
+        return
     if decision.kind == "baseline_as_good":
-        baseline, bound, limit = case.subject, decision.bound, ""
+        baseline, bound = case.subject, decision.bound
         if bound is not None and bound >= 0:
-            by = f" by more than {rounded_up(bound)}" if bound else ""
-            limit = f"No metric beats {spoken(baseline)}{by}. {_margin(case)}"
-        return f"{limit} {adds_text(ranking, baseline)}".strip()
-    level = ranking.not_above(ranking.best, ranking.baselines)
-    if not level:
-        return f"{ranking.best} significantly beats every baseline."
-    return f"{ranking.best}, the highest metric, does not significantly beat {all_spoken(level, 'or')}."
+            by = f" by more than {rounded_up(bound)} in correlation" if bound else ""
+            yield f"No metric beats {spoken(baseline)}{by}."
+            yield _margin(case)
+        yield adds_text(ranking, baseline)
+    elif level := ranking.not_above(ranking.best, ranking.baselines):
+        yield f"{ranking.best}, the highest metric, does not significantly beat {all_spoken(level, 'or')}."
+    else:
+        yield f"{ranking.best} significantly beats every baseline."
 
 
 _TELL: Mapping[Kind, Callable[[_Case], Told]] = {

@@ -257,7 +257,8 @@ def test_where_no_metric_is_better_by_the_margin_a_baseline_does_as_well():
     assert found.bound == pytest.approx(bound(0.02, NARROW, 15), abs=1e-6)
     assert found.sentence == "No metric is significantly better than another at comparing two rankings"
     assert found.reason == (
-        "No metric beats the top result's grade by more than 0.021. Differences under 0.05 are treated as "
+        "No metric beats the top result's grade by more than 0.021 in correlation. Differences under "
+        "0.05 are treated as "
         "negligible: about 1.8 of 100 pairs of rankings."
     )
 

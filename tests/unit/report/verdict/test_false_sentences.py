@@ -238,7 +238,9 @@ def test_what_a_metric_adds_to_a_baseline_that_does_as_well_is_what_its_partial_
     assert (found.kind, found.subject) == ("baseline_as_good", "MeanGrade@1")
     if said.startswith("0"):
         said = f"No metric adds anything detectable beyond {ALONE} {SHOW} {said})."
-    assert found.lead.startswith(f"No metric beats {ALONE} by more than 0.021. Differences under 0.05")
+    assert found.lead.startswith(
+        f"No metric beats {ALONE} by more than 0.021 in correlation. Differences under 0.05"
+    )
     assert found.lead.endswith(f"of rankings. {said}".strip())
 
 
