@@ -20,7 +20,7 @@ from clickassay.cli.progress import shown_progress
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
-from clickassay.core.provenance import __version__
+from clickassay.core.provenance import __version__, how_to_cite
 from clickassay.core.text.words import MINUS
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
@@ -86,6 +86,8 @@ def test_help_shows_an_example(command):
 
 def test_the_version_is_told():
     assert inside("--version") == Outcome(0, f"clickassay {__version__}\n", "")
+    told = said_by("--version", "--verbose").splitlines()
+    assert (told[0], told[-1]) == (f"clickassay {__version__}", how_to_cite())
 
 
 # ---- run --------------------------------------------------------------------------------------

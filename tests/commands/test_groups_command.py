@@ -1,5 +1,7 @@
 """`clickassay groups`: near-duplicates are found in judgments, written as a column, and read by a run."""
 
+import json
+
 import polars as pl
 import pytest
 
@@ -29,8 +31,12 @@ def test_near_duplicates_are_written_beside_what_is_known_of_queries(judged):
     out = judged / "grouped.parquet"
     given = ("--judgments", str(judged / "grades.csv"), "--queries", str(judged / "queries.csv"))
     assert said_by("groups", *given, "--out", str(out)).splitlines()[0] == (
-        f"4 of 10 queries make 1 group: {out}"
+        f"4 of 10 queries are near-duplicates, in 1 group: {out}"
     )
+    again = judged / "again.parquet"
+    told = json.loads(said_by("groups", *given, "--out", str(again), "--json"))
+    assert told == {"file": str(again), "queries": 10, "near_duplicates": 4, "groups": 1}
+    assert again.read_bytes() == out.read_bytes()
     rows = pl.read_parquet(out)
     assert rows.columns == ["query", "kind", "group"]
     assert rows.rows()[:2] == [("query 1", "shoes", "query 0"), ("query 9", "=bags", None)]

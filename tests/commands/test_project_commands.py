@@ -252,7 +252,7 @@ def test_init_writes_what_inspect_shows_and_never_over_a_file(here):
     tiny.said_by("init", "log")
     assert (here / "clickassay.toml").read_text() == shown
     assert "clickassay.toml exists already" in tiny.refusal("init", "log")
-    assert "Next: look at it, then: clickassay run --project own.toml" in tiny.said_by(
+    assert "Next: check own.toml, then type: clickassay run --project own.toml" in tiny.said_by(
         "init", "log", "--out", "own.toml"
     )
 
@@ -261,7 +261,7 @@ def test_init_names_what_is_missing_and_what_else_is_there(here):
     (here / "log" / "clicks.parquet").unlink()
     (here / "log" / "notes.csv").write_text("a,b\n1,2\n")
     ended = tiny.inside("init", "log")
-    assert (ended.code, "Missing: clicks." in ended.out) == (1, True)
+    assert (ended.code, "Not found: clicks. Write clicks = … under [inputs] of " in ended.out) == (1, True)
     text = (here / "clickassay.toml").read_text()
     assert '# clicks = "…"  # required; no file was recognised' in text
     assert "# log/notes.csv: no table of a log" in text
@@ -362,7 +362,7 @@ def test_from_init_to_a_run_nothing_is_changed(here):
     command = next(line for line in lines.splitlines() if line.startswith("clickassay run "))
     tiny.said_by(*shlex.split(command)[1:], *tiny.QUICK)
     (here / "shop" / "events.csv").unlink()
-    assert "Missing: clicks." in tiny.inside("init", "shop").out
+    assert "Not found: clicks." in tiny.inside("init", "shop").out
 
 
 @pytest.mark.parametrize(

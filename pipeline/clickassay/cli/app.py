@@ -222,6 +222,7 @@ app = typer.Typer(
     name="clickassay",
     cls=_Root,
     help="Does your offline metric predict what users click? From raw click logs to an honest answer.",
+    epilog="For programs and agents: `clickassay --skill` shows one page of commands, exit codes and fields.",
     no_args_is_help=True,
     rich_markup_mode="rich",  # Markdown would be imported for --help; commands have it
     pretty_exceptions_enable=False,
@@ -257,12 +258,20 @@ def main() -> None:
 def _show_version(wanted: bool) -> None:
     if not wanted:
         return
-    from clickassay.core.provenance import __version__, of_a_report  # noqa: PLC0415 - takes a while
+    from clickassay.core.provenance import __version__, how_to_cite, of_a_report  # noqa: PLC0415 - takes a while
 
     # the other option is not read yet: to read it, Typer would import what takes long
-    lines = of_a_report() if "--verbose" in sys.argv else [f"clickassay {__version__}"]
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    told = [*of_a_report(), how_to_cite()] if "--verbose" in sys.argv else [f"clickassay {__version__}"]
+    sys.stdout.write("".join(f"{line}\n" for line in told))
     raise typer.Exit
+
+
+def _show_skill(wanted: bool) -> None:
+    if wanted:
+        from importlib.resources import files  # noqa: PLC0415 - takes a while
+
+        sys.stdout.write(files("clickassay").joinpath("SKILL.md").read_text(encoding="utf-8"))
+        raise typer.Exit
 
 
 @app.callback()
@@ -272,7 +281,12 @@ def _root(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = None,
     verbose: Annotated[
-        bool | None, typer.Option("--verbose", help="With --version: what a bug report needs.")
+        bool | None,
+        typer.Option("--verbose", help="With --version: also what a bug report needs, and how to cite."),
+    ] = None,
+    skill: Annotated[
+        bool | None,
+        typer.Option("--skill", callback=_show_skill, is_eager=True, help="Show the page for programs and agents."),
     ] = None,
 ) -> None:
     """Check offline search metrics against what users click."""

@@ -18,6 +18,15 @@ except PackageNotFoundError:  # a bare checkout on the path, not installed
 _LIBRARIES = ("duckdb", "polars", "pyarrow", "numpy", "scipy", "vl-convert-python", "itables")
 
 
+METHOD = "Chapelle, Metzler, Zhang and Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009"
+"""The paper of the method, and with the version all that CITATION.cff says of a reference in a text."""
+
+
+def how_to_cite() -> str:
+    """Return how a text cites clickassay and its method."""
+    return f"To cite: The clickassay developers, clickassay {__version__} (software). Method: {METHOD}."
+
+
 def plain_settings(settings: "Settings") -> dict[str, Any]:
     """Return settings as JSON can hold them."""
     return settings.model_dump(mode="json")

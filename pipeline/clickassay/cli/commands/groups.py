@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from clickassay.cli.console import say
+from clickassay.cli.console import say, write_json
 from clickassay.cli.inputs import Given, inputs_of
-from clickassay.cli.options import QUIET
+from clickassay.cli.options import JSON, QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
@@ -19,13 +19,14 @@ def groups(
     inputs: Annotated[Given, inputs_of("judgments", "queries")],
     out: Annotated[Path, typer.Option(metavar="FILE.parquet", help="Table of queries to write; a new file.")],
     settings: Annotated[Settings, settings_of("column", "max_markets")],
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Find queries that share most of their judged results, and write them as groups.
 
-    Two queries are alike if they have 0.6 of all judged results of both in common, of three or more; a group
-    has all that are alike to one of it. Intervals of a run leave out a group at a time, if its table of
-    queries has the column.
+    Two queries are near-duplicates if they share at least 60% of their judged results, out of three or more;
+    a group contains every near-duplicate of one of its queries. Intervals of a run treat a group as one unit
+    if its table of queries has the column.
 
     Example:
 
@@ -42,9 +43,13 @@ def groups(
     with shown_progress(quiet=quiet) as progress, published_file(out) as file:
         table = grouped_queries(inputs.needing("judgments"), settings, progress)
         write_table(table, file)
-    named = table["group"].drop_nulls()
+    named, n_queries = table["group"].drop_nulls(), table["query"].n_unique()
+    if json:
+        found = {"queries": n_queries, "near_duplicates": len(named), "groups": named.n_unique()}
+        write_json({"file": str(out), **found})
+        return
     say(
-        f"{count(len(named))} of {plural(table['query'].n_unique(), 'query', 'queries')} make "
-        f"{plural(named.n_unique(), 'group')}: {out}",
+        f"{count(len(named))} of {plural(n_queries, 'query', 'queries')} are near-duplicates, "
+        f"in {plural(named.n_unique(), 'group')}: {out}",
         f"Next: clickassay run … --queries {out}",
     )

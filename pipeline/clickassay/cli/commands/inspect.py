@@ -77,12 +77,13 @@ def explore(
         bool,
         typer.Option("--browser/--no-browser", help="Open the page. [default: open]", show_default=False),
     ] = True,
+    json: JSON = False,
 ) -> None:
-    """Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.
+    """Browse a run's configurations, their clicks and the arithmetic of each metric, in a local page.
 
-    Queries of fewer users than --min-users, and their URLs, appear as digests; 1 shows all.
+    Queries with fewer users than --min-users, and their URLs, appear as digests; 1 shows all.
 
-    The page is served to this machine alone and ends with Ctrl-C.
+    Only this machine can open the page; Ctrl-C ends it.
 
     Example:
 
@@ -92,11 +93,15 @@ def explore(
     from clickassay.studies.explorer.server import serve
 
     run = explored_run(run_folder, settings.min_users)
-    serve(run, port=port, open_browser=browser, tell=_show_address)
+
+    def tell(address: str) -> None:  # its token is no secret to whom it is shown, so that `say` will not do
+        if json:
+            write_json({"page": address})
+            return
+        speaker().print(f"Page: {address}")
+        say("Press Ctrl-C to end it.")
+
+    serve(run, port=port, open_browser=browser, tell=tell)
     sys.stdout.flush()
     os._exit(0)  # threads of pages that are still open would keep the process alive
 
-
-def _show_address(address: str) -> None:
-    speaker().print(f"Page: {address}")  # its token is the way in: no secret to whom it is shown
-    say("Ctrl-C ends it.")

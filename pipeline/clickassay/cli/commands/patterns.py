@@ -221,6 +221,7 @@ def forget(
     before: Annotated[
         int | None, typer.Option(min=2, help="Drop the sessions of all batches before this one.")
     ] = None,
+    json: JSON = False,
 ) -> None:
     """Drop batches: the last ones to make them again, or the first ones for good.
 
@@ -237,4 +238,7 @@ def forget(
     kept = PatternStore(store)
     with kept.locked():
         dropped = kept.forget_from(first) if first is not None else kept.forget_before(before or 0)
-    say(f"{store}: {plural(dropped, 'batch', 'batches')} dropped")
+    if json:
+        write_json({"store": str(store), "batches_dropped": dropped})
+    else:
+        say(f"{store}: {plural(dropped, 'batch', 'batches')} dropped")

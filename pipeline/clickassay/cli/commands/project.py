@@ -34,15 +34,16 @@ if TYPE_CHECKING:
 def init(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the log.")] = Path(),
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help=f"File to write; a new one. [default: {PROJECT}]")
+        Path | None, typer.Option(metavar="FILE.toml", help=f"New file to write. [default: {PROJECT}]")
     ] = None,
-    show: Annotated[bool, typer.Option("--show", help="Print the file, and write nothing.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print the file; write nothing.")] = False,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Write a project file from what lies in a folder: tables, columns, scale of grades.
+    """Write a project file for the log in a folder: tables, columns, scale of grades.
 
-    Then `clickassay run` needs no options. Tables are recognised by their columns, under likely names too:
-    look at the file before the first run. Exit code 1 if a run needs a table that was not found.
+    Then `clickassay run` needs no options. Tables are recognised by the names of their columns, or by similar
+    names: check the file before the first run. Exit code 1 if a table that a run needs was not found.
 
     Examples
     --------
@@ -55,33 +56,43 @@ def init(
 
     file = out or Path(PROJECT)
     if not show and file.exists():
-        raise OutputError(f"{file} exists already; change it, or give --out another name, or --show")
+        raise OutputError(f"{file} exists already; edit it, choose another --out, or add --show")
     with scratch(), shown_progress(quiet=quiet):
         found = found_project(folder)
         text = project_text(found, file.parent, Settings())
-    if show:
-        write_out(text)
-    else:
+    if not show:
         try:
             with file.open("x", encoding="utf-8", newline="\n") as stream:
                 stream.write(text)
         except OSError as error:
-            raise OutputError(f"cannot write {file}: {error.strerror}; give --out another name") from error
+            raise OutputError(f"cannot write {file}: {error.strerror}; choose another --out") from error
+    if json:
+        tables = {one.name: one.path for one in found.tables}
+        facts = {"tables": tables, "missing": found.missing, "notes": found.notes, "text": text}
+        write_json({"file": None if show else str(file), **facts})
+    elif show:
+        write_out(text)
+    else:
         tables = [f"{one.name}: {one.path}" for one in found.tables]
         say(f"Written: {file}", *(f"  {line}" for line in tables))
         say(*(f"Note: {note}" for note in found.notes))
     if found.missing:
-        say(f"Missing: {listed(found.missing)}. Name what has them in {file}.", stderr=show)
+        lines = " and ".join(f"{name} = …" for name in found.missing)
+        say(
+            f"Not found: {listed(found.missing)}. Write {lines} under [inputs] of {file}.",
+            stderr=show or json,
+        )
         raise typer.Exit(ExitCode.FINDING)
-    if not show:
+    if not (show or json):
         named = "" if file == Path(PROJECT) else f" --project {shlex.quote(str(file))}"
-        say(f"Next: look at it, then: clickassay run{named}")
+        say(f"Next: check {file}, then type: clickassay run{named}")
 
 
 def settings(settings_file: SETTINGS_FILE = None, project: PROJECT_FILE = None, json: JSON = False) -> None:
     """Show each setting, its value, and where the value comes from; inputs and output of a project too.
 
-    Options of a command win over variables, these over a settings file, this over the project file.
+    Options of a command override variables; variables override a settings file, and a settings file overrides
+    the project file.
 
     Examples
     --------

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from clickassay.cli.console import say
-from clickassay.cli.options import OUT, QUIET
+from clickassay.cli.console import say, write_json
+from clickassay.cli.options import JSON, OUT, QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
@@ -19,18 +19,19 @@ def simulate(
     world: Annotated[str, typer.Option(help="User model: web, cascade, rbp, dcg, rr or null.")] = "web",
     n_queries: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Number of distinct queries. [default: grows with the searches]"),
+        typer.Option(metavar="N", help="Number of distinct queries. [default: grows with the number of searches]"),
     ] = None,
     gains: Annotated[
         str | None,
         typer.Option(
             metavar="NUMBERS",
-            help="World cascade: chances that grades 0 to 4 satisfy, e.g. 0,0.1,0.35,0.4,0.8.",
+            help="World cascade: probability that a result of grade 0 to 4 satisfies, e.g. 0,0.1,0.35,0.4,0.8.",
         ),
     ] = None,
     actions: Annotated[
-        bool, typer.Option("--actions", help="Also carts and purchases, and their revenue as outcomes.")
+        bool, typer.Option("--actions", help="Also simulate carts and purchases, with revenue as an outcome.")
     ] = False,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Write a log of simulated users, with the truth next to it. Same seed, same bytes.
@@ -58,4 +59,7 @@ def simulate(
             out=out,
             progress=progress,
         )
-    say(f"Simulated log: {out}")
+    if json:
+        write_json({"folder": str(out), "files": sorted(file.name for file in out.iterdir())})
+    else:
+        say(f"Simulated log: {out}")

@@ -47,22 +47,23 @@ NOISE_CORRECTED_NOTE = (
 
 
 def correlations_section(run: Run) -> Section:
-    """Table 2: every click metric against every editorial metric, per sample."""
+    """Table 2: every click metric against every offline metric and baseline, per sample."""
     known = {sample: by_pair(run.correlations(sample)) for sample in shown_samples(run)}
     drawn = {sample: cells for sample, cells in known.items() if cells}
     pictured = list(drawn.items())[: None if run.settings.full else 1]
     figures = tuple(_heat_figure(run, place, *one) for place, one in enumerate(pictured))
+    every, names = run.competing("correlations").filter(split=EVERY), (*run.editorial, *BASELINES)
     corrected = {
         sample: {
             (row["click_metric"], row["editorial_metric"]): noise_corrected(row)
-            for row in run.correlations(sample).iter_rows(named=True)
+            for row in sample.rows(every).iter_rows(named=True)
         }
         for sample in drawn
     }
 
     def rows(estimates: Mapping[SampleKey, ByPair]) -> tuple[Row, ...]:
         return tuple(
-            Row(sample.label, click, of_metrics(cells, click, run.editorial))
+            Row(sample.label, click, of_metrics(cells, click, names))
             for sample, cells in estimates.items()
             for click in _present(run.clicks, cells, 0)
         )
@@ -71,12 +72,12 @@ def correlations_section(run: Run) -> Section:
     tables = (
         ReportTable(
             "table2_correlations", "Table 2. Weighted correlation, with 95% CI", "Click metric",
-            run.editorial, rows(drawn), data=run.frames["correlations"].filter(split=EVERY),
+            names, rows({sample: by_pair(sample.rows(every)) for sample in drawn}), data=every,
         ),
         ReportTable(
             "table2_noise_corrected",
-            "Table 2, noise-corrected (as with infinitely many sessions), with 95% CI", "Click metric",
-            run.editorial, without_noise, notes=(NOISE_CORRECTED_NOTE,) if without_noise else (),
+            "Table 2. Noise-corrected weighted correlation (as with infinitely many sessions), with 95% CI",
+            "Click metric", names, without_noise, notes=(NOISE_CORRECTED_NOTE,) if without_noise else (),
         ),
     )  # fmt: skip
     reading = _reading(run) if drawn else (NO_CORRELATIONS,)

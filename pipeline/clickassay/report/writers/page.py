@@ -17,6 +17,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.provenance import how_to_cite
 from clickassay.core.records import SampleKey
 from clickassay.core.text.escape import html, markdown, script_json
 from clickassay.report.model import Section, StudyReport
@@ -130,7 +131,7 @@ def _environment(home: str, mark: Callable[[str], Markup]) -> Environment:
         return Markup(code)  # noqa: S704 - it is escaped
 
     environment = Environment(autoescape=True, **_template_options(home))
-    environment.globals.update(html_table=html_table)
+    environment.globals.update(html_table=html_table, how_to_cite=how_to_cite)
     environment.filters["tied"] = tied
     environment.filters["linked"] = lambda text: tied(text, mark)
     return environment
@@ -157,7 +158,7 @@ def _markdown_environment(home: str) -> Environment:
 
     # autoescape speaks HTML; for Markdown `finalize` does its work: every expression passes there
     environment = Environment(autoescape=False, finalize=marked_down, **_template_options(home))  # noqa: S701
-    environment.globals.update(section_part=_section_part)
+    environment.globals.update(section_part=_section_part, how_to_cite=how_to_cite)
     return environment
 
 

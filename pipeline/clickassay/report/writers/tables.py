@@ -1,5 +1,6 @@
 """A `ReportTable` in each form: plain rows, CSV, HTML, Markdown, LaTeX."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
@@ -7,7 +8,7 @@ from markupsafe import Markup
 
 from clickassay.core.files.tables import as_csv
 from clickassay.core.text.escape import html, latex, markdown, terminal
-from clickassay.core.text.words import MINUS, count, number, percent, span, visible
+from clickassay.core.text.words import MINUS, capital, count, number, percent, span, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.glossary import linked, linked_name
 from clickassay.report.tables import Cell, ReportTable, Row, Share, Spelled
@@ -185,14 +186,20 @@ LATEX_NEEDS = "% needs \\usepackage{booktabs}; names beyond Latin letters need X
 RULE = r"\midrule\addlinespace[2.5pt]"
 
 
+_NUMBERED = re.compile(r"(?:Table|Figure) \d+(?: in numbers)?[.:] ")
+"""How titles begin that name a table or figure of the paper: LaTeX numbers captions itself."""
+
+
 def latex_table(table: ReportTable) -> str:
-    """Return a complete LaTeX table; the document needs the package booktabs."""
+    """Return a complete LaTeX table with its label ``tab:NAME``; the document needs the package booktabs."""
+    caption = capital(_NUMBERED.sub("", table.title, count=1))
     columns = "l" + "".join("r" if is_number else "l" for is_number in table.numeric)
     lines = [
         f"% {terminal(table.title)}",
         LATEX_NEEDS,
         r"\begin{table}[!t]",
-        rf"\caption{{{latex(visible(table.title, limit=2_000))}}}",
+        rf"\caption{{{latex(visible(caption, limit=2_000))}}}",
+        rf"\label{{tab:{table.name}}}",
         rf"\begin{{tabular*}}{{\linewidth}}{{@{{\extracolsep{{\fill}}}}{columns}}}",
         r"\toprule",
     ]

@@ -1,6 +1,7 @@
 """The files next to the page: Markdown, CSV and LaTeX, each valid in its format."""
 
 import csv
+import re
 
 import pytest
 from markdown_it import MarkdownIt
@@ -48,10 +49,23 @@ def test_the_run_folder_holds_a_csv_and_a_latex_table_of_everything(reports):
 
 def test_csv_holds_the_full_table_in_full_precision(reports):
     overall = run_tables()["correlations"].filter(split="all")
-    expected = [row for row in overall.to_dicts() if row["editorial_metric"] not in BASELINES]
+    expected = sorted(overall.to_dicts(), key=lambda row: row["editorial_metric"] in BASELINES)
     rows = rows_of(reports["full"][0] / "tables" / "table2_correlations.csv")
     assert [float(row["correlation"]) for row in rows] == [row["correlation"] for row in expected]
     assert [row["editorial_metric"] for row in rows] == [row["editorial_metric"] for row in expected]
+
+
+def test_papers_get_the_correlation_within_queries_and_baselines_beside_metrics(reports):
+    folder = reports["full"][0] / "tables"
+    assert "ERR & " in (folder / "within.tex").read_text(encoding="utf-8")
+    for name in ("table2_correlations", "table2_noise_corrected"):
+        lines = (folder / f"{name}.tex").read_text(encoding="utf-8").splitlines()
+        heads = next(line for line in lines if line.startswith("Click metric & ")).removesuffix(r" \\")
+        assert set(BASELINES) < set(heads.split(" & "))
+        width = len(heads.split(" & "))
+        rows = [line for line in lines if line.startswith("MeanRR & ")]
+        assert rows
+        assert all(row.count(" & ") == width - 1 and "--" not in row for row in rows)
 
 
 def test_no_csv_cell_of_text_starts_a_formula(reports):
@@ -77,4 +91,8 @@ def test_latex_files_hold_whole_tables(reports, name):
         text = "\n".join(lines)
         assert text.count("\\begin{tabular*}") == text.count("\\end{tabular*}") == 1
         assert "end{tabular}" not in text
+        captions = [line for line in lines if line.startswith("\\caption{")]
+        assert len(captions) == 1
+        assert re.match(r"\\caption\{(Table|Figure) \d", captions[0]) is None
+        assert lines[lines.index(captions[0]) + 1] == f"\\label{{tab:{path.stem}}}"
         assert "\u202e" not in text

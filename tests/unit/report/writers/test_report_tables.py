@@ -279,6 +279,19 @@ def test_latex_comments_stay_on_their_line():
     assert text.splitlines()[1].startswith("% needs")
 
 
+@pytest.mark.parametrize(
+    ("title", "caption"),
+    [
+        ("Table 2. Weighted correlation, with 95% CI", "Weighted correlation, with 95\\% CI"),
+        ("Figure 4 in numbers: correlation by decile", "Correlation by decile"),
+        ("Table 12 of a log", "Table 12 of a log"),
+    ],
+)
+def test_latex_numbers_a_caption_itself_and_a_label_follows_it(title, caption):
+    lines = latex_table(ReportTable("deciles", title, "N", ("A",), (Row("", "x", (1,)),))).splitlines()
+    assert lines[3:5] == [f"\\caption{{{caption}}}", "\\label{tab:deciles}"]
+
+
 def has_latex():
     if shutil.which("pdflatex") is None or shutil.which("kpsewhich") is None:
         return False
