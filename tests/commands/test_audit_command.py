@@ -310,7 +310,7 @@ def test_one_list_shows_which_conventions_give_a_number():
         ((), "give a run folder, or the grades"),
         (("x", "--grades", "1"), "give a run folder, or the grades"),
         (("--grades", "1", "--csv", "--json"), "--csv or --json"),
-        (("--grades", "1", "--out", "x"), "--out is for a run"),
+        (("--grades", "1", "--out", "x"), "--out needs a run"),
         (("--grades", "1", "--value", "half"), "expected a number as a tool printed it"),
         (("--grades", "1", "--value", "nan"), "expected a number as a tool printed it"),
         (("--grades", "1", "--persistence", "1"), "expected a number, above 0, below 1"),

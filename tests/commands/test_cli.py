@@ -84,8 +84,9 @@ def test_help_shows_an_example(command):
     assert f"clickassay {' '.join(command)} " in text
 
 
-def test_the_version_is_told():
+def test_the_version_is_told(monkeypatch):
     assert inside("--version") == Outcome(0, f"clickassay {__version__}\n", "")
+    monkeypatch.setattr("sys.argv", ["clickassay", "--version", "--verbose"])
     told = said_by("--version", "--verbose").splitlines()
     assert (told[0], told[-1]) == (f"clickassay {__version__}", how_to_cite())
 
@@ -363,7 +364,7 @@ def test_control_signs_in_a_message_cannot_reach_the_terminal(capsys):
 
 def test_running_out_of_memory_is_told_with_what_to_do(capsys):
     assert run_command(raising(MemoryError())) == 2
-    assert "run it where more memory is free" in capsys.readouterr().err
+    assert "free some memory, or use a larger machine" in capsys.readouterr().err
 
 
 # ---- progress ---------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def test_people_get_tables_with_examination_by_position(folder):
     assert "Fitted on" in said
     assert "drawn at random" in said
     assert "CM: " in said
-    assert "The discount of RBP is nearest to the examination of" in said
+    assert "discounts most like the examination of" in said
     rows = [line.split() for line in said.splitlines() if line.strip()[:1] in tuple("12345")]
     assert [row[0] for row in rows] == ["1", "2", "3", "4", "5"]
     assert rows[0][1:5] == ["1.00"] * 4
@@ -135,15 +135,15 @@ def test_the_same_seed_gives_the_same_bytes(folder, tmp_path):
         (["patterns", "--click-models", "XYZ"], "unknown click model 'XYZ'; known are GCTR"),
         (["patterns", "--click-models", "PBM,"], "the name of a click model is empty; known are GCTR"),
         (["patterns", "--click-models", ""], "the name of a click model is empty; known are GCTR"),
-        (["patterns", "--depth", "11"], "depth 11: the pattern table keeps 10 results a list"),
-        (["patterns", "--depth", "0"], "depth 0: the pattern table keeps 10 results a list"),
-        (["run", "--depth", "7"], "has no lists of depth 7; it has depths 5, 10"),
-        (["patterns", "--market", "xx"], "there is no market 'xx'; there are"),
+        (["patterns", "--depth", "11"], "depth 11: the pattern table has 10 results per ranking"),
+        (["patterns", "--depth", "0"], "depth 0: the pattern table has 10 results per ranking"),
+        (["run", "--depth", "7"], "has no rankings of depth 7; it has depths 5, 10"),
+        (["patterns", "--market", "xx"], "no market 'xx'; known are"),
         (["patterns", "--pseudo-count", "-1"], "--pseudo-count -1.0: expected a number from 0"),
         (["patterns", "--held-out", "1"], "--held-out 1.0: expected a number between 0 and 1"),
         (["patterns", "--csv", "--json"], "give --csv or --json, not both"),
         (["nowhere"], "is not a pattern table"),
-        (["patterns/patterns.parquet"], "is a file; expected the folder of a run, a pattern table or"),
+        (["patterns/patterns.parquet"], "is a file; give the folder of a run, a pattern table or"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(folder, arguments, message):

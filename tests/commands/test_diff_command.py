@@ -198,7 +198,7 @@ def test_texts_of_a_run_cannot_act_on_the_terminal_or_the_layout(whole, tmp_path
         (["--fail-above", "2.1"], "expected a number above 0, at most 2"),
         (["--fail-above", "nan"], "expected a number above 0, at most 2"),
         (["--fail-above", "-1"], "expected a number above 0, at most 2"),
-        (["--beyond-noise"], "used with --fail-above only"),
+        (["--beyond-noise"], "--beyond-noise requires --fail-above"),
         (["--csv", "--json"], "--csv or --json, not both"),
         (["--metric", "XYZ"], "--metric XYZ is in neither run; they have: AP, AP(rel=2), DCG"),
         (["--click-metric", "dwell"], "--click-metric dwell is in neither run; they have: MaxRR"),

@@ -122,7 +122,7 @@ def test_rows_left_out_are_those_of_the_funnel_of_a_run(tmp_path):
         ({"judgments": tiny.judgments().with_columns(query=pl.lit("other"))}, "nothing to correlate"),
         (
             {"searches": tiny.searches().with_columns(pl.col("results").list.head(2))},
-            "no list shown has as many results as depth 3",
+            "no ranking has 3 results; choose a smaller --depth",
         ),
     ],
     ids=["seconds", "empty", "null urls", "gains", "conflicts", "other queries", "short lists"],
@@ -165,7 +165,7 @@ def test_a_log_without_judgments_has_no_share_judged_and_its_command_names_what_
 def test_a_table_twice_in_a_folder_is_refused(tmp_path):
     log = folder(tmp_path / "log")
     (log / "clicks.csv").write_text("search_id,timestamp,url\n")
-    assert "clicks.csv and clicks.parquet; say which by --clicks" in tiny.refusal("inspect", log)
+    assert "clicks.csv and clicks.parquet; choose one by --clicks" in tiny.refusal("inspect", log)
 
 
 def test_a_market_of_judgments_counts_for_that_market_only(tmp_path):
@@ -291,7 +291,7 @@ def test_a_question_about_nothing_is_refused(arguments, says, tmp_path):
 
 
 def test_an_empty_folder_is_refused(tmp_path):
-    assert "has no file" in tiny.inside("inspect", tmp_path).err
+    assert "contains no file" in tiny.inside("inspect", tmp_path).err
 
 
 # ---- tables under names of their own ------------------------------------------------------------
@@ -332,7 +332,7 @@ def test_a_guess_is_no_table_of_clicks_where_a_column_says_whether_a_result_was_
     file = tmp_path / "shown.csv"
     file.write_text("request_id,ts,uid,q,rank,product_id,clicked\n1,2026-01-01 10:00:00,u,a,0,p,1\n")
     ended = tiny.inside("inspect", file)
-    assert "It may be a table of searches, with a row for each result shown. Try:" in ended.out
+    assert "It may be a table of searches with one row per result shown. Try:" in ended.out
     assert "table of clicks" not in ended.out
     pasted = tiny.inside(*ended.out.splitlines()[-1].split()[1:], "--depth", "1")
     assert "1 session of 1 distinct query" in pasted.out or "1 sessions of 1 distinct queries" in pasted.out
@@ -360,7 +360,7 @@ def test_days_of_an_unknown_table_are_shown_once(tmp_path):
         pl.DataFrame({"a": [day]}).write_parquet(tmp_path / "log" / f"{day:02d}" / "part.parquet")
     said = tiny.inside("inspect", tmp_path / "log").out
     assert said.count("Columns: a Int64") == 1
-    assert "The same columns have 21 more files." in said
+    assert "21 more files with the same columns." in said
 
 
 def test_a_table_of_days_compressed_by_zstd_is_inspected_as_one(tmp_path):

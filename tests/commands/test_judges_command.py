@@ -123,7 +123,7 @@ def test_classes_of_queries_are_compared(files, asked, tmp_path):
     assert "no column kinds; did you mean kind" in tiny.refusal(
         "judges", *files, "--queries", tmp_path / "queries.csv", "--by", "kinds"
     )
-    assert "give it by --queries" in tiny.refusal("judges", *files, "--by", "kind")
+    assert "--by requires --queries" in tiny.refusal("judges", *files, "--by", "kind")
 
 
 def test_a_kappa_to_hold_it_against_is_settled_or_says_how_many_queries_would(files):
@@ -135,7 +135,7 @@ def test_a_kappa_to_hold_it_against_is_settled_or_says_how_many_queries_would(fi
 
 
 def test_one_ranking_is_no_order(files, asked):
-    assert "one ranking has no order; give two or more" in tiny.refusal("judges", *files, *asked[:2])
+    assert "--rankings: give two or more rankings" in tiny.refusal("judges", *files, *asked[:2])
     assert "ranking" in tiny.refusal("judges", *files, *asked[:2], *asked[:2])
 
 

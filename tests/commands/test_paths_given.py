@@ -112,7 +112,7 @@ def test_a_url_is_refused_before_any_work_where_nothing_reads_or_writes_it(case,
         assert "HU" not in line
         kind = kind_of(case)
         if not kind.on_store:
-            assert " is a URL, and files are read and written on this machine alone; " in line
+            assert " is a URL, but must be local; " in line
         elif url.startswith("hdfs"):
             assert " lies where only Spark reaches" in line
         else:
@@ -194,7 +194,7 @@ def test_a_command_has_no_parameter_of_text_that_it_makes_a_path_of():
 
 @pytest.mark.parametrize(
     ("words", "advice"),
-    [(("patterns",), "use a smaller --batch"), (("evaluate",), "run it where more memory is free")],
+    [(("patterns",), "use a smaller --batch"), (("evaluate",), "free some memory, or use a larger machine")],
 )
 def test_advice_for_too_little_memory_is_of_options_that_the_command_has(
     tmp_path, monkeypatch, words, advice

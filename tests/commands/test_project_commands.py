@@ -108,7 +108,7 @@ def test_inputs_by_options_and_variables_win_and_a_log_is_never_mixed(here, monk
     assert "judgments: nowhere.csv does not exist" in tiny.refusal("run")
     monkeypatch.setenv("CLICKASSAY_JUDGMENTS", "log/judgments.parquet")
     tiny.said_by("run")
-    assert "are given twice, as files and as SQL" in tiny.refusal("run", "--clicks", "x", "--clicks-sql", "y")
+    assert "are given both as files and as SQL" in tiny.refusal("run", "--clicks", "x", "--clicks-sql", "y")
 
 
 def test_sql_of_a_project_reads_its_files_and_its_database(here):
@@ -264,7 +264,7 @@ def test_init_names_what_is_missing_and_what_else_is_there(here):
     assert (ended.code, "Not found: clicks. Write clicks = … under [inputs] of " in ended.out) == (1, True)
     text = (here / "clickassay.toml").read_text()
     assert '# clicks = "…"  # required; no file was recognised' in text
-    assert "# log/notes.csv: no table of a log" in text
+    assert "# log/notes.csv: not a table of a log" in text
     tomllib.loads(text)
 
 
@@ -340,7 +340,7 @@ def test_from_init_to_a_run_nothing_is_changed(here):
     text = (here / "clickassay.toml").read_text()
     written = tomllib.loads(text)
     assert 'current = "NDCG"  # the metric you use' in text
-    assert 'searches = "shop/served.csv"  # one row for each result shown\n' in text
+    assert 'searches = "shop/served.csv"  # one row per result shown\n' in text
     assert written["scale"] == ["irrelevant", "complement", "substitute", "exact"]
     assert written["columns"]["clicks"]["action"] == "event"
     assert all(f"# shop/{name}: an empty file" in text for name in EMPTY)
@@ -451,7 +451,7 @@ def test_words_of_no_common_scale_are_put_in_order_by_the_user(here):
     (here / "log" / "judgments.parquet").unlink()
     tiny.said_by("init", "log")
     text = (here / "clickassay.toml").read_text()
-    assert '# scale = ["meh", "ok", "wow"]  # put them in order, the worst first' in text
+    assert '# scale = ["meh", "ok", "wow"]  # sort them, worst first' in text
     assert "give all labels, worst first, by --scale" in tiny.refusal("run", *tiny.QUICK)
 
 
@@ -511,8 +511,8 @@ def test_init_names_the_command_that_reads_a_file_of_another_tool(here):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--searches", ""], "options: searches are named by an empty text"),
-        (["--searches", "s", "--database", "x.duckdb"], "--database is read by SQL only"),
+        (["--searches", ""], "options: the path of searches is empty"),
+        (["--searches", "s", "--database", "x.duckdb"], "--database requires SQL"),
         (["--searches", "s3://"], "--searches: s3:// names no bucket or host"),
         (["--project", "."], "project file .: Is a directory; give a file of TOML"),
     ],

@@ -63,7 +63,12 @@ def test_its_fields_are_those_of_a_summary():
     summary = json.loads((sample() / "summary.json").read_text(encoding="utf-8"))
     assert summary["schema"] == SCHEMA
     assert f"`schema` {SCHEMA}" in " ".join(PARTS["Fields to trust"].split())
-    known = {*keys_in(summary), *get_args(Kind), *get_args(get_type_hints(Evidence.kind.fget)["return"]), *Severity}
+    known = {
+        *keys_in(summary),
+        *get_args(Kind),
+        *get_args(get_type_hints(Evidence.kind.fget)["return"]),
+        *Severity,
+    }
     known |= {"run --json", "null", "summary.json", "report.html"}
     named = re.findall(r"`([^`]+)`", PARTS["Fields to trust"] + PARTS["Never"])
     assert len(named) > 15

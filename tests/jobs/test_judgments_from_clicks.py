@@ -211,7 +211,7 @@ def test_the_command_writes_a_folder(tmp_path):
     }  # fmt: skip
     assert "exists already" in tiny.refusal(*asked)
     few = tiny.refusal(*asked[:3], "--out", tmp_path / "none", "--least-sessions", 10_000)
-    assert "no result was shown in so many sessions; lower --least-sessions" in few
+    assert "no result was shown in that many sessions; lower --least-sessions" in few
     assert not (tmp_path / "none").exists()
 
 

@@ -53,7 +53,7 @@ def inspect(
     progress: Told = True,
     **settings: Unpack[SettingsGiven],
 ) -> "InspectResult":
-    """Tell what a file or folder is and what reads it, or what a run would make of a log; write nothing.
+    """Show what a file or folder is, which command reads it, and what a run would reject; write nothing.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ def inspect(
     searches, clicks, judgments
         Instead of `path`: tables, as `run` takes them.
     quick
-        Types, rows, users and times alone; no sessions are formed.
+        Show types, rows, users and times only; form no sessions.
     progress, settings
         As `run` takes them.
 
     Raises
     ------
     InputError
-        If nothing is given, or nothing of it can be read.
+        If nothing is given, or nothing can be read.
 
     Examples
     --------
@@ -81,8 +81,8 @@ def inspect(
     sources = {name: source for name, one in named.items() if (source := source_of(one)) is not None}
     if not isinstance(path, str | Path | None):
         raise InputError(
-            f"path: found {type(path).__name__}, expected a file or folder; tables are given by their names, "
-            "as inspect(searches=…, clicks=…, judgments=…)"
+            f"path: found {type(path).__name__}, expected a file or folder; give tables by name: "
+            "inspect(searches=…, clicks=…, judgments=…)"
         )
     place = None if path is None else Path(path)
     with progress_of(progress) as told:
@@ -95,13 +95,13 @@ class InspectResult(Result):
     Parameters
     ----------
     inspection
-        Tables, sessions, what is judged, what would be lost; None of what is no log.
+        Tables, sessions, judged results and rejected rows of a log; None otherwise.
     files
         Files of other layouts.
     folder
-        A folder that clickassay wrote: where it lies, what it is, the command that reads it.
+        A folder that clickassay wrote: its path, its kind, the command that reads it.
     project
-        The text of a project file for these tables; '' where they need none.
+        The text of a project file for these tables; '' if they need none.
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class InspectResult(Result):
             place, what, command = self.folder
             yield from (f"{place}: {what}", f"  {command}")
         if len(self.files) == MOST_FILES:
-            yield f"Only {MOST_FILES} files are looked at."
+            yield f"Only the first {MOST_FILES} files were read."
         alike: dict[object, list[SeenFile]] = {}  # tables of the same unknown columns are shown once
         for one in self.files:
             key = one.file if one.columns is None else tuple(one.columns.items())
@@ -213,7 +213,7 @@ class InspectResult(Result):
         for first, *others in alike.values():
             yield from first.parts()
             if others:
-                yield f"  The same columns have {plural(len(others), 'more file')}."
+                yield f"  {plural(len(others), 'more file')} with the same columns."
         if self.inspection is not None:
             yield from _log_parts(self.inspection)
 
@@ -307,7 +307,7 @@ class SeenFile:
             yield f"  {self.found.command}"
         elif self.found.layout.name == "unknown":
             if self.found.head:
-                yield from ("  It begins:", *(f"  {line}" for line in self.found.head))
+                yield from ("  First lines:", *(f"  {line}" for line in self.found.head))
             yield from _likely(self.file, self.table)
         if self.imported is not None:
             yield ", ".join(f"{name} {rows:,}" for name, rows in self.imported.counts.items() if rows)
@@ -356,7 +356,7 @@ def _likely(file: Path, table: tuple[pl.Schema, pl.LazyFrame] | None) -> list[st
     if found is not None:
         what = "inspect" if found.name in CANONICAL else f"run {_LOG} --out RUN"
         command = f"clickassay {what} --{found.name} {shlex.quote(str(file))} {found.options}".rstrip()
-        rows = ", with a row for each result shown" if found.is_impressions else ""
+        rows = " with one row per result shown" if found.is_impressions else ""
         return [*has, f"  It may be a table of {found.name}{rows}. Try:", f"  {command}"]
     return [*has, *_needed_columns()]
 
@@ -371,7 +371,7 @@ def _needed_columns() -> list[str]:
     needed = {name: [want.name for want in wanted if not want.optional] for name, wanted in CANONICAL.items()}
     needed["clicks"].append("url or position")
     return [
-        "  Tables of a log have these columns; rename yours, or make them (docs/how-to/own-log-format.md):",
+        "  Tables of a log need these columns; rename yours, or create them (docs/how-to/own-log-format.md):",
         *(f"    {name}: {', '.join(columns)}" for name, columns in needed.items()),
     ]
 
@@ -397,9 +397,9 @@ def _log_parts(inspection: Inspection) -> Iterator[Part]:
     yield from _judged(inspection)
     if inspection.lost:
         rows = [(one.source, f"{one.rows:,}", one.step, one.reason) for one in inspection.lost]
-        yield ShownTable(("left out of", "rows", "step", "reason"), rows, ("rows",))
+        yield ShownTable(("excluded from", "rows", "step", "reason"), rows, ("rows",))
     elif inspection.sessions is not None:
-        yield "No row is left out."
+        yield "No row is excluded."
     yield from (f"Note: {note}" for note in inspection.notes)
     for problem in inspection.problems:
         yield f"Problem: {problem}"
@@ -449,7 +449,7 @@ def _judged(inspection: Inspection) -> Iterator[Part]:
         )
         for one in inspection.judged
     ]
-    heads = ("depth", "results shown", "judged", "share", "lists", "judged in full", "share")
+    heads = ("depth", "results shown", "judged", "share", "rankings", "fully judged", "share")
     yield ShownTable(heads, rows, heads)
 
 

@@ -44,22 +44,22 @@ def pattern_table(
     progress: Told = True,
     **settings: Unpack[SettingsGiven],
 ) -> "PatternsResult":
-    """Turn a log into its pattern table, all that a report needs to know of it; it has no user ids.
+    """Summarise a log in a pattern table, from which reports are built; it contains no user ids.
 
     Parameters
     ----------
     searches, clicks
         As `run` takes them.
     judgments
-        With ``only_judged=True``: sessions of queries without any are counted only.
+        With ``only_judged=True``: sessions of unjudged queries are only counted.
     outcomes
         As `run` takes them.
     out
-        Folder to write the table into; None = it stays in memory.
+        Folder to write the table into; None = keep it in memory.
     store
-        Instead of `out`: a store, to which what it lacks of the log is added.
+        Instead of `out`: a store, to which new rows of the log are added.
     force
-        Replace a table that lies in `out`.
+        Replace an existing table in `out`.
     progress
         As `run` takes it.
     settings
@@ -68,7 +68,7 @@ def pattern_table(
     Raises
     ------
     ClickassayError
-        If an input or a setting is not what it must be; the message says what to do.
+        If an input or a setting is invalid; the message says what to do.
 
     Examples
     --------
@@ -77,10 +77,10 @@ def pattern_table(
     'baseline_as_good'
     """
     if searches is None:
-        raise SettingsError("a pattern table needs searches: a path, SQL or a frame")
+        raise SettingsError("searches are missing: give a path, SQL or a frame")
     given = load_settings(**settings)
     if judgments is not None and not given.only_judged:
-        raise SettingsError("--judgments is used with --only-judged only; add it, or leave --judgments out")
+        raise SettingsError("--judgments requires --only-judged; add it, or remove --judgments")
     target = TableOrStore(None if out is None else str(out), None if store is None else str(store), force)
     sources = Sources(
         searches=source_of(searches), clicks=source_of(clicks), judgments=source_of(judgments),
@@ -97,7 +97,7 @@ def open_patterns(folder: Place) -> "PatternsResult":
     Raises
     ------
     PatternError, StoreError
-        If the folder is neither, or broken.
+        If the folder is neither, or is broken.
 
     Examples
     --------
@@ -131,9 +131,9 @@ class PatternsResult(Result):
     place
         Its folder, or the table in memory.
     grown
-        What was added to a store; None for a table of its own.
+        What was added to a store; None for a single table.
     findings
-        The checks of its log that fire, where it was made here: `health` has the counts that they look at.
+        Problems that the data checks found while it was built; `health` has the counts behind them.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class PatternsResult(Result):
             raise AttributeError(f"a pattern table has no {name}; its tables are {', '.join(_TABLES)}")
         if name not in self.tables:
             raise AttributeError(
-                f"this pattern table has no {name}: its log has none, or none were asked for"
+                f"this pattern table has no {name}: the log has no {name}, or they were not requested"
             )
         return self.tables[name]
 
@@ -189,7 +189,7 @@ class PatternsResult(Result):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Where it lies, what was added to a store, and the checks of its log that fire."""
+        """Its folder, what was added to a store, and the problems that data checks found."""
         place = None if isinstance(self.place, PatternTable) else str(self.place)
         facts = {"folder": place, "health": [one.as_entry() for one in self.findings]}
         if self.grown is None:
@@ -215,12 +215,12 @@ class PatternsResult(Result):
         judgments, queries, scores, out, force, progress
             As `run` takes them.
         settings
-            Settings of judgments, metrics and the report; what decides the table was given when it was made.
+            Settings of judgments, metrics and the report; those of the log were fixed with the table.
 
         Raises
         ------
         ClickassayError
-            If an input or a setting is not what it must be; the message says what to do.
+            If an input or a setting is invalid; the message says what to do.
         """
         decided = [name for name in settings if name in LOG_SETTINGS and name != "depth"]
         if decided:
@@ -242,7 +242,7 @@ class PatternsResult(Result):
         Raises
         ------
         OutputError
-            If the folder exists (and `force` is not given, or it is not ours), or cannot be written.
+            If the folder exists (without `force`, or not ours), or cannot be written.
         """
         place = place_to_write(folder)
         with published_folder(place, force=force) as work, writing_tables():
@@ -250,12 +250,12 @@ class PatternsResult(Result):
         return place
 
     def parts(self) -> Iterator[Part]:
-        """Yield what the command prints: what is wrong with its log, where it lies, and what comes next."""
+        """Yield what the command prints: problems of the log, the folder, and the next step."""
         for one in self.findings:
             yield f"{capital(one.status)}: {one.text}"
         if isinstance(self.place, PatternTable):
             lists, sessions = self.configurations.height, int(self.patterns["sessions"].sum())
-            yield f"Pattern table in memory: {plural(lists, 'list')}, {plural(sessions, 'session')}"
+            yield f"Pattern table in memory: {plural(lists, 'ranking')}, {plural(sessions, 'session')}"
             yield "Next: its report(judgments=…)"
             return
         if self.grown is None:
@@ -263,5 +263,5 @@ class PatternsResult(Result):
         else:
             added = plural(self.grown.batches, "batch", "batches")
             known = plural(self.grown.known_files, "file")
-            yield f"Pattern store: {self.place}: {added} added; {known} had been read before"
+            yield f"Pattern store: {self.place}: {added} added; {known} already read"
         yield f"Next: clickassay report --patterns {shlex.quote(str(self.place))} --judgments … --out …"

@@ -1,4 +1,4 @@
-"""Questions to runs: functions for Python, of which the commands are made (and `api.rankings`).
+"""Questions about runs: functions for Python, of which the commands are made (and `api.rankings`).
 
 A parameter is explained once, where it stands: its option, its keyword and its place in the docstring follow.
 What answers a question is imported when it is asked, so that `--help` is quick.
@@ -37,12 +37,12 @@ RunGiven = Annotated[
 ]
 ClickMetric = Annotated[str, Help("Click metric to predict.", metavar="NAME")]
 Market = Annotated[str | None, Help("Market.", "the report's")]
-Depth = Annotated[int | None, Help("Cut.", "the report's", metavar="K")]
+Depth = Annotated[int | None, Help("Top K results.", "the report's", metavar="K")]
 Judge = Annotated[str | None, Help("Judge.", "the report's")]
 Bar = Annotated[Told, Help("As `run` takes it.", is_option=False)]
 
 _MOST_FOLDS = 1000
-_REPEAT = "; repeat it for several."
+_REPEAT = "; repeat for several."
 
 
 @for_python
@@ -53,15 +53,15 @@ def power(
         float | None,
         Help("Difference of correlations to detect.", "the run's", "From 0.0001 to 2."),
     ] = None,
-    power: Annotated[float, Help("Power: the chance to detect it, 0.5 to 0.999.")] = 0.8,
+    power: Annotated[float, Help("Power: the probability of detecting it, 0.5 to 0.999.")] = 0.8,
     alpha: Annotated[
-        float, Help("Alpha: the chance of a false alarm that is accepted.", also="Above 0 and below 0.5.")
+        float, Help("Alpha: the accepted probability of a false alarm.", also="Above 0 and below 0.5.")
     ] = 0.05,
     comparisons: Annotated[
         int | None,
         Help(
-            "Comparisons of which this is one: each is tested at alpha / comparisons (Bonferroni).",
-            "all others against the metric in use if the pair has it, else all pairs",
+            "Number of comparisons: each is tested at alpha / comparisons (Bonferroni).",
+            "all metrics against the metric in use if it is in the pair, else all pairs",
             least=1,
         ),
     ] = None,
@@ -70,13 +70,13 @@ def power(
     judge: Judge = None,
     pair: Annotated[
         str | tuple[str, str],
-        Help("Two editorial metrics with a comma.", also="Or a pair of them.", typed=str),
+        Help("Two offline metrics with a comma.", also="Or a pair of them.", typed=str),
     ] = "ERR,DCG",
     click_metric: ClickMetric = "MeanRR",
     question: Annotated[
         Literal["rankings", "queries"] | None,
         Help(
-            "rankings: correlations within queries, of all markets together unless --market names one; "
+            "rankings: correlations within queries, all markets combined unless --market names one; "
             "queries: over all queries.",
             "the question of the run's decision",
         ),
@@ -87,7 +87,7 @@ def power(
     Raises
     ------
     SettingsError, ReportError
-        If a number is out of its range, or the run lacks a metric.
+        If a number is out of range, or the run lacks a metric.
 
     Examples
     --------
@@ -114,11 +114,13 @@ def learn(
         Literal["correlation", "rankers"], Help("Weighted correlation, or two rankers (Algorithm 3).")
     ] = "correlation",
     utilities: Annotated[bool, Help("Learn the utility of each position as well.")] = False,
-    gamma: Annotated[bool, Help("Learn gamma: utilities are its powers, for users who give up.")] = False,
+    gamma: Annotated[
+        bool, Help("Learn gamma, the probability that users go on: utilities are its powers.")
+    ] = False,
     cv_folds: Annotated[
         int,
         Help(
-            "Cross-validation folds of queries: each is left out once.",
+            "Number of folds of queries for cross-validation.",
             metavar="N",
             least=2,
             most=_MOST_FOLDS,
@@ -131,14 +133,14 @@ def learn(
     click_metric: ClickMetric = "MeanRR",
     progress: Bar = True,
 ) -> "LearnResult":
-    """Learn the chance of satisfaction of each grade with which ERR predicts clicks best.
+    """Learn the probability of satisfaction of each grade with which ERR predicts clicks best.
 
     Raises
     ------
     LearningError
         If there are too few queries, or clicks do not vary.
     ReportError, SettingsError
-        If it is no run, or an option is none of those above.
+        If the folder is not a run, or an option has another value than those above.
 
     Examples
     --------
@@ -180,21 +182,21 @@ def check(
     *,
     strict: Annotated[
         bool,
-        Help("Also exit code 1 for rules whose interval leaves them open.", also="So `passed` is False."),
+        Help("Exit code 1 also if a rule is inconclusive.", also="Then `passed` is False."),
     ] = False,
     market: Market = None,
     depth: Depth = None,
     judge: Judge = None,
 ) -> "CheckResult":
-    """Check rules that a run must keep.
+    """Check a run against rules.
 
     A rule about a correlation, a difference or a mean is broken only if its whole 95% CI breaks it.
-    The sample is of rules that do not name one.
+    Market, depth and judge apply to rules that do not name them.
 
     Raises
     ------
     SettingsError, ReportError
-        If a rule cannot be read, or names what the run does not have.
+        If a rule cannot be parsed, or names something that the run lacks.
 
     Examples
     --------
@@ -211,20 +213,20 @@ def check(
     if rules is None:
         texts = DEFAULT_RULES
     if not texts:
-        raise SettingsError("no rule is given, so none could be broken; leave out rules for the default")
+        raise SettingsError("rules is empty; give a rule, or omit rules for the default")
     outcomes = check_run(run_or_folder(run), parse_rules(tuple(texts)), SampleChoice(market, depth, judge))
     return CheckResult(outcomes, strict=strict, name=named_run(run))
 
 
 @for_python
 def diff(
-    before: Annotated[HasRun | Place, Help("The run before, or to compare with.", is_option=False)],
-    now: Annotated[HasRun | Place, Help("The run now, by its result or its folder.", is_option=False)],
+    before: Annotated[HasRun | Place, Help("The earlier run, by its result or its folder.", is_option=False)],
+    now: Annotated[HasRun | Place, Help("The later run, likewise.", is_option=False)],
     *,
     metric: Annotated[
         Names,
         Help(
-            "Only this editorial metric",
+            "Only this offline metric",
             also="or several.",
             again=_REPEAT,
             names=("--metric", "-m"),
@@ -242,7 +244,7 @@ def diff(
     ] = (),
     depth: Annotated[
         int | Sequence[int],
-        Help("Only this cut k", also="or several.", again=_REPEAT, metavar="K"),
+        Help("Only the top K results", also="or several depths.", again=_REPEAT, metavar="K"),
     ] = (),
     market: Annotated[
         Names,
@@ -252,22 +254,22 @@ def diff(
         Names,
         Help("Only this judge", also="or several.", again=_REPEAT, metavar="NAME"),
     ] = (),
-    splits: Annotated[bool, Help("Also by classes of queries.")] = False,
+    splits: Annotated[bool, Help("Also compare classes of queries.")] = False,
     fail_above: Annotated[
         float | None,
         Help(
-            "Exit code 1 when a correlation changed by more than this, or is gone from B.",
+            "Exit code 1 if a correlation changed by more than this, or is missing from B.",
             also="`DiffResult.is_finding` says so; above 0, at most 2.",
         ),
     ] = None,
-    beyond_noise: Annotated[bool, Help("With --fail-above: not for changes within noise.")] = False,
+    beyond_noise: Annotated[bool, Help("With --fail-above: significant changes only.")] = False,
 ) -> "DiffResult":
     """Compare two runs, each by its result or its folder.
 
     Raises
     ------
     ReportError
-        If one is no run, or broken.
+        If a folder is not a run, or is broken.
     SettingsError
         If neither run has what is asked for.
 
@@ -284,7 +286,7 @@ def diff(
     if fail_above is not None and not 0 < fail_above <= 2:
         raise SettingsError(f"--fail-above {fail_above}: expected a number above 0, at most 2, e.g. 0.05")
     if beyond_noise and fail_above is None:
-        raise SettingsError("--beyond-noise is used with --fail-above only; add it, e.g. --fail-above 0.05")
+        raise SettingsError("--beyond-noise requires --fail-above; add e.g. --fail-above 0.05")
     only = DiffOptions(
         several(metric), several(click_metric), several(depth), several(market), several(judge), splits
     )
@@ -301,7 +303,7 @@ def audit(
     judgments: Annotated[
         Table,
         Help(
-            "The judgments of the run: some conventions ask for results that no list shows.",
+            "The judgments of the run: some conventions need results outside every ranking.",
             also="As `run` takes them.",
         ),
     ] = None,
@@ -312,16 +314,18 @@ def audit(
     click_metric: ClickMetric = "MeanRR",
     value: Annotated[
         str | None,
-        Help("Show only what gives this value, to the digits given.", also='For instance ``"0.46"``.'),
+        Help(
+            "Show only conventions that give this value, rounded likewise.", also='For instance ``"0.46"``.'
+        ),
     ] = None,
     progress: Bar = True,
 ) -> "AuditResult":
-    """Explain why tools report other numbers for one metric, and whether that changes a conclusion.
+    """Explain why tools report different numbers for one metric, and whether a conclusion changes.
 
     Raises
     ------
     ReportError, InputError, SettingsError
-        If it is no run, the judgments are others, or a name is unknown.
+        If the folder is not a run, the judgments differ from those of the run, or a name is unknown.
 
     Examples
     --------

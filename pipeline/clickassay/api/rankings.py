@@ -1,4 +1,4 @@
-"""Questions to rankings and to judges, without clicks: see `api.questions`."""
+"""Questions about rankings and judges, without clicks: see `api.questions`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ def judges(
     files: Annotated[
         Table,
         Help(
-            "Judgments: a file for each judge, or one with a column judge.",
+            "Judgments: one file per judge, or one file with a column judge.",
             also="A file has any layout that `clickassay import judgments` reads; or frames, or dicts "
             "``{query: {doc: grade}}``; side by side, in a list, or in a dict by the judge's name.",
             metavar="FILES",
@@ -44,7 +44,7 @@ def judges(
     judge: Annotated[
         Names,
         Help(
-            "Name of each judge, in their order.",
+            "Name of each judge, in the order given.",
             "its own",
             "Frames are judge 1, judge 2.",
             metavar="NAME",
@@ -53,7 +53,7 @@ def judges(
     grade_map: Annotated[
         Names | Mapping[Any, Any],
         Help(
-            "Map ratings to grades, as 0=0,1=1,10=3,100=4. One map for all, or one each.",
+            "Map ratings to grades, e.g. 0=0,1=1,10=3. Give one map for all judges, or one each.",
             also="Or a dict.",
             metavar="MAP",
         ),
@@ -70,8 +70,8 @@ def judges(
     rankings: Annotated[
         Sequence[str | Path],
         Help(
-            "Ranked lists: whose order differs under the judges.",
-            again=" Repeat it.",
+            "Rankings: does their order depend on the judge?",
+            again=" Repeat for several.",
             metavar="FILE",
             typed=list[Path] | None,
         ),
@@ -90,24 +90,22 @@ def judges(
     run: Annotated[
         HasRun | Place | None,
         Help(
-            "Pattern table, or run of these judges: whose order do its clicks support?",
-            also="One that was saved.",
+            "Pattern table, or run with these judges: whose order do its clicks support?",
+            also="Saved in a folder.",
             metavar="FOLDER",
         ),
     ] = None,
-    at_least: Annotated[
-        float | None, Help("Quadratic kappa that the agreement is held against.", metavar="KAPPA")
-    ] = None,
+    at_least: Annotated[float | None, Help("Required quadratic kappa.", metavar="KAPPA")] = None,
     progress: Bar = False,
 ) -> "JudgesResult":
-    """Measure how far judges agree, without a log.
+    """Measure how well judges agree, without a log.
 
     Raises
     ------
     InputError, SettingsError
         If a file cannot be read, or there is one judge.
     NothingInCommonError
-        If no two judges judged a result in common.
+        If no two judges graded the same result.
 
     Examples
     --------
@@ -127,7 +125,7 @@ def judges(
     if isinstance(grade_map, Mapping):
         grade_map = ",".join(pairs_of(grade_map))
     if at_least is not None and not -1 <= at_least <= 1:
-        raise SettingsError(f"--at-least: found {at_least:g}; a kappa is -1 to 1")
+        raise SettingsError(f"--at-least {at_least:g}: a kappa is -1 to 1, e.g. 0.6")
     with progress_of(progress) as told, scratch():
         places = [file_of(one, f"judge {at}") for at, one in enumerate(given, 1)]
         found = compare_files(
@@ -158,7 +156,7 @@ def evaluate(
     runs: Annotated[
         Source | Mapping[str, Source],
         Help(
-            "Ranked lists: lines `query Q0 doc rank score tag`.",
+            "Rankings: lines `query Q0 doc rank score tag`.",
             also="A TREC file, a frame with columns query, doc, score, a dict ``{query: {doc: score}}``, or "
             "``{query: [doc, ...]}``, best first; or a dict of such by name.",
             metavar="RANKINGS",
@@ -191,18 +189,18 @@ def evaluate(
     average_over: Annotated[
         Literal["judged", "both"],
         Help(
-            "Means over all judged queries, or over those that the ranking has too.",
+            "Average over all judged queries, or only those in the ranking.",
             also="``judged``: a query that a run lacks counts as an empty list, 0 for most measures, as in "
             "ir_measures; ``both``: as in trec_eval.",
         ),
     ] = "judged",
     bounds: Annotated[
-        bool, Help("Also the least and the largest value over all grades of results without one.")
+        bool, Help("Also the lowest and highest value that unjudged results could give.")
     ] = False,
     known: Annotated[
         Source | None,
         Help(
-            "What users know already: lines `query doc`.",
+            "Documents that users know already: lines `query doc`.",
             also="For Coverage and Novelty.",
             metavar="FILE",
         ),
@@ -218,23 +216,23 @@ def evaluate(
     judge: Annotated[
         Source | None,
         Help(
-            "Judgments of more queries, by a model: their means, corrected by QRELS, which people made.",
-            also="The intervals hold if the queries of `qrels` are a random sample.",
+            "A model's judgments of more queries: their means, corrected by QRELS of people.",
+            also="Intervals are valid if the queries of `qrels` are a random sample.",
             metavar="FILE",
         ),
     ] = None,
     plan: Annotated[
         Place | None,
         Help(
-            "With --judge: the plan that chose the queries of QRELS.",
-            also="They count by how likely they were to be drawn.",
+            "With --judge: the plan that drew the queries of QRELS.",
+            also="Queries are weighted by their probability of being drawn.",
             metavar="PLAN",
         ),
     ] = None,
     queries: Queries = None,
     by: By = (),
     baseline: Annotated[
-        str | None, Help("Compare each ranking with the one of this name alone.", metavar="NAME")
+        str | None, Help("Compare each ranking only with the one of this name.", metavar="NAME")
     ] = None,
     max_grade: Annotated[
         int,
@@ -246,25 +244,24 @@ def evaluate(
     persistence: Annotated[float, Help("p of RBP where a name has no ``p``.", is_option=False)] = 0.8,
     scale: Annotated[
         Sequence[str] | str | Mapping[Any, Any],
-        Help("Labels in place of grades, the worst first; `max_grade` follows from them.", is_option=False),
+        Help("Labels instead of grades, worst first; they determine `max_grade`.", is_option=False),
     ] = (),
     seed: Annotated[int, Help("Seed of the randomisation test.", is_option=False)] = 0,
     conflicts: Annotated[
         Literal["error", "max", "mean-rounded", "latest"],
-        Help("Rule for a document that is judged more than once for a query.", is_option=False),
+        Help("Rule for a document judged more than once for a query.", is_option=False),
     ] = "error",
     strict: Annotated[
         bool,
         Help(
-            "Whether a run is refused if none of its results is named in the judgments; else there is a "
-            "warning.",
+            "Refuse a run if none of its results is judged; otherwise warn.",
             is_option=False,
         ),
     ] = False,
     progress: Annotated[
         Told,
         Help(
-            "As `run` takes it; none unless asked for, since it takes longer than most evaluations.",
+            "As in `run`; off by default, since most evaluations are faster than the bar.",
             is_option=False,
         ),
     ] = False,
@@ -274,7 +271,7 @@ def evaluate(
     Raises
     ------
     InputError, SettingsError, JudgmentError
-        If an input, a name or a grade is not what it must be.
+        If an input, a name or a grade is invalid.
     NothingInCommonError
         If a run and the judgments share no query; with `strict`, also if they share no document of a query.
 

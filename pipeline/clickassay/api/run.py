@@ -78,27 +78,27 @@ def run(  # noqa: PLR0913 - the whole job has this many inputs
     ----------
     searches
         A file, folder, glob or address; SQL as `InputSql`; or a frame of Polars (eager or lazy), pandas,
-        Arrow or DuckDB. A row for each search, or for each result shown.
+        Arrow or DuckDB. One row per search, or per result shown.
     clicks, judgments, queries
-        Likewise. No clicks where searches say what was clicked.
+        Likewise. Clicks are not needed if searches contain them.
     scores
-        Likewise: numbers of lists that stand where editorial metrics do; name, value, and configuration_id,
-        search_id, or query and results. A list without one is left out as one that is not judged.
+        Likewise: your own scores of rankings, compared with the offline metrics; name, value, and
+        configuration_id, search_id, or query and results. A ranking without a score is excluded.
     outcomes
-        Likewise: numbers of searches, such as revenue; search_id, name and value, perhaps outcome_id.
+        Likewise: numbers per search, such as revenue; search_id, name, value, optionally outcome_id.
     out
         Folder to save the run into, as `RunResult.save` does; checked before the work begins.
     force
-        Replace a run that lies there.
+        Replace an existing run.
     progress
-        True: a bar in a terminal or notebook; False: none; or a function that is called with each event.
+        True: a bar in a terminal or notebook; False: none; or a function, called with each event.
     settings
         As on the command line, by their names: ``depth=[5, 10]``, ``current="NDCG"``.
 
     Raises
     ------
     ClickassayError
-        If an input or a setting is not what it must be; the message says what to do.
+        If an input or a setting is invalid; the message says what to do.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def run(  # noqa: PLR0913 - the whole job has this many inputs
     """
     given = (searches, clicks, judgments, queries, scores, outcomes)
     if searches is None:
-        raise SettingsError("a run needs searches: a path, SQL or a frame")
+        raise SettingsError("searches are missing: give a path, SQL or a frame")
     with progress_of(progress) as told:
         sources = Sources(*map(source_of, given))
         return RunResult(*make_run(sources, load_settings(**settings), out=out, force=force, progress=told))
@@ -122,7 +122,7 @@ def open_run(folder: Place) -> "RunResult":
     Raises
     ------
     ReportError
-        If the folder is no run, or of another version.
+        If the folder is not a run, or has another version.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def picture_of(chart: Chart) -> str:
 
 
 class RunResult(Result):
-    """A run: what to do, why, and every table behind it.
+    """A run: the decision, its reasons, and every table behind it.
 
     The tables of a run (docs/reference/tables.md) are attributes by their names, frames of Polars:
     ``run.correlations``, ``run.comparisons``, ``run.health``. Two runs are equal when their tables are.
@@ -189,7 +189,7 @@ class RunResult(Result):
     found_run
         Its tables and settings.
     findings
-        What was found; None = it is drawn from the tables when it is asked for.
+        The findings; None = drawn from the tables when needed.
     """
 
     def __init__(self, found_run: Run, findings: Findings | None = None) -> None:
@@ -250,7 +250,7 @@ class RunResult(Result):
 
     @property
     def is_finding(self) -> bool:
-        """Whether a job should stop at this run: something is wrong with its log, or too little is judged."""
+        """Whether a job should stop: a data check found a problem, or too few results are judged."""
         return bool(self.found_run.undecided) or any(one.is_finding for one in self._findings.health)
 
     @for_python
@@ -271,12 +271,12 @@ class RunResult(Result):
 
     @for_python
     def chart(self, name: str = RANKING) -> Chart:
-        """Return a picture of the report by its name: ``ranking``, ``within``, ``correlations`` and more.
+        """Return a picture of the report by its name, e.g. ``ranking``, ``within`` or ``correlations``.
 
         Raises
         ------
         ReportError
-            If the report has no such picture; the message names those that it has.
+            If the report has no such picture; the message lists its pictures.
         """
         report = self._report
         known = dict.fromkeys([RANKING], report.overview[0]) if report.overview else {}
@@ -295,7 +295,7 @@ class RunResult(Result):
         Raises
         ------
         OutputError
-            If the folder exists (and `force` is not given, or it is not ours), or cannot be written.
+            If the folder exists (without `force`, or not ours), or cannot be written.
         """
         place = place_to_write(folder)
         with published_folder(place, force=force) as work:
@@ -334,7 +334,7 @@ class RunResult(Result):
                 yield _ranking_table(self.found_run, rankings)
                 yield from scale_sentences(self.found_run, self._findings)
                 if (more := len(rankings[0].competitors) - _MOST_METRICS) > 0:
-                    yield f"{plural(more, 'more metric')}: see the report."
+                    yield f"The report has {plural(more, 'more metric')}."
         health = self._findings.health
         is_said = self._advice.kind == "log_at_fault" and not self.found_run.undecided
         if is_said and health[0].example:  # which the page does not show

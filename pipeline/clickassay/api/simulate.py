@@ -30,22 +30,22 @@ def simulate(
     out
         The folder to make.
     n_searches, n_queries
-        Number of searches, 1 to 10^11, and of distinct queries; None = it grows with the searches.
+        Number of searches, 1 to 10^11, and of distinct queries; None = grows with the searches.
     world
         User model: web, cascade, rbp, dcg, rr or null.
     seed
         0 to 2^63 - 1.
     gains
-        World cascade: chances that grades 0 to 4 satisfy; None = the paper's.
+        World cascade: probability that grades 0 to 4 satisfy; None = the paper's.
     actions
-        Also carts and purchases, and their revenue as outcomes.
+        Also simulate carts and purchases, with revenue as an outcome.
     progress
-        As `run` takes it.
+        As in `run`.
 
     Raises
     ------
     SimulationError
-        If the world is unknown, or a number out of its range.
+        If the world is unknown, or a number is out of range.
     OutputError
         If `out` exists, or cannot be written.
 

@@ -1,6 +1,6 @@
-"""The command line: which commands there are, and where each is found when it is asked for.
+"""The command line: its commands, each imported when it is called.
 
-Exit codes: 0 fine, 1 a finding, 2 bad input or usage (one line on stderr says what to do), 3 a fault of ours.
+Exit codes: 0 done, 1 a finding, 2 bad input or usage (one line on stderr says what to do), 3 a fault of ours.
 """
 
 import gc
@@ -61,44 +61,45 @@ COMMANDS = {
         "Show what a file or folder is, which command reads it, and what a run would reject; write nothing.",
     ),
     "init": CommandEntry(
-        START, "Write a project file from what lies in a folder: tables, columns, scale of grades.", "project"
+        START, "Write a project file for the log in a folder: tables, columns, scale of grades.", "project"
     ),
     "evaluate": CommandEntry(
         START, "Evaluate rankings against judgments, and test whether two differ significantly.", "rankings"
     ),
     "judges": CommandEntry(
-        START, "Measure how far judges agree, such as people and a language model, without a log.", "rankings"
+        START,
+        "Measure how well judges agree, such as people and a language model, without a log.",
+        "rankings",
     ),
     "query": CommandEntry(ASK, "Ask a run a question in SQL."),
     "explore": CommandEntry(
         ASK,
-        "Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.",
+        "Browse a run's configurations, their clicks and the arithmetic of each metric, in a local page.",
         "inspect",
     ),
     "diff": CommandEntry(
-        ASK, "Show what changed between two runs, and whether a change is within noise.", "questions"
+        ASK, "Show what changed between two runs, and whether a change is significant.", "questions"
     ),
     "check": CommandEntry(
-        ASK, "Check rules that a run must keep, and end with exit code 1 if one is broken.", "questions"
+        ASK, "Check a run against rules, and end with exit code 1 if one is broken.", "questions"
     ),
     "power": CommandEntry(
         ASK, "Compute how many judged queries and sessions it takes to detect a difference.", "questions"
     ),
     "audit": CommandEntry(
         ASK,
-        "Explain why tools report other numbers for one metric, and whether that changes a conclusion.",
+        "Explain why tools report different numbers for one metric, and whether a conclusion changes.",
         "questions",
     ),
     "learn": CommandEntry(
         ASK,
-        "Learn the chance of satisfaction of each grade with which ERR predicts clicks best.",
+        "Learn the probability of satisfaction of each grade with which ERR predicts clicks best.",
         "questions",
     ),
     "clicks": CommandEntry(ASK, "Click models: what users examine, and what attracts them."),
     "plan": CommandEntry(
         JUDGMENTS,
-        "Choose the queries to label under a budget, to know a ranking, the difference of two, "
-        "or a run best.",
+        "Choose which queries to label within a budget so that the estimate is most precise.",
         "label",
     ),
     "estimate": CommandEntry(
@@ -106,16 +107,14 @@ COMMANDS = {
         "Estimate how good a ranking is, or which of two is better, from the labels of a plan.",
         "label",
     ),
-    "groups": CommandEntry(
-        JUDGMENTS, "Find queries that share most of their judged results, and write them as groups.", "groups"
-    ),
+    "groups": CommandEntry(JUDGMENTS, "Find near-duplicate queries, and write them as groups.", "groups"),
     "patterns": CommandEntry(
-        LOGS, "First half of run: logs to a pattern table, all that a report needs to know of the log."
+        LOGS, "First half of run: summarise logs in a pattern table, from which a report is built."
     ),
     "report": CommandEntry(
-        LOGS, "Second half of run: a stored pattern table and judgments to a report, in seconds.", "run"
+        LOGS, "Second half of run: build the report from a pattern table and judgments, in seconds.", "run"
     ),
-    "store": CommandEntry(LOGS, "Look at a pattern store, check it, drop batches.", "patterns", "stores"),
+    "store": CommandEntry(LOGS, "Show a pattern store, check it, drop batches.", "patterns", "stores"),
     "import": CommandEntry(LOGS, "Convert logs from other tools to Parquet.", "imports", "imports"),
     "settings": CommandEntry(
         MORE,
@@ -123,7 +122,7 @@ COMMANDS = {
         "project",
     ),
     "simulate": CommandEntry(
-        MORE, "Write a log of simulated users, with the truth next to it. Same seed, same bytes."
+        MORE, "Write a log of simulated users, and the truth behind it. Same seed, same bytes."
     ),
 }
 """In the order of `--help`. Summaries stand here too, so that `--help` need not import what it lists."""
@@ -286,7 +285,9 @@ def _root(
     ] = None,
     skill: Annotated[
         bool | None,
-        typer.Option("--skill", callback=_show_skill, is_eager=True, help="Show the page for programs and agents."),
+        typer.Option(
+            "--skill", callback=_show_skill, is_eager=True, help="Show the page for programs and agents."
+        ),
     ] = None,
 ) -> None:
     """Check offline search metrics against what users click."""

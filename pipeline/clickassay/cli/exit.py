@@ -107,10 +107,10 @@ def _message(error: BaseException) -> str | None:
         case ClickassayError():
             return str(error)
         case MemoryError():
-            return "out of memory; run it where more memory is free"
+            return "out of memory; free some memory, or use a larger machine"
         case OSError():
             fault = f"{error.filename or 'the system'}: {error.strerror or error}"
-            return f"{fault}; check the path and its rights"
+            return f"{fault}; check the path and its permissions"
         case KeyboardInterrupt() | SystemExit(code=130) | RuntimeError(args=("Query interrupted",)):
             # Ctrl-C as Python, typer (before a command has begun its work) and DuckDB report it
             return _INTERRUPTED
@@ -161,7 +161,7 @@ def _speak_apart() -> None:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt, and drop what libraries write of it: Rust shows where an interrupt met it."""
+    """Raise KeyboardInterrupt, and discard what libraries print about it (Rust prints a backtrace)."""
     if sys.__stderr__ not in {None, sys.stderr}:
         drop_output(sys.__stderr__)
     raise KeyboardInterrupt

@@ -32,7 +32,7 @@ SETTINGS_FILE = Annotated[
     typer.Option(
         "--settings",
         metavar="FILE.toml",
-        help="Settings by their names, as depth = 5, and inputs; options and variables win.",
+        help="TOML file of settings (depth = 5) and inputs; options and variables override it.",
     ),
 ]
 PROJECT_FILE = Annotated[
@@ -44,13 +44,13 @@ PROJECT_FILE = Annotated[
 ]
 
 _HELP = {
-    "searches": "Searches: a file, folder, glob or address (Parquet, CSV, TSV or JSON lines), with a row for "
-    "each search or each result shown.",
-    "clicks": "Clicks; not needed where searches say what was clicked.",
+    "searches": "Searches: a file, folder, glob or address (Parquet, CSV, TSV or JSON lines), one row per "
+    "search or per result shown.",
+    "clicks": "Clicks; not needed if searches contain them.",
     "judgments": "Judgments: a file, folder, glob or address.",
     "queries": "Attributes of queries: a file, folder, glob or address.",
-    "outcomes": "Numbers of searches, such as revenue: search_id, name, value, perhaps outcome_id.",
-    "scores": "Numbers of your own for lists, beside the metrics: name, value, and configuration_id, "
+    "outcomes": "Numbers per search, such as revenue: search_id, name, value, optionally outcome_id.",
+    "scores": "Your own scores of rankings, compared with the metrics: name, value, and configuration_id, "
     "search_id, or query and results.",
 }
 
@@ -165,9 +165,7 @@ def inputs_of(*names: str) -> Group:
         text = f"Instead of --{name}: a SELECT, or a FILE.sql with one."
         shown = typer.Option(metavar="SQL", help=text, rich_help_panel=_PANEL)
         options.append(declared_option(f"{name}_sql", Annotated[str | None, shown]))
-    shown = typer.Option(
-        metavar="FILE.duckdb", help="DuckDB database that the SQL reads.", rich_help_panel=_PANEL
-    )
+    shown = typer.Option(metavar="FILE.duckdb", help="DuckDB database for the SQL.", rich_help_panel=_PANEL)
     options.append(declared_option("database", Annotated[Path | None, shown]))
 
     def build(given: Mapping[str, Any]) -> Given:
@@ -183,9 +181,7 @@ def inputs_of(*names: str) -> Group:
                 if name in taken or (name == "clicks" and "searches" in level.tables):
                     break
         if given["database"] is not None and all(isinstance(one, str) for one in taken.values()):
-            raise SettingsError(
-                "--database is read by SQL only: add --searches-sql or the like, or leave it out"
-            )
+            raise SettingsError("--database requires SQL: add e.g. --searches-sql, or remove --database")
         wanted = {name: source for name, source in taken.items() if name in names}
         return Given(wanted, levels[0].tables, project)
 
@@ -210,13 +206,11 @@ class _Level:
         path, sql = self.inputs.get(name), self.inputs.get(f"{name}_sql")
         if path is not None and sql is not None:
             raise SettingsError(
-                f"{self.where}: {name} are given twice, as files and as SQL; give one of them"
+                f"{self.where}: {name} are given both as files and as SQL; give one of the two"
             )
         if sql is None:
             if not str(path).strip():
-                raise SettingsError(
-                    f"{self.where}: {name} are named by an empty text; give a file or a folder"
-                )
+                raise SettingsError(f"{self.where}: the path of {name} is empty; give a file or a folder")
             return self._placed(str(path))
         from clickassay.inputs.staging.sql import InputSql  # noqa: PLC0415 - DuckDB takes a while to import
 

@@ -26,7 +26,7 @@ from clickassay.core.text.paths import address_fault, is_text, is_uri, local_pat
 R = TypeVar("R")
 
 OUT = Annotated[Path, typer.Option(help="Output folder (written atomically).")]
-FORCE = Annotated[bool, typer.Option("--force", help="Replace an output folder of clickassay that exists.")]
+FORCE = Annotated[bool, typer.Option("--force", help="Replace an existing output folder of clickassay.")]
 QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
@@ -284,8 +284,7 @@ def checked(name: str, value: Any, place: PathMark | None, *, on_spark: bool) ->
     spark = "add --engine spark, or " if place.on_spark else ""
     if not place.on_store:
         raise SettingsError(
-            f"{name}: {value} is a URL, and files are read and written on this machine alone; "
-            f"{spark}give a path of this machine"
+            f"{name}: {value} is a URL, but must be local; {spark}give a path of this machine"
         )
     fault = address_fault(str(local))
     if fault is not None:

@@ -169,10 +169,10 @@ def _check_clicks(table: StagedTable, settings: Settings) -> None:
     for name in counted_clicks(settings):
         signal = signal_of(name)
         if signal is not None and signal not in has:
-            known = f"it has: {listed(has)}" if has else "it has clicks alone"
-            how = "ask for it by --signal when the log is read"
+            known = f"it has: {listed(has)}" if has else "it has only clicks"
+            how = "request it by --signal when the log is read"
             if signal == OF_DWELL_TIMES[1]:
-                how = "satisfied clicks have it beside them where most of them rest on --last-click satisfied"
+                how = "it is computed only where most satisfied clicks depend on --last-click satisfied"
             raise SettingsError(f"click metric {name}: the log has no signal {signal}; {known}; {how}")
     first = counted_clicks(settings)[0]
     if signal_of(first) == "satisfied" and shows_both_ways(table.funnel):
@@ -336,8 +336,8 @@ def with_log_settings(table: StagedTable, settings: Settings) -> Settings:
             )
         if kinds.get(name, kind) != kind:
             raise SettingsError(
-                f"--outcome-kind {name}={kind}: the pattern table has {name} as a {kinds[name]}; make it "
-                "again with this option, or leave the option out"
+                f"--outcome-kind {name}={kind}: the pattern table has {name} as a {kinds[name]}; build "
+                "it again with this option, or remove the option"
             )
     clicks = tuple(named_click(name, signals, outcomes) for name in settings.click_metric)
     update = {

@@ -96,15 +96,15 @@ def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicke
     kind = place_of(place)
     if kind is Place.FILE:
         raise PatternError(
-            f"{place} is a file; expected the folder of a run, a pattern table or a store "
-            "(`clickassay patterns` makes the latter two)"
+            f"{place} is a file; give the folder of a run, a pattern table or a store "
+            "(`clickassay patterns` writes the latter two)"
         )
     if kind is not Place.RUN:
         table = stored_patterns(place)
         chosen = depth if depth is not None else table.stored_depth
         if not 1 <= chosen <= table.stored_depth:
             raise ClickModelError(
-                f"depth {chosen}: the pattern table keeps {table.stored_depth} results a list"
+                f"depth {chosen}: the pattern table has {table.stored_depth} results per ranking"
             )
         # draws follow the order of rows, which a store does not keep
         ordered = _of_market(table.configurations, market).sort("configuration_id")
@@ -114,7 +114,7 @@ def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicke
     depths = configurations["depth"].unique().sort().to_list()
     chosen = depth if depth is not None else max(depths, default=0)
     if chosen not in depths:
-        raise ClickModelError(f"{place} has no lists of depth {chosen}; it has depths {_listed(depths)}")
+        raise ClickModelError(f"{place} has no rankings of depth {chosen}; it has depths {_listed(depths)}")
     kept = configurations.filter(pl.col("depth") == chosen).unique("configuration_id", maintain_order=True)
     return ClickedLists(_of_market(kept, market), run.tables[PATTERNS.name], chosen)
 
@@ -125,7 +125,7 @@ def _of_market(configurations: pl.DataFrame, market: str | None) -> pl.DataFrame
     kept = configurations.filter(pl.col("market") == market)
     if kept.is_empty():
         markets = configurations["market"].unique().sort().to_list()
-        raise ClickModelError(f"there is no market {market!r}; there are {_listed(markets)}")
+        raise ClickModelError(f"no market {market!r}; known are {_listed(markets)}")
     return kept
 
 

@@ -105,7 +105,7 @@ def files_for(rows: pl.DataFrame, form: str) -> Mapping[str, str]:
     Raises ClickModelError if there are no rows, no grades, or several markets.
     """
     if rows.is_empty():
-        raise ClickModelError("no result was shown in so many sessions; lower --least-sessions")
+        raise ClickModelError("no result was shown in that many sessions; lower --least-sessions")
     if form != "csv":
         if rows["market"].n_unique() > 1:
             raise ClickModelError(
@@ -113,7 +113,7 @@ def files_for(rows: pl.DataFrame, form: str) -> Mapping[str, str]:
             )
         if rows["grade"].null_count():
             raise ClickModelError(
-                f"--to {form} needs grades, and COEC has no scale; give --cuts, as 0.5,1,1.5,2"
+                f"--to {form} needs grades, and COEC has no scale; give --cuts, e.g. 0.5,1,1.5,2"
             )
     return FORMATS[form](rows)
 
@@ -122,7 +122,7 @@ def _qrels(rows: pl.DataFrame) -> Mapping[str, str]:
     odd = rows.filter(pl.col("url").str.contains(r"\s"))
     if odd.height:
         raise ClickModelError(
-            f"--to qrels: {odd['url'][0]!r:.120} has white space, which qrels cannot hold; give another "
+            f"--to qrels: {odd['url'][0]!r:.120} has white space, which qrels do not allow; give another "
             "format"
         )
     topics = rows.select("query").unique(maintain_order=True).with_row_index("topic", offset=1)

@@ -213,7 +213,7 @@ def _judgment_problems(judgments: Input, settings: Settings) -> tuple[str, ...]:
     """Return why a run would stop at judgments, whatever the log."""
     rows, by_market = collected(judgments), "market" in judgments.columns
     if not rows.height:
-        return ("judgments: the files hold no rows",)
+        return ("judgments: the files contain no rows",)
     try:
         check_labels("judgments", rows, settings)
         queries = judged_queries(rows, by_market=by_market)
@@ -234,7 +234,7 @@ def tables_of(folder: Path) -> dict[str, str]:
         places = [file for file in files if set(file.suffixes) & set(FORMATS)]
         places += [place for place in [folder / name] if place.is_dir()]
         if len(places) > 1:
-            raise InputError(f"{folder} has {places[0].name} and {places[1].name}; say which by --{name}")
+            raise InputError(f"{folder} has {places[0].name} and {places[1].name}; choose one by --{name}")
         if places:
             tables[name] = str(places[0])
     # queries alone are attributes of no log: exports of other tools have files of this name
@@ -283,7 +283,7 @@ def files_of(folder: Path) -> list[Path]:
     """
     files = files_below("inspect", folder)
     if not files:
-        raise InputError(f"{folder} has no file; give the folder of a log, or a file")
+        raise InputError(f"{folder} contains no file; give the folder of a log, or a file")
     return sorted(files, key=lambda file: (len(file.parts), file))[:MOST_FILES]
 
 
@@ -388,11 +388,11 @@ def _nothing_to_measure(judged: Sequence[JudgedFacts], settings: Settings) -> It
     named = " or ".join(str(depth) for depth in settings.depth)
     if any(one.lists for one in depths):
         yield (
-            f"no list shown is judged in full at depth {named}: a run would have nothing to correlate; check "
-            "that the judgments have the queries and URLs of the log"
+            f"no ranking is fully judged at depth {named}, so a run would have nothing to correlate; check "
+            "that judgments and log use the same queries and URLs"
         )
     else:
-        yield f"no list shown has as many results as depth {named}; choose a smaller --depth"
+        yield f"no ranking has {named} results; choose a smaller --depth"
 
 
 def _lost(funnel: pl.DataFrame, depth: int) -> Iterator[LostRows]:

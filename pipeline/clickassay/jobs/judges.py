@@ -58,9 +58,9 @@ def compare_files(
     no two judges judged a result in common, or rankings have no judged query.
     """
     if len(rankings) == 1:
-        raise SettingsError("--rankings: one ranking has no order; give two or more")
+        raise SettingsError("--rankings: give two or more rankings to compare")
     if by and queries is None:
-        raise SettingsError("--by: which class a query has is in a table; give it by --queries")
+        raise SettingsError("--by requires --queries, the table with the classes of queries")
     named = run_names(rankings, "ranking")
     classes = None
     if queries is not None:
@@ -91,7 +91,7 @@ def _rankings(
     """
     parsed = parse_measures(measures)
     for judges, pair in pairs.items():
-        progress(Event(f"evaluating rankings by {judges[0]} and {judges[1]}"))
+        progress(Event(f"evaluating rankings with the grades of {judges[0]} and {judges[1]}"))
         sides = [
             evaluate(
                 pair.select("grade", "doc", query="topic"),

@@ -271,7 +271,7 @@ def _other(path: str) -> list[str]:
         if seen.problem:
             return [f"{path}: {seen.layout.what}; {seen.problem}"]
     is_table = format_of(Path(path)) is not None and not Path(path).is_dir()
-    return [f"{path}: no table of a log"] if is_table else []
+    return [f"{path}: not a table of a log"] if is_table else []
 
 
 def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
@@ -281,10 +281,10 @@ def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
     settings: settings that were given; those that the tables need are added.
     """
     lines = [
-        "# What `clickassay run` reads, and how. Options and variables win over it.",
-        'out = "reports/{date}"  # a run of each day',
+        "# What `clickassay run` reads, and how. Options and variables override it.",
+        'out = "reports/{date}"  # one run per day',
         "",
-        "[inputs]  # files, folders or globs; with NAME_sql a SELECT or a FILE.sql instead",
+        "[inputs]  # files, folders or globs; NAME_sql takes a SELECT or a FILE.sql instead",
     ]
     lines += [_input(one, folder) for one in found.tables]
     lines += [f'# {name} = "…"  # required; no file was recognised' for name in found.missing]
@@ -305,9 +305,9 @@ def _input(table: FoundTable, folder: Path) -> str:
         is_plain = "'''" not in sql and sql.replace("\n", "").isprintable()
         text = f"'''\n{sql}'''" if is_plain else _quoted(sql)
         return f"{table.name}_sql = {text}" + (
-            "  # a file without judges is a judge" if table.are_judges else ""
+            "  # each file without judges is one judge" if table.are_judges else ""
         )
-    what = "  # one row for each result shown" if table.is_impressions else ""
+    what = "  # one row per result shown" if table.is_impressions else ""
     what += ", clicks too" if table.has_clicks else ""
     return f"{table.name} = {_quoted(_relative(table.path, folder))}{what}"
 
@@ -350,7 +350,7 @@ def guesses(found: FoundProject, settings: Settings) -> list[Guess]:
         some.append(Guess("shape", "impressions", "one row for each result shown"))
     times = {name: one.schema.get(one.columns.get("timestamp", "timestamp")) for name, one in by_name.items()}
     if any(has_no_zone(dtype) for dtype in times.values()):
-        some.append(Guess("time_zone", settings.time_zone, "of times that have none"))
+        some.append(Guess("time_zone", settings.time_zone, "for times without a zone"))
     if "judgments" not in by_name:
         return some
     try:
@@ -365,14 +365,14 @@ def guesses(found: FoundProject, settings: Settings) -> list[Guess]:
             return some
         scale = usual_scale(labels)
         if not scale:
-            why = "put them in order, the worst first, and take the first # away"
+            why = "sort them, worst first, and remove the first #"
             return [*some, Guess("scale", tuple(labels[:20]), why, is_set=False)]
         highest = len(scale) - 1
-        some.append(Guess("scale", scale, "the worst first"))
+        some.append(Guess("scale", scale, "worst first"))
     else:
         highest = int(max(map(float, labels), default=0))
         if highest < 1 or highest == _DEFAULT_GRADE:
             return some
-        some.append(Guess("max_grade", highest, "the highest grade that was found: is the scale longer?"))
+        some.append(Guess("max_grade", highest, "the highest grade found; does the scale go higher?"))
     lowest = {"relevant_grade": settings.relevant_grade, "success_grade": settings.success_grade}
     return some + [Guess(name, highest) for name, grade in lowest.items() if highest < grade]

@@ -135,8 +135,8 @@ def _stored(place: Path, settings: Settings) -> StagedTable:
     used = info.get("settings")
     if not whole or not isinstance(used, dict) or not used.keys() >= set(NAMED_SETTINGS):
         raise PatternError(
-            f"pattern table {place} is broken: its settings.json lacks what `clickassay patterns` wrote; "
-            "make it again"
+            f"pattern table {place} is broken: its settings.json is incomplete; "
+            "build it again by `clickassay patterns`"
         )
     return table
 

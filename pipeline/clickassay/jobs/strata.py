@@ -79,14 +79,14 @@ def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Setti
         halves = [log_lists(table, judged)]
     elif table.judged_queries is not None:
         raise SettingsError(
-            f"{fitted} needs the lists of every query: make the pattern table without --only-judged"
+            f"{fitted} needs the rankings of every query: build the pattern table without --only-judged"
         )
     else:
         halves = [log_lists(table, judged, users=half) for half in user_halves()]
         if not all(half.sessions_by_market() for half in halves):
             raise SettingsError(
-                f"{fitted} is fitted on the clicks of some users and evaluated on those of others; this log "
-                "has users of one half only: make the pattern table with --folds 2 or more (16 by default)"
+                f"{fitted} is fitted on half of the users and evaluated on the other half; this log has "
+                "users of one half only: build the pattern table with --folds 2 or more (16 by default)"
             )
     biases = position_biases(halves, max(settings.depth)) if wants_ips(settings) else None
     return UserSplit(halves[-1], None if fitted is None else halves[0], biases)

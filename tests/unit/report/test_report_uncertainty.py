@@ -336,7 +336,9 @@ def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):
     assert len(rows) == 8 * len(CLICKS)
     for click in CLICKS:
         found = correlations_of(tables, click)
-        for name, cell in zip((*EDITORIAL, *BASELINES), rows["market m1, top 5, judge editor", click], strict=True):
+        for name, cell in zip(
+            (*EDITORIAL, *BASELINES), rows["market m1, top 5, judge editor", click], strict=True
+        ):
             assert (cell.value, cell.low, cell.high) == noise_corrected_ends(found[name])
     cells = 8 * (len(EDITORIAL) + len(BASELINES)) * len(CLICKS)
     assert f"Dash: the noise correction has no finite bound (64 of {cells} cells)." in table.remarks

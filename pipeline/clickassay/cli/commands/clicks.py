@@ -38,13 +38,11 @@ MOST_POSITIONS = 20
 
 SOURCE = Annotated[
     Path,
-    typer.Argument(metavar="RUN", help="A run folder (judged lists), a pattern table or a store."),
+    typer.Argument(metavar="RUN", help="A run folder (judged rankings), a pattern table or a store."),
 ]
 HELD_OUT = Annotated[
     float,
-    typer.Option(
-        help="Share held out, on which models are tried: of three folds of users or more, else of sessions."
-    ),
+    typer.Option(help="Share held out for testing: users if the log has three folds or more, else sessions."),
 ]
 
 
@@ -54,10 +52,10 @@ class FitOptions:
 
     market: Annotated[str | None, typer.Option(help="Only this market. [default: all]")] = None
     depth: Annotated[
-        int | None, typer.Option(metavar="K", help="Cut k of the lists. [default: all that is kept]")
+        int | None, typer.Option(metavar="K", help="Use the top k of the rankings. [default: all]")
     ] = None
     pseudo_count: Annotated[
-        float, typer.Option(help="Clicks, and skips, that are added to the counts behind each parameter.")
+        float, typer.Option(help="Clicks, and skips, added to the counts of each parameter (smoothing).")
     ] = 1.0
 
     def __post_init__(self) -> None:
@@ -131,12 +129,12 @@ def fit(
     source: SOURCE,
     options: FitOptions,
     click_model: Annotated[str, typer.Option(metavar="NAME", help="Name of the model, e.g. DBN.")],
-    out: Annotated[Path, typer.Option(help="Folder for its parameters; appears whole or not at all.")],
+    out: Annotated[Path, typer.Option(help="Folder for its parameters (written atomically).")],
     force: FORCE = False,
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Fit one click model on all sessions and write its parameters: of documents and of positions.
+    """Fit one click model to all sessions and write its parameters, for documents and positions.
 
     Examples
     --------
@@ -162,9 +160,9 @@ def fit(
     if json:
         write_json({**info, "parameters": tables["click_parameters"].to_dicts(), "tables": str(out)})
         return
-    ended = "A closed form: nothing to iterate."
+    ended = "Computed in closed form, without iterations."
     if fitted.objectives:
-        end = "converged" if fitted.converged else "did not converge: its numbers are rough"
+        end = "converged" if fitted.converged else "did not converge (rough numbers)"
         ended = f"Expectation maximisation {end} after {len(fitted.objectives)} rounds."
     say(f"{kind.name} ({kind.source}): {kind.line}", ended)
     rows = [
@@ -180,7 +178,7 @@ def fit(
 def judgments(
     source: SOURCE,
     options: FitOptions,
-    out: Annotated[Path, typer.Option(help="Folder for the judgments; appears whole or not at all.")],
+    out: Annotated[Path, typer.Option(help="Folder for the judgments (written atomically).")],
     click_model: Annotated[
         str,
         typer.Option(
@@ -195,21 +193,20 @@ def judgments(
         str | None,
         typer.Option(
             metavar="NUMBERS",
-            help="A grade is how many of them the relevance reaches. [default: as ERR takes grades; COEC: "
-            "none]",
+            help="Thresholds: a grade is how many the relevance reaches. [default: ERR's; COEC: none]",
         ),
     ] = None,
     least_sessions: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Leave out results that fewer sessions showed.")
+        int, typer.Option(min=1, metavar="N", help="Exclude results shown in fewer sessions.")
     ] = 10,
     force: FORCE = False,
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Write judgments that clicks make: how relevant each shown result is, free of its position.
+    """Write judgments computed from clicks: how relevant each shown result is, corrected for its position.
 
-    With intervals over users. They tell which results are good, not whether their order is; and a metric made
-    of them must be held against clicks of other users.
+    With 95% CIs over users. These judgments measure results, not their order. Test a metric that uses them on
+    clicks of other users only.
 
     Examples
     --------
@@ -250,7 +247,7 @@ def _show(tried: "Sequence[EvaluatedModel]", models: "pl.DataFrame") -> None:
     rows = models.rows_by_key("model", named=True, unique=True)
     first = models.row(0, named=True)
     how = "of other users" if first["held_out"] == "users" else "drawn at random"
-    say(f"Fitted on {first['n_fitted']:,} sessions, tried on {first['n_sessions']:,} {how}:")
+    say(f"Fitted on {first['n_fitted']:,} sessions, tested on {first['n_sessions']:,} {how}:")
     cells = []
     for one in tried:
         row = rows[one.kind.name]
@@ -281,10 +278,9 @@ def _show(tried: "Sequence[EvaluatedModel]", models: "pl.DataFrame") -> None:
         bar = "█" * round(BAR * float(best.examined[place])) if best.examined[place] > 0 else ""
         shares = [f"{one.examined[place]:.2f}" for one in shown]
         places.append((str(place + 1), *shares, f"{discounts[place]:.2f}", bar))
-    say("Share of sessions in which a position is examined, and the discount of DCG:")
+    say("Share of sessions in which users examine a position, and the discount of DCG:")
     show_table((*columns, f"{best.kind.name}, drawn"), places, numbers=columns)
     if (persistence := rows[best.kind.name]["best_persistence"]) is not None:
         say(
-            f"The discount of RBP is nearest to the examination of {best.kind.name} with p = "
-            f"{persistence:.2f}."
+            f"RBP with persistence {persistence:.2f} discounts most like the examination of {best.kind.name}."
         )

@@ -17,12 +17,12 @@ from clickassay.core.text.words import count, plural
 
 def groups(
     inputs: Annotated[Given, inputs_of("judgments", "queries")],
-    out: Annotated[Path, typer.Option(metavar="FILE.parquet", help="Table of queries to write; a new file.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.parquet", help="New file for the table of queries.")],
     settings: Annotated[Settings, settings_of("column", "max_markets")],
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Find queries that share most of their judged results, and write them as groups.
+    """Find near-duplicate queries, and write them as groups.
 
     Two queries are near-duplicates if they share at least 60% of their judged results, out of three or more;
     a group contains every near-duplicate of one of its queries. Intervals of a run treat a group as one unit

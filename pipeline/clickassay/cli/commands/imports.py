@@ -1,4 +1,4 @@
-"""`clickassay import`: foreign logs and judgments into canonical tables."""
+"""`clickassay import`: logs and judgments of other tools as canonical tables."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -102,7 +102,7 @@ def import_letor(
 @imports.command("yahoo-l18")
 @with_options
 def import_yahoo_l18(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="Its search logs: a page a line.")],
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Search logs, one page per line.")],
     out: OUT,
     judgments: Annotated[Path | None, typer.Option(help="Its judgments: query, url, grade.")] = None,
     json: JSON = False,
@@ -143,7 +143,7 @@ def import_tiangong_st(
 @imports.command("baidu-ultr")
 @with_options
 def import_baidu_ultr(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A part of its search sessions, unpacked.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="One unpacked part of its search sessions.")],
     out: OUT,
     judgments: Annotated[Path | None, typer.Option(help="Its expert labels.")] = None,
     json: JSON = False,
@@ -194,18 +194,18 @@ def import_judgments(
     encoding: Annotated[str, typer.Option(help="Encoding of text files, e.g. gb18030.")] = "utf-8",
     rater_column: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A column with one rater's ratings. [default: CSV's *_rating]"),
+        typer.Option(metavar="NAME", help="Column with one rater's ratings. [default: CSV's *_rating]"),
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=NAME", help="A column under another name: judgments.grade=relevance."),
+        typer.Option(metavar="NAME=NAME", help="Map one of your columns to ours: judgments.grade=relevance."),
     ] = None,
     grade_map: Annotated[
         list[str] | None,
         typer.Option(
             metavar="MAP",
-            help="Grade of every rating, e.g. 0=0,1=1,10=3,100=4, bad=0,good=2,skip=none (not judged) or "
-            "..0.5=0,0.5..=1; once for all files, or once for each ('' = its ratings are grades).",
+            help="Map ratings to grades, e.g. 0=0,1=1,10=3,100=4, bad=0,good=2,skip=none (not judged) or "
+            "..0.5=0,0.5..=1. Give one map for all files, or one each ('' = ratings are grades).",
         ),
     ] = None,
     cuts: Annotated[
@@ -215,24 +215,24 @@ def import_judgments(
         ),
     ] = None,
     max_grade: Annotated[
-        int | None, typer.Option(min=1, max=30, help="Highest grade; a rating beyond it is refused.")
+        int | None, typer.Option(min=1, max=30, help="Highest grade; higher ratings are refused.")
     ] = None,
     raters: Annotated[
         Raters | None,
         typer.Option(
             metavar="RULE",
-            help="Several raters: each a judge, one grade by majority or median, or final (final_rating). "
-            "[default: each]",
+            help="With several raters: each is a judge, one grade by majority or median, or final "
+            "(final_rating). [default: each]",
         ),
     ] = None,
     judge: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Name of the judge; once for all files, or once for each."),
+        typer.Option(metavar="NAME", help="Name of the judge: one for all files, or one each."),
     ] = None,
     query_map: Annotated[Path | None, typer.Option(help="TSV: topic of the qrels, query of the log.")] = None,
     conflicts: Annotated[
         Literal["max"] | None,
-        typer.Option(metavar="RULE", help="Of several grades of a result (subtopics) keep the highest: max."),
+        typer.Option(metavar="RULE", help="max: keep the highest of several grades of a result (subtopics)."),
     ] = None,
     json: JSON = False,
     quiet: QUIET = False,
@@ -277,7 +277,7 @@ def import_ubi(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="An action_name that is a click on a result; repeat for several. "
+            help="action_name of a click on a result; repeat for several. "
             "[default: click, click_through, item_click, product_click, result_click]",
         ),
     ] = None,

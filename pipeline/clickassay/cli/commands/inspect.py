@@ -1,4 +1,4 @@
-"""`clickassay inspect` and `explore`: what a run would make of a log, and what it made of it."""
+"""`clickassay inspect` and `explore`: a log before a run, and a run from within."""
 
 import os
 import sys
@@ -29,14 +29,14 @@ def inspect(
     ],
     path: Annotated[Path | None, typer.Argument(metavar="PATH", help="A file or folder.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Types, rows, users and times alone; form no sessions.")
+        bool, typer.Option("--quick", help="Show types, rows, users and times only; form no sessions.")
     ] = False,
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Show what a file or folder is, which command reads it, and what a run would reject; write nothing.
 
-    Exit code 1: it is unknown, or a run would stop or have nothing to correlate.
+    Exit code 1 if the layout is unknown, or a run would stop or have nothing to correlate.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def inspect(
     else:
         show(found.parts())
         if found.project:
-            say("", f"As {PROJECT}, with which `clickassay run` is enough:", "")
+            say("", f"Save as {PROJECT}; then `clickassay run` needs no options:", "")
             write_out(found.project)
     if found.is_finding:
         raise typer.Exit(ExitCode.FINDING)
@@ -104,4 +104,3 @@ def explore(
     serve(run, port=port, open_browser=browser, tell=tell)
     sys.stdout.flush()
     os._exit(0)  # threads of pages that are still open would keep the process alive
-

@@ -25,57 +25,54 @@ SHOWN = 10
 def plan(
     *,
     budget: Annotated[
-        float, typer.Option(help="What labels may cost; with --continue, all of them together.")
+        float, typer.Option(help="Total cost of labels; with --continue, including earlier ones.")
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the plan; appears whole or not at all.")],
+    out: Annotated[Path, typer.Option(help="Folder for the plan (written atomically).")],
     ranking: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="Rows query, url, rank, or a TREC run file; give two to compare them."
-        ),
+        typer.Option(metavar="FILE", help="Rows query, url, rank, or a TREC run file; give two to compare."),
     ] = None,
     relevance: Annotated[
         Path | None,
         typer.Option(
-            help="Rows query, url and p0, p1, ... (chance of each grade), or score, or a model's grade. "
-            "[default: all alike]"
+            help="Rows query, url and p0, p1, ... (probability of each grade), or score, or a model's grade. "
+            "[default: equal for all]"
         ),
     ] = None,
     judgments: Annotated[
-        Path | None, typer.Option(help="Judgments that turn scores or a model's grades into chances.")
+        Path | None, typer.Option(help="Judgments that turn scores or a model's grades into probabilities.")
     ] = None,
     cost: Annotated[
-        Path | None, typer.Option(help="Rows query, cost; or query, url, cost. [default: 1 a document]")
+        Path | None, typer.Option(help="Rows query, cost; or query, url, cost. [default: 1 per document]")
     ] = None,
     cost_column: Annotated[str, typer.Option(help="Column of costs, e.g. length.")] = "cost",
     log_cost: Annotated[bool, typer.Option("--log-cost", help="A document costs log(1 + its number).")] = (
         False
     ),
     frequency: Annotated[
-        Path | None, typer.Option(help="Rows query, sessions: how often it is issued. [default: all alike]")
+        Path | None,
+        typer.Option(help="Rows query, sessions: how often users issue it. [default: equal for all]"),
     ] = None,
     metric: Annotated[Literal["ERR", "DCG"], typer.Option("--metric", "-m", help="Metric to estimate.")] = (
         "ERR"
     ),
     depth: Annotated[
-        int | None, typer.Option(min=1, metavar="K", help="Cut k of the rankings. [default: none]")
+        int | None, typer.Option(min=1, metavar="K", help="Use the top k of the rankings. [default: all]")
     ] = None,
     variant: Annotated[
         Literal["active", "uniform relevance", "uniform cost", "passive", "corrected"],
         typer.Option(
             metavar="NAME",
-            help="What the choice of queries uses: active (relevance and cost), uniform relevance, "
-            "uniform cost, passive (neither), or corrected (labels correct what --relevance says).",
+            help="How to choose queries: active (by relevance and cost), uniform relevance, uniform cost, "
+            "passive (by neither), or corrected (labels correct --relevance).",
         ),
     ] = "active",
-    defensive_share: Annotated[
-        float, typer.Option(help="Share of draws made as often as queries are issued, 0 to 1.")
-    ] = 0.1,
+    defensive_share: Annotated[float, typer.Option(help="Share of draws by traffic alone, 0 to 1.")] = 0.1,
     run: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Instead of rankings: what to judge next for a run.")
+        Path | None, typer.Option(metavar="RUN", help="Instead of rankings: a run, for what to judge next.")
     ] = None,
     goal: Annotated[
-        Literal["coverage", "interval"], typer.Option(help="With --run: raise coverage, or narrow intervals.")
+        Literal["coverage", "interval"], typer.Option(help="With --run: raise coverage or narrow intervals.")
     ] = "coverage",
     market: Annotated[str | None, typer.Option(help="With --run. [default: the report's]")] = None,
     judge: Annotated[str | None, typer.Option(help="With --run. [default: the report's]")] = None,
@@ -84,13 +81,13 @@ def plan(
         settings_of("max_grade", "scale", "conflicts", "column", "seed", relevant_grade=1, success_grade=0),
     ],
     go_on: Annotated[
-        Path | None, typer.Option("--continue", metavar="PLAN", help="Go on with a plan and a larger budget.")
+        Path | None, typer.Option("--continue", metavar="PLAN", help="Extend a plan with a larger budget.")
     ] = None,
     force: FORCE = False,
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Choose the queries to label under a budget, to know a ranking, the difference of two, or a run best.
+    """Choose which queries to label within a budget so that the estimate is most precise.
 
     Examples
     --------
@@ -130,7 +127,7 @@ def plan(
             "give --ranking once to evaluate a ranking, twice to compare two, --continue PLAN, or --run RUN"
         )
     if go_on is not None and rankings:
-        raise SettingsError("--continue goes on with the rankings of its plan; leave --ranking out")
+        raise SettingsError("--continue uses the rankings of its plan; remove --ranking")
     check_apart(out, *rankings, relevance, judgments, cost, frequency, go_on)
     check_free(out, force=force)
     with shown_progress(quiet=quiet) as progress:
@@ -223,10 +220,8 @@ def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
 
 
 def estimate(
-    plan_folder: Annotated[Path, typer.Argument(metavar="PLAN", help="A folder that `plan` made.")],
-    judgments: Annotated[
-        Path, typer.Option(help="Rows query, url, grade: the sheet of the plan, filled in.")
-    ],
+    plan_folder: Annotated[Path, typer.Argument(metavar="PLAN", help="Folder written by `plan`.")],
+    judgments: Annotated[Path, typer.Option(help="Rows query, url, grade: the filled-in sheet of the plan.")],
     settings: Annotated[
         Settings, settings_of("scale", "conflicts", "column", relevant_grade=1, success_grade=0)
     ],
@@ -268,18 +263,18 @@ def _show_estimate(made: "LabelPlan", answer: "PlanEstimate") -> None:
     at = "" if made.options.depth is None else f" at depth {made.options.depth}"
     say(
         f"{plural(answer.labels, 'label')}: {answer.labels_of_plan:,} of {len(made.documents):,} documents "
-        f"of the plan have one, and {answer.to_label_labelled:,} of {answer.to_label:,} to label."
+        f"of the plan are labelled, and {answer.to_label_labelled:,} of the {answer.to_label:,} to label."
     )
     if answer.in_part:
-        say(f"Warning: {len(answer.in_part):,} queries are labelled in part, as {answer.in_part[0]!r:.80}.")
+        say(f"Warning: {len(answer.in_part):,} queries are partly labelled, e.g. {answer.in_part[0]!r:.80}.")
     if answer.first_missing is not None:
         say(
-            f"Draw {answer.draws + 1:,} (query {answer.first_missing!r:.80}) is not labelled in full: "
-            f"{answer.draws:,} of {answer.planned_draws:,} draws count, {answer.waiting:,} labelled ones "
-            "after it wait."
+            f"Draw {answer.draws + 1:,} (query {answer.first_missing!r:.80}) is not fully labelled. The "
+            f"estimate uses the {answer.draws:,} of {answer.planned_draws:,} draws before it, and ignores "
+            f"{answer.waiting:,} labelled draws after it."
         )
     if answer.exact is not None:
-        say(f"{what}{at}: {answer.exact:.4f}. Every query is labelled: nothing is estimated.")
+        say(f"{what}{at}: {answer.exact:.4f}, exactly: every query is labelled.")
         return
     one = answer.estimate
     if one is None:  # either is there

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 stores = typer.Typer(
-    help="Look at a pattern store, check it, drop batches.", no_args_is_help=True, add_completion=False
+    help="Show a pattern store, check it, drop batches.", no_args_is_help=True, add_completion=False
 )
 
 
-STORE = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of `patterns --store`.")]
+STORE = Annotated[Path, typer.Argument(metavar="STORE", help="Folder written by `patterns --store`.")]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class TablePlace:
 
     out: Annotated[str | None, typer.Option(help="Output folder (written atomically)."), OF_SPARK] = None
     store: Annotated[
-        str | None, typer.Option(help="Instead of --out: a store; only what it lacks is read."), OF_SPARK
+        str | None, typer.Option(help="Instead of --out: a store; reads only new rows."), OF_SPARK
     ] = None
     force: FORCE = False
 
@@ -71,14 +71,14 @@ def patterns(
         settings_of(*(*TABLE_SETTINGS, "late_minutes", "allow_gap", *MACHINE_SETTINGS, *SPARK_SETTINGS)),
     ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done and what it needs; write nothing.")
+        bool, typer.Option("--dry-run", help="Show the work and the resources it needs; write nothing.")
     ] = False,
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """First half of `run`: logs to a pattern table, all that a report needs to know of the log.
+    """First half of `run`: summarise logs in a pattern table, from which a report is built.
 
-    Exit code 1 if something is wrong with the log: the output says what to do first.
+    Exit code 1 if a data check found a problem; the output says what to do first.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def patterns(
         clickassay patterns --searches logs/searches --clicks logs/clicks --store patterns-store --dry-run
     """
     if "judgments" in inputs.by_option and not settings.only_judged:
-        raise SettingsError("--judgments is used with --only-judged only; add it, or leave --judgments out")
+        raise SettingsError("--judgments requires --only-judged; add it, or remove --judgments")
     place = place.or_of(inputs.project)
     if dry_run:
         plan = _plan(inputs, place, settings, quiet=quiet)
@@ -118,9 +118,7 @@ def _plan(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) 
     from clickassay.jobs.stores import plan_store, plan_table
 
     if settings.engine != "arrays":
-        raise SettingsError(
-            f"--dry-run shows what engine arrays would need; leave out --engine {settings.engine}"
-        )
+        raise SettingsError(f"--dry-run supports the engine arrays only; remove --engine {settings.engine}")
     with shown_progress(quiet=quiet) as progress:
         progress(Event("looking at the log"))
         if place.store is not None:
@@ -181,7 +179,7 @@ def info(store: STORE, json: JSON = False) -> None:
 @stores.command()
 @with_options
 def verify(store: STORE, json: JSON = False) -> None:
-    """Compare every file of a store with its digest, counts with their sums, and search ids of all runs.
+    """Check every file of a store against its digest, counts against their sums, and ids for repeats.
 
     Exit code 1 if something is wrong.
 
@@ -201,12 +199,12 @@ def verify(store: STORE, json: JSON = False) -> None:
         again = f"clickassay store forget {shlex.quote(str(store))} --from …"
         say(*damage)
         if not damage[0].startswith(str(store / STORE_FILE)):  # that is restored: no batch is broken
-            say(f"Undo from the first broken batch on: {again}")
+            say(f"Drop the first broken batch and all later ones: {again}")
     else:
-        say(f"{store}: every file is as it was written, counts add up, no run uses ids of another")
+        say(f"{store}: all files are unchanged, counts add up, and no search id occurs in two runs")
         if older:
             number = plural(len(older), "batch", "batches")
-            say(f"Not compared: batch.json of {number} that an older clickassay wrote without its digest")
+            say(f"Not checked: batch.json of {number}, written without a digest by an older clickassay")
     if damage:
         raise typer.Exit(ExitCode.FINDING)
 
@@ -216,14 +214,12 @@ def verify(store: STORE, json: JSON = False) -> None:
 def forget(
     store: STORE,
     first: Annotated[
-        int | None, typer.Option("--from", min=1, help="Undo this batch and all later ones.")
+        int | None, typer.Option("--from", min=1, help="Drop this batch and all later ones.")
     ] = None,
-    before: Annotated[
-        int | None, typer.Option(min=2, help="Drop the sessions of all batches before this one.")
-    ] = None,
+    before: Annotated[int | None, typer.Option(min=2, help="Drop all batches before this one.")] = None,
     json: JSON = False,
 ) -> None:
-    """Drop batches: the last ones to make them again, or the first ones for good.
+    """Drop batches: the last ones to build them again, or the first ones for good.
 
     Examples
     --------

@@ -27,9 +27,7 @@ def query(
     ] = None,
     sql: Annotated[
         str | None,
-        typer.Argument(
-            metavar="SQL", help="A SELECT over the run's tables, or the name of a ready question."
-        ),
+        typer.Argument(metavar="SQL", help="A SELECT on the run's tables, or the name of a ready question."),
     ] = None,
     name: Annotated[
         str | None,

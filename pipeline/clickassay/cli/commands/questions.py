@@ -1,4 +1,4 @@
-"""Questions to finished runs: `clickassay diff`, `check`, `power`, `audit` and `learn`."""
+"""Questions about finished runs: `clickassay diff`, `check`, `power`, `audit` and `learn`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,7 +29,7 @@ def diff(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for a page with its tables, or FILE.html for the page alone; whole or not."
+            help="Folder for a page with tables, or FILE.html for the page alone (written atomically)."
         ),
     ] = None,
     force: FORCE = False,
@@ -38,17 +38,17 @@ def diff(
         Path | None,
         typer.Argument(
             metavar="RUN_A",
-            help=f"The run before, or to compare with. [default: the last but one of {PROJECT}]",
+            help=f"The earlier run. [default: the last but one of {PROJECT}]",
         ),
     ] = None,
     now: Annotated[
         Path | None,
-        typer.Argument(metavar="RUN_B", help=f"The run now. [default: the last run of {PROJECT}]"),
+        typer.Argument(metavar="RUN_B", help=f"The later run. [default: the last run of {PROJECT}]"),
     ] = None,
 ) -> None:
-    """Show what changed between two runs, and whether a change is within noise.
+    """Show what changed between two runs, and whether a change is significant.
 
-    Means of metrics and clicks first, then correlations. Exit code 1 with --fail-above if a correlation
+    Means of metrics and clicks come first, then correlations. With --fail-above, exit code 1 if a correlation
     changed by more.
 
     Examples
@@ -94,7 +94,7 @@ def check(
         Path | None, typer.Option(metavar="FILE", help='TOML with a list: rules = ["coverage >= 0.8", …].')
     ] = None,
     rule: Annotated[
-        list[str] | None, typer.Option("--rule", metavar="TEXT", help="One rule; repeat it for several.")
+        list[str] | None, typer.Option("--rule", metavar="TEXT", help="A rule; repeat for several.")
     ] = None,
     given: Annotated[Given, options_of(questions.check, but=("run",))],
     runs: Annotated[ProjectRuns, project_runs()],
@@ -104,10 +104,10 @@ def check(
     ] = None,
     json: JSON = False,
 ) -> None:
-    """Check rules that a run must keep, and end with exit code 1 if one is broken.
+    """Check a run against rules, and end with exit code 1 if one is broken.
 
     A rule about a correlation, a difference or a mean is broken only if its whole 95% CI breaks it.
-    Rules are such as:
+    Examples of rules:
 
     `coverage >= 0.8`, `queries >= 500`, `health == "ok"`, `mean(ERR) >= 0.4`,
     `correlation(ERR, MeanRR) >= 0.3`, `difference(ERR, NDCG, MeanRR) >= 0`,
@@ -164,10 +164,10 @@ def audit(
     sample: Annotated[Given, options_of(questions.audit, "market", "depth", "judge")],
     grades: Annotated[
         str | None,
-        typer.Option(help="In place of RUN: the grades of one list, best result first, - for none."),
+        typer.Option(help="Instead of RUN: the grades of one ranking, top result first; - if not judged."),
     ] = None,
     others: Annotated[
-        str, typer.Option(help="With --grades: grades of the judged results that the list does not show.")
+        str, typer.Option(help="With --grades: grades of judged results outside the ranking.")
     ] = "",
     output: TablesOut,
     form: Format,
@@ -175,9 +175,9 @@ def audit(
     run_folder: Annotated[Path | None, typer.Argument(metavar="RUN", help="A run folder.")] = None,
     quiet: QUIET = False,
 ) -> None:
-    """Explain why tools report other numbers for one metric, and whether that changes a conclusion.
+    """Explain why tools report different numbers for one metric, and whether a conclusion changes.
 
-    Grades, relevance and persistence are the run's; the options of the scale are for --grades.
+    A run has its own grades, relevance and persistence; options for these apply to --grades.
 
     Examples
     --------
@@ -188,10 +188,10 @@ def audit(
         clickassay audit --grades 3,-,4,0,1 --others 4,3,2,2,1,0 --value 0.46
     """
     if (run_folder is None) == (grades is None):
-        raise SettingsError("give a run folder, or the grades of one list by --grades")
+        raise SettingsError("give a run folder, or the grades of one ranking by --grades")
     if run_folder is None:
         if output.out is not None:
-            raise SettingsError("--out is for a run; of one list, keep what --csv prints")
+            raise SettingsError("--out needs a run; for one ranking, save the output of --csv")
         from clickassay.api.studies.audit import audit_grades
         from clickassay.studies.audit import read_grades
 
@@ -223,7 +223,7 @@ def learn(
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Learn the chance of satisfaction of each grade with which ERR predicts clicks best.
+    """Learn the probability of satisfaction of each grade with which ERR predicts clicks best.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def _list_metrics(wanted: bool) -> None:
 
         heads, rows = listing()
         show_table(heads, rows, title="Metrics")
-        say("In a name of trec_eval, K is a depth and L a level of recall. Every metric also takes:")
+        say("In names of trec_eval, K is a depth and L a level of recall. Every metric also takes:")
         say(*(f"{name}: {meaning}" for name, meaning in rules()))
         raise typer.Exit
 
@@ -36,8 +36,10 @@ def _list_metrics(wanted: bool) -> None:
 class NumbersFormat:
     """How numbers are written to stdout."""
 
-    per_query: Annotated[bool, typer.Option("--per-query", help="Also every value of every query.")] = False
-    format: Annotated[FormatName, typer.Option(help="How to print the numbers.")] = "text"
+    per_query: Annotated[bool, typer.Option("--per-query", help="Also print each metric for each query.")] = (
+        False
+    )
+    format: Annotated[FormatName, typer.Option(help="Format of the numbers.")] = "text"
     json: JSON = False
 
     def __post_init__(self) -> None:
@@ -72,7 +74,7 @@ def evaluate(
 ) -> None:
     """Evaluate rankings against judgments, and test whether two differ significantly.
 
-    Files are as for trec_eval; - is standard input. With --out, also a report with curves.
+    Files are as for trec_eval; - is standard input. --out also writes a report with curves.
 
     Examples
     --------
@@ -87,7 +89,7 @@ def evaluate(
     from clickassay.studies.evaluation.job import WRITERS, evaluate_files, write_evaluation
 
     if str(given["judge"]) == STDIN:
-        raise SettingsError("--judge -: standard input is for QRELS or RANKINGS; give --judge a file")
+        raise SettingsError("--judge -: only QRELS or RANKINGS can be standard input; give --judge a file")
     qrels, runs = given.pop("qrels"), given.pop("runs")
     measures = " ".join(given.pop("measures") or [rankings.MEASURES])
     besides = {"plan": given.pop("plan"), "queries": given.pop("queries"), "by": given.pop("by") or ()}
@@ -134,11 +136,10 @@ def judges(
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Measure how far judges agree, such as people and a language model, without a log.
+    """Measure how well judges agree, such as people and a language model, without a log.
 
-    Files may have any layout that `import judgments` reads. Intervals take queries as units. With --out, also
-    a report, and a sheet of the results that judges grade differently, to be decided: fill in its column
-    grade.
+    Files may have any layout that `import judgments` reads. Queries are the units of intervals. --out also
+    writes a report, and a sheet of the results that judges grade differently: fill in its column grade.
 
     Examples
     --------

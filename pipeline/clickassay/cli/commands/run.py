@@ -46,7 +46,7 @@ def run(
 ) -> None:
     """Build the report from logs and judgments.
 
-    Exit code 1 if something is wrong with the log, or too little is judged for any correlation: the output
+    Exit code 1 if a data check found a problem, or too few results are judged for any correlation; the output
     says what to do first.
 
     Examples
@@ -73,16 +73,16 @@ def report(
     ],
     patterns: Annotated[
         Path | None,
-        typer.Option(help=f"Folder or store that `clickassay patterns` made. [default: store of {PROJECT}]"),
+        typer.Option(help=f"Folder or store written by `clickassay patterns`. [default: store of {PROJECT}]"),
     ] = None,
     out: OUT = None,
     force: FORCE = False,
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Second half of `run`: a stored pattern table and judgments to a report, in seconds.
+    """Second half of `run`: build the report from a pattern table and judgments, in seconds.
 
-    Exit code 1 if something is wrong with the log, or too little is judged for any correlation: the output
+    Exit code 1 if a data check found a problem, or too few results are judged for any correlation; the output
     says what to do first.
 
     Example:

@@ -19,13 +19,15 @@ def simulate(
     world: Annotated[str, typer.Option(help="User model: web, cascade, rbp, dcg, rr or null.")] = "web",
     n_queries: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Number of distinct queries. [default: grows with the number of searches]"),
+        typer.Option(
+            metavar="N", help="Number of distinct queries. [default: grows with the number of searches]"
+        ),
     ] = None,
     gains: Annotated[
         str | None,
         typer.Option(
             metavar="NUMBERS",
-            help="World cascade: probability that a result of grade 0 to 4 satisfies, e.g. 0,0.1,0.35,0.4,0.8.",
+            help="World cascade: probability that grades 0 to 4 satisfy, e.g. 0,0.1,0.35,0.4,0.8.",
         ),
     ] = None,
     actions: Annotated[
@@ -34,7 +36,7 @@ def simulate(
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Write a log of simulated users, with the truth next to it. Same seed, same bytes.
+    """Write a log of simulated users, and the truth behind it. Same seed, same bytes.
 
     Example:
 
