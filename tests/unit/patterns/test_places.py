@@ -68,7 +68,7 @@ def test_a_file_and_nothing_are_told_apart(tmp_path):
     assert place_of(tmp_path / "file" / "beyond") is Place.NOTHING
     assert place_of(tmp_path / "nowhere") is Place.NOTHING
     assert own_folder(tmp_path / "file") is None
-    with pytest.raises(PatternError, match="is a file; expected the folder of a run"):
+    with pytest.raises(PatternError, match="is a file; give the folder of a run"):
         read_clicks(tmp_path / "file", market=None, depth=None)
     with pytest.raises(PatternError, match="is not a pattern table"):
         read_clicks(tmp_path / "nowhere", market=None, depth=None)
