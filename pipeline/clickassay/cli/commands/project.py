@@ -73,8 +73,7 @@ def init(
     elif show:
         write_out(text)
     else:
-        tables = [f"{one.name}: {one.path}" for one in found.tables]
-        say(f"Written: {file}", *(f"  {line}" for line in tables))
+        say(f"Written: {file}", *(f"  {one.name}: {one.path}" for one in found.tables))
         say(*(f"Note: {note}" for note in found.notes))
     if found.missing:
         lines = " and ".join(f"{name} = …" for name in found.missing)
